@@ -1,0 +1,70 @@
+"""Groupings: which worker gets a message.
+
+>>> import numpy as np
+>>> router = parse("pkg(choices=3)").router(workers=8)
+>>> router.route(np.arange(4, dtype=np.uint64)).tolist()
+[0, 1, 2, 3]
+"""
+
+from __future__ import annotations
+
+from evenkey.groupings.base import Grouping, Router, Snapshot
+from evenkey.groupings.dynamic_key import DynamicKey
+from evenkey.groupings.key import Key
+from evenkey.groupings.partial_key import PartialKey
+from evenkey.groupings.shuffle import Shuffle
+from evenkey.spelling import build, unknown_name
+from evenkey.spelling import parse as parse_spelling
+
+__all__ = [
+    "DynamicKey",
+    "Grouping",
+    "Key",
+    "PartialKey",
+    "Router",
+    "Shuffle",
+    "Snapshot",
+    "available",
+    "parse",
+]
+
+
+def available() -> dict[str, type[Grouping]]:
+    """Every grouping of the package by its name, found by walking the public names.
+
+    Examples
+    --------
+    >>> sorted(available())
+    ['dkg', 'kg', 'pkg', 'sg']
+    """
+    public = (globals()[name] for name in __all__)
+    return {
+        member.name: member
+        for member in public
+        if isinstance(member, type) and issubclass(member, Grouping) and member is not Grouping
+    }
+
+
+def parse(text: str | Grouping) -> Grouping:
+    """Read a grouping from its spelling, such as ``dkg`` or ``pkg(choices=3)``.
+
+    A grouping is given back as it is.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such grouping or parameter, or the value does not fit; the message lists
+        what there is.
+
+    Examples
+    --------
+    >>> parse("pkg(choices=3)")
+    PartialKey(choices=3)
+    """
+    if isinstance(text, Grouping):
+        return text
+    name, parameters = parse_spelling(text)
+    groupings = available()
+    if name not in groupings:
+        raise unknown_name("grouping", name, groupings)
+    return build("grouping", groupings[name], name, parameters)

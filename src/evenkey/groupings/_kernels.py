@@ -1,0 +1,205 @@
+"""Numba kernels of the groupings: no allocation and no dictionary per message."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
+MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
+SHIFT_33 = np.uint64(33)
+SHIFT_32 = np.uint64(32)
+BABY, OLD = 0, 2
+
+
+@njit(cache=True, inline="always")
+def mix(key, salt):
+    """Derive the hash number `salt` of a key's hash, as `evenkey.hashing.mix` does."""
+    key = key + np.uint64(salt) * GOLDEN
+    key ^= key >> SHIFT_33
+    key *= MIX_1
+    key ^= key >> SHIFT_33
+    key *= MIX_2
+    key ^= key >> SHIFT_33
+    return key
+
+
+@njit(cache=True, inline="always")
+def scaled(key, workers):
+    """Scale a hash to 0..workers-1 by its upper half, without a division."""
+    return np.int64(((key >> SHIFT_32) * np.uint64(workers)) >> SHIFT_32)
+
+
+@njit(cache=True)
+def shuffle(position, workers, out):
+    for i in range(len(out)):
+        out[i] = position
+        position += 1
+        if position == workers:
+            position = 0
+    return position
+
+
+@njit(cache=True)
+def key(keys, workers, out):
+    for i in range(len(keys)):
+        out[i] = np.int64(keys[i]) % workers
+
+
+@njit(cache=True)
+def partial_key(keys, candidates, sent, out):
+    workers = len(sent)
+    for i in range(len(keys)):
+        hashed = keys[i]
+        best = np.int64(hashed) % workers
+        candidates[0] = best
+        least = sent[best]
+        for j in range(1, len(candidates)):
+            worker = scaled(mix(hashed, j), workers)
+            seen = 0
+            while seen < j:
+                if candidates[seen] == worker:
+                    worker = worker + 1 if worker + 1 < workers else 0
+                    seen = 0
+                else:
+                    seen += 1
+            candidates[j] = worker
+            if sent[worker] < least:
+                least = sent[worker]
+                best = worker
+        sent[best] += 1
+        out[i] = best
+
+
+@njit(cache=True, inline="always")
+def find(table, hashed):
+    """Slot of a key in the open-addressing table, or the free slot where it would go."""
+    mask = len(table) - 1
+    slot = np.int64((hashed * GOLDEN) >> SHIFT_32) & mask
+    while table[slot].count != 0 and table[slot].key != hashed:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@njit(cache=True)
+def insert_all(table, items):
+    """Put items into an empty table that has room for them."""
+    for i in range(len(items)):
+        slot = find(table, items[i].key)
+        table[slot] = items[i]
+
+
+@njit(cache=True)
+def gather(table, held):
+    """Copy the items out of a table."""
+    items = np.empty(held, table.dtype)
+    found = 0
+    for slot in range(len(table)):
+        if table[slot].count != 0:
+            items[found] = table[slot]
+            found += 1
+    return items
+
+
+@njit(cache=True)
+def dynamic_key(keys, times, start, clock, tally, table, sent, rules, out):
+    """Route from message `start` on, until a promotion is due, the table is half full, or the end.
+
+    Parameters
+    ----------
+    clock
+        float64[2]: time of the first message, time of the next promotion cycle.
+    tally
+        int64[3]: messages sent, keys held, keys ever seen.
+    table
+        Open-addressing table of `ITEM` records, a power of two long; count 0 is a free slot.
+    sent
+        int64[W], messages sent to each worker.
+    rules
+        Tuple: scale-out and scale-in threshold (percent), warm-up and check interval
+        (seconds), initial and largest pool, whether loads are whole percents, whether one
+        check scales in until no more applies.
+
+    Returns
+    -------
+    int
+        Index of the first message that is not routed yet.
+    """
+    (scale_out, scale_in, warm_up, check_interval, initial_pool, largest_pool, whole, recursive) = (
+        rules
+    )
+    workers = len(sent)
+    room = len(table) // 2
+    total, held, ever = tally[0], tally[1], tally[2]
+    # Two rings of loads on end: every pool is a run of neighbours, without a wrap to test.
+    ring = np.concatenate((sent, sent))
+    end = len(keys)
+    for i in range(start, len(keys)):
+        now = times[i]
+        if now >= clock[1]:
+            end = i
+            break
+        hashed = keys[i]
+        slot = find(table, hashed)
+        item = table[slot]
+        due = False
+        if item.count == 0:
+            if held >= room:
+                end = i
+                break
+            item.key = hashed
+            item.pool = initial_pool
+            item.space = BABY
+            item.checked = -np.inf
+            item.order = ever
+            ever += 1
+            held += 1
+        else:
+            due = now - item.checked >= check_interval
+            if due:
+                item.checked = now
+        item.count += 1
+        item.seen = now
+
+        home = np.int64(hashed) % workers
+        pool = np.int64(item.pool)
+        out_limit = scale_out if whole else scale_out * total / 100.0
+        in_limit = scale_in if whole else scale_in * total / 100.0
+        while True:
+            best, least, below = home, np.iinfo(np.int64).max, 0
+            for worker in range(home, home + pool):
+                load = ring[worker]
+                if whole and total > 0:
+                    load = load * 100 // total
+                if load < in_limit:
+                    below += 1
+                if load < least:
+                    least = load
+                    best = worker
+            if not due:
+                break
+            if item.space == OLD and least >= out_limit and now - clock[0] > warm_up:
+                if pool < largest_pool:
+                    load = ring[home + pool]
+                    if whole and total > 0:
+                        load = load * 100 // total
+                    if load < least:
+                        best = home + pool
+                        pool += 1
+                break
+            if pool > initial_pool and below >= 2:
+                pool -= 1
+                due = recursive
+            else:
+                break
+        item.pool = pool
+        if best >= workers:
+            best -= workers
+        ring[best] += 1
+        ring[best + workers] += 1
+        total += 1
+        out[i] = best
+    sent[:] = ring[:workers]
+    tally[0], tally[1], tally[2] = total, held, ever
+    return end

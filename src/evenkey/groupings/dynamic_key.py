@@ -1,0 +1,301 @@
+"""Dynamic key grouping: hot keys spread over as many workers as their load asks for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from evenkey.errors import ConfigurationError
+from evenkey.groupings.base import Grouping, LocalLoadRouter, Router, Snapshot
+from evenkey.groupings.key_space import ITEM, KeySpace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["DynamicKey"]
+
+_SMALLEST_TABLE = 1024
+
+
+@dataclass(frozen=True)
+class DynamicKey(Grouping):
+    """Dynamic key grouping (``dkg``): a pool of neighbouring workers for each key.
+
+    The pool of a key is ``home, home + 1, ..., home + c - 1 (mod W)`` with
+    ``home = H(key) mod W`` (equation 5); a message goes to its least loaded member, the
+    first of equals. The load of a worker is the percentage of this source's messages that
+    went there. With the ideal load ``L = 100 / W`` (equation 3), the pool grows by one when
+    the least loaded member is at or above ``L + sqrt(L)`` (equation 4), the key is in the
+    old space, warm-up has passed and the next worker on the ring is strictly less loaded
+    (algorithms 4 and 5). It shrinks by one when it is above its first size and at least two
+    members are below the scale-in threshold (algorithm 6). Which keys are old is decided by
+    the generational key space (section 4.1; see `evenkey.groupings.key_space`).
+
+    Guarantee: none proven; by design the fullest worker settles at ``1 + 1/sqrt(L)`` times
+    the mean (1.316, 1.707, 2.0 for W = 10, 50, 100) where keys and pools allow it.
+
+    Parameters
+    ----------
+    variant
+        ``paper`` follows the paper; ``reference`` follows the public implementation, which
+        counts loads in whole percents, checks a key once a minute, scales in one step a
+        check, lets equals stay in promotion and lets a pool grow to all workers.
+    initial_pool
+        Workers of a new key.
+    warm_up
+        Seconds from the first message on in which no pool grows.
+    teenage_period, old_period
+        Seconds between promotions to the teenage and to the old space; the second is a
+        multiple of the first. The manager runs at the first message, then every
+        `teenage_period`; each time ``old_period / teenage_period`` cycles are complete it
+        promotes to the old space too, so first after 45 s.
+    expected_keys
+        Expected number of distinct keys, which sizes the three spaces.
+    old_share, teenage_share, baby_share
+        Shares of `expected_keys`; together 1.
+    scale_out
+        Scale-out threshold in percent; None is ``L + sqrt(L)``.
+    scale_in
+        Scale-in threshold: ``scale-out`` is the same one (algorithm 6), ``minus-root`` is
+        ``L - sqrt(L)``, as the reference's documentation has it.
+    check_interval
+        Seconds between scaling checks of a key; None is the variant's: 0 or 60.
+    idle_eviction
+        Keys unseen for this many seconds are dropped; None is the variant's: 3600 or never.
+    largest_pool
+        Most workers of a key; None is the variant's: ``floor(100 / (L + sqrt(L))) + 1``
+        (Table 1), or all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> keys, times = np.full(6, 7, dtype=np.uint64), np.arange(6.0)
+    >>> DynamicKey().router(workers=5).route(keys, times).tolist()
+    [2, 3, 2, 3, 2, 3]
+    >>> DynamicKey().thresholds(10)
+    (13.16227766016838, 13.16227766016838)
+    """
+
+    name: ClassVar[str] = "dkg"
+    uses_times: ClassVar[bool] = True
+    learns: ClassVar[bool] = True
+
+    variant: Literal["paper", "reference"] = "paper"
+    initial_pool: int = 2
+    warm_up: float = 15.0
+    teenage_period: float = 15.0
+    old_period: float = 60.0
+    expected_keys: int = 100
+    old_share: float = 0.1
+    teenage_share: float = 0.4
+    baby_share: float = 0.5
+    scale_out: float | None = None
+    scale_in: Literal["scale-out", "minus-root"] = "scale-out"
+    check_interval: float | None = None
+    idle_eviction: float | None = None
+    largest_pool: int | None = None
+
+    def __post_init__(self) -> None:
+        at_least = {
+            "initial_pool": 1,
+            "expected_keys": 1,
+            "largest_pool": self.initial_pool,
+            "warm_up": 0,
+            "old_share": 0,
+            "teenage_share": 0,
+            "baby_share": 0,
+            "scale_out": 0,
+            "check_interval": 0,
+            "idle_eviction": 0,
+        }
+        for field, least in at_least.items():
+            value = getattr(self, field)
+            if value is not None and not value >= least:
+                message = f"dkg: {field} = {value}: must be at least {least}"
+                raise ConfigurationError(message)
+        shares = self.old_share + self.teenage_share + self.baby_share
+        if not math.isclose(shares, 1.0, abs_tol=1e-9):
+            message = f"dkg: the shares of the three spaces add up to {shares:g}; they must to 1"
+            raise ConfigurationError(message)
+        if not self.teenage_period > 0:
+            message = f"dkg: teenage_period = {self.teenage_period:g}: must be above 0 seconds"
+            raise ConfigurationError(message)
+        cycles = self.old_period / self.teenage_period
+        if cycles < 1 or not math.isclose(cycles, round(cycles)):
+            message = (
+                f"dkg: old_period = {self.old_period:g}: must be a multiple of "
+                f"teenage_period = {self.teenage_period:g}"
+            )
+            raise ConfigurationError(message)
+
+    def thresholds(self, workers: int) -> tuple[float, float]:
+        """Scale-out and scale-in threshold for a number of workers, in percent."""
+        ideal = 100 / workers
+        if self.variant == "reference":
+            ideal = math.floor(ideal)
+        scale_out = ideal + math.sqrt(ideal) if self.scale_out is None else self.scale_out
+        scale_in = scale_out if self.scale_in == "scale-out" else ideal - math.sqrt(ideal)
+        if self.variant == "reference":
+            return float(math.floor(scale_out)), float(math.floor(scale_in))
+        return scale_out, scale_in
+
+    def most_workers(self, workers: int) -> int:
+        """Size that a key's pool can reach (Table 1), for a number of workers."""
+        if self.largest_pool is not None:
+            return min(self.largest_pool, workers)
+        if self.variant == "reference":
+            return workers
+        ideal = 100 / workers
+        return min(workers, math.floor(100 / (ideal + math.sqrt(ideal))) + 1)
+
+    def key_space(self) -> KeySpace:
+        """Make the key space of these parameters."""
+        sizes = [
+            round(self.expected_keys * share)
+            for share in (self.baby_share, self.teenage_share, self.old_share)
+        ]
+        forgets = math.inf if self.variant == "reference" else 3600.0
+        return KeySpace(
+            *sizes,
+            ties_promote=self.variant == "paper",
+            idle_eviction=forgets if self.idle_eviction is None else self.idle_eviction,
+        )
+
+    def _router(self, workers: int, source: int) -> Router:
+        return _DynamicKeyRouter(self, workers, source)
+
+    def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
+        memories = [memory for memory in memories if memory]
+        if not memories:
+            return {}
+        clocks = np.array([memory["clock"] for memory in memories])
+        latest = clocks[np.argmax(clocks[:, 1])]
+        return {
+            "items": self.key_space().merge([memory["items"] for memory in memories]),
+            "clock": np.array([clocks[:, 0].min(), latest[1], latest[2]]),
+        }
+
+
+class _DynamicKeyRouter(LocalLoadRouter):
+    needs_times: ClassVar[bool] = True
+
+    def __init__(self, grouping: DynamicKey, workers: int, source: int) -> None:
+        super().__init__(workers, source)
+        self._space = grouping.key_space()
+        self._period = grouping.teenage_period
+        self._cycles_to_old = round(grouping.old_period / grouping.teenage_period)
+        interval = grouping.check_interval
+        if interval is None:
+            interval = 60.0 if grouping.variant == "reference" else 0.0
+        self._rules = (
+            *grouping.thresholds(workers),
+            grouping.warm_up,
+            interval,
+            min(grouping.initial_pool, workers),
+            max(grouping.most_workers(workers), min(grouping.initial_pool, workers)),
+            grouping.variant == "reference",
+            grouping.variant == "paper",
+        )
+        # First message, next cycle, cycles so far: unset until there is a message.
+        self._clock = np.array([np.nan, np.nan, 0.0])
+        self._tally = np.zeros(3, dtype=np.int64)
+        self._table = np.zeros(_SMALLEST_TABLE, dtype=ITEM)
+
+    def _route(
+        self,
+        keys: NDArray[np.uint64],
+        times: NDArray[np.float64],
+        workers: NDArray[np.int32],
+    ) -> None:
+        from evenkey.groupings import _kernels
+
+        if np.isnan(self._clock[0]):
+            # The manager runs at once, on empty spaces, so its first cycle changes nothing.
+            self._clock = np.array([times[0], times[0] + self._period, 1.0])
+        done = 0
+        while True:
+            done = _kernels.dynamic_key(
+                keys,
+                times,
+                done,
+                self._clock,
+                self._tally,
+                self._table,
+                self.sent,
+                self._rules,
+                workers,
+            )
+            if done == len(keys):
+                return
+            if times[done] >= self._clock[1]:
+                self._promote(times[done])
+            else:
+                self._hold(self._items(), slots=2 * len(self._table))
+
+    def _promote(self, now: float) -> None:
+        """Run the cycles that are due; those of a long silence after the spaces settled."""
+        _, cycle_time, cycles = self._clock
+        behind = int((now - cycle_time) // self._period)
+        skipped = max(0, behind - 2 * self._cycles_to_old) // self._cycles_to_old
+        cycles += skipped * self._cycles_to_old
+        cycle_time += skipped * self._cycles_to_old * self._period
+        items = self._items()
+        # The next cycle is likely to see as many keys: a table that fits spares the growing.
+        slots = len(self._table) if 8 * len(items) > len(self._table) else len(self._table) // 2
+        while cycle_time <= now:
+            cycles += 1
+            to_old = cycles % self._cycles_to_old == 0
+            items = self._space.cycle(items, cycle_time, to_old=to_old)
+            cycle_time += self._period
+        self._clock[1:] = cycle_time, cycles
+        self._hold(items, slots=slots)
+
+    def _items(self) -> NDArray[np.void]:
+        from evenkey.groupings import _kernels
+
+        return _kernels.gather(self._table, self._tally[1])
+
+    def _hold(self, items: NDArray[np.void], slots: int = _SMALLEST_TABLE) -> None:
+        from evenkey.groupings import _kernels
+
+        slots = max(slots, _SMALLEST_TABLE)
+        while slots < 4 * len(items):
+            slots *= 2
+        self._table = np.zeros(slots, dtype=ITEM)
+        _kernels.insert_all(self._table, items)
+        self._tally[1] = len(items)
+
+    def snapshot(self) -> Snapshot:
+        items = self._items()
+        return {
+            **super().snapshot(),
+            "items": items[np.argsort(items["order"])],
+            "clock": self._clock.copy(),
+            "tally": self._tally.copy(),
+        }
+
+    def restore(self, snapshot: Snapshot) -> None:
+        super().restore(snapshot)
+        self._tally[0] = self.sent.sum()
+        if "items" in snapshot:
+            self._take_over(snapshot)
+            self._tally[2] = snapshot["tally"][2]
+
+    def memory(self) -> Snapshot:
+        if np.isnan(self._clock[0]):
+            return {}
+        return {"items": self._space.cut(self._items()), "clock": self._clock.copy()}
+
+    def remember(self, memory: Snapshot) -> None:
+        if memory:
+            self._take_over(memory)
+            self._tally[2] = memory["items"]["order"].max(initial=-1) + 1
+
+    def _take_over(self, state: Snapshot) -> None:
+        self._clock = state["clock"].astype(np.float64)
+        self._hold(state["items"].astype(ITEM))

@@ -1,0 +1,21 @@
+"""Operators on Spark DataFrames, batch and streaming: route, place, aggregate, observe."""
+
+from __future__ import annotations
+
+from evenkey.spark.aggregate import aggregate
+from evenkey.spark.observe import EpochLoads, LoadObserver, observe
+from evenkey.spark.place import place
+from evenkey.spark.route import Load, route
+from evenkey.spark.routing_table import RoutingTable, RoutingTables
+
+__all__ = [
+    "EpochLoads",
+    "Load",
+    "LoadObserver",
+    "RoutingTable",
+    "RoutingTables",
+    "aggregate",
+    "observe",
+    "place",
+    "route",
+]

@@ -1,0 +1,177 @@
+"""Aggregate: route, place, aggregate partially on workers, merge by key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructField, StructType, TimestampType
+
+from evenkey.aggregators import Aggregator, Algebraic, parse
+from evenkey.errors import ConfigurationError
+from evenkey.spark.columns import key_columns
+from evenkey.spark.place import place
+from evenkey.spark.route import Load, route
+from evenkey.spark.work import STATES, TIME, WINDOW, FinishTask, MergeTask, WorkerTask
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame
+
+    from evenkey.groupings import Grouping
+
+__all__ = ["aggregate", "merge_partials", "messages_of", "partial_aggregates"]
+
+WORKER = "__worker"
+"""The column of the worker between routing and placement."""
+
+_MERGES = {"sum": F.sum, "min": F.min, "max": F.max}
+
+
+def aggregate(
+    df: DataFrame,
+    key: str,
+    grouping: str | Grouping,
+    workers: int,
+    aggregator: str | Aggregator = "count",
+    *,
+    time: str | None = None,
+    window: str | None = None,
+    watermark: str = "0 seconds",
+    rate: float = 100.0,
+    load: Load = "epoch",
+    tables: str | Path | None = None,
+) -> DataFrame:
+    """Aggregate by key on balanced workers; the result is that of a plain aggregation.
+
+    The rows are routed (`route`), placed on their workers, aggregated there partially in
+    Python, and the partial aggregates are merged by key.
+
+    Parameters
+    ----------
+    df, key, grouping, workers, time, rate, load, tables
+        As for `route`.
+    aggregator
+        An aggregator or its spelling: ``"count"``, ``"sum(column=amount)"``, ``"top-k(k=10)"``.
+    window
+        Length of tumbling windows of event time, such as ``"1 minute"``; needs `time`. A
+        stream needs it: a window's results appear, once, when the watermark has passed it.
+    watermark
+        How long a stream waits for late messages, behind the latest event time.
+
+    Returns
+    -------
+    DataFrame
+        ``window_start`` and ``window_end`` where there are windows, the key under its own
+        name where the aggregator's scope is a key, and the aggregator's result columns.
+
+    Raises
+    ------
+    ConfigurationError
+        As `route` does; a column of the aggregator is missing or of a type that it cannot
+        take; a stream without window, a window without time.
+    """
+    aggregator = parse(aggregator)
+    if window is not None and time is None:
+        message = f"window = {window!r} needs time=...: the timestamp column of the messages"
+        raise ConfigurationError(message)
+    if df.isStreaming and window is None:
+        message = (
+            "a stream is aggregated in windows: pass window=... (such as '1 minute') and time=..."
+        )
+        raise ConfigurationError(message)
+    routed = route(
+        df, key, grouping, workers, time=time, rate=rate, load=load, tables=tables, column=WORKER
+    )
+    messages, bound = messages_of(routed, key, aggregator, time=time, window=window)
+    by = group_columns(bound, windowed=window is not None)
+    placed = place(messages, workers, column=WORKER)
+    partials = partial_aggregates(placed, WorkerTask(bound, by))
+    merged = merge_partials(partials, bound, window=window, watermark=watermark)
+    return merged.withColumnRenamed("key", key) if bound.scope == "key" else merged
+
+
+
+def group_columns(aggregator: Aggregator, *, windowed: bool) -> tuple[str, ...]:
+    """Columns that make a group of partial aggregates."""
+    window = (WINDOW,) if windowed else ()
+    return (*window, "key") if aggregator.scope == "key" else window
+
+
+def messages_of(
+    routed: DataFrame,
+    key: str,
+    aggregator: Aggregator,
+    *,
+    time: str | None,
+    window: str | None,
+) -> tuple[DataFrame, Aggregator]:
+    """Select what workers need of routed messages, and bind the aggregator to it.
+
+    Returns
+    -------
+    tuple
+        A DataFrame with the worker, ``key``, the aggregator's columns and, with a window,
+        ``window_start`` and ``time``; and the bound aggregator.
+    """
+    if "key" in aggregator.columns and key != "key":
+        message = f"{aggregator}: a column named 'key' that is not the key: rename it first"
+        raise ConfigurationError(message)
+    chosen = {"key": key_columns(routed, key)[0]}
+    if aggregator.columns:
+        columns = zip(aggregator.columns, key_columns(routed, aggregator.columns), strict=True)
+        chosen |= dict(columns)
+    values = routed.select(*(column.alias(name) for name, column in chosen.items()))
+    bound = aggregator.bind(to_arrow_schema(values.schema))
+    if window is not None and time is not None:
+        event_time = key_columns(routed, time)[0].cast("timestamp")
+        chosen |= {WINDOW: F.window(event_time, window).start, TIME: event_time}
+    chosen[WORKER] = F.col(WORKER)
+    return routed.select(*(column.alias(name) for name, column in chosen.items())), bound
+
+
+def partial_aggregates(placed: DataFrame, task: WorkerTask) -> DataFrame:
+    """Run a worker's task on each partition of placed messages."""
+    fields = [
+        StructField(TIME, TimestampType()) if name == WINDOW else placed.schema[name]
+        for name in task.by
+    ]
+    schema = StructType([*fields, *from_arrow_schema(task.aggregator.state).fields])
+    return placed.mapInArrow(task, schema)
+
+
+def merge_partials(
+    partials: DataFrame, aggregator: Aggregator, *, window: str | None, watermark: str
+) -> DataFrame:
+    """Merge partial aggregates by window and key, and finish them.
+
+    In a stream this is Spark's stateful aggregation with a watermark, in append mode.
+    """
+    by: tuple[str, ...] = ("key",) if aggregator.scope == "key" else ()
+    groups = [F.col(name) for name in by]
+    if window is not None:
+        if partials.isStreaming:
+            partials = partials.withWatermark(TIME, watermark)
+        groups = [F.window(TIME, window).alias("window"), *groups]
+    if isinstance(aggregator, Algebraic):
+        types = {field.name: field.dataType for field in partials.schema}
+        states = [
+            _MERGES[how](name).cast(types[name]).alias(name)
+            for name, how in aggregator.merges.items()
+        ]
+    else:
+        states = [F.collect_list(F.struct(*aggregator.state.names)).alias(STATES)]
+    merged = partials.groupBy(*groups).agg(*states)
+    if window is not None:
+        merged = merged.select(
+            F.col("window.start").alias("window_start"),
+            F.col("window.end").alias("window_end"),
+            *(name for name in merged.columns if name != "window"),
+        )
+        by = ("window_start", "window_end", *by)
+    finish = FinishTask if isinstance(aggregator, Algebraic) else MergeTask
+    fields = [merged.schema[name] for name in by]
+    schema = StructType([*fields, *from_arrow_schema(aggregator.result).fields])
+    return merged.mapInArrow(finish(aggregator, by), schema)

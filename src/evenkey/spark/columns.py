@@ -1,0 +1,48 @@
+"""Checks of the columns that operators are given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from evenkey.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["absent", "key_columns"]
+
+
+def key_columns(df: DataFrame, names: str | Sequence[str]) -> list[Column]:
+    """Columns of a DataFrame by name, quoted, so that a name may hold any character.
+
+    Raises
+    ------
+    ConfigurationError
+        No name is given, or there is no such column; the message lists those there are.
+    """
+    names = [names] if isinstance(names, str) else list(names)
+    if not names:
+        message = "no key column is given: name at least one"
+        raise ConfigurationError(message)
+    for name in names:
+        if name not in df.columns:
+            message = f"there is no column {name!r}; there are: {', '.join(df.columns)}"
+            raise ConfigurationError(message)
+    return [F.col(f"`{name.replace('`', '``')}`") for name in names]
+
+
+def absent(df: DataFrame, name: str) -> None:
+    """Make sure that a column which is to be added is not there yet.
+
+    Raises
+    ------
+    ConfigurationError
+        There is a column of that name.
+    """
+    if name in df.columns:
+        message = f"there is a column {name!r} already: drop it, or choose another name"
+        raise ConfigurationError(message)

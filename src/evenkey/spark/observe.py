@@ -1,0 +1,149 @@
+"""Observe: loads per worker and replication, epoch by epoch, without a second pass."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pyspark.sql import Observation
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import StreamingQueryListener
+
+from evenkey.errors import RunError
+from evenkey.spark.columns import key_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from pyspark.sql import DataFrame
+
+__all__ = ["EpochLoads", "LoadObserver", "observe"]
+
+
+@dataclass(frozen=True)
+class EpochLoads:
+    """What was seen in one epoch.
+
+    Parameters
+    ----------
+    epoch
+        Number of the micro-batch; 0 in a batch job.
+    loads
+        int64[W], messages per worker.
+    keys, pairs
+        Distinct keys and distinct (key, worker) pairs, estimated by HyperLogLog++ with a
+        relative standard deviation of 5 %; None where no key was given.
+    """
+
+    epoch: int
+    loads: NDArray[np.int64]
+    keys: int | None
+    pairs: int | None
+
+
+class LoadObserver:
+    """Receives what `observe` measures.
+
+    In a stream an epoch's figures arrive shortly after the epoch has ended; in a batch job
+    they are there when the first action has finished.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self.name = f"evenkey-loads-{uuid.uuid4()}"
+        self._epochs: dict[int, EpochLoads] = {}
+        self._observation: Observation | None = None
+        self._listener: _ProgressListener | None = None
+
+    @property
+    def epochs(self) -> list[EpochLoads]:
+        """What was seen so far, in order of epoch; waits for a batch job's first action."""
+        if self._observation is not None:
+            return [self._read(0, self._observation.get)]
+        return [self._epochs[epoch] for epoch in sorted(self._epochs)]
+
+    @property
+    def loads(self) -> NDArray[np.int64]:
+        """int64[W], messages per worker over all epochs seen so far."""
+        return sum((epoch.loads for epoch in self.epochs), np.zeros(self.workers, dtype=np.int64))
+
+    def watch(self, df: DataFrame, metrics: Sequence[Any]) -> DataFrame:
+        """Attach the metrics to a DataFrame; a LoadObserver watches one DataFrame."""
+        if self._observation is not None or self._listener is not None:
+            message = "this LoadObserver watches a DataFrame already: make one for each"
+            raise RunError(message)
+        if df.isStreaming:
+            self._listener = _ProgressListener(self)
+            df.sparkSession.streams.addListener(self._listener)
+            return df.observe(self.name, *metrics)
+        self._observation = Observation(self.name)
+        return df.observe(self._observation, *metrics)
+
+    def receive(self, epoch: int, metrics: Mapping[str, Any]) -> None:
+        """Take in an epoch's figures; an epoch that ran again replaces what it said."""
+        self._epochs[epoch] = self._read(epoch, metrics)
+
+    def _read(self, epoch: int, metrics: Mapping[str, Any]) -> EpochLoads:
+        loads = np.array([metrics[f"worker_{i}"] for i in range(self.workers)], dtype=np.int64)
+        return EpochLoads(epoch, loads, metrics.get("keys"), metrics.get("pairs"))
+
+
+class _ProgressListener(StreamingQueryListener):
+    def __init__(self, observer: LoadObserver) -> None:
+        self._observer = observer
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
+        pass
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
+        row = event.progress.observedMetrics.get(self._observer.name)
+        if row is not None:
+            self._observer.receive(event.progress.batchId, row.asDict())
+
+    def onQueryIdle(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
+        pass
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
+        pass
+
+
+def observe(
+    df: DataFrame,
+    observer: LoadObserver,
+    *,
+    key: str | Sequence[str] | None = None,
+    column: str = "worker",
+) -> DataFrame:
+    """Count messages per worker while the DataFrame is computed.
+
+    Parameters
+    ----------
+    df
+        Routed (and perhaps placed) rows, batch or streaming.
+    observer
+        Receives the figures; its worker count is that of the routing.
+    key
+        Key column or columns, to estimate distinct keys and replication too.
+    column
+        The column that holds the worker.
+
+    Returns
+    -------
+    DataFrame
+        The same rows.
+
+    Raises
+    ------
+    ConfigurationError
+        A column is missing.
+    """
+    (worker,) = key_columns(df, column)
+    metrics = [F.count_if(worker == i).alias(f"worker_{i}") for i in range(observer.workers)]
+    if key is not None:
+        hashed = F.xxhash64(*key_columns(df, key))
+        metrics.append(F.approx_count_distinct(hashed).alias("keys"))
+        metrics.append(F.approx_count_distinct(F.xxhash64(hashed, worker)).alias("pairs"))
+    return observer.watch(df, metrics)

@@ -1,0 +1,148 @@
+"""Place: bring every row to the Spark partition of its worker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pyspark.sql import functions as F
+
+from evenkey.errors import ConfigurationError
+from evenkey.spark.columns import absent, key_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["place", "split_column"]
+
+_WORD = 1 << 32
+_C1, _C2 = 0xCC9E2D51, 0x1B873593
+_FMIX_1, _FMIX_2 = 0x85EBCA6B, 0xC2B2AE35
+
+
+def place(
+    df: DataFrame,
+    workers: int,
+    *,
+    column: str = "worker",
+    by: Literal["partition", "split"] = "partition",
+    key: str | Sequence[str] | None = None,
+) -> DataFrame:
+    """Bring each row to the partition of its worker.
+
+    Parameters
+    ----------
+    df
+        Batch or streaming, with an int column of workers.
+    workers
+        How many workers there are, W.
+    column
+        The column that holds the worker.
+    by
+        ``partition``: shuffle, so that partition i holds exactly the rows of worker i; for
+        work in Python. ``split``: add an int column ``split`` such that Spark's own
+        ``groupBy(key..., "split")`` over W partitions keeps each row's state on its worker,
+        without one more shuffle; for Spark's own (stateful) operators. In a batch the rows
+        are shuffled so at once.
+    key
+        The columns that stand before ``split`` in that groupBy, in their order; needed by,
+        and only for, ``split``.
+
+    Raises
+    ------
+    ConfigurationError
+        A column is missing, or (streaming, by split) ``spark.sql.shuffle.partitions``
+        differs from `workers`. A row whose worker is null or out of range fails the job.
+    """
+    (worker,) = key_columns(df, column)
+    checked = F.when(worker.between(0, workers - 1), worker).otherwise(
+        F.raise_error(F.lit(f"{column} must be 0 to {workers - 1} in every row: route first"))
+    )
+    if by == "partition":
+        return df.withColumn(column, checked.cast("int")).repartitionById(
+            workers, F.col(f"`{column}`")
+        )
+    if by != "split":
+        message = f"by = {by!r}: must be 'partition' or 'split'"
+        raise ConfigurationError(message)
+    if key is None:
+        message = "placing by split needs key=...: the columns of the groupBy that follows"
+        raise ConfigurationError(message)
+    keys = key_columns(df, key)
+    absent(df, "split")
+    split = df.withColumn("split", split_column(checked, keys, workers))
+    if not df.isStreaming:
+        return split.repartition(workers, *keys, "split")
+    partitions = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 0)
+    if partitions != workers:
+        message = (
+            f"spark.sql.shuffle.partitions = {partitions}: placing by split in a stream needs as "
+            f"many partitions as workers; set it to {workers} before the query starts"
+        )
+        raise ConfigurationError(message)
+    return split
+
+
+def split_column(worker: Column, keys: Sequence[Column], workers: int) -> Column:
+    """Make the int that sends a row of ``groupBy(keys..., split)`` to partition `worker`.
+
+    Spark places such a row at ``pmod(murmur3(split, seed = hash(keys...)), W)``. Murmur3 of
+    an int is invertible, step by step: the steps back from the final hash to the xor with the
+    seed depend on the worker only and are W constants; the rest is two multiplications and
+    a rotation, on signed numbers, whose products fit into 64 bits (ANSI mode would raise).
+
+    Examples
+    --------
+    >>> seed = 12345
+    >>> [_murmur3(_split(worker, seed), seed) % 4 for worker in range(4)]
+    [0, 1, 2, 3]
+    """
+    constants = F.array(*(F.lit(_signed(_before_seed(w))) for w in range(workers)))
+    mixed = F.element_at(constants, worker + 1).bitwiseXOR(F.hash(*keys)).cast("long")
+    product = _signed_column(mixed * F.lit(_signed(pow(_C2, -1, _WORD))))
+    unsigned = product.bitwiseAND(F.lit(_WORD - 1))
+    rotated = F.shiftrightunsigned(unsigned, 15).bitwiseOR(F.shiftleft(unsigned, 17))
+    return _signed_column(
+        _signed_column(rotated) * F.lit(_signed(pow(_C1, -1, _WORD)))
+    ).cast("int")
+
+
+def _signed_column(value: Column) -> Column:
+    """The lower 32 bits of a bigint, read as a signed number."""
+    sign = F.lit(1 << 31)
+    return value.bitwiseAND(F.lit(_WORD - 1)).bitwiseXOR(sign) - sign
+
+
+def _signed(word: int) -> int:
+    return (word ^ (1 << 31)) - (1 << 31)
+
+
+def _rotate(word: int, bits: int) -> int:
+    return ((word << bits) | (word >> (32 - bits))) % _WORD
+
+
+def _before_seed(hashed: int) -> int:
+    """Undo murmur3's finish and last mix: what the seed xor the mixed input must be."""
+    word = hashed ^ (hashed >> 16)
+    word = word * pow(_FMIX_2, -1, _WORD) % _WORD
+    word = word ^ (word >> 13) ^ (word >> 26)
+    word = word * pow(_FMIX_1, -1, _WORD) % _WORD
+    word = word ^ (word >> 16) ^ 4
+    return _rotate((word - 0xE6546B64) * pow(5, -1, _WORD) % _WORD, 32 - 13)
+
+
+def _split(worker: int, seed: int) -> int:
+    """What `split_column` computes, in Python."""
+    word = (_before_seed(worker) ^ seed) % _WORD
+    word = _rotate(word * pow(_C2, -1, _WORD) % _WORD, 32 - 15)
+    return _signed(word * pow(_C1, -1, _WORD) % _WORD)
+
+
+def _murmur3(value: int, seed: int) -> int:
+    """Murmur3 of an int as Spark computes it."""
+    word = _rotate(value % _WORD * _C1 % _WORD, 15) * _C2 % _WORD
+    word = (_rotate((seed % _WORD) ^ word, 13) * 5 + 0xE6546B64) % _WORD ^ 4
+    word = (word ^ (word >> 16)) * _FMIX_1 % _WORD
+    word = (word ^ (word >> 13)) * _FMIX_2 % _WORD
+    return _signed(word ^ (word >> 16))

@@ -1,0 +1,221 @@
+"""Route: give each row the worker that a grouping chooses for its key."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator  # noqa: TC003 - Spark reads the hints of the functions
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import functions as F
+
+from evenkey.errors import ConfigurationError
+from evenkey.groupings import Grouping, Key, Router, Shuffle, parse
+from evenkey.spark.columns import absent, key_columns
+from evenkey.spark.learning import Lesson, LessonCollector, TaskId
+from evenkey.spark.routing_table import RoutingTables
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from pyspark import Accumulator
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["Load", "route"]
+
+Load = Literal["epoch", "lifetime"]
+
+_ROW_IN_PARTITION = (1 << 33) - 1
+
+
+def route(
+    df: DataFrame,
+    key: str | Sequence[str],
+    grouping: str | Grouping,
+    workers: int,
+    *,
+    time: str | None = None,
+    rate: float = 100.0,
+    load: Load = "epoch",
+    tables: str | Path | None = None,
+    column: str = "worker",
+) -> DataFrame:
+    """Add the worker of each row, chosen message by message inside each task.
+
+    Each task is one source: it routes its partition's rows in order, with its own local load
+    estimate, as a pure function of these rows and of the epoch's routing table. Only the
+    hash of the key (and the time, where the grouping uses it) goes to Python; all other
+    columns stay in the JVM. Key and shuffle grouping are native expressions, without Python.
+
+    Parameters
+    ----------
+    df
+        Batch or streaming.
+    key
+        Key column, or columns that form the key together.
+    grouping
+        A grouping or its spelling, such as ``"pkg(choices=3)"``.
+    workers
+        How many workers, at least 1.
+    time
+        Timestamp column for groupings that use times; rows should come about in its order
+        (a time that falls behind counts as the latest one before it). None: the epoch's
+        processing time in a stream, the position over `rate` in a batch.
+    rate
+        Messages per second and source that stand for time in a batch without `time`.
+    load
+        ``epoch``: local loads start at zero each epoch, so that each epoch is balanced in
+        itself. ``lifetime``: they carry over, as in the papers.
+    tables
+        Directory of the routing tables that carry hot keys from epoch to epoch, beside the
+        query's checkpoint; reachable from driver and executors. None: a temporary directory
+        of this process, so a restarted query learns anew.
+    column
+        Name of the new column.
+
+    Returns
+    -------
+    DataFrame
+        `df` with the int column `column`, 0 to `workers` - 1. The column is nondeterministic
+        to Spark's optimizer, so that it is evaluated once; place or aggregate by it as it is.
+
+    Raises
+    ------
+    ConfigurationError
+        A column is missing or already there, or the grouping or `workers` cannot be.
+
+    Notes
+    -----
+    A null key is a key like any other. A retried task must see its rows in the same order:
+    where the input follows a shuffle, Spark 4.3 guarantees this by
+    ``spark.sql.shuffle.orderIndependentChecksum.enabled``, on by default.
+    """
+    grouping = parse(grouping)
+    grouping.router(workers)
+    keys = key_columns(df, key)
+    absent(df, column)
+    if load not in ("epoch", "lifetime"):
+        message = f"load = {load!r}: must be 'epoch' or 'lifetime'"
+        raise ConfigurationError(message)
+    if not rate > 0:
+        message = f"rate = {rate}: must be above 0 messages a second"
+        raise ConfigurationError(message)
+    carries = df.isStreaming and (grouping.learns or load == "lifetime")
+    hashed = F.xxhash64(*keys)
+    native = None if carries else _native(grouping, hashed, workers)
+    if native is not None:
+        return df.withColumn(column, native)
+    session = df.sparkSession
+    accumulator, store = None, None
+    if carries:
+        store = RoutingTables(tables or _temporary_directory(df), str(grouping), workers)
+        collector = LessonCollector(store, grouping)
+        accumulator = session.sparkContext.accumulator({}, collector)
+    task = RoutingTask(grouping, workers, load, rate, store, accumulator)
+    columns = [hashed]
+    if grouping.uses_times and (time is not None or df.isStreaming):
+        clock = F.current_timestamp() if time is None else key_columns(df, time)[0]
+        columns.append(clock.cast("double"))
+    function = task.route_pairs if len(columns) > 1 else task.route_keys
+    return df.withColumn(column, F.arrow_udf(function, "int").asNondeterministic()(*columns))
+
+
+def _native(grouping: Grouping, hashed: Column, workers: int) -> Column | None:
+    """The grouping as an expression of Spark's own, where it remembers nothing."""
+    if isinstance(grouping, Key):
+        return F.pmod(hashed, F.lit(workers)).cast("int")
+    if isinstance(grouping, Shuffle):
+        row = F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_PARTITION))
+        return F.pmod(row + F.spark_partition_id(), F.lit(workers)).cast("int")
+    return None
+
+
+def _temporary_directory(df: DataFrame) -> str:
+    directory = tempfile.mkdtemp(prefix="evenkey-tables-")
+    weakref.finalize(df.sparkSession, shutil.rmtree, directory, ignore_errors=True)
+    return directory
+
+
+class RoutingTask:
+    """What runs in each task: one source's router over the partition's Arrow batches."""
+
+    def __init__(
+        self,
+        grouping: Grouping,
+        workers: int,
+        load: Load,
+        rate: float,
+        tables: RoutingTables | None,
+        accumulator: Accumulator[dict[TaskId, Lesson]] | None,
+    ) -> None:
+        self._grouping = grouping
+        self._workers = workers
+        self._load = load
+        self._rate = rate
+        self._tables = tables
+        self._accumulator = accumulator
+
+    def route_keys(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        """Route batches of hashes, with the position over the rate as time."""
+        position = 0
+
+        def timed() -> Iterator[tuple[pa.Array, NDArray[np.float64]]]:
+            nonlocal position
+            for hashes in batches:
+                times = np.arange(position, position + len(hashes)) / self._rate
+                position += len(hashes)
+                yield hashes, times
+
+        yield from self._route(timed())
+
+    def route_pairs(self, batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
+        """Route batches of hashes and times (seconds, null: unknown)."""
+
+        def ordered() -> Iterator[tuple[pa.Array, NDArray[np.float64]]]:
+            latest = -np.inf
+            for hashes, seconds in batches:
+                times = seconds.fill_null(-np.inf).to_numpy(zero_copy_only=False)
+                times = np.maximum.accumulate(np.maximum(times, latest))
+                latest = times[-1] if len(times) else latest
+                yield hashes, np.where(np.isinf(times), 0.0, times)
+
+        yield from self._route(ordered())
+
+    def _route(
+        self, batches: Iterator[tuple[pa.Array, NDArray[np.float64]]]
+    ) -> Iterator[pa.Array]:
+        context = TaskContext.get()
+        assert context is not None
+        source = context.partitionId()
+        router = self._grouping.router(self._workers, source)
+        task = None
+        if self._tables is not None:
+            query = context.getLocalProperty("sql.streaming.queryId")
+            epoch = int(context.getLocalProperty("streaming.sql.batchId") or 0)
+            task = TaskId(query or "batch", epoch, source)
+            self._recall(router, task)
+        routed = 0
+        for hashes, times in batches:
+            routed += len(hashes)
+            yield pa.array(router.route(hashes.to_numpy().view(np.uint64), times))
+        if self._accumulator is not None and task is not None and routed:
+            self._accumulator.add({task: Lesson(router.memory(), self._local_state(router))})
+
+    def _recall(self, router: Router, task: TaskId) -> None:
+        assert self._tables is not None
+        table = self._tables.under(task.query).read(task.epoch)
+        router.remember(table.memory)
+        if self._load == "lifetime" and task.source in table.local:
+            router.restore(table.local[task.source])
+
+    def _local_state(self, router: Router) -> dict[str, NDArray[np.generic]]:
+        if self._load != "lifetime":
+            return {}
+        snapshot = router.snapshot()
+        return {name: snapshot[name] for name in router.local_fields}

@@ -1,0 +1,113 @@
+"""Work: partial aggregates of the messages that a worker holds, as functions for mapInArrow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from evenkey.aggregators import Aggregator
+
+__all__ = ["FinishTask", "MergeTask", "WorkerTask"]
+
+# Names that a user's columns are unlikely to bear.
+TIME = "__time"
+WINDOW = "__window"
+STATES = "__states"
+_MERGE_AT_ROWS = 1 << 18
+
+
+class WorkerTask:
+    """What a worker does in one epoch: hold messages, emit one partial aggregate a group.
+
+    Subclasses add to the work in `hold` and `close`.
+
+    Parameters
+    ----------
+    aggregator
+        Bound to the schema of the messages.
+    by
+        Grouping columns of the partial aggregates. Where `WINDOW` is among them, the partial
+        aggregates carry instead the latest event time of their messages as `TIME`, which
+        lies in the same window and moves the watermark as the messages themselves would.
+    """
+
+    def __init__(self, aggregator: Aggregator, by: tuple[str, ...]) -> None:
+        self.aggregator = aggregator
+        self.by = by
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run over the batches of one partition."""
+        partials: list[pa.Table] = []
+        latest: list[pa.Table] = []
+        rows = 0
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            messages = pa.Table.from_batches([batch])
+            self.hold(messages)
+            partials.append(self.aggregator.partial(messages, self.by))
+            rows += partials[-1].num_rows
+            if WINDOW in self.by:
+                latest.append(messages.group_by(WINDOW).aggregate([(TIME, "max")]))
+            if rows > _MERGE_AT_ROWS:
+                partials = [self.aggregator.merge(pa.concat_tables(partials), self.by)]
+                rows = partials[0].num_rows
+        self.close()
+        if partials:
+            merged = self.aggregator.merge(pa.concat_tables(partials), self.by)
+            yield from self._timed(merged, latest).to_batches()
+
+    def hold(self, messages: pa.Table) -> None:
+        """Take note of messages that the worker is about to aggregate."""
+
+    def close(self) -> None:
+        """Finish the epoch; runs before any partial aggregate leaves the worker."""
+
+    def _timed(self, merged: pa.Table, latest: list[pa.Table]) -> pa.Table:
+        if WINDOW not in self.by:
+            return merged
+        windows = pa.concat_tables(latest).group_by(WINDOW).aggregate([(f"{TIME}_max", "max")])
+        place = pc.index_in(merged[WINDOW], windows[WINDOW])
+        times = windows[f"{TIME}_max_max"].combine_chunks().take(place.combine_chunks())
+        return merged.set_column(merged.schema.get_field_index(WINDOW), TIME, times)
+
+
+class MergeTask:
+    """Merge and finish collected partial aggregates: one row a group in, results out."""
+
+    def __init__(self, aggregator: Aggregator, by: tuple[str, ...]) -> None:
+        self._aggregator = aggregator
+        self._by = by
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run over batches with the columns `by` and a list of states."""
+        for batch in batches:
+            states = batch.column(batch.schema.get_field_index(STATES))
+            parents = pc.list_parent_indices(states)
+            flat = pa.Table.from_struct_array(pc.list_flatten(states))
+            groups = batch.select(list(self._by)).take(parents)
+            partials = pa.Table.from_arrays(
+                [*groups.columns, *flat.columns], names=[*self._by, *flat.column_names]
+            )
+            if partials.num_rows:
+                merged = self._aggregator.merge(partials, self._by)
+                yield from self._aggregator.finish(merged, self._by).to_batches()
+
+
+class FinishTask:
+    """Finish aggregates whose states Spark has merged."""
+
+    def __init__(self, aggregator: Aggregator, by: tuple[str, ...]) -> None:
+        self._aggregator = aggregator
+        self._by = by
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run over batches with the columns `by` and the state columns."""
+        for batch in batches:
+            finished = self._aggregator.finish(pa.Table.from_batches([batch]), self._by)
+            yield from finished.to_batches()
