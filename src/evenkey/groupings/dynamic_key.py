@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["DynamicKey"]
 
 _SMALLEST_TABLE = 1024
+_MOST_CYCLES = 1000
 
 
 @dataclass(frozen=True)
@@ -238,10 +239,13 @@ class _DynamicKeyRouter(LocalLoadRouter):
                 self._hold(self._items(), slots=2 * len(self._table))
 
     def _promote(self, now: float) -> None:
-        """Run the cycles that are due; those of a long silence after the spaces settled."""
+        """Run the cycles that are due, of a silence of hours only the last ones.
+
+        By then the idle keys are gone, or promotions have settled.
+        """
         _, cycle_time, cycles = self._clock
         behind = int((now - cycle_time) // self._period)
-        skipped = max(0, behind - 2 * self._cycles_to_old) // self._cycles_to_old
+        skipped = max(0, behind - _MOST_CYCLES) // self._cycles_to_old
         cycles += skipped * self._cycles_to_old
         cycle_time += skipped * self._cycles_to_old * self._period
         items = self._items()

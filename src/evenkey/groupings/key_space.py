@@ -95,7 +95,8 @@ class KeySpace:
         would never run on an empty space.
         """
         room = max(0, min(size - len(destination), len(source)))
-        destination = np.concatenate((source[:room], destination))
+        # Each goes to the head, so the last to come stands first.
+        destination = np.concatenate((source[:room][::-1], destination))
         source = source[room:]
         most = min(len(source), len(destination))
         rising = source["count"][:most]

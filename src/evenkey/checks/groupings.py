@@ -1,0 +1,219 @@
+"""What every grouping must do, as checks that its author can run."""
+
+from __future__ import annotations
+
+import pickle
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.groupings import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from evenkey.groupings import Grouping, Router
+
+    Check = Callable[[Grouping], None]
+
+__all__ = ["yield_checks"]
+
+_MESSAGES = 3000
+_SECONDS = 300.0
+_WORKERS = 7
+
+
+def yield_checks(grouping: Grouping) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield the conformance checks of a grouping.
+
+    Parameters
+    ----------
+    grouping
+        One of evenkey's or the user's own.
+
+    Yields
+    ------
+    tuple
+        The check's name, and a function that raises AssertionError if the grouping fails it.
+
+    Examples
+    --------
+    >>> from evenkey.groupings import PartialKey
+    >>> for name, check in yield_checks(PartialKey()):
+    ...     check()
+    """
+    for check in _CHECKS:
+        yield check.__name__, partial(check, grouping)
+
+
+def stream(
+    messages: int = _MESSAGES, keys: int = 200, seed: int = 0
+) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+    """Make a skewed test stream: hashes of keys, and times that span 300 s."""
+    random = np.random.default_rng(seed)
+    hashes = random.integers(0, 2**64, keys, dtype=np.uint64)
+    ranks = np.minimum(random.zipf(1.4, messages) - 1, keys - 1)
+    return hashes[ranks], np.linspace(0.0, _SECONDS, messages)
+
+
+def check_workers_are_in_range(grouping: Grouping) -> None:
+    keys, times = stream()
+    for workers in (1, 2, _WORKERS, 100):
+        routed = grouping.router(workers).route(keys, times)
+        assert routed.dtype == np.int32
+        assert routed.shape == keys.shape
+        assert routed.min() >= 0
+        assert routed.max() < workers
+
+
+def check_one_worker_gets_everything(grouping: Grouping) -> None:
+    keys, times = stream()
+    assert not grouping.router(1).route(keys, times).any()
+
+
+def check_empty_batch_changes_nothing(grouping: Grouping) -> None:
+    keys, times = stream()
+    router, other = grouping.router(_WORKERS), grouping.router(_WORKERS)
+    assert len(router.route(keys[:0], times[:0])) == 0
+    np.testing.assert_array_equal(router.route(keys, times), other.route(keys, times))
+
+
+def check_batch_equals_message_by_message(grouping: Grouping) -> None:
+    keys, times = stream()
+    whole = grouping.router(_WORKERS).route(keys, times)
+    router = grouping.router(_WORKERS)
+    single = [router.route(keys[i : i + 1], times[i : i + 1])[0] for i in range(len(keys))]
+    np.testing.assert_array_equal(whole, single)
+
+
+def check_any_cut_gives_the_same_result(grouping: Grouping) -> None:
+    keys, times = stream()
+    whole = grouping.router(_WORKERS).route(keys, times)
+    for seed in range(5):
+        cuts = np.sort(np.random.default_rng(seed).integers(0, len(keys), 6))
+        router = grouping.router(_WORKERS)
+        parts = [
+            router.route(*part)
+            for part in zip(np.split(keys, cuts), np.split(times, cuts), strict=True)
+        ]
+        np.testing.assert_array_equal(whole, np.concatenate(parts))
+
+
+def check_routing_is_repeatable(grouping: Grouping) -> None:
+    keys, times = stream()
+    for source in (0, 3):
+        first, second = (grouping.router(_WORKERS, source).route(keys, times) for _ in range(2))
+        np.testing.assert_array_equal(first, second)
+
+
+def check_clone_is_independent(grouping: Grouping) -> None:
+    keys, times = stream()
+    router = grouping.router(_WORKERS)
+    router.route(keys[:1000], times[:1000])
+    clone = router.clone()
+    clone.route(keys[::-1][:500], np.full(500, times[1000]))
+    _assert_goes_on_alike(router, _routed(grouping, 1000))
+
+
+def check_pickling_keeps_state(grouping: Grouping) -> None:
+    keys, times = stream()
+    router = grouping.router(_WORKERS)
+    router.route(keys[:1000], times[:1000])
+    # What is pickled here is made here.
+    _assert_goes_on_alike(pickle.loads(pickle.dumps(router)), router)  # noqa: S301
+    assert pickle.loads(pickle.dumps(grouping)) == grouping  # noqa: S301
+
+
+def check_snapshot_keeps_state(grouping: Grouping) -> None:
+    router = _routed(grouping, 1000)
+    snapshot = router.snapshot()
+    restored = grouping.router(_WORKERS)
+    restored.restore(snapshot)
+    _assert_goes_on_alike(restored, router)
+    again = grouping.router(_WORKERS)
+    again.restore(snapshot)
+    _assert_goes_on_alike(again, _routed(grouping, 1000))
+
+
+def check_snapshot_holds_the_local_fields(grouping: Grouping) -> None:
+    router = _routed(grouping, 100)
+    snapshot = router.snapshot()
+    router.restore({name: snapshot[name] for name in router.local_fields})
+
+
+def check_input_is_left_alone(grouping: Grouping) -> None:
+    keys, times = stream()
+    keys.flags.writeable = times.flags.writeable = False
+    before = keys.copy(), times.copy()
+    grouping.router(_WORKERS).route(keys, times)
+    np.testing.assert_array_equal(keys, before[0])
+    np.testing.assert_array_equal(times, before[1])
+
+
+def check_memory_is_bounded(grouping: Grouping) -> None:
+    """Memory after many keys over a long time is no more than a few times that of early on."""
+    router = grouping.router(_WORKERS)
+    sizes = []
+    for part in range(20):
+        keys = np.arange(part * 2000, (part + 1) * 2000, dtype=np.uint64) * np.uint64(0x9E3779B9)
+        router.route(keys, np.linspace(part * 60.0, part * 60.0 + 59.0, len(keys)))
+        sizes.append(len(pickle.dumps(router)))
+    assert max(sizes[10:]) <= 2 * max(sizes[:10])
+
+
+def check_memory_carries_over(grouping: Grouping) -> None:
+    """What an epoch learned merges, and the next epoch starts from it."""
+    keys, times = stream()
+    routers = [grouping.router(_WORKERS, source) for source in range(3)]
+    for source, router in enumerate(routers):
+        router.route(keys[source::3], times[source::3])
+    memory = grouping.merge_memories([router.memory() for router in routers])
+    assert bool(memory) == grouping.learns
+    first, second = grouping.router(_WORKERS, 0), grouping.router(_WORKERS, 0)
+    first.remember(memory)
+    second.remember(memory)
+    later = times + _SECONDS
+    np.testing.assert_array_equal(first.route(keys, later), second.route(keys, later))
+    alone = grouping.merge_memories([first.memory()])
+    assert sorted(alone) == sorted(memory)
+
+
+def check_spelling_round_trip(grouping: Grouping) -> None:
+    """Groupings of the package are what their spelling says; others need no spelling."""
+    if type(grouping).__module__.startswith("evenkey."):
+        assert parse(str(grouping)) == grouping
+
+
+def _routed(grouping: Grouping, messages: int) -> Router:
+    keys, times = stream()
+    router = grouping.router(_WORKERS)
+    router.route(keys[:messages], times[:messages])
+    return router
+
+
+def _assert_goes_on_alike(router: Router, other: Router) -> None:
+    keys, times = stream()
+    np.testing.assert_array_equal(
+        router.route(keys[1000:], times[1000:]), other.route(keys[1000:], times[1000:])
+    )
+
+
+_CHECKS: tuple[Check, ...] = (
+    check_workers_are_in_range,
+    check_one_worker_gets_everything,
+    check_empty_batch_changes_nothing,
+    check_batch_equals_message_by_message,
+    check_any_cut_gives_the_same_result,
+    check_routing_is_repeatable,
+    check_clone_is_independent,
+    check_pickling_keeps_state,
+    check_snapshot_keeps_state,
+    check_snapshot_holds_the_local_fields,
+    check_input_is_left_alone,
+    check_memory_is_bounded,
+    check_memory_carries_over,
+    check_spelling_round_trip,
+)

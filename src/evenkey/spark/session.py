@@ -1,0 +1,74 @@
+"""The Spark session that evenkey runs on."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from evenkey.spark.java import ensure_java
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+__all__ = ["local_master", "session"]
+
+_SETTINGS: dict[str, str] = {
+    # Deep plans, and a stop while Spark searches its own stack for interruptions.
+    "spark.driver.extraJavaOptions": "-Xss4m",
+    "spark.driver.memory": "2g",
+    "spark.log.level": "ERROR",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.numRecentProgressUpdates": "100000",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def local_master(slots: int) -> str:
+    """Master URL of this machine with so many task slots, and retries, which it lacks by default.
+
+    Examples
+    --------
+    >>> local_master(8)
+    'local[8,4]'
+    """
+    return f"local[{slots},4]"
+
+
+def session(master: str | None = None, settings: Mapping[str, str] | None = None) -> SparkSession:
+    """Give the active session, or start one with settings that streams of evenkey like.
+
+    Parameters
+    ----------
+    master
+        Where to start it; None takes the active session, or else ``SPARK_MASTER``, or
+        else this machine with a slot a core.
+    settings
+        Spark settings on top of evenkey's own.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no Java to run Spark on.
+    """
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    ensure_java()
+    # Executors must run the very interpreter of the driver, or they lack its packages.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if master is None:
+        master = os.environ.get("SPARK_MASTER") or local_master(os.cpu_count() or 1)
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    every = {**_SETTINGS, **(settings or {})}
+    builder = SparkSession.builder.master(master).appName("evenkey")
+    for name, value in every.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()

@@ -1,0 +1,89 @@
+"""Where a run keeps its files, and what it needs to go on after a restart."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenkey.errors import ConfigurationError
+from evenkey.topology.epoch_files import EpochFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["RunDirectory"]
+
+# What may differ between the runs that share a directory: nothing of the results.
+_FREE = {"cost_ms", "speed", "time_limit", "master", "output", "reference_defaults"}
+
+
+class RunDirectory:
+    """The directory of one run: results and dead letters to read, and the run's own state.
+
+    Parameters
+    ----------
+    path
+        The directory; made when it is not there.
+
+    Raises
+    ------
+    ConfigurationError
+        It cannot be made or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        self.state = self.path / "state"
+        try:
+            self.state.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.state):
+                pass
+        except OSError as error:
+            message = (
+                f"output {self.path} cannot be written ({error.strerror}): choose another directory"
+            )
+            raise ConfigurationError(message) from error
+        self.results = self.path / "results"
+        self.dead_letters = EpochFiles(str(self.path))
+        self.files = EpochFiles(str(self.state))
+        self.checkpoint = self.state / "checkpoint"
+        self.tables = self.state / "tables"
+        self.line_index = self.state / "lines.npz"
+        self.paused = self.state / "paused"
+        self.closing = self.state / "closing"
+        self._manifest = self.state / "manifest.json"
+
+    def claim(self, configuration: Mapping[str, Any]) -> None:
+        """Write down what runs here, or make sure that it is what ran here before.
+
+        Raises
+        ------
+        ConfigurationError
+            Another configuration ran here; the message names each field that differs.
+        """
+        if not self._manifest.exists():
+            text = json.dumps(dict(configuration), indent=2, sort_keys=True)
+            temporary = self._manifest.with_suffix(".tmp")
+            temporary.write_text(text + "\n")
+            os.replace(temporary, self._manifest)
+            return
+        try:
+            before = json.loads(self._manifest.read_text())
+        except ValueError as error:
+            message = f"{self._manifest} cannot be read ({error}): choose another output"
+            raise ConfigurationError(message) from error
+        fields = sorted((set(before) | set(configuration)) - _FREE)
+        changed = [
+            f"{field} was {before.get(field)!r} and is now {configuration.get(field)!r}"
+            for field in fields
+            if before.get(field) != configuration.get(field)
+        ]
+        if changed:
+            message = (
+                f"output {self.path} holds another run ({'; '.join(changed)}): choose another "
+                "output, delete it, or repeat the options of before to go on with it"
+            )
+            raise ConfigurationError(message)

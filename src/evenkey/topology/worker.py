@@ -1,0 +1,69 @@
+"""The pipeline's worker: holds messages, waits their cost, and tells what it held."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from evenkey.spark.work import WorkerTask
+
+if TYPE_CHECKING:
+    from evenkey.aggregators import Aggregator
+    from evenkey.topology.epoch_files import EpochFiles
+
+__all__ = ["PLACED", "PipelineWorker"]
+
+PLACED = "placed"
+"""Kind of the epoch files in which workers tell what they held: worker, key, messages."""
+
+
+class PipelineWorker(WorkerTask):
+    """A worker with a simulated cost per message, which counts what it held by key.
+
+    Parameters
+    ----------
+    aggregator, by
+        As for `WorkerTask`.
+    files
+        Where the counts go, one file a worker and epoch.
+    cost_seconds
+        Seconds that the work on one message takes; the worker sleeps for them.
+    """
+
+    def __init__(
+        self,
+        aggregator: Aggregator,
+        by: tuple[str, ...],
+        files: EpochFiles,
+        cost_seconds: float,
+    ) -> None:
+        super().__init__(aggregator, by)
+        self._files = files
+        self._cost_seconds = cost_seconds
+        self._held: list[pa.Table] = []
+
+    def hold(self, messages: pa.Table) -> None:
+        """Count the messages by key, and wait as long as the work on them takes."""
+        self._held.append(messages.group_by("key").aggregate([([], "count_all")]))
+        if self._cost_seconds:
+            time.sleep(self._cost_seconds * messages.num_rows)
+
+    def close(self) -> None:
+        """Write down what was held, under the worker's number."""
+        context = TaskContext.get()
+        assert context is not None
+        epoch = int(context.getLocalProperty("streaming.sql.batchId") or 0)
+        worker = context.partitionId()
+        held = pa.concat_tables(self._held) if self._held else _NOTHING
+        counts = held.group_by("key").aggregate([("count_all", "sum")])
+        workers = pa.repeat(pa.scalar(worker, pa.int32()), counts.num_rows)
+        columns = [workers, counts["key"], counts["count_all_sum"]]
+        table = pa.Table.from_arrays(columns, names=["worker", "key", "messages"])
+        self._files.write(PLACED, epoch, worker, table)
+        self._held = []
+
+
+_NOTHING = pa.table({"key": pa.array([], pa.string()), "count_all": pa.array([], pa.int64())})

@@ -1,0 +1,128 @@
+"""Obvious twins of the kernels: one message at a time, in plain Python."""
+
+from __future__ import annotations
+
+import math
+
+MASK = (1 << 64) - 1
+
+
+def mix(key, salt):
+    key = (key + salt * 0x9E3779B97F4A7C15) & MASK
+    key = ((key ^ key >> 33) * 0xFF51AFD7ED558CCD) & MASK
+    key = ((key ^ key >> 33) * 0xC4CEB9FE1A85EC53) & MASK
+    return key ^ key >> 33
+
+
+def home(key, workers):
+    signed = key - (1 << 64) if key >> 63 else key
+    return signed % workers
+
+
+def shuffle(keys, workers, source=0):
+    return [(source + i) % workers for i in range(len(keys))]
+
+
+def key(keys, workers):
+    return [home(each, workers) for each in keys]
+
+
+def partial_key(keys, workers, choices):
+    sent, out = [0] * workers, []
+    for each in keys:
+        candidates = [home(each, workers)]
+        for j in range(1, min(choices, workers)):
+            candidate = (mix(each, j) >> 32) * workers >> 32
+            while candidate in candidates:
+                candidate = (candidate + 1) % workers
+            candidates.append(candidate)
+        out.append(min(candidates, key=lambda worker: sent[worker]))
+        sent[out[-1]] += 1
+    return out
+
+
+class DynamicKey:
+    """Dynamic key grouping by the letter, with dictionaries and lists."""
+
+    def __init__(self, grouping, workers):
+        self.rules = grouping
+        self.reference = grouping.variant == "reference"
+        self.out_at, self.in_at = grouping.thresholds(workers)
+        self.most = grouping.most_workers(workers)
+        self.first = min(grouping.initial_pool, workers)
+        self.interval = 60.0 if self.reference else 0.0
+        self.idle = math.inf if self.reference else 3600.0
+        self.sent, self.items = [0] * workers, {}
+        self.start, self.due, self.cycles, self.born = None, None, 1, 0
+
+    def load(self, worker):
+        load = 100 * self.sent[worker] / max(1, sum(self.sent))
+        return math.floor(load) if self.reference else load
+
+    def route(self, keys, times):
+        return [self.route_one(key, time) for key, time in zip(keys, times, strict=True)]
+
+    def route_one(self, key, time):
+        if self.start is None:
+            self.start, self.due = time, time + self.rules.teenage_period
+        while time >= self.due:
+            self.cycle()
+        new = key not in self.items
+        if new:
+            blank = {"count": 0, "checked": -math.inf, "pool": self.first, "space": "baby"}
+            self.items[key] = {**blank, "order": self.born}
+            self.born += 1
+        item = self.items[key]
+        check = not new and time - item["checked"] >= self.interval
+        if check:
+            item["checked"] = time
+        item["count"] += 1
+        item["seen"] = time
+        worker = self.choose(key, item, time, check=check)
+        self.sent[worker] += 1
+        return worker
+
+    def choose(self, key, item, time, *, check):
+        workers = len(self.sent)
+        pool = [(home(key, workers) + j) % workers for j in range(item["pool"])]
+        best = min(pool, key=self.load)
+        if not check:
+            return best
+        warm = time - self.start > self.rules.warm_up
+        if item["space"] == "old" and warm and self.load(best) >= self.out_at:
+            following = (home(key, workers) + item["pool"]) % workers
+            if item["pool"] < self.most and self.load(following) < self.load(best):
+                item["pool"] += 1
+                return following
+        elif item["pool"] > self.first and sum(self.load(w) < self.in_at for w in pool) >= 2:
+            item["pool"] -= 1
+            return self.choose(key, item, time, check=not self.reference)
+        return best
+
+    def cycle(self):
+        self.items = {k: v for k, v in self.items.items() if self.due - v["seen"] <= self.idle}
+        self.cycles += 1
+        expected = self.rules.expected_keys
+        sizes = {"baby": self.rules.baby_share, "teenage": self.rules.teenage_share}
+        sizes = {space: round(expected * share) for space, share in sizes.items()}
+        for key in self.ranked("baby")[sizes["baby"] :]:
+            del self.items[key]
+        self.promote("baby", "teenage", sizes["teenage"])
+        if self.cycles % round(self.rules.old_period / self.rules.teenage_period) == 0:
+            self.promote("teenage", "old", round(expected * self.rules.old_share))
+        self.due += self.rules.teenage_period
+
+    def ranked(self, space):
+        of = [key for key, item in self.items.items() if item["space"] == space]
+        return sorted(of, key=lambda key: (-self.items[key]["count"], self.items[key]["order"]))
+
+    def promote(self, source, destination, size):
+        rising, falling = self.ranked(source), self.ranked(destination)
+        while len(falling) < size and rising:
+            falling.insert(0, rising[0])
+            self.items[rising.pop(0)]["space"] = destination
+        for first, last in zip(rising, reversed(falling), strict=False):
+            stays, rises = self.items[last]["count"], self.items[first]["count"]
+            if stays > rises or (self.reference and stays == rises):
+                break
+            self.items[first]["space"], self.items[last]["space"] = destination, source

@@ -1,0 +1,72 @@
+"""Every kernel against its naive twin."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkey.groupings import DynamicKey, parse
+from tests.groupings import naive
+
+hashes = st.integers(0, 2**64 - 1)
+streams = st.lists(st.one_of(st.sampled_from([3, 2**63, 2**64 - 1]), hashes), max_size=80)
+worker_counts = st.integers(1, 12)
+
+
+def routed(spelling, keys, workers, source=0, times=None):
+    router = parse(spelling).router(workers, source)
+    return router.route(np.array(keys, dtype=np.uint64), times).tolist()
+
+
+@given(streams, worker_counts, st.integers(0, 5))
+def test_shuffle(keys, workers, source):
+    assert routed("sg", keys, workers, source) == naive.shuffle(keys, workers, source)
+
+
+@given(streams, worker_counts)
+def test_key(keys, workers):
+    assert routed("kg", keys, workers) == naive.key(keys, workers)
+
+
+@given(streams, worker_counts, st.integers(1, 6))
+def test_partial_key(keys, workers, choices):
+    expected = naive.partial_key(keys, workers, choices)
+    assert routed(f"pkg(choices={choices})", keys, workers) == expected
+
+
+@pytest.mark.parametrize(
+    "grouping",
+    [
+        DynamicKey(),
+        DynamicKey(variant="reference"),
+        DynamicKey(expected_keys=10),
+        DynamicKey(variant="reference", expected_keys=10, scale_in="minus-root"),
+        DynamicKey(expected_keys=20, initial_pool=1, warm_up=0, old_period=15),
+        DynamicKey(expected_keys=5, scale_out=20.0, scale_in="minus-root", largest_pool=3),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("workers", [1, 3, 10])
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    skew=st.sampled_from([1.2, 1.6, 2.5]),
+    gap=st.sampled_from([0.0, 40.0, 500.0, 5000.0]),
+)
+def test_dynamic_key(grouping, workers, seed, skew, gap):
+    random = np.random.default_rng(seed)
+    keys = random.integers(0, 2**64, 60, dtype=np.uint64)[random.zipf(skew, 400) % 60]
+    times = np.sort(random.uniform(0, 250, 400))
+    times[250:] += gap
+    expected = naive.DynamicKey(grouping, workers).route(keys.tolist(), times.tolist())
+    assert grouping.router(workers).route(keys, times).tolist() == expected
+
+
+def test_dynamic_key_grows_its_table_without_a_trace():
+    """More keys between two cycles than the first table holds."""
+    random = np.random.default_rng(0)
+    keys = random.integers(0, 2**64, 4000, dtype=np.uint64)[random.zipf(1.2, 8000) % 4000]
+    times = np.linspace(0, 100, len(keys))
+    expected = naive.DynamicKey(DynamicKey(), 10).route(keys.tolist(), times.tolist())
+    assert DynamicKey().router(10).route(keys, times).tolist() == expected
