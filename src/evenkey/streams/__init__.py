@@ -1,0 +1,22 @@
+"""Key streams: generated ones, and those in users' files."""
+
+from __future__ import annotations
+
+from evenkey.streams.base import SPAN_SECONDS, KeyStream, MessageBatch
+from evenkey.streams.catalogue import Entry, catalogue, generated
+from evenkey.streams.country import CountryHalfSkew, CountrySkew
+from evenkey.streams.zipf import Drift, Uniform, Zipf
+
+__all__ = [
+    "SPAN_SECONDS",
+    "CountryHalfSkew",
+    "CountrySkew",
+    "Drift",
+    "Entry",
+    "KeyStream",
+    "MessageBatch",
+    "Uniform",
+    "Zipf",
+    "catalogue",
+    "generated",
+]

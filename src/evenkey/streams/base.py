@@ -1,0 +1,153 @@
+"""What every key stream is: messages that are a pure function of name, seed and offset."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenkey.errors import ConfigurationError
+from evenkey.hashing import hash_strings
+from evenkey.spelling import spell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["SPAN_SECONDS", "KeyStream", "MessageBatch"]
+
+SPAN_SECONDS = 400.0
+"""Event time that a run spans where no rate is given."""
+
+
+@dataclass(frozen=True)
+class MessageBatch:
+    """Consecutive messages of a stream.
+
+    Parameters
+    ----------
+    ids
+        int64[n], which key each message bears, inside its stream.
+    keys
+        uint64[n], hashes of the keys' texts.
+    counts
+        int64[n], weight of each message.
+    times
+        float64[n], event time in seconds since the stream began, non-decreasing.
+    """
+
+    ids: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    counts: NDArray[np.int64]
+    times: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class KeyStream(ABC):
+    """A finite generated stream of keyed messages, any part of which can be made at once.
+
+    Subclasses add their parameters as fields; a stream is a value, cheap to pickle.
+
+    Parameters
+    ----------
+    messages
+        Length of the stream.
+    seed
+        Another seed gives another stream of the same kind.
+    rate
+        Messages per second of event time; None lets the stream span 400 s.
+    """
+
+    family: ClassVar[str]
+    summary: ClassVar[str]
+    usual_messages: ClassVar[int] = 1_000_000
+
+    messages: int | None = field(default=None, kw_only=True)
+    seed: int = field(default=0, kw_only=True)
+    rate: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.messages is None:
+            object.__setattr__(self, "messages", self.usual_messages)
+        if self.length < 1:
+            message = f"{self.name}: messages = {self.messages}: a stream has at least 1 message"
+            raise ConfigurationError(message)
+        if self.rate is None:
+            object.__setattr__(self, "rate", self.length / SPAN_SECONDS)
+        if not self.per_second > 0:
+            message = f"{self.name}: rate = {self.rate}: must be above 0 messages a second"
+            raise ConfigurationError(message)
+
+    @property
+    def name(self) -> str:
+        """Its spelling, such as ``zipf(z=1.4,keys=1000)``."""
+        shared = {each.name for each in dataclasses.fields(KeyStream)}
+        own = [each.name for each in dataclasses.fields(self) if each.name not in shared]
+        return spell(self.family, {name: getattr(self, name) for name in own})
+
+    @property
+    def length(self) -> int:
+        """Number of messages."""
+        assert self.messages is not None
+        return self.messages
+
+    @property
+    def per_second(self) -> float:
+        """Messages per second of event time."""
+        assert self.rate is not None
+        return self.rate
+
+    @cached_property
+    def _random_seed(self) -> np.uint64:
+        return hash_strings([f"{self.name} {self.seed}"])[0]
+
+    def batch(self, start: int, stop: int) -> MessageBatch:
+        """Make the messages at offsets `start` to `stop` - 1, cut off at the stream's end."""
+        stop = min(stop, self.length)
+        ids = self._ids(start, max(start, stop))
+        times = np.arange(start, start + len(ids)) / self.per_second
+        return MessageBatch(ids, self.hashes(ids), np.ones(len(ids), dtype=np.int64), times)
+
+    def batches(self, size: int = 1 << 20) -> Iterator[MessageBatch]:
+        """Make the whole stream in batches of `size` messages."""
+        for start in range(0, self.length, size):
+            yield self.batch(start, start + size)
+
+    @abstractmethod
+    def _ids(self, start: int, stop: int) -> NDArray[np.int64]:
+        """Make the key ids at offsets `start` to `stop` - 1."""
+
+    @property
+    @abstractmethod
+    def key_count(self) -> int:
+        """How many keys there are; ids are below it."""
+
+    def texts(self, ids: NDArray[np.int64]) -> pa.StringArray:
+        """Give the keys as users see them: the number of the key."""
+        return pc.cast(pa.array(ids), pa.string())
+
+    def hashes(self, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Hash the keys' texts, uint64[n]."""
+        return self._all_hashes[ids]
+
+    @cached_property
+    def _all_hashes(self) -> NDArray[np.uint64]:
+        parts = [
+            hash_strings(self.texts(np.arange(start, min(start + (1 << 20), self.key_count))))
+            for start in range(0, self.key_count, 1 << 20)
+        ]
+        return np.concatenate(parts)
+
+    def __getstate__(self) -> dict[str, object]:
+        # Tables are built again where they are needed, rather than shipped there.
+        return {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
