@@ -51,7 +51,7 @@ class RunDirectory:
         self.files = EpochFiles(str(self.state))
         self.checkpoint = self.state / "checkpoint"
         self.tables = self.state / "tables"
-        self.line_index = self.state / "lines.npz"
+        self.reading = self.state / "reading.pickle"
         self.paused = self.state / "paused"
         self.closing = self.state / "closing"
         self._manifest = self.state / "manifest.json"
@@ -66,9 +66,7 @@ class RunDirectory:
         """
         if not self._manifest.exists():
             text = json.dumps(dict(configuration), indent=2, sort_keys=True)
-            temporary = self._manifest.with_suffix(".tmp")
-            temporary.write_text(text + "\n")
-            os.replace(temporary, self._manifest)
+            self.keep(self._manifest, f"{text}\n".encode())
             return
         try:
             before = json.loads(self._manifest.read_text())
@@ -87,3 +85,10 @@ class RunDirectory:
                 "output, delete it, or repeat the options of before to go on with it"
             )
             raise ConfigurationError(message)
+
+    @staticmethod
+    def keep(path: Path, content: bytes) -> None:
+        """Write a file whole or not at all."""
+        temporary = path.with_suffix(".tmp")
+        temporary.write_bytes(content)
+        os.replace(temporary, path)

@@ -1,0 +1,81 @@
+"""Aggregators: what workers compute, and how partial results merge.
+
+>>> import pyarrow as pa
+>>> count = parse("count")
+>>> parts = [pa.table({"key": ["a", "b"]}), pa.table({"key": ["a"]})]
+>>> partials = pa.concat_tables(count.partial(part, by=["key"]) for part in parts)
+>>> count.finish(count.merge(partials, by=["key"]), by=["key"]).to_pylist()
+[{'key': 'a', 'count': 2}, {'key': 'b', 'count': 1}]
+"""
+
+from __future__ import annotations
+
+import inspect
+
+from evenkey.aggregators.base import Aggregator, Algebraic
+from evenkey.aggregators.count import Count
+from evenkey.aggregators.fold import Fold
+from evenkey.aggregators.groups import number_groups, reduce_groups
+from evenkey.aggregators.mean import Mean
+from evenkey.aggregators.sum import Sum
+from evenkey.aggregators.top_k import TopK
+from evenkey.spelling import build, unknown_name
+from evenkey.spelling import parse as parse_spelling
+
+__all__ = [
+    "Aggregator",
+    "Algebraic",
+    "Count",
+    "Fold",
+    "Mean",
+    "Sum",
+    "TopK",
+    "available",
+    "number_groups",
+    "parse",
+    "reduce_groups",
+]
+
+
+def available() -> dict[str, type[Aggregator]]:
+    """Every aggregator of the package by its name, found by walking the public names.
+
+    Examples
+    --------
+    >>> sorted(available())
+    ['count', 'mean', 'sum', 'top-k']
+    """
+    public = (globals()[name] for name in __all__)
+    return {
+        member.name: member
+        for member in public
+        if isinstance(member, type)
+        and issubclass(member, Aggregator)
+        and not inspect.isabstract(member)
+    }
+
+
+def parse(text: str | Aggregator) -> Aggregator:
+    """Read an aggregator from its spelling, such as ``count`` or ``sum(column=amount)``.
+
+    An aggregator is given back as it is.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such aggregator or parameter, or the value does not fit; the message
+        lists what there is.
+
+    Examples
+    --------
+    >>> print(parse("sum(column=amount)"))
+    sum(column=amount)
+    """
+    if isinstance(text, Aggregator):
+        return text
+    name, parameters = parse_spelling(text)
+    aggregators = available()
+    if name not in aggregators:
+        error = unknown_name("aggregator", name, aggregators)
+        raise error
+    return build("aggregator", aggregators[name], name, parameters)

@@ -1,0 +1,163 @@
+"""What every aggregator is: a commutative monoid over messages, Arrow in and Arrow out."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from evenkey.aggregators.groups import reduce_groups
+from evenkey.errors import ConfigurationError
+from evenkey.spelling import spell
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Self
+
+    import pyarrow as pa
+
+__all__ = ["Aggregator", "Algebraic"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Aggregator(ABC):
+    """What workers compute on their messages, and how their partial results become one.
+
+    Workers call `partial` on the messages that they hold, whoever collects the partial
+    aggregates calls `merge` on them, as often and in whatever cuts it likes, and `finish`
+    turns the merged state into the result. That a key may be split over workers is harmless
+    exactly because `merge` is associative and commutative (PKG paper, section 3.1).
+
+    An aggregator is a value: frozen, comparable, cheap to pickle. All tables have one row a
+    group, and a group exists because a message belongs to it: no messages, no rows, also
+    when `by` is empty and the whole table is one group. Columns of `by` may be of any type
+    that Arrow can group by, and structs of these (such as Spark's windows).
+    """
+
+    name: ClassVar[str]
+    """How it is spelled on the command line and in configuration."""
+    scope: ClassVar[Literal["key", "window"]] = "key"
+    """One result for each (window, key), or one for each window over all its keys."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Message columns that it reads besides the key."""
+        return ()
+
+    @property
+    @abstractmethod
+    def state(self) -> pa.Schema:
+        """Columns of a partial aggregate besides the group's.
+
+        Raises
+        ------
+        ConfigurationError
+            They depend on the messages' types: `bind` first.
+        """
+
+    @property
+    @abstractmethod
+    def result(self) -> pa.Schema:
+        """Columns of the result besides the group's; raises as `state` does."""
+
+    def bind(self, messages: pa.Schema) -> Self:
+        """Check the messages' schema, and take from it the types that `state` needs.
+
+        `partial` binds by itself; only `state` and `result` need a bound aggregator, where
+        types of the messages show in them.
+
+        Parameters
+        ----------
+        messages
+            Schema with ``"key"``, `columns` and whatever else the messages have.
+
+        Returns
+        -------
+        Aggregator
+            This one, or a copy that knows its types.
+
+        Raises
+        ------
+        ConfigurationError
+            A column is missing, or of a type that cannot be aggregated.
+        """
+        for column in self.columns:
+            if column not in messages.names:
+                has = ", ".join(messages.names)
+                message = f"{self}: the messages have no column {column!r}; they have: {has}"
+                raise ConfigurationError(message)
+        return self
+
+    @abstractmethod
+    def partial(self, messages: pa.Table, by: Sequence[str]) -> pa.Table:
+        """Aggregate messages: the columns `by` and `state`, one row a group.
+
+        Parameters
+        ----------
+        messages
+            One row a message; has the columns `by`, ``"key"`` and `columns`.
+        by
+            What makes a group: ``("window", "key")``, ``("window",)``, ``("key",)`` or
+            ``()``, which is all messages together.
+        """
+
+    @abstractmethod
+    def merge(self, partials: pa.Table, by: Sequence[str]) -> pa.Table:
+        """Merge partial aggregates to one row a group; associative and commutative."""
+
+    @abstractmethod
+    def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
+        """Turn merged partial aggregates into the columns `by` and `result`."""
+
+    def __str__(self) -> str:
+        """Spell the aggregator with the parameters that differ from their defaults."""
+        changed = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if field.init and getattr(self, field.name) != field.default
+        }
+        return spell(self.name, changed)
+
+    def _with(self, **fields: object) -> Self:
+        """Copy, with fields that the constructor does not take."""
+        bound = copy.copy(self)
+        for name, value in fields.items():
+            object.__setattr__(bound, name, value)
+        return bound
+
+    def _bound(self, value: pa.DataType | None) -> pa.DataType:
+        """Give a type that `bind` found out, or say that it has not run yet."""
+        if value is None:
+            message = (
+                f"{self}: its columns depend on the types of the messages; call "
+                "bind(schema of the messages) first"
+            )
+            raise ConfigurationError(message)
+        return value
+
+
+@dataclasses.dataclass(frozen=True)
+class Algebraic(Aggregator):
+    """An aggregator whose state columns merge column by column.
+
+    An engine can merge such partial aggregates with its own sum, min and max, instead of
+    `merge`; it casts the outcome to `state`'s types.
+    """
+
+    @property
+    @abstractmethod
+    def merges(self) -> Mapping[str, Literal["sum", "min", "max"]]:
+        """How each state column merges; all of them skip nulls, null if there is nothing."""
+
+    def merge(self, partials: pa.Table, by: Sequence[str]) -> pa.Table:
+        """Merge partial aggregates to one row a group, each column as `merges` says.
+
+        Raises
+        ------
+        RunError
+            An integer or decimal sum does not fit its column.
+        """
+        reductions = {column: (column, how) for column, how in self.merges.items()}
+        types = {column: partials.schema.field(column).type for column in reductions}
+        return reduce_groups(partials, by, reductions, types)

@@ -1,0 +1,234 @@
+"""The heaviest keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenkey.aggregators.base import Aggregator
+from evenkey.aggregators.groups import check_names, number_groups, reduce_groups
+from evenkey.errors import ConfigurationError, RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+__all__ = ["TopK"]
+
+_STATE = ("keys", "counts", "errors", "floor")
+_COUNTERS_PER_PLACE = 10
+_FEWEST_COUNTERS = 1000
+
+
+@dataclass(frozen=True)
+class TopK(Aggregator):
+    """The k heaviest keys of each window, by SpaceSaving summaries that merge.
+
+    State of a group: its at most `capacity` heaviest keys as lists ``keys``, ``counts`` and
+    ``errors`` (int64), heaviest first, and ``floor`` (int64), what any other key weighs at
+    most. A batch of messages is counted exactly and then cut to its heaviest keys. In a
+    merge, a key that a part does not list gets that part's floor as count and error there
+    (Cafaro, Pulimeno, Tempesta, Information Sciences 2016; Agarwal et al., PODS 2012; PKG
+    paper, section 4.2); the heaviest stay, equals in order of their keys.
+
+    Result: rows of ``key``, ``count``, ``error`` and ``rank`` (int64, from 1), at most k a
+    group.
+
+    Guarantees, with m the weight of all messages of the group, however they were cut into
+    parts and in whatever order these were merged:
+
+    - ``count - error <= true weight <= count``;
+    - ``error <= floor <= m / capacity``;
+    - every key heavier than ``m / capacity`` is in the state, so with a k-th heaviest key
+      above that and gaps wider than it, the result is the true top k;
+    - all is exact while there are no more than `capacity` keys.
+
+    A batch in which every key sits whole on one worker (key grouping) adds one error term a
+    key, one split over two workers (partial key grouping) two, shuffle grouping one for
+    every worker: `error` is their sum, and the bound above holds for all of them.
+
+    Parameters
+    ----------
+    k
+        Keys in the result, at least 1.
+    capacity
+        Keys in the state, at least `k`; left out, the larger of 10 k and 1000.
+    weight
+        Integer column that messages are weighed by, not negative, null weighing nothing;
+        left out, each message weighs 1.
+
+    Raises
+    ------
+    ConfigurationError
+        `k` or `capacity` is out of range; from `bind`: a column is missing or not integer.
+    RunError
+        From `partial`: a weight is negative, or weights add up to more than int64 holds.
+
+    Examples
+    --------
+    >>> messages = pa.table({"key": ["a", "b", "a", "c", "b", "a"]})
+    >>> top = TopK(2)
+    >>> top.finish(top.partial(messages, by=[]), by=[]).to_pylist()
+    [{'key': 'a', 'count': 3, 'error': 0, 'rank': 1},
+     {'key': 'b', 'count': 2, 'error': 0, 'rank': 2}]
+    """
+
+    name: ClassVar[str] = "top-k"
+    scope: ClassVar[Literal["key", "window"]] = "window"
+    k: int
+    capacity: int | None = None
+    weight: str | None = None
+    key_type: pa.DataType | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            message = f"top-k: k = {self.k}: there must be at least 1 key"
+            raise ConfigurationError(message)
+        if self.capacity is not None and self.capacity < self.k:
+            message = f"top-k: capacity = {self.capacity}: it must be at least k = {self.k}"
+            raise ConfigurationError(message)
+
+    @property
+    def counters(self) -> int:
+        """Keys that a state holds at most: `capacity`, or what stands in for it."""
+        return self.capacity or max(_COUNTERS_PER_PLACE * self.k, _FEWEST_COUNTERS)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The weight, if there is one."""
+        return () if self.weight is None else (self.weight,)
+
+    @property
+    def state(self) -> pa.Schema:
+        """Lists ``keys``, ``counts`` and ``errors``, and ``floor``; keys' type from `bind`."""
+        numbers = pa.list_(pa.int64())
+        types = (pa.list_(self._bound(self.key_type)), numbers, numbers, pa.int64())
+        return pa.schema(list(zip(_STATE, types, strict=True)))
+
+    @property
+    def result(self) -> pa.Schema:
+        """Columns ``key``, ``count``, ``error`` and ``rank``; the key's type from `bind`."""
+        numbers = [(name, pa.int64()) for name in ("count", "error", "rank")]
+        return pa.schema([("key", self._bound(self.key_type)), *numbers])
+
+    def bind(self, messages: pa.Schema) -> Self:
+        """Take the type of the keys from the messages' schema."""
+        super().bind(messages)
+        if self.weight and not pa.types.is_integer(messages.field(self.weight).type):
+            message = (
+                f"{self}: weight {self.weight!r} is of type "
+                f"{messages.field(self.weight).type}; it must be an integer column"
+            )
+            raise ConfigurationError(message)
+        if "key" not in messages.names:
+            has = ", ".join(messages.names)
+            message = f"{self}: the messages have no column 'key'; they have: {has}"
+            raise ConfigurationError(message)
+        return self._with(key_type=messages.field("key").type)
+
+    def partial(self, messages: pa.Table, by: Sequence[str]) -> pa.Table:
+        """Summarize the keys of each group."""
+        self.bind(messages.schema)
+        check_names(messages, by, ["key", "count", "error", "rank", "least", *_STATE])
+        if self.weight is None:
+            counted = reduce_groups(messages, [*by, "key"], {"count": ("key", "messages")})
+        else:
+            counted = reduce_groups(
+                messages,
+                [*by, "key"],
+                {"count": (self.weight, "sum"), "least": (self.weight, "min")},
+                {"count": pa.int64()},
+            )
+            least = pc.min(counted["least"]).as_py()
+            if least is not None and least < 0:
+                message = f"{self}: a weight is {least}; weights must not be negative"
+                raise RunError(message)
+        numbers, groups = number_groups(counted, by)
+        counts = counted["count"].fill_null(0).to_numpy()
+        floors = np.zeros(_size(numbers), dtype=np.int64)
+        heavy = counts > 0
+        return self._heaviest(
+            groups,
+            floors,
+            pa.table(
+                {
+                    "group": numbers[heavy],
+                    "key": counted["key"].filter(pa.array(heavy)),
+                    "count": counts[heavy],
+                    "error": np.zeros(int(heavy.sum()), dtype=np.int64),
+                }
+            ),
+        )
+
+    def merge(self, partials: pa.Table, by: Sequence[str]) -> pa.Table:
+        """Merge the summaries of each group."""
+        numbers, groups = number_groups(partials, by)
+        part_floors = partials["floor"].to_numpy()
+        floors = np.zeros(_size(numbers), dtype=np.int64)
+        np.add.at(floors, numbers, part_floors)
+        # What a listed key has above its part's floor, so that every part's floor can be
+        # added to every key at once.
+        part = np.repeat(np.arange(len(numbers)), pc.list_value_length(partials["keys"]))
+        listed = pa.table(
+            {
+                "group": numbers[part],
+                "key": pc.list_flatten(partials["keys"]),
+                "count": pc.list_flatten(partials["counts"]).to_numpy() - part_floors[part],
+                "error": pc.list_flatten(partials["errors"]).to_numpy() - part_floors[part],
+            }
+        )
+        merged = reduce_groups(
+            listed, ["group", "key"], {"count": ("count", "sum"), "error": ("error", "sum")}
+        )
+        common = floors[merged["group"].to_numpy()]
+        for number, column in ((2, "count"), (3, "error")):
+            merged = merged.set_column(number, column, [merged[column].to_numpy() + common])
+        return self._heaviest(groups, floors, merged)
+
+    def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
+        """Rank the k heaviest keys of each group."""
+        lengths = pc.list_value_length(merged["keys"]).to_numpy()
+        group = np.repeat(np.arange(len(lengths)), lengths)
+        place = _places(lengths)
+        first = np.flatnonzero(place < self.k)
+        columns = {column: merged[column].take(group[first]) for column in by}
+        for column, lists in (("key", "keys"), ("count", "counts"), ("error", "errors")):
+            columns[column] = pc.list_flatten(merged[lists]).take(first)
+        return pa.table({**columns, "rank": place[first] + 1})
+
+    def _heaviest(self, groups: pa.Table, floors: NDArray[np.int64], listed: pa.Table) -> pa.Table:
+        """Keep the heaviest keys of each group; `floors` bound those not listed."""
+        order = [("group", "ascending"), ("count", "descending"), ("key", "ascending")]
+        listed = listed.sort_by(order)
+        group = listed["group"].to_numpy()
+        lengths = np.bincount(group, minlength=len(floors))
+        place = _places(lengths)
+        dropped = place == self.counters
+        floors = floors.copy()
+        floors[group[dropped]] = listed["count"].to_numpy()[dropped]
+        kept = listed.filter(pa.array(place < self.counters))
+        ends = np.cumsum(np.minimum(lengths, self.counters))
+        offsets = pa.array(np.concatenate([[0], ends]), type=pa.int32())
+        lists = {
+            f"{column}s": pa.ListArray.from_arrays(offsets, kept[column].combine_chunks())
+            for column in ("key", "count", "error")
+        }
+        columns = {name: groups[name] for name in groups.column_names}
+        return pa.table({**columns, **lists, "floor": floors})
+
+
+def _size(numbers: NDArray[np.int64]) -> int:
+    """How many groups there are, of the number of each row's group."""
+    return int(numbers.max(initial=-1)) + 1
+
+
+def _places(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Positions 0, 1, ... inside each of several lists that stand one behind the other."""
+    starts = np.cumsum(lengths) - lengths
+    return np.arange(lengths.sum(), dtype=np.int64) - np.repeat(starts, lengths)

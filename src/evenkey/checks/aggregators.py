@@ -1,0 +1,219 @@
+"""What every aggregator must do, as checks that its author can run."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from evenkey.aggregators import Algebraic, parse, reduce_groups
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from evenkey.aggregators import Aggregator
+
+__all__ = ["sample_messages", "yield_aggregator_checks"]
+
+_MESSAGES = 300
+_PARTS = 7
+
+
+def yield_aggregator_checks(
+    aggregator: Aggregator,
+    messages: pa.Table | None = None,
+    same: Callable[[pa.Table, pa.Table], None] | None = None,
+) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield the conformance checks of an aggregator.
+
+    Parameters
+    ----------
+    aggregator
+        One of evenkey's or the user's own.
+    messages
+        At least one message, with the columns ``"window"``, ``"key"`` and those that the
+        aggregator reads. `sample_messages` of it if left out.
+    same
+        Takes the result of all messages at once and that of messages in parts, and raises
+        AssertionError unless they agree. If left out, they must be equal, floating point
+        numbers up to rounding; an approximate aggregator gives its error bound here.
+
+    Yields
+    ------
+    tuple
+        The check's name, and a function that raises AssertionError if the aggregator fails it.
+
+    Examples
+    --------
+    >>> from evenkey.aggregators import Count
+    >>> for name, check in yield_aggregator_checks(Count()):
+    ...     check()
+    """
+    messages = sample_messages(aggregator) if messages is None else messages
+    bound = aggregator.bind(messages.schema)
+    window = [("window",), ()]
+    for by in window if aggregator.scope == "window" else [("window", "key"), ("key",), ()]:
+        trial = _Trial(bound, messages, by, same or _assert_same)
+        for check in (
+            trial.check_tables_have_the_promised_columns,
+            trial.check_no_messages_give_no_rows,
+            trial.check_one_message,
+            trial.check_merging_one_part_changes_nothing,
+            trial.check_any_cut_gives_the_same_result,
+            trial.check_merge_is_commutative,
+            trial.check_merge_is_associative,
+            trial.check_groups_by_struct,
+            trial.check_pickled_aggregator_agrees,
+            trial.check_columns_merge_as_stated,
+        ):
+            yield f"{check.__name__}-by-{'-'.join(by) or 'nothing'}", check
+    yield "check_spelling_round_trip", _Trial(aggregator, messages, (), _assert_same).spelling
+
+
+def sample_messages(aggregator: Aggregator, count: int = _MESSAGES, seed: int = 0) -> pa.Table:
+    """Make skewed messages in four windows; columns hold small integers and nulls."""
+    random = np.random.default_rng(seed)
+    keys = [f"key {rank % 40}" for rank in random.zipf(1.4, count)]
+    columns: dict[str, Any] = {"window": np.sort(random.integers(0, 4, count)), "key": keys}
+    for column in aggregator.columns:
+        if column not in columns:
+            absent = random.random(count) < 0.1  # noqa: PLR2004  a tenth of all values
+            columns[column] = pa.array(random.integers(0, 100, count), mask=absent)
+    return pa.table(columns)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """One aggregator, grouping the messages by some columns."""
+
+    aggregator: Aggregator
+    messages: pa.Table
+    by: tuple[str, ...]
+    same: Callable[[pa.Table, pa.Table], None]
+
+    def partial(self, messages: pa.Table) -> pa.Table:
+        return self.aggregator.partial(messages, self.by)
+
+    def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
+        return self.aggregator.merge(pa.concat_tables(partials), self.by)
+
+    def finish(self, merged: pa.Table) -> pa.Table:
+        return self.aggregator.finish(merged, self.by)
+
+    def whole(self) -> pa.Table:
+        return self.finish(self.merge([self.partial(self.messages)]))
+
+    def parts(self) -> list[pa.Table]:
+        """Partial aggregates of messages that are dealt out, so that keys are split."""
+        part = np.arange(self.messages.num_rows) % _PARTS
+        return [
+            self.partial(self.messages.filter(pa.array(part == number))) for number in range(_PARTS)
+        ]
+
+    def check_tables_have_the_promised_columns(self) -> None:
+        groups = [self.messages.schema.field(name) for name in self.by]
+        partial = self.partial(self.messages)
+        assert _typed(partial.schema) == _typed([*groups, *self.aggregator.state])
+        merged = self.merge([partial, partial])
+        assert _typed(merged.schema) == _typed([*groups, *self.aggregator.state])
+        finished = self.finish(merged)
+        assert _typed(finished.schema) == _typed([*groups, *self.aggregator.result])
+
+    def check_no_messages_give_no_rows(self) -> None:
+        nothing = self.partial(self.messages.slice(0, 0))
+        assert nothing.num_rows == 0
+        assert _typed(nothing.schema) == _typed(self.partial(self.messages).schema)
+        assert self.merge([nothing, nothing]).num_rows == 0
+        assert self.finish(nothing).num_rows == 0
+        self.same(self.whole(), self.finish(self.merge([nothing, *self.parts(), nothing])))
+
+    def check_one_message(self) -> None:
+        partial = self.partial(self.messages.slice(0, 1))
+        assert partial.num_rows == 1
+        self.same(self.finish(partial), self.finish(self.merge([partial])))
+
+    def check_merging_one_part_changes_nothing(self) -> None:
+        partial = self.partial(self.messages)
+        _assert_same(self.finish(partial), self.finish(self.merge([partial])))
+
+    def check_any_cut_gives_the_same_result(self) -> None:
+        for cut in (1, self.messages.num_rows // 3, self.messages.num_rows - 1):
+            halves = [self.messages.slice(0, cut), self.messages.slice(cut)]
+            self.same(self.whole(), self.finish(self.merge(list(map(self.partial, halves)))))
+        self.same(self.whole(), self.finish(self.merge(self.parts())))
+
+    def check_merge_is_commutative(self) -> None:
+        parts = self.parts()
+        forth, back = self.merge(parts), self.merge(parts[::-1])
+        assert forth.num_rows == back.num_rows
+        self.same(self.finish(forth), self.finish(back))
+
+    def check_merge_is_associative(self) -> None:
+        parts = self.parts()
+        left, right = parts[0], parts[-1]
+        for part in parts[1:]:
+            left = self.merge([left, part])
+        for part in parts[-2::-1]:
+            right = self.merge([part, right])
+        self.same(self.whole(), self.finish(left))
+        self.same(self.whole(), self.finish(right))
+
+    def check_groups_by_struct(self) -> None:
+        """Spark's windows are structs."""
+        if "window" not in self.by:
+            return
+        windows = self.messages["window"].combine_chunks()
+        span = pa.StructArray.from_arrays([windows, windows], names=["start", "end"])
+        place = self.messages.column_names.index("window")
+        spanned = _Trial(
+            self.aggregator, self.messages.set_column(place, "window", span), self.by, self.same
+        )
+        result = spanned.finish(spanned.merge(spanned.parts()))
+        starts = result["window"].combine_chunks().field("start")
+        self.same(self.whole(), result.set_column(0, "window", starts))
+
+    def check_pickled_aggregator_agrees(self) -> None:
+        other = pickle.loads(pickle.dumps(self.aggregator))  # noqa: S301  pickled right here
+        assert other == self.aggregator
+        assert hash(other) == hash(self.aggregator)
+        trial = _Trial(other, self.messages, self.by, self.same)
+        _assert_same(self.whole(), trial.whole())
+
+    def check_columns_merge_as_stated(self) -> None:
+        """An engine that merges columns by itself gets the same result."""
+        if not isinstance(self.aggregator, Algebraic):
+            return
+        assert set(self.aggregator.merges) == set(self.aggregator.state.names)
+        reductions = {column: (column, how) for column, how in self.aggregator.merges.items()}
+        types = {field.name: field.type for field in self.aggregator.state}
+        merged = reduce_groups(pa.concat_tables(self.parts()), self.by, reductions, types)
+        self.same(self.whole(), self.finish(merged))
+
+    def spelling(self) -> None:
+        """Aggregators of the package are what their spelling says; others need no spelling."""
+        if type(self.aggregator).__module__.startswith("evenkey."):
+            assert parse(str(self.aggregator)) == self.aggregator
+
+
+def _typed(fields: Any) -> list[tuple[str, pa.DataType]]:
+    return [(field.name, field.type) for field in fields]
+
+
+def _assert_same(one: pa.Table, other: pa.Table) -> None:
+    assert one.column_names == other.column_names
+    first, second = (sorted(map(_comparable, table.to_pylist())) for table in (one, other))
+    assert len(first) == len(second)
+    for row, twin in zip(first, second, strict=True):
+        assert row[0] == twin[0], f"{row} is not {twin}"
+        assert np.allclose(row[1], twin[1], rtol=1e-9, atol=0, equal_nan=True), f"{row}, {twin}"
+
+
+def _comparable(row: dict[str, Any]) -> tuple[str, list[float]]:
+    """Split a row into what must be equal, as text, and what may differ by rounding."""
+    floats = [value for value in row.values() if isinstance(value, float)]
+    exact = {name: value for name, value in row.items() if not isinstance(value, float)}
+    return repr(exact), [value if math.isfinite(value) else math.nan for value in floats]

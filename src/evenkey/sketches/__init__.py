@@ -1,0 +1,7 @@
+"""Sketches: summaries of a stream in constant space."""
+
+from __future__ import annotations
+
+from evenkey.sketches.space_saving import Counters, SpaceSaving
+
+__all__ = ["Counters", "SpaceSaving"]

@@ -1,0 +1,236 @@
+"""Replayable streaming sources: any range of positions can be read again, at any time."""
+
+from __future__ import annotations
+
+import base64
+import pickle
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+    from pyspark.sql import DataFrame, SparkSession
+
+    from evenkey.streams import KeyStream
+    from evenkey.streams.files import LineIndex
+    from evenkey.streams.rows import RowIndex
+
+__all__ = ["GeneratorReading", "LinesReading", "Reading", "RowsReading", "stream_of"]
+
+MESSAGES = "position bigint, key string, count bigint, time timestamp"
+LINES = "position bigint, line binary, time timestamp"
+
+_BATCH_ROWS = 1 << 16
+_BLOCK_LINES = 256
+_ORIGIN_SECONDS = 1_577_836_800
+"""Event time 0 of a stream: 2020-01-01T00:00:00Z."""
+
+
+class Reading(ABC):
+    """What a source reads: rows by position, picklable.
+
+    Parameters
+    ----------
+    total
+        How many positions there are.
+    rate
+        Positions per second of event time.
+    """
+
+    schema: str
+
+    def __init__(self, total: int, rate: float) -> None:
+        self.total = total
+        self.rate = rate
+
+    @abstractmethod
+    def read(
+        self, start: int, stop: int, source: int, sources: int
+    ) -> Iterator[pa.RecordBatch]:
+        """Read one source's share of the positions `start` to `stop` - 1, in order."""
+
+    def times(self, positions: NDArray[np.int64]) -> pa.TimestampArray:
+        """Event times of positions."""
+        micros = (positions * (1_000_000 / self.rate)).astype(np.int64)
+        return _timestamps(micros)
+
+
+class GeneratorReading(Reading):
+    """Messages of a generated stream; message i goes to source i mod S."""
+
+    schema = MESSAGES
+
+    def __init__(self, stream: KeyStream) -> None:
+        super().__init__(stream.length, stream.per_second)
+        self._stream = stream
+
+    def read(
+        self, start: int, stop: int, source: int, sources: int
+    ) -> Iterator[pa.RecordBatch]:
+        first = start + (source - start) % sources
+        for begin in range(first, stop, _BATCH_ROWS * sources):
+            end = min(stop, begin + _BATCH_ROWS * sources)
+            messages = self._stream.batch(begin, end)
+            positions = np.arange(begin, end, sources)
+            yield pa.RecordBatch.from_arrays(
+                [
+                    pa.array(positions),
+                    self._stream.texts(messages.ids[::sources]),
+                    pa.array(messages.counts[::sources]),
+                    _timestamps((messages.times[::sources] * 1e6).astype(np.int64)),
+                ],
+                names=["position", "key", "count", "time"],
+            )
+
+
+class LinesReading(Reading):
+    """Lines of text files, dealt to the sources in blocks by turn."""
+
+    schema = LINES
+
+    def __init__(self, index: LineIndex, rate: float) -> None:
+        super().__init__(index.lines, rate)
+        self._index = index
+
+    def read(
+        self, start: int, stop: int, source: int, sources: int
+    ) -> Iterator[pa.RecordBatch]:
+        for begin, end in _blocks(start, stop, source, sources):
+            positions = np.arange(begin, end)
+            lines = self._index.read(begin, end)
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(positions), lines, self.times(positions)],
+                names=["position", "line", "time"],
+            )
+
+
+class RowsReading(Reading):
+    """Rows of Parquet files, dealt to the sources in blocks by turn."""
+
+    schema = MESSAGES
+
+    def __init__(self, index: RowIndex, rate: float) -> None:
+        super().__init__(index.rows, rate)
+        self._index = index
+
+    def read(
+        self, start: int, stop: int, source: int, sources: int
+    ) -> Iterator[pa.RecordBatch]:
+        for begin, end in _blocks(start, stop, source, sources):
+            positions = np.arange(begin, end)
+            keys, counts = self._index.read(begin, end)
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(positions), keys, counts, self.times(positions)],
+                names=["position", "key", "count", "time"],
+            )
+
+
+def _blocks(start: int, stop: int, source: int, sources: int) -> Iterator[tuple[int, int]]:
+    """Blocks of positions that are a source's, cut to `start` and `stop`."""
+    first = start // _BLOCK_LINES
+    for block in range(first, -(-stop // _BLOCK_LINES)):
+        if block % sources == source:
+            begin = max(start, block * _BLOCK_LINES)
+            yield begin, min(stop, (block + 1) * _BLOCK_LINES)
+
+
+def _timestamps(micros: NDArray[np.int64]) -> pa.TimestampArray:
+    since_epoch = micros + _ORIGIN_SECONDS * 1_000_000
+    return pa.array(since_epoch).cast(pa.timestamp("us", tz="UTC"))
+
+
+def stream_of(
+    spark: SparkSession,
+    reading: Reading,
+    *,
+    sources: int,
+    epoch_messages: int,
+    stop_file: Path | str,
+) -> DataFrame:
+    """Make a streaming DataFrame of a reading.
+
+    Parameters
+    ----------
+    reading
+        What to read; it alone decides what a position holds, so that any range can be read
+        again after a restart.
+    sources
+        Partitions of each epoch.
+    epoch_messages
+        Most positions that an epoch takes.
+    stop_file
+        While this file exists the source offers nothing new.
+    """
+    spark.dataSource.register(_PositionSource)
+    return (
+        spark.readStream.format(_PositionSource.name())
+        .option("reading", base64.b64encode(pickle.dumps(reading)).decode())
+        .option("schema", reading.schema)
+        .option("sources", sources)
+        .option("epoch_messages", epoch_messages)
+        .option("stop_file", str(stop_file))
+        .load()
+    )
+
+
+class _Share(InputPartition):
+    def __init__(self, start: int, stop: int, source: int, sources: int) -> None:
+        self.range = (start, stop, source, sources)
+
+
+class _PositionSource(DataSource):
+    @classmethod
+    def name(cls) -> str:
+        return "evenkey-positions"
+
+    def schema(self) -> str:
+        return self.options["schema"]
+
+    def streamReader(self, schema: Any) -> _PositionReader:  # noqa: N802 - the name is Spark's
+        del schema
+        return _PositionReader(dict(self.options))
+
+
+class _PositionReader(DataSourceStreamReader):
+    def __init__(self, options: dict[str, str]) -> None:
+        # Written by `stream_of` in the driver of this very query.
+        self._reading: Reading = pickle.loads(base64.b64decode(options["reading"]))  # noqa: S301
+        self._sources = int(options["sources"])
+        self._epoch_messages = int(options["epoch_messages"])
+        self._stop_file = Path(options["stop_file"])
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802 - the name is Spark's
+        return {"position": 0}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - the name is Spark's
+        return ReadMaxRows(self._epoch_messages)
+
+    def latestOffset(  # noqa: N802 - the name is Spark's
+        self, start: dict[str, int], limit: ReadLimit
+    ) -> dict[str, int]:
+        if self._stop_file.exists():
+            return start
+        total = self._reading.total
+        if isinstance(limit, ReadMaxRows):
+            return {"position": min(total, start["position"] + limit.max_rows)}
+        return {"position": total}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[_Share]:
+        if end["position"] <= start["position"]:
+            return []
+        return [
+            _Share(start["position"], end["position"], source, self._sources)
+            for source in range(self._sources)
+        ]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, _Share)
+        yield from self._reading.read(*partition.range)

@@ -1,0 +1,137 @@
+"""Split raw lines into messages on Spark, and put what cannot be split into dead letters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+
+from evenkey.topology.sources import MESSAGES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pyspark.sql import DataFrame
+
+    from evenkey.streams.splits import Splitter
+    from evenkey.topology.epoch_files import EpochFiles
+
+__all__ = ["DEAD_LETTERS", "SPLITS", "split_lines", "vet_rows"]
+
+DEAD_LETTERS = "dead-letters"
+"""Kind of the epoch files that hold rejected lines: position, line, reason."""
+SPLITS = "splits"
+"""Kind of the epoch files that count: lines read and lines rejected."""
+
+
+def split_lines(
+    lines: DataFrame, splitter: Splitter, dead_letters: EpochFiles, files: EpochFiles
+) -> DataFrame:
+    """Split raw lines: accepted messages go on, rejected lines into dead letters.
+
+    Parameters
+    ----------
+    lines
+        ``position``, ``line`` (binary), ``time``.
+    splitter
+        Takes lines apart.
+    dead_letters
+        Where rejected lines go, one file a task and epoch.
+    files
+        Where tasks count what they read and rejected.
+
+    Returns
+    -------
+    DataFrame
+        ``position``, ``key``, ``count``, ``time``, in the order of the lines.
+    """
+    return lines.mapInArrow(_SplitTask(splitter, dead_letters, files), MESSAGES)
+
+
+def vet_rows(rows: DataFrame, dead_letters: EpochFiles, files: EpochFiles) -> DataFrame:
+    """Reject rows that have a key and a count already, but not good ones; as `split_lines`."""
+    return rows.mapInArrow(_VetTask(dead_letters, files), MESSAGES)
+
+
+class _Task:
+    """Keeps rejected lines until the task ends, then writes them down with the counts."""
+
+    def __init__(self, dead_letters: EpochFiles, files: EpochFiles) -> None:
+        self._dead_letters = dead_letters
+        self._files = files
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        read, rejected = 0, [_NONE]
+        for batch in batches:
+            read += batch.num_rows
+            messages, letters = self.take_apart(batch)
+            rejected.append(letters)
+            yield from messages.to_batches()
+        letters = pa.concat_tables(rejected)
+        context = TaskContext.get()
+        assert context is not None
+        task = int(context.getLocalProperty("streaming.sql.batchId") or 0), context.partitionId()
+        self._dead_letters.write(DEAD_LETTERS, *task, letters)
+        counts = pa.table({"lines": [read], "rejected": [letters.num_rows]})
+        self._files.write(SPLITS, *task, counts)
+
+    def take_apart(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
+        """Give the messages of a batch, and its dead letters."""
+        raise NotImplementedError
+
+
+class _SplitTask(_Task):
+    def __init__(self, splitter: Splitter, dead_letters: EpochFiles, files: EpochFiles) -> None:
+        super().__init__(dead_letters, files)
+        self._splitter = splitter
+
+    def take_apart(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
+        split = self._splitter.split(batch["line"])
+        place = split.messages["line"].combine_chunks()
+        messages = [
+            batch["position"].take(place),
+            split.messages["key"],
+            split.messages["count"],
+            batch["time"].take(place),
+        ]
+        place = split.rejected["line"].combine_chunks()
+        raw = batch["line"].take(place).to_pylist()
+        text = [line.decode("utf-8", errors="replace") for line in raw]
+        letters = [batch["position"].take(place), pa.array(text, pa.string())]
+        return (
+            pa.Table.from_arrays(messages, names=["position", "key", "count", "time"]),
+            pa.Table.from_arrays([*letters, split.rejected["reason"]], schema=_NONE.schema),
+        )
+
+
+class _VetTask(_Task):
+    def take_apart(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
+        key, count = batch["key"], batch["count"]
+        counts = pc.if_else(pc.is_valid(count), pc.cast(count, pa.string()), "null")
+        bad_count = pc.binary_join_element_wise(
+            "the count ", counts, " is not a whole number of at least 1", ""
+        )
+        reason = pc.if_else(
+            pc.is_null(key),
+            "the key is null",
+            pc.if_else(
+                pc.equal(key, ""),
+                "the key is empty",
+                pc.if_else(pc.fill_null(pc.less(count, 1), True), bad_count, None),
+            ),
+        )
+        rows = pa.Table.from_batches([batch])
+        bad = pc.is_valid(reason)
+        letters = [batch["position"].filter(bad), key.filter(bad), reason.filter(bad)]
+        return rows.filter(pc.invert(bad)), pa.Table.from_arrays(letters, schema=_NONE.schema)
+
+
+_NONE = pa.table(
+    {
+        "position": pa.array([], pa.int64()),
+        "line": pa.array([], pa.string()),
+        "reason": pa.array([], pa.string()),
+    }
+)

@@ -1,0 +1,79 @@
+"""Every aggregator of the package passes every check."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenkey.aggregators import Count, available, parse
+from evenkey.checks.aggregators import sample_messages, yield_aggregator_checks
+
+# An aggregator that needs parameters is tried with these; several spellings are welcome.
+SPELLINGS = {
+    "count": ["count"],
+    "sum": ["sum(column=amount)", "sum(column=key_length)"],
+    "mean": ["mean(column=amount)"],
+    "top-k": ["top-k(k=3)", "top-k(k=2,weight=amount)"],
+}
+
+
+def test_every_aggregator_is_tried():
+    assert set(SPELLINGS) == set(available())
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        pytest.param(check, id=f"{spelling}-{name}")
+        for spellings in SPELLINGS.values()
+        for spelling in spellings
+        for name, check in yield_aggregator_checks(parse(spelling))
+    ],
+)
+def test_conformance(check):
+    check()
+
+
+def agree_within_errors(whole, cut):
+    """The true weight lies in both intervals, so they overlap."""
+    first, second = (
+        {(row.get("window"), row["key"]): row for row in table.to_pylist()}
+        for table in (whole, cut)
+    )
+    assert first
+    for place in first.keys() & second.keys():
+        one, other = first[place], second[place]
+        assert one["count"] - one["error"] <= other["count"]
+        assert other["count"] - other["error"] <= one["count"]
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        pytest.param(check, id=name)
+        for name, check in yield_aggregator_checks(
+            parse("top-k(k=2,capacity=4)"), same=agree_within_errors
+        )
+    ],
+)
+def test_top_k_with_few_counters_agrees_within_its_errors(check):
+    check()
+
+
+class Forgetful(Count):
+    """Loses the last part of a merge."""
+
+    def merge(self, partials, by):
+        return super().merge(partials.slice(0, max(partials.num_rows - 1, 1)), by)
+
+
+def test_checks_catch_an_aggregator_that_is_wrong():
+    checks = dict(yield_aggregator_checks(Forgetful()))
+    with pytest.raises(AssertionError):
+        checks["check_any_cut_gives_the_same_result-by-key"]()
+
+
+def test_sample_messages_have_what_checks_need():
+    messages = sample_messages(parse("sum(column=amount)"))
+    assert messages.column_names == ["window", "key", "amount"]
+    assert messages["amount"].null_count > 0
+    assert len(messages["window"].unique()) > 1
