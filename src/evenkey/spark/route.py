@@ -51,7 +51,8 @@ def route(
     Each task is one source: it routes its partition's rows in order, with its own local load
     estimate, as a pure function of these rows and of the epoch's routing table. Only the
     hash of the key (and the time, where the grouping uses it) goes to Python; all other
-    columns stay in the JVM. Key and shuffle grouping are native expressions, without Python.
+    columns stay in the JVM. Key grouping, and shuffle grouping of a batch, are native
+    expressions, without Python.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ def route(
         raise ConfigurationError(message)
     carries = df.isStreaming and (grouping.learns or load == "lifetime")
     hashed = F.xxhash64(*keys)
-    native = None if carries else _native(grouping, hashed, workers)
+    native = None if carries else _native(grouping, hashed, workers, streaming=df.isStreaming)
     if native is not None:
         return df.withColumn(column, native)
     session = df.sparkSession
@@ -126,11 +127,14 @@ def route(
     return df.withColumn(column, F.arrow_udf(function, "int").asNondeterministic()(*columns))
 
 
-def _native(grouping: Grouping, hashed: Column, workers: int) -> Column | None:
-    """The grouping as an expression of Spark's own, where it remembers nothing."""
+def _native(
+    grouping: Grouping, hashed: Column, workers: int, *, streaming: bool
+) -> Column | None:
+    """The grouping as an expression of Spark's own, where there is one."""
     if isinstance(grouping, Key):
         return F.pmod(hashed, F.lit(workers)).cast("int")
-    if isinstance(grouping, Shuffle):
+    # Spark does not number the rows of a stream.
+    if isinstance(grouping, Shuffle) and not streaming:
         row = F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_PARTITION))
         return F.pmod(row + F.spark_partition_id(), F.lit(workers)).cast("int")
     return None

@@ -68,6 +68,9 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     every = {**_SETTINGS, **(settings or {})}
+    if master.startswith("local"):
+        # Only here is it sure that whoever runs the daemon has evenkey.
+        every.setdefault("spark.python.daemon.module", "evenkey.spark.daemon")
     builder = SparkSession.builder.master(master).appName("evenkey")
     for name, value in every.items():
         builder = builder.config(name, value)

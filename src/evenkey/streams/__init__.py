@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from evenkey.streams.base import SPAN_SECONDS, KeyStream, MessageBatch
+from evenkey.streams.base import SPAN_SECONDS, KeyStream, MessageBatch, MessageStream
 from evenkey.streams.catalogue import Entry, catalogue, generated
 from evenkey.streams.country import CountryHalfSkew, CountrySkew
-from evenkey.streams.zipf import Drift, Uniform, Zipf
+from evenkey.streams.drift import Drift
+from evenkey.streams.uniform import Uniform
+from evenkey.streams.zipf import Zipf
 
 __all__ = [
     "SPAN_SECONDS",
@@ -15,6 +17,7 @@ __all__ = [
     "Entry",
     "KeyStream",
     "MessageBatch",
+    "MessageStream",
     "Uniform",
     "Zipf",
     "catalogue",

@@ -8,6 +8,9 @@ from numba import njit
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
+SHIFT_32 = np.uint64(32)
+LOW_32 = np.uint64(0xFFFFFFFF)
+FULL = 4294967296.0  # what a chance is a part of
 
 
 @njit(cache=True, inline="always")
@@ -21,14 +24,9 @@ def random_word(seed, counter):
 
 @njit(cache=True, inline="always")
 def scaled(word, size):
-    """Scale the upper half of a random word to 0..size-1."""
-    return np.int64(((word >> np.uint64(32)) * np.uint64(size)) >> np.uint64(32))
-
-
-@njit(cache=True)
-def uniform_words(seed, start, out):
-    for i in range(len(out)):
-        out[i] = random_word(seed, start + i)
+    """Scale a random word to 0..size-1, size < 2**32: upper half of the 128-bit product."""
+    low = ((word & LOW_32) * np.uint64(size)) >> SHIFT_32
+    return np.int64(((word >> SHIFT_32) * np.uint64(size) + low) >> SHIFT_32)
 
 
 @njit(cache=True)
@@ -39,44 +37,69 @@ def uniform(seed, start, size, out):
 
 @njit(cache=True)
 def build_alias(weights, chance, alias):
-    """Vose's alias table: column i stands for i with `chance[i]` of 2**32, else for `alias[i]`."""
+    """Vose's alias table: column i is key i with `chance[i]` of 2**32, else key `alias[i]`.
+
+    Overwrites `weights`. One array holds both work lists: columns with less than their share
+    grow from its left end, those with more from its right end.
+    """
     size = len(weights)
-    scale = size / weights.sum()
-    small, large = np.empty(size, np.int64), np.empty(size, np.int64)
-    smalls, larges = 0, 0
-    rest = weights * scale
+    weights *= size / weights.sum()
+    work = np.empty(size, np.int32)
+    smalls, larges = 0, size
     for i in range(size):
-        if rest[i] < 1.0:
-            small[smalls] = i
+        chance[i] = 0
+        alias[i] = i  # for those that rounding leaves over
+        if weights[i] < 1.0:
+            work[smalls] = i
             smalls += 1
         else:
-            large[larges] = i
-            larges += 1
-    while smalls and larges:
-        smalls -= 1
-        low, high = small[smalls], large[larges - 1]
-        chance[low] = np.uint32(min(rest[low] * 4294967296.0, 4294967295.0))
-        alias[low] = high
-        rest[high] -= 1.0 - rest[low]
-        if rest[high] < 1.0:
             larges -= 1
-            small[smalls] = high
-            smalls += 1
-    while larges:
-        larges -= 1
-        chance[large[larges]] = np.uint32(4294967295)
-        alias[large[larges]] = large[larges]
-    while smalls:
+            work[larges] = i
+    while smalls > 0 and larges < size:
         smalls -= 1
-        chance[small[smalls]] = np.uint32(4294967295)
-        alias[small[smalls]] = small[smalls]
+        low, high = work[smalls], work[larges]
+        chance[low] = np.uint32(weights[low] * FULL)
+        alias[low] = high
+        weights[high] -= 1.0 - weights[low]
+        if weights[high] < 1.0:
+            larges += 1
+            work[smalls] = high
+            smalls += 1
 
 
 @njit(cache=True)
 def sample_alias(seed, start, chance, alias, out):
+    """Column by the upper half of word * size, toss by the top of its lower half."""
     size = len(chance)
     for i in range(len(out)):
         word = random_word(seed, start + i)
         column = scaled(word, size)
-        toss = np.uint32(word & np.uint64(0xFFFFFFFF))
-        out[i] = column if toss <= chance[column] else alias[column]
+        toss = (word * np.uint64(size)) >> SHIFT_32
+        out[i] = column if toss < np.uint64(chance[column]) else alias[column]
+
+
+@njit(cache=True)
+def prime_to(size, number):
+    """Smallest number of at least `number`, and at least 1, that has no factor in common."""
+    number = max(number, 1)
+    while True:
+        one, other = number, size
+        while other:
+            one, other = other, one % other
+        if one == 1:
+            return number
+        number += 1
+
+
+@njit(cache=True)
+def deal(seed, start, every, size, ids):
+    """Deal ranks to keys, period by period; see `evenkey.streams.drift.Drift`."""
+    first = scaled(random_word(seed, -1), size)
+    step = prime_to(size, np.int64(0.618 * size))
+    period, factor, shift = -1, 0, 0
+    for i in range(len(ids)):
+        if (start + i) // every != period:
+            period = (start + i) // every
+            factor = prime_to(size, scaled(random_word(seed, period), size))
+            shift = (first + step * (period % size)) % size
+        ids[i] = (factor * ids[i] + shift) % size

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["SPAN_SECONDS", "KeyStream", "MessageBatch"]
+__all__ = ["SPAN_SECONDS", "KeyStream", "MessageBatch", "MessageStream"]
 
 SPAN_SECONDS = 400.0
 """Event time that a run spans where no rate is given."""
+
+_STEP = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -49,11 +52,26 @@ class MessageBatch:
     times: NDArray[np.float64]
 
 
+class MessageStream(Protocol):
+    """What the simulator reads: a generated stream or users' files, from first to last."""
+
+    @property
+    def name(self) -> str:
+        """How users spell it."""
+
+    def batches(self, size: int = ...) -> Iterator[MessageBatch]:
+        """Give the whole stream, in batches of about `size` messages."""
+
+    def texts(self, ids: NDArray[np.int64]) -> pa.StringArray:
+        """Give the keys as users see them."""
+
+
 @dataclass(frozen=True)
 class KeyStream(ABC):
     """A finite generated stream of keyed messages, any part of which can be made at once.
 
-    Subclasses add their parameters as fields; a stream is a value, cheap to pickle.
+    Subclasses add their parameters as fields; a stream is a value, cheap to pickle: tables are
+    built where they are first needed, and kept by the process rather than by the stream.
 
     Parameters
     ----------
@@ -63,6 +81,11 @@ class KeyStream(ABC):
         Another seed gives another stream of the same kind.
     rate
         Messages per second of event time; None lets the stream span 400 s.
+
+    Raises
+    ------
+    ConfigurationError
+        There is not one message, or the rate is not above 0.
     """
 
     family: ClassVar[str]
@@ -81,7 +104,7 @@ class KeyStream(ABC):
             raise ConfigurationError(message)
         if self.rate is None:
             object.__setattr__(self, "rate", self.length / SPAN_SECONDS)
-        if not self.per_second > 0:
+        if not (self.per_second > 0 and math.isfinite(self.per_second)):
             message = f"{self.name}: rate = {self.rate}: must be above 0 messages a second"
             raise ConfigurationError(message)
 
@@ -95,30 +118,32 @@ class KeyStream(ABC):
     @property
     def length(self) -> int:
         """Number of messages."""
-        assert self.messages is not None
-        return self.messages
+        return self.messages or 0
 
     @property
     def per_second(self) -> float:
         """Messages per second of event time."""
-        assert self.rate is not None
-        return self.rate
+        return self.rate or 0.0
 
-    @cached_property
-    def _random_seed(self) -> np.uint64:
+    @property
+    def random_seed(self) -> np.uint64:
+        """Where its random numbers start: a hash of name and seed."""
         return hash_strings([f"{self.name} {self.seed}"])[0]
 
     def batch(self, start: int, stop: int) -> MessageBatch:
         """Make the messages at offsets `start` to `stop` - 1, cut off at the stream's end."""
-        stop = min(stop, self.length)
-        ids = self._ids(start, max(start, stop))
+        ids = self.ids(start, stop)
         times = np.arange(start, start + len(ids)) / self.per_second
         return MessageBatch(ids, self.hashes(ids), np.ones(len(ids), dtype=np.int64), times)
 
-    def batches(self, size: int = 1 << 20) -> Iterator[MessageBatch]:
+    def batches(self, size: int = _STEP) -> Iterator[MessageBatch]:
         """Make the whole stream in batches of `size` messages."""
         for start in range(0, self.length, size):
             yield self.batch(start, start + size)
+
+    def ids(self, start: int, stop: int) -> NDArray[np.int64]:
+        """Make only the key ids of `batch`, int64[n]."""
+        return self._ids(start, max(start, min(stop, self.length)))
 
     @abstractmethod
     def _ids(self, start: int, stop: int) -> NDArray[np.int64]:
@@ -135,19 +160,13 @@ class KeyStream(ABC):
 
     def hashes(self, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Hash the keys' texts, uint64[n]."""
-        return self._all_hashes[ids]
+        return _all_hashes(self)[ids]
 
-    @cached_property
-    def _all_hashes(self) -> NDArray[np.uint64]:
-        parts = [
-            hash_strings(self.texts(np.arange(start, min(start + (1 << 20), self.key_count))))
-            for start in range(0, self.key_count, 1 << 20)
-        ]
-        return np.concatenate(parts)
 
-    def __getstate__(self) -> dict[str, object]:
-        # Tables are built again where they are needed, rather than shipped there.
-        return {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state)
+@lru_cache(maxsize=2)  # enough for a stream and its double; 31 million keys take 250 MB
+def _all_hashes(stream: KeyStream) -> NDArray[np.uint64]:
+    hashes = np.empty(stream.key_count, dtype=np.uint64)
+    for start in range(0, len(hashes), _STEP):
+        ids = np.arange(start, min(start + _STEP, len(hashes)))
+        hashes[start : start + len(ids)] = hash_strings(stream.texts(ids))
+    return hashes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -88,7 +89,7 @@ def _families() -> dict[str, type[KeyStream]]:
 
 def _descendants(cls: type[KeyStream]) -> Iterator[type[KeyStream]]:
     for child in cls.__subclasses__():
-        if child.__module__.startswith("evenkey.streams."):
+        if child.__module__.startswith("evenkey.streams.") and not inspect.isabstract(child):
             yield child
         yield from _descendants(child)
 

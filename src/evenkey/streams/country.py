@@ -70,9 +70,9 @@ class CountrySkew(KeyStream):
 
         ids = np.empty(stop - start, dtype=np.int64)
         tosses = np.empty(stop - start, dtype=np.int64)
-        # Two random numbers a message, from counters that no other message uses.
-        _kernels.uniform(self._random_seed, start, self.key_count, ids)
-        _kernels.uniform(~self._random_seed, start, 100, tosses)
+        # Two random numbers a message: from the stream's own seed, and from its complement.
+        _kernels.uniform(self.random_seed, start, self.key_count, ids)
+        _kernels.uniform(~self.random_seed, start, 100, tosses)
         hot = countries().index(HOT_COUNTRY)
         return np.where(tosses < self._percent_at(start, stop), hot, ids)
 

@@ -1,0 +1,47 @@
+"""Spark's Python daemon with the workers' imports made before it forks them.
+
+A worker is a fork of the daemon: what the daemon has imported and compiled, all its workers
+have at once, and share its memory. Without this each of them spends a second of its own on
+imports.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import sys
+
+from pyspark.daemon import manager
+
+_WORKER_MODULE = "pyspark.worker"
+_IMPORTS = (
+    "pandas",
+    "pyarrow.compute",
+    "pyarrow.parquet",
+    "pyspark.worker",
+    "evenkey.aggregators",
+    "evenkey.spark",
+    "evenkey.streams",
+)
+
+
+def prepare() -> None:
+    """Import what tasks need, and load the compiled kernels of the groupings."""
+    for name in _IMPORTS:
+        importlib.import_module(name)
+    import numpy as np
+
+    from evenkey.groupings import available
+
+    nothing = np.zeros(1)
+    for grouping in available().values():
+        grouping().router(2).route(nothing.astype(np.uint64), nothing)
+    # What is frozen is not touched by the workers' garbage collectors, so it stays shared.
+    gc.freeze()
+
+
+if __name__ == "__main__":
+    # Spark starts other daemons for planning, which do nothing that is worth preparing.
+    if _WORKER_MODULE in sys.argv:
+        prepare()
+    manager()

@@ -1,0 +1,370 @@
+"""What a pipeline does: every option of ``evenkey run``, in a TOML file or from Python."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from evenkey.aggregators import parse as parse_aggregator
+from evenkey.errors import ConfigurationError
+from evenkey.groupings import parse as parse_grouping
+from evenkey.streams import generated
+from evenkey.topology.config_errors import describe
+from evenkey.topology.config_files import Split, check_input, check_output, read_toml, split_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from pydantic import ValidationInfo
+
+    from evenkey.groupings import Grouping
+
+__all__ = ["PipelineConfig", "Sink", "Split"]
+
+Sink = Literal["parquet", "jsonl", "console", "memory"]
+
+_SPLITS_WITH_COLUMNS = ("csv", "json", "parquet")
+_FILE_SINKS = ("parquet", "jsonl")
+_MESSAGE_COLUMNS = ("count",)
+"""Numbers that every message has, besides its key and its time."""
+
+_GROUPING_OVERRIDES = ("expected_keys", "warm_up", "teenage_period", "old_period")
+_REFERENCE_DEFAULTS = {"cost_ms": 1.0, "time_limit": 864_000.0, "aggregators": 10}
+"""Where the reference's defaults are not those of `PipelineConfig`."""
+
+
+def _option(panel: str, default: Any, description: str, **constraints: Any) -> Any:
+    """Declare an option: its panel in the help, its default, its help text, its limits."""
+    return Field(
+        default, description=description, json_schema_extra={"panel": panel}, **constraints
+    )
+
+
+def _paths(value: object) -> object:
+    """Take one path for a list of one."""
+    return (value,) if isinstance(value, str | Path) else value
+
+
+def _path(value: object) -> object:
+    if value == "":
+        message = "must not be empty"
+        raise ValueError(message)
+    return Path(value).expanduser() if isinstance(value, str) else value
+
+
+AnyPath = Annotated[Path, BeforeValidator(_path)]
+
+
+class PipelineConfig(BaseModel):
+    """The configuration of a pipeline; immutable, checked as a whole when it is made.
+
+    Field names are the long options of the command line with underscores for dashes, and
+    the keys of a configuration file. Windows and periods are seconds of event time. Options
+    that are left out take the reference implementation's defaults, with three exceptions:
+    no simulated cost, no time limit, and 4 aggregators in place of 10, because an epoch
+    commits the state of each, which makes small machines slow. `reference_defaults` sets
+    the reference's here too.
+
+    Raises
+    ------
+    ConfigurationError
+        An option does not exist or its value cannot be; the message names the option, the
+        value and what is allowed.
+
+    Examples
+    --------
+    >>> config = PipelineConfig(dataset="country-skew-r80", grouping="dkg", warm_up=5)
+    >>> str(config.resolved_grouping())
+    'dkg(warm_up=5)'
+    >>> PipelineConfig(dataset="country-skew-r80", workers=0)
+    Traceback (most recent call last):
+    evenkey.errors.ConfigurationError: workers = 0: must be at least 1
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    dataset: Annotated[str, AfterValidator(lambda name: generated(name).name)] | None = _option(
+        "Input", None, "Generated stream to read; `evenkey dataset list` names them."
+    )
+    input: Annotated[tuple[AnyPath, ...], BeforeValidator(_paths)] = _option(
+        "Input", (), "Files to read: a file, a directory or a glob; may be given several times."
+    )
+    split: Split | None = _option(
+        "Input",
+        None,
+        "How messages are found in the input; without it by suffix: .csv, .json, .jsonl, "
+        ".ndjson, .parquet, else each line is a key.",
+    )
+    key: str | None = _option(
+        "Input", None, "Column or field with the key, for csv, json and parquet.", min_length=1
+    )
+    count: str | None = _option(
+        "Input",
+        None,
+        "Column or field with a message's weight, for csv, json and parquet; else 1.",
+        min_length=1,
+    )
+    messages: int | None = _option(
+        "Input", None, "Messages of the dataset, or most lines or rows of the input.", ge=1
+    )
+    seed: int = _option("Input", 0, "Another seed gives another stream of the same dataset.")
+    rate: float | None = _option(
+        "Input", None, "Messages per second of event time; without it a run spans 400 s.", gt=0
+    )
+
+    grouping: Annotated[str, AfterValidator(lambda text: str(parse_grouping(text)))] = _option(
+        "Grouping", "dkg", "Stream grouping, such as dkg or pkg(choices=3)."
+    )
+    workers: int = _option("Grouping", 10, "Workers, each one task of an epoch.", ge=1)
+    sources: int = _option(
+        "Grouping", 5, "Sources, each routing by the loads that it sees itself.", ge=1
+    )
+    splitters: int | None = _option(
+        "Grouping",
+        None,
+        "Tasks that split and route; without it as many as sources, with no shuffle between.",
+        ge=1,
+    )
+    load: Literal["epoch", "lifetime"] = _option(
+        "Grouping", "epoch", "Whether a source counts loads anew in each epoch or over its life."
+    )
+    expected_keys: int | None = _option(
+        "Grouping", None, "Expected distinct keys, over the grouping's own (dkg: 100).", ge=1
+    )
+    warm_up: float | None = _option(
+        "Grouping", None, "Warm-up in seconds, over the grouping's own (dkg: 15).", ge=0
+    )
+    teenage_period: float | None = _option(
+        "Grouping",
+        None,
+        "Seconds between promotions to the teenage space, over the grouping's own (dkg: 15).",
+        gt=0,
+    )
+    old_period: float | None = _option(
+        "Grouping",
+        None,
+        "Seconds between promotions to the old space, over the grouping's own (dkg: 60).",
+        gt=0,
+    )
+
+    aggregator: Annotated[str, AfterValidator(lambda text: str(parse_aggregator(text)))] = _option(
+        "Work",
+        "count",
+        "What is computed: count, sum(column=count), mean(column=count), top-k(k=10).",
+    )
+    aggregators: int = _option(
+        "Work", 4, "Tasks that merge partial results; the reference has 10.", ge=1
+    )
+    worker_window: float = _option(
+        "Work", 15.0, "Window of a worker's partial results, in seconds of event time.", gt=0
+    )
+    aggregator_window: float = _option(
+        "Work", 60.0, "Window of the results, in seconds: a multiple of the worker window.", gt=0
+    )
+    cost_ms: float = _option(
+        "Work", 0.0, "Simulated cost of a message in ms; a worker sleeps for it.", ge=0
+    )
+    speed: float = _option("Work", 1.0, "Divides the simulated cost.", gt=0)
+
+    epochs: int = _option("Run", 8, "Micro-batches that the input is cut into.", ge=1)
+    epoch_messages: int | None = _option(
+        "Run", None, "Messages, lines or rows of an epoch, in place of epochs.", ge=1
+    )
+    time_limit: float | None = _option(
+        "Run", None, "Seconds after which the run ends with the epoch that it is in.", gt=0
+    )
+    master: str | None = _option(
+        "Run",
+        None,
+        "Spark master; without it this machine, with as many slots as workers or cores.",
+        min_length=1,
+    )
+    reference_defaults: bool = _option(
+        "Run",
+        default=False,
+        description="The reference's defaults: 1 ms a message, 10 days, 10 aggregators.",
+    )
+
+    output: AnyPath | None = _option(
+        "Output", None, "Directory for results, dead letters and the run's state."
+    )
+    sink: Sink = _option(
+        "Output",
+        "memory",
+        "Where results go; where there is an output, parquet unless told otherwise.",
+    )
+
+    def __init__(self, /, **options: Any) -> None:
+        try:
+            super().__init__(**options)
+        except ValidationError as error:
+            raise ConfigurationError(describe(error, type(self).model_fields)) from error
+
+    @classmethod
+    def read(cls, file: str | Path | None = None, **options: Any) -> Self:
+        """Read a configuration from a TOML file, from options, or from both.
+
+        Parameters
+        ----------
+        file
+            Its keys are the fields; dashes stand for underscores too. Relative paths in it
+            are taken from the current directory, as those of options are.
+        options
+            Go before the file's values; None means that the option was not given.
+
+        Raises
+        ------
+        ConfigurationError
+            The file cannot be read or is not TOML (the message has the line), or as for the
+            class; the message names the file where a value of it is at fault.
+        """
+        told = {name: value for name, value in options.items() if value is not None}
+        written = {} if file is None else read_toml(Path(file))
+        try:
+            return cls(**{**written, **told})
+        except ConfigurationError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            sources = dict.fromkeys(written.keys() - told.keys(), file)
+            message = describe(error.__cause__, cls.model_fields, sources)
+            raise ConfigurationError(message) from error.__cause__
+
+    def with_options(self, **options: Any) -> Self:
+        """Give the same configuration with other values of some options.
+
+        What was derived (a sink from the output, the reference's defaults) is derived anew.
+        """
+        return type(self)(**{**self.model_dump(exclude_unset=True), **options})
+
+    def resolved_grouping(self) -> Grouping:
+        """Give the grouping, with the options that stand over its own parameters."""
+        grouping = parse_grouping(self.grouping)
+        overrides = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(grouping)
+            if field.name in _GROUPING_OVERRIDES and getattr(self, field.name) is not None
+        }
+        return dataclasses.replace(grouping, **overrides)
+
+    def resolved_split(self) -> Split:
+        """Give the way to split the input: the option's, or what the files' suffixes say.
+
+        Raises
+        ------
+        ConfigurationError
+            The files are of several kinds, or of one that needs a key and there is none.
+        """
+        split = self.split or split_of(self.input)
+        self._check_columns(split)
+        return split
+
+    def check_paths(self) -> None:
+        """Make sure, before anything starts, that input can be read and output written.
+
+        Raises
+        ------
+        ConfigurationError
+            An input is missing, empty or unreadable, or the output cannot be a directory.
+        """
+        if self.input:
+            check_input(self.input)
+            self.resolved_split()
+        if self.output is not None:
+            check_output(self.output.absolute())
+
+    def manifest(self) -> dict[str, Any]:
+        """Give every option as JSON can hold it, paths made absolute: what a run is known by."""
+        return {
+            **self.model_dump(mode="json"),
+            "grouping": str(self.resolved_grouping()),
+            "input": [str(path.absolute()) for path in self.input],
+            "output": None if self.output is None else str(self.output.absolute()),
+        }
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_truth_for_a_number(cls, value: object, info: ValidationInfo) -> object:
+        # Pydantic takes true for 1.
+        if isinstance(value, bool) and info.field_name != "reference_defaults":
+            message = f"{info.field_name} = {str(value).lower()}: must not be true or false"
+            raise ValueError(message)
+        return value
+
+    @model_validator(mode="after")
+    def _derive_and_check(self) -> Self:
+        if "sink" not in self.model_fields_set and self.output is not None:
+            self._derive("sink", "parquet")
+        if self.reference_defaults:
+            for name, value in _REFERENCE_DEFAULTS.items():
+                if name not in self.model_fields_set:
+                    self._derive(name, value)
+        self._check_input()
+        self._check_work()
+        self.resolved_grouping()
+        if self.output is None and self.sink in _FILE_SINKS:
+            message = f"sink = {self.sink!r}: it writes files, and there is no output; pass output"
+            raise ConfigurationError(message)
+        return self
+
+    def _derive(self, name: str, value: object) -> None:
+        # Past the frozen model, and not among the fields that were set: `with_options` then
+        # derives it anew.
+        object.__setattr__(self, name, value)
+
+    def _check_input(self) -> None:
+        if (self.dataset is None) == (not self.input):
+            given = "neither is given" if self.dataset is None else "both are given"
+            message = f"a pipeline reads a dataset or an input, and {given}: pass one of them"
+            raise ConfigurationError(message)
+        if self.dataset is not None:
+            for name in ("split", "key", "count"):
+                if getattr(self, name) is not None:
+                    message = (
+                        f"{name} = {getattr(self, name)!r}: it describes an input, and a dataset "
+                        f"is read; drop {name} or pass input in place of dataset"
+                    )
+                    raise ConfigurationError(message)
+        elif self.split is not None:
+            self._check_columns(self.split)
+
+    def _check_columns(self, split: Split) -> None:
+        if split in _SPLITS_WITH_COLUMNS:
+            if self.key is None:
+                message = f"split = {split!r}: it needs key, the column or field with the key"
+                raise ConfigurationError(message)
+            return
+        for name in ("key", "count"):
+            if getattr(self, name) is not None:
+                message = (
+                    f"{name} = {getattr(self, name)!r}: only {', '.join(_SPLITS_WITH_COLUMNS)} "
+                    f"have columns, and split is {split!r}; drop {name} or pass another split"
+                )
+                raise ConfigurationError(message)
+
+    def _check_work(self) -> None:
+        for column in parse_aggregator(self.aggregator).columns:
+            if column not in _MESSAGE_COLUMNS:
+                message = (
+                    f"aggregator = {self.aggregator!r}: messages have no column {column!r}; they "
+                    f"have: {', '.join(_MESSAGE_COLUMNS)} (the option count says what it is)"
+                )
+                raise ConfigurationError(message)
+        parts = self.aggregator_window / self.worker_window
+        if parts < 1 or abs(parts - round(parts)) > 1e-9 * parts:
+            message = (
+                f"aggregator_window = {self.aggregator_window:g}: must be a multiple of "
+                f"worker_window = {self.worker_window:g} seconds"
+            )
+            raise ConfigurationError(message)
