@@ -128,7 +128,7 @@ def _hash_bytes(texts: pa.LargeBinaryArray) -> NDArray[np.uint64]:
         rows = np.flatnonzero(valid & (lengths == length))
         hashes[rows] = _hash_short(content[ends[rows, None] + np.arange(length)])
     for row in np.flatnonzero(valid & (lengths >= _LONG)):
-        text = content[ends[row] : ends[row + 1]]
+        text = content[ends[row] : ends[row + 1]].tobytes()
         hashes[row] = xxhash.xxh64_intdigest(text, SPARK_SEED)
     return hashes
 

@@ -21,7 +21,9 @@ if typing.TYPE_CHECKING:
 __all__ = ["build", "fields_of", "parse", "spell", "split_list", "unknown_name"]
 
 T = TypeVar("T")
-_SPELLING = re.compile(r"\s*(?P<name>[a-z0-9][\w-]*)\s*(?:\((?P<arguments>[^()]*)\))?\s*", re.I)
+_SPELLING = re.compile(
+    r"\s*(?P<name>[a-z0-9][\w-]*)\s*(?:\((?P<arguments>[^()]*)\))?\s*", re.IGNORECASE
+)
 
 
 def parse(text: str) -> tuple[str, dict[str, str]]:

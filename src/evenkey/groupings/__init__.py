@@ -66,5 +66,6 @@ def parse(text: str | Grouping) -> Grouping:
     name, parameters = parse_spelling(text)
     groupings = available()
     if name not in groupings:
-        raise unknown_name("grouping", name, groupings)
+        unknown = unknown_name("grouping", name, groupings)
+        raise unknown
     return build("grouping", groupings[name], name, parameters)

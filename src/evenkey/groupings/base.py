@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Grouping", "Router", "Snapshot"]
 
-Snapshot: TypeAlias = "dict[str, NDArray[np.generic]]"
+Snapshot: TypeAlias = "dict[str, NDArray[Any]]"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -156,13 +156,11 @@ class DynamicKey(Grouping):
 
     def key_space(self) -> KeySpace:
         """Make the key space of these parameters."""
-        sizes = [
-            round(self.expected_keys * share)
-            for share in (self.baby_share, self.teenage_share, self.old_share)
-        ]
         forgets = math.inf if self.variant == "reference" else 3600.0
         return KeySpace(
-            *sizes,
+            baby=round(self.expected_keys * self.baby_share),
+            teenage=round(self.expected_keys * self.teenage_share),
+            old=round(self.expected_keys * self.old_share),
             ties_promote=self.variant == "paper",
             idle_eviction=forgets if self.idle_eviction is None else self.idle_eviction,
         )
@@ -171,6 +169,7 @@ class DynamicKey(Grouping):
         return _DynamicKeyRouter(self, workers, source)
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
+        """Merge key items as `KeySpace.merge` does; the cycles go on at their times."""
         memories = [memory for memory in memories if memory]
         if not memories:
             return {}
@@ -262,7 +261,8 @@ class _DynamicKeyRouter(LocalLoadRouter):
     def _items(self) -> NDArray[np.void]:
         from evenkey.groupings import _kernels
 
-        return _kernels.gather(self._table, self._tally[1])
+        items: NDArray[np.void] = _kernels.gather(self._table, self._tally[1])
+        return items
 
     def _hold(self, items: NDArray[np.void], slots: int = _SMALLEST_TABLE) -> None:
         from evenkey.groupings import _kernels

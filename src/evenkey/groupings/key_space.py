@@ -154,4 +154,3 @@ class KeySpace:
 def _by_weight(items: NDArray[np.void]) -> NDArray[np.void]:
     """Sort by occurrences, most first; of equals the one seen first comes first."""
     return items[np.lexsort((items["key"], items["order"], -items["count"]))]
-

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from evenkey.metrics.load import imbalance, imbalance_fraction, max_over_mean, stddev_percent
 from evenkey.metrics.replication import PairCounts
+from evenkey.metrics.throughput import messages_per_second
 
 __all__ = [
     "PairCounts",
     "imbalance",
     "imbalance_fraction",
     "max_over_mean",
+    "messages_per_second",
     "stddev_percent",
 ]

@@ -93,7 +93,6 @@ def aggregate(
     return merged.withColumnRenamed("key", key) if bound.scope == "key" else merged
 
 
-
 def group_columns(aggregator: Aggregator, *, windowed: bool) -> tuple[str, ...]:
     """Columns that make a group of partial aggregates."""
     window = (WINDOW,) if windowed else ()

@@ -15,22 +15,15 @@ from pyspark.accumulators import AccumulatorParam
 
 from evenkey.errors import EvenkeyError
 from evenkey.spark.routing_table import RoutingTable
+from evenkey.spark.task import TaskId
 
 if TYPE_CHECKING:
     from evenkey.groupings import Grouping, Snapshot
     from evenkey.spark.routing_table import RoutingTables
 
-__all__ = ["Lesson", "LessonCollector", "TaskId"]
+__all__ = ["Lesson", "LessonCollector"]
 
 logger = logging.getLogger(__name__)
-
-
-class TaskId(NamedTuple):
-    """Which task of a streaming query learned something."""
-
-    query: str
-    epoch: int
-    source: int
 
 
 class Lesson(NamedTuple):
@@ -67,12 +60,14 @@ class LessonCollector(AccumulatorParam[dict[TaskId, Lesson]]):
         return {**self.__dict__, "_tables": None, "_epochs": {}}
 
     def zero(self, value: dict[TaskId, Lesson]) -> dict[TaskId, Lesson]:
+        """Nothing learned yet."""
         del value
         return {}
 
     def addInPlace(  # noqa: N802 - the name is Spark's
         self, value1: dict[TaskId, Lesson], value2: dict[TaskId, Lesson]
     ) -> dict[TaskId, Lesson]:
+        """Add lessons: in a task keep them, on the driver learn from them."""
         if self._tables is None:
             return {**value1, **value2}
         for task, lesson in value2.items():
@@ -91,7 +86,7 @@ class LessonCollector(AccumulatorParam[dict[TaskId, Lesson]]):
             self._epochs[task.query] = epoch
         elif task.epoch < epoch.number:
             return
-        epoch.lessons[task.source] = lesson
+        epoch.lessons[task.partition] = lesson
         in_order = [epoch.lessons[source] for source in sorted(epoch.lessons)]
         heard = {source: each.local for source, each in epoch.lessons.items() if each.local}
         table = RoutingTable(

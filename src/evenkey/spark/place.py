@@ -103,9 +103,7 @@ def split_column(worker: Column, keys: Sequence[Column], workers: int) -> Column
     product = _signed_column(mixed * F.lit(_signed(pow(_C2, -1, _WORD))))
     unsigned = product.bitwiseAND(F.lit(_WORD - 1))
     rotated = F.shiftrightunsigned(unsigned, 15).bitwiseOR(F.shiftleft(unsigned, 17))
-    return _signed_column(
-        _signed_column(rotated) * F.lit(_signed(pow(_C1, -1, _WORD)))
-    ).cast("int")
+    return _signed_column(_signed_column(rotated) * F.lit(_signed(pow(_C1, -1, _WORD)))).cast("int")
 
 
 def _signed_column(value: Column) -> Column:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql import functions as F
 
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import Grouping, Key, Router, Shuffle, parse
 from evenkey.spark.columns import absent, key_columns
-from evenkey.spark.learning import Lesson, LessonCollector, TaskId
+from evenkey.spark.learning import Lesson, LessonCollector
 from evenkey.spark.routing_table import RoutingTables
+from evenkey.spark.task import TaskId, current_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,12 +124,12 @@ def route(
         clock = F.current_timestamp() if time is None else key_columns(df, time)[0]
         columns.append(clock.cast("double"))
     function = task.route_pairs if len(columns) > 1 else task.route_keys
-    return df.withColumn(column, F.arrow_udf(function, "int").asNondeterministic()(*columns))
+    # Its types ask for the kind of UDF, which Spark itself would rather infer from the hints.
+    udf = F.arrow_udf(function, "int")  # type: ignore[call-overload]
+    return df.withColumn(column, udf.asNondeterministic()(*columns))
 
 
-def _native(
-    grouping: Grouping, hashed: Column, workers: int, *, streaming: bool
-) -> Column | None:
+def _native(grouping: Grouping, hashed: Column, workers: int, *, streaming: bool) -> Column | None:
     """The grouping as an expression of Spark's own, where there is one."""
     if isinstance(grouping, Key):
         return F.pmod(hashed, F.lit(workers)).cast("int")
@@ -191,32 +191,23 @@ class RoutingTask:
 
         yield from self._route(ordered())
 
-    def _route(
-        self, batches: Iterator[tuple[pa.Array, NDArray[np.float64]]]
-    ) -> Iterator[pa.Array]:
-        context = TaskContext.get()
-        assert context is not None
-        source = context.partitionId()
-        router = self._grouping.router(self._workers, source)
-        task = None
+    def _route(self, batches: Iterator[tuple[pa.Array, NDArray[np.float64]]]) -> Iterator[pa.Array]:
+        task = current_task()
+        router = self._grouping.router(self._workers, task.partition)
         if self._tables is not None:
-            query = context.getLocalProperty("sql.streaming.queryId")
-            epoch = int(context.getLocalProperty("streaming.sql.batchId") or 0)
-            task = TaskId(query or "batch", epoch, source)
-            self._recall(router, task)
+            self._recall(router, self._tables, task)
         routed = 0
         for hashes, times in batches:
             routed += len(hashes)
             yield pa.array(router.route(hashes.to_numpy().view(np.uint64), times))
-        if self._accumulator is not None and task is not None and routed:
+        if self._accumulator is not None and routed:
             self._accumulator.add({task: Lesson(router.memory(), self._local_state(router))})
 
-    def _recall(self, router: Router, task: TaskId) -> None:
-        assert self._tables is not None
-        table = self._tables.under(task.query).read(task.epoch)
+    def _recall(self, router: Router, tables: RoutingTables, task: TaskId) -> None:
+        table = tables.under(task.query).read(task.epoch)
         router.remember(table.memory)
-        if self._load == "lifetime" and task.source in table.local:
-            router.restore(table.local[task.source])
+        if self._load == "lifetime" and task.partition in table.local:
+            router.restore(table.local[task.partition])
 
     def _local_state(self, router: Router) -> dict[str, NDArray[np.generic]]:
         if self._load != "lifetime":

@@ -8,13 +8,11 @@ again after a restart reads it again.
 from __future__ import annotations
 
 import io
-import os
 import re
-import tempfile
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -69,7 +67,7 @@ class RoutingTables:
     def numbers(self) -> list[int]:
         """Numbers of the tables that exist, ascending."""
         try:
-            names = os.listdir(self.directory)
+            names = [path.name for path in self.directory.iterdir()]
         except FileNotFoundError:
             return []
         return sorted(int(match[1]) for name in names if (match := _FILE.fullmatch(name)))
@@ -86,7 +84,7 @@ class RoutingTables:
         RunError
             The directory cannot be written.
         """
-        entries: dict[str, np.ndarray] = {
+        entries: dict[str, Any] = {
             "grouping": np.array(self.grouping),
             "workers": np.array(self.workers),
         }
@@ -96,9 +94,11 @@ class RoutingTables:
         path = self.path(number)
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=self.directory, delete=False) as file:
-                np.savez(file, **entries)
-            os.replace(file.name, path)
+            content = io.BytesIO()
+            np.savez(content, allow_pickle=False, **entries)
+            temporary = path.with_suffix(".tmp")
+            temporary.write_bytes(content.getbuffer())
+            temporary.replace(path)
             for old in self.numbers():
                 if old < number - _KEPT:
                     self.path(old).unlink(missing_ok=True)
@@ -141,7 +141,7 @@ class RoutingTables:
         return _unflatten(entries)
 
 
-def _unflatten(entries: dict[str, np.ndarray]) -> RoutingTable:
+def _unflatten(entries: dict[str, Any]) -> RoutingTable:
     table = RoutingTable()
     for name, array in entries.items():
         kind, _, rest = name.partition("/")

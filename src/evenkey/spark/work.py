@@ -18,7 +18,8 @@ __all__ = ["FinishTask", "MergeTask", "WorkerTask"]
 TIME = "__time"
 WINDOW = "__window"
 STATES = "__states"
-_MERGE_AT_ROWS = 1 << 18
+_HELD_BYTES = 1 << 25
+"""Partial aggregates that a worker holds before it merges them."""
 
 
 class WorkerTask:
@@ -44,19 +45,21 @@ class WorkerTask:
         """Run over the batches of one partition."""
         partials: list[pa.Table] = []
         latest: list[pa.Table] = []
-        rows = 0
+        held, limit = 0, _HELD_BYTES
         for batch in batches:
             if not batch.num_rows:
                 continue
             messages = pa.Table.from_batches([batch])
             self.hold(messages)
             partials.append(self.aggregator.partial(messages, self.by))
-            rows += partials[-1].num_rows
+            held += partials[-1].nbytes
             if WINDOW in self.by:
                 latest.append(messages.group_by(WINDOW).aggregate([(TIME, "max")]))
-            if rows > _MERGE_AT_ROWS:
+            if held > limit:
                 partials = [self.aggregator.merge(pa.concat_tables(partials), self.by)]
-                rows = partials[0].num_rows
+                held = partials[0].nbytes
+                # What does not merge to less must not be merged again with every batch.
+                limit = max(_HELD_BYTES, 2 * held)
         self.close()
         if partials:
             merged = self.aggregator.merge(pa.concat_tables(partials), self.by)

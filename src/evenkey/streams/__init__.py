@@ -6,6 +6,9 @@ from evenkey.streams.base import SPAN_SECONDS, KeyStream, MessageBatch, MessageS
 from evenkey.streams.catalogue import Entry, catalogue, generated
 from evenkey.streams.country import CountryHalfSkew, CountrySkew
 from evenkey.streams.drift import Drift
+from evenkey.streams.file_stream import FileStream, SplitLines
+from evenkey.streams.files import LineIndex, find_files
+from evenkey.streams.rows import RowIndex
 from evenkey.streams.uniform import Uniform
 from evenkey.streams.zipf import Zipf
 
@@ -15,11 +18,16 @@ __all__ = [
     "CountrySkew",
     "Drift",
     "Entry",
+    "FileStream",
     "KeyStream",
+    "LineIndex",
     "MessageBatch",
     "MessageStream",
+    "RowIndex",
+    "SplitLines",
     "Uniform",
     "Zipf",
     "catalogue",
+    "find_files",
     "generated",
 ]

@@ -128,7 +128,7 @@ class KeyStream(ABC):
     @property
     def random_seed(self) -> np.uint64:
         """Where its random numbers start: a hash of name and seed."""
-        return hash_strings([f"{self.name} {self.seed}"])[0]
+        return np.uint64(hash_strings([f"{self.name} {self.seed}"])[0])
 
     def batch(self, start: int, stop: int) -> MessageBatch:
         """Make the messages at offsets `start` to `stop` - 1, cut off at the stream's end."""

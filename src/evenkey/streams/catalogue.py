@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evenkey.errors import ConfigurationError
 from evenkey.spelling import build, fields_of, spell, unknown_name
 from evenkey.spelling import parse as parse_spelling
 from evenkey.streams.base import KeyStream
@@ -67,10 +68,14 @@ def generated(
     family, parameters = parse_spelling(name)
     level = _LEVEL.fullmatch(family)
     if level is not None:
-        family, parameters = level["family"], {**parameters, "percent": level["percent"]}
+        if parameters:
+            message = f"{name!r}: {family} takes no parameters; write {family}"
+            raise ConfigurationError(message)
+        family, parameters = level["family"], {"percent": level["percent"]}
     families = _families()
     if family not in families or (level is None) == issubclass(families[family], CountrySkew):
-        raise unknown_name("dataset", name, (_pattern(cls) for cls in families.values()))
+        error = unknown_name("dataset", name, map(_pattern, families.values()))
+        raise error
     shared = {"seed": str(seed)}
     if messages is not None:
         shared["messages"] = str(messages)
@@ -79,7 +84,8 @@ def generated(
     own = [each for each in fields_of(families[family]) if each not in fields_of(KeyStream)]
     for parameter in parameters:
         if parameter not in own:
-            raise unknown_name(f"parameter of dataset {family!r}:", parameter, own)
+            error = unknown_name(f"parameter of dataset {family!r}:", parameter, own)
+            raise error
     return build("dataset", families[family], family, {**parameters, **shared})
 
 
@@ -87,7 +93,7 @@ def _families() -> dict[str, type[KeyStream]]:
     return {cls.family: cls for cls in _descendants(KeyStream)}
 
 
-def _descendants(cls: type[KeyStream]) -> Iterator[type[KeyStream]]:
+def _descendants(cls: type[Any]) -> Iterator[type[KeyStream]]:
     for child in cls.__subclasses__():
         if child.__module__.startswith("evenkey.streams.") and not inspect.isabstract(child):
             yield child

@@ -21,6 +21,8 @@ __all__ = ["HOT_COUNTRY", "CountryHalfSkew", "CountrySkew", "countries"]
 HOT_COUNTRY = "Turkey"
 """The hot key of the country streams."""
 
+_PERCENT = 100
+
 
 @cache
 def countries() -> tuple[str, ...]:
@@ -43,26 +45,29 @@ class CountrySkew(KeyStream):
     """
 
     family: ClassVar[str] = "country-skew"
-    summary: ClassVar[str] = "names of 204 countries; one of them has N % more than its share"
+    summary: ClassVar[str] = "names of 204 countries; with a chance of N % the hot one"
     usual_messages: ClassVar[int] = 10_000_000
 
     percent: int
 
     def __post_init__(self) -> None:
-        if not 0 <= self.percent <= 100:
+        if not 0 <= self.percent <= _PERCENT:
             message = f"{self.family}-r{self.percent}: the skewness must be r0 to r100"
             raise ConfigurationError(message)
         super().__post_init__()
 
     @property
     def name(self) -> str:
+        """Its spelling, such as ``country-skew-r80``."""
         return f"{self.family}-r{self.percent}"
 
     @property
     def key_count(self) -> int:
+        """How many names there are, 204."""
         return len(countries())
 
     def texts(self, ids: NDArray[np.int64]) -> pa.StringArray:
+        """Give the names."""
         return pa.array(countries()).take(pa.array(ids))
 
     def _ids(self, start: int, stop: int) -> NDArray[np.int64]:
@@ -72,7 +77,7 @@ class CountrySkew(KeyStream):
         tosses = np.empty(stop - start, dtype=np.int64)
         # Two random numbers a message: from the stream's own seed, and from its complement.
         _kernels.uniform(self.random_seed, start, self.key_count, ids)
-        _kernels.uniform(~self.random_seed, start, 100, tosses)
+        _kernels.uniform(~self.random_seed, start, _PERCENT, tosses)
         hot = countries().index(HOT_COUNTRY)
         return np.where(tosses < self._percent_at(start, stop), hot, ids)
 

@@ -34,7 +34,7 @@ class Drift(Zipf):
     Examples
     --------
     >>> Drift(z=9.0, keys=10, every=4, messages=16).batch(0, 16).ids.tolist()
-    []
+    [2, 2, 2, 2, 9, 9, 9, 9, 6, 6, 6, 6, 3, 3, 3, 3]
     """
 
     family: ClassVar[str] = "drift"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ import pyarrow as pa
 from evenkey.errors import ConfigurationError, RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -21,10 +21,15 @@ __all__ = ["LineIndex", "find_files"]
 
 _BLOCK_LINES = 256
 _CHUNK_BYTES = 1 << 23
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_SPARK_FILES = ("_SUCCESS", "_metadata", "_common_metadata")
+_SPARK_DIRECTORIES = ("_spark_metadata", "_temporary")
 
 
 def find_files(paths: Iterable[str | Path]) -> list[Path]:
     """Find the files that paths name: files, directories (all files in them), globs.
+
+    In directories, hidden files and the files that Spark keeps its own books in are left out.
 
     Returns
     -------
@@ -34,32 +39,51 @@ def find_files(paths: Iterable[str | Path]) -> list[Path]:
     Raises
     ------
     ConfigurationError
-        A path names nothing; the message says which.
+        A path names nothing, or may not be looked at; the message says which.
     """
     found: list[Path] = []
     for path in map(Path, paths):
-        if path.is_dir():
-            files = sorted(each for each in path.rglob("*") if each.is_file())
-        elif path.exists():
-            files = [path]
-        else:
-            files = sorted(Path(each) for each in glob.glob(str(path), recursive=True))
-            files = [each for each in files if each.is_file()]
+        try:
+            named = [path] if path.exists() else sorted(map(Path, _glob(path)))
+            files = [file for each in named for file in _files_under(each)]
+        except OSError as error:
+            message = f"input {path} cannot be read ({error.strerror}): check its permissions"
+            raise ConfigurationError(message) from error
         if not files:
-            what = "a directory without files" if path.is_dir() else "not there"
-            message = f"input {path} is {what}: name a file, a directory of files or a glob"
+            what = "holds no file" if named else "is not there"
+            message = f"input {path} {what}: name a file, a directory of files or a glob"
             raise ConfigurationError(message)
         found += (file.absolute() for file in files)
     return found
 
 
-@dataclass(frozen=True)
+def _glob(pattern: Path) -> list[str]:
+    # Path.glob takes no absolute pattern, and lets * stand for hidden files.
+    return glob.glob(str(pattern), recursive=True)  # noqa: PTH207
+
+
+def _files_under(path: Path) -> list[Path]:
+    if path.is_dir():
+        return sorted(each for each in path.rglob("*") if _counts(each, path) and each.is_file())
+    return [path]
+
+
+def _counts(file: Path, directory: Path) -> bool:
+    """Whether a file in a directory is one of its data files, judged by its name."""
+    *directories, name = file.relative_to(directory).parts
+    hidden = any(part.startswith(".") for part in (*directories, name))
+    return not (
+        hidden or name in _SPARK_FILES or any(each in _SPARK_DIRECTORIES for each in directories)
+    )
+
+
+@dataclass(frozen=True, eq=False)
 class LineIndex:
     """Where the lines of some files begin, every 256th of them.
 
     Lines are numbered from 0 through all files in order. A line ends with a line feed
     (a carriage return before it belongs to the line end) or with its file; an empty line is
-    a line.
+    a line. A byte order mark at the start of a file is left out.
 
     Parameters
     ----------
@@ -98,19 +122,18 @@ class LineIndex:
         ConfigurationError
             A file cannot be read, or there is no line at all.
         """
-        starts: list[NDArray[np.int64]] = []
+        starts = []
         sizes, skipped, lines = [], [], 0
         for number, path in enumerate(paths):
             try:
-                begins, size, skip = _line_starts(Path(path), header=header)
+                found = _scan(Path(path), lines, header=header)
             except OSError as error:
                 message = f"input {path} cannot be read ({error.strerror}): check its permissions"
                 raise ConfigurationError(message) from error
-            chosen = begins[-lines % _BLOCK_LINES :: _BLOCK_LINES]
-            starts.append(np.column_stack((np.full(len(chosen), number), chosen)))
-            lines += len(begins)
-            sizes.append(size)
-            skipped.append(skip)
+            starts.append(np.column_stack((np.full(len(found.starts), number), found.starts)))
+            lines += found.lines
+            sizes.append(found.size)
+            skipped.append(found.skipped)
         if not lines:
             message = f"input {', '.join(map(str, paths))} holds no line: name a file with messages"
             raise ConfigurationError(message)
@@ -171,17 +194,38 @@ class LineIndex:
         raise RunError(message)
 
 
-def _line_starts(path: Path, *, header: bool) -> tuple[NDArray[np.int64], int, int]:
-    """Byte offset of each line, size of the file, bytes of its header."""
-    ends = [np.zeros(1, dtype=np.int64)]
-    size = 0
+class _Scan(NamedTuple):
+    """What one file holds: byte offsets of those lines whose number is a multiple of 256."""
+
+    starts: NDArray[np.int64]
+    lines: int
+    size: int
+    skipped: int
+
+
+def _scan(path: Path, first: int, *, header: bool) -> _Scan:
+    """Go through a file whose first line has number `first`."""
+    size = path.stat().st_size
     with path.open("rb") as file:
-        while chunk := file.read(_CHUNK_BYTES):
+        mark = file.read(len(_BYTE_ORDER_MARK))
+        skipped = len(mark) if mark == _BYTE_ORDER_MARK else 0
+        if header:
+            file.seek(skipped)
+            skipped += len(file.readline())
+    kept, lines = [], 0
+    for begins in _line_starts(path, skipped, size):
+        kept.append(begins[-(first + lines) % _BLOCK_LINES :: _BLOCK_LINES])
+        lines += len(begins)
+    return _Scan(np.concatenate(kept), lines, size, skipped)
+
+
+def _line_starts(path: Path, offset: int, size: int) -> Iterator[NDArray[np.int64]]:
+    """Byte offsets at which lines begin, from an offset that is one, chunk by chunk."""
+    yield np.array([offset] if offset < size else [], dtype=np.int64)
+    with path.open("rb") as file:
+        file.seek(offset)
+        while offset < size and (chunk := file.read(min(_CHUNK_BYTES, size - offset))):
             feeds = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
-            ends.append(feeds + size + 1)
-            size += len(chunk)
-    starts = np.concatenate(ends)
-    starts = starts[starts < size]
-    if header and len(starts):
-        return starts[1:], size, int(starts[1]) if len(starts) > 1 else size
-    return starts, size, 0
+            begins = feeds + offset + 1
+            yield begins[begins < size]
+            offset += len(chunk)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,10 +13,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evenkey.errors import ConfigurationError, RunError
+from evenkey.streams.splits import Found, vet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
+
+    from evenkey.streams.splits import Split
 
 __all__ = ["RowIndex"]
 
@@ -27,6 +31,8 @@ class RowIndex:
     ----------
     files
         Absolute paths.
+    sizes
+        Bytes of each file when it was indexed; a file that changed since is refused.
     key, count
         Columns; without a count column each row counts once.
     groups
@@ -36,37 +42,31 @@ class RowIndex:
     """
 
     files: tuple[str, ...]
+    sizes: tuple[int, ...]
     key: str
     count: str | None
     groups: tuple[tuple[int, int], ...]
     ends: tuple[int, ...]
 
     @classmethod
-    def build(cls, paths: Sequence[Path], key: str, count: str | None = None) -> RowIndex:
+    def build(cls, paths: Sequence[str | Path], key: str, count: str | None = None) -> RowIndex:
         """Index Parquet files by their footers.
 
         Raises
         ------
         ConfigurationError
-            A file is not Parquet, lacks a column (the message lists those it has), its count
-            is not of integers, or there is no row at all.
+            A file is not Parquet, lacks a column (the message lists those it has), its key
+            cannot be spelled as text or its count is not of integers, or there is no row.
         """
-        groups, ends, rows = [], [], 0
+        groups, ends, sizes, rows = [], [], [], 0
         for number, path in enumerate(paths):
             try:
                 file = pq.ParquetFile(path)
+                sizes.append(Path(path).stat().st_size)
             except (OSError, pa.ArrowInvalid) as error:
                 message = f"input {path} cannot be read as Parquet: {error}"
                 raise ConfigurationError(message) from error
-            schema = file.schema_arrow
-            for column in filter(None, (key, count)):
-                if column not in schema.names:
-                    has = ", ".join(schema.names)
-                    message = f"input {path} has no column {column!r}; it has: {has}"
-                    raise ConfigurationError(message)
-            if count is not None and not pa.types.is_integer(schema.field(count).type):
-                message = f"input {path}: count column {count!r} does not hold whole numbers"
-                raise ConfigurationError(message)
+            _check_columns(path, file.schema_arrow, key, count)
             for group in range(file.metadata.num_row_groups):
                 rows += file.metadata.row_group(group).num_rows
                 groups.append((number, group))
@@ -74,12 +74,22 @@ class RowIndex:
         if not rows:
             message = f"input {', '.join(map(str, paths))} holds no row: name a file with messages"
             raise ConfigurationError(message)
-        return cls(tuple(map(str, paths)), key, count, tuple(groups), tuple(ends))
+        files = tuple(map(str, paths))
+        return cls(files, tuple(sizes), key, count, tuple(groups), tuple(ends))
 
     @property
     def rows(self) -> int:
         """How many rows there are."""
         return self.ends[-1]
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def split(self, start: int, stop: int) -> Split:
+        """Read rows `start` to `stop` - 1, and set apart those without a key or a count."""
+        keys, counts = self.read(start, stop)
+        places = pa.array(np.arange(len(keys)))
+        return vet(Found(places, keys, counts, pa.nulls(len(keys), pa.string())))
 
     def read(self, start: int, stop: int) -> tuple[pa.StringArray, pa.Int64Array]:
         """Read keys, as text, and counts of rows `start` to `stop` - 1.
@@ -87,29 +97,65 @@ class RowIndex:
         Raises
         ------
         RunError
-            A file cannot be read any more.
+            A file cannot be read any more, or is not as it was indexed.
         """
-        parts = []
+        keys, counts = [pa.array([], pa.string())], [pa.array([], pa.int64())]
         first = int(np.searchsorted(self.ends, start, side="right"))
         for number in range(first, len(self.groups)):
             begin = self.ends[number - 1] if number else 0
             if begin >= stop:
                 break
             table = self._group(*self.groups[number])
-            parts.append(table.slice(max(0, start - begin), stop - max(start, begin)))
-        table = pa.concat_tables(parts).combine_chunks()
-        keys = table[self.key].combine_chunks().cast(pa.string())
+            part = table.slice(max(0, start - begin), stop - max(start, begin))
+            keys.append(part[self.key].combine_chunks().cast(pa.string()))
+            counts.append(self._counts(part))
+        return pa.concat_arrays(keys), pa.concat_arrays(counts)
+
+    def _counts(self, part: pa.Table) -> pa.Int64Array:
         if self.count is None:
-            return keys, pa.array(np.ones(len(keys), dtype=np.int64))
-        return keys, pc.cast(table[self.count].combine_chunks(), pa.int64())
+            return pa.array(np.ones(len(part), dtype=np.int64))
+        # What exceeds 63 bits turns negative, and is rejected as such.
+        return pc.cast(part[self.count].combine_chunks(), pa.int64(), safe=False)
 
     def _group(self, file: int, group: int) -> pa.Table:
-        columns = [each for each in (self.key, self.count) if each is not None]
+        path = Path(self.files[file])
+        columns = tuple(each for each in (self.key, self.count) if each is not None)
         try:
-            return pq.ParquetFile(self.files[file]).read_row_group(group, columns=columns)
+            state = path.stat()
+            if state.st_size == self.sizes[file]:
+                return _read_group(str(path), state.st_mtime_ns, group, columns)
+            why = "has changed since the run began"
         except (OSError, pa.ArrowInvalid) as error:
-            message = (
-                f"input {self.files[file]} cannot be read any more ({error}): put it back as it "
-                "was, or start again with a new output"
-            )
-            raise RunError(message) from error
+            why = f"cannot be read any more ({error})"
+        message = f"input {path} {why}: put it back as it was, or start again with a new output"
+        raise RunError(message)
+
+
+@lru_cache(maxsize=1)  # rows are read block by block, far fewer at a time than a group holds
+def _read_group(path: str, changed: int, group: int, columns: tuple[str, ...]) -> pa.Table:
+    del changed  # it is there so that another version of the file is read anew
+    return pq.ParquetFile(path).read_row_group(group, columns=list(columns))
+
+
+def _check_columns(path: str | Path, schema: pa.Schema, key: str, count: str | None) -> None:
+    for column in filter(None, (key, count)):
+        if column not in schema.names:
+            has = ", ".join(schema.names)
+            message = f"input {path} has no column {column!r}; it has: {has}"
+            raise ConfigurationError(message)
+    kind = schema.field(key).type
+    binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    if binary or not _spelled_as_text(kind):
+        message = f"input {path}: key column {key!r} holds {kind}: choose a column of single values"
+        raise ConfigurationError(message)
+    if count is not None and not pa.types.is_integer(schema.field(count).type):
+        message = f"input {path}: count column {count!r} does not hold whole numbers"
+        raise ConfigurationError(message)
+
+
+def _spelled_as_text(kind: pa.DataType) -> bool:
+    try:
+        pa.array([], kind).cast(pa.string())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return False
+    return True

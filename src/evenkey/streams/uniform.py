@@ -28,7 +28,7 @@ class Uniform(KeyStream):
     Examples
     --------
     >>> Uniform(keys=10, messages=5).batch(0, 5).ids.tolist()
-    []
+    [7, 8, 5, 8, 8]
     """
 
     family: ClassVar[str] = "uniform"
@@ -42,6 +42,7 @@ class Uniform(KeyStream):
 
     @property
     def key_count(self) -> int:
+        """How many keys there are."""
         return self.keys
 
     def _ids(self, start: int, stop: int) -> NDArray[np.int64]:

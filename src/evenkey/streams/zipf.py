@@ -36,7 +36,7 @@ class Zipf(Weighted):
     Examples
     --------
     >>> Zipf(z=2.0, keys=100, messages=10).batch(0, 10).ids.tolist()
-    []
+    [0, 0, 0, 0, 1, 0, 0, 0, 0, 4]
     """
 
     family: ClassVar[str] = "zipf"
@@ -54,8 +54,10 @@ class Zipf(Weighted):
 
     @property
     def key_count(self) -> int:
+        """How many keys there are."""
         return self.keys
 
     def weights(self) -> NDArray[np.float64]:
+        """``(key + 1) ** -z`` of each key."""
         ranks = np.arange(1, self.keys + 1, dtype=np.float64)
         return np.power(ranks, -self.z, out=ranks)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["Split", "check_input", "check_output", "read_toml", "split_of"]
+__all__ = ["Split", "check_input", "check_output", "read_toml", "split_of", "split_of_suffix"]
 
 Split = Literal["words", "lines", "csv", "json", "parquet", "country"]
 
@@ -53,6 +53,18 @@ def read_toml(file: Path) -> dict[str, Any]:
     return options
 
 
+def split_of_suffix(file: Path) -> Split:
+    """Say how a file is split, by its suffix.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> split_of_suffix(Path("messages.jsonl")), split_of_suffix(Path("messages.txt"))
+    ('json', 'lines')
+    """
+    return _SPLIT_OF_SUFFIX.get(file.suffix.lower(), "lines")
+
+
 def split_of(paths: Sequence[Path]) -> Split:
     """Say how files are split, by their suffixes.
 
@@ -62,7 +74,7 @@ def split_of(paths: Sequence[Path]) -> Split:
         A path names nothing, or the files are of several kinds.
     """
     files = find_files(paths)
-    splits = sorted({_SPLIT_OF_SUFFIX.get(file.suffix.lower(), "lines") for file in files})
+    splits = sorted({split_of_suffix(file) for file in files})
     if len(splits) > 1:
         message = f"the input has files of several kinds ({', '.join(splits)}): pass split"
         raise ConfigurationError(message)

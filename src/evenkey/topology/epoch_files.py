@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,9 +46,13 @@ class EpochFiles:
                 target.unlink(missing_ok=True)
                 return
             target.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".", delete=False) as file:
-                pq.write_table(table, file)
-            os.replace(file.name, target)
+            # Not from `tempfile`, whose files nobody but their owner may read.
+            temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+            try:
+                pq.write_table(table, temporary)
+                temporary.replace(target)
+            finally:
+                temporary.unlink(missing_ok=True)
         except OSError as error:
             message = f"{target} cannot be written ({error}): free or choose a directory"
             raise RunError(message) from error

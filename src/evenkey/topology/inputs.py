@@ -6,10 +6,11 @@ import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
-from evenkey.errors import ConfigurationError
+from evenkey.errors import ConfigurationError, RunError
 from evenkey.streams import SPAN_SECONDS, generated
 from evenkey.streams.files import LineIndex, find_files
 from evenkey.streams.rows import RowIndex
@@ -24,12 +25,17 @@ from evenkey.topology.sources import (
 from evenkey.topology.splitting import SPLITS, split_lines, vet_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from pyspark.sql import DataFrame, SparkSession
 
     from evenkey.topology.config import PipelineConfig
     from evenkey.topology.run_directory import RunDirectory
 
 __all__ = ["Input", "open_input"]
+
+_LARGEST_BLOCK = 256
+_BLOCKS_A_SOURCE = 4
 
 
 @dataclass(frozen=True)
@@ -89,13 +95,15 @@ def open_input(spark: SparkSession, config: PipelineConfig, directory: RunDirect
     return Input(name, df, _routers(config), reading.total, directory)
 
 
-def _remembered(
-    config: PipelineConfig, directory: RunDirectory
-) -> tuple[Reading, Splitter | None]:
+def _remembered(config: PipelineConfig, directory: RunDirectory) -> tuple[Reading, Splitter | None]:
     """What the run first found in its input, so that a restart reads the same."""
     if directory.reading.exists():
-        # Written by this run before it started, in its own directory.
-        reading, splitter = pickle.loads(directory.reading.read_bytes())  # noqa: S301
+        try:
+            # Written by this run before it started, in its own directory.
+            reading, splitter = pickle.loads(directory.reading.read_bytes())  # noqa: S301
+        except Exception as error:  # unpickling garbage may raise anything
+            message = f"{directory.reading} cannot be read ({error}): start again with a new output"
+            raise RunError(message) from error
         return reading, splitter
     found = _look(config)
     directory.keep(directory.reading, pickle.dumps(found))
@@ -107,11 +115,12 @@ def _look(config: PipelineConfig) -> tuple[Reading, Splitter | None]:
     split = config.resolved_split()
     if split == "parquet":
         rows = RowIndex.build(files, _key(config), config.count)
-        return RowsReading(rows, _rate(config, rows.rows)), None
+        return RowsReading(rows, *_extent(config, rows.rows)), None
     index = LineIndex.build(files, header=split == "csv")
-    reading = LinesReading(index, _rate(config, index.lines))
+    reading = LinesReading(index, *_extent(config, index.lines))
     if split == "csv":
-        headers = {CsvRecords.columns(index.header(i)) for i in range(len(files))}
+        filled = [number for number, size in enumerate(index.sizes) if size]
+        headers = {CsvRecords.columns(index.header(number)) for number in filled}
         if len(headers) > 1:
             message = f"the CSV files of the input have {len(headers)} different headers"
             raise ConfigurationError(message)
@@ -128,19 +137,29 @@ def _key(config: PipelineConfig) -> str:
     return config.key
 
 
-def _rate(config: PipelineConfig, positions: int) -> float:
-    return positions / SPAN_SECONDS if config.rate is None else config.rate
+def _extent(config: PipelineConfig, positions: int) -> tuple[int, float, int]:
+    """How many positions are read, how many make a second, how many a source gets at a time.
+
+    Small epochs are dealt in small blocks, so that every source gets a share of them.
+    """
+    total = positions if config.messages is None else min(positions, config.messages)
+    rate = total / SPAN_SECONDS if config.rate is None else config.rate
+    share = _epoch_messages(config, total) // (_BLOCKS_A_SOURCE * config.sources)
+    return total, rate, min(_LARGEST_BLOCK, max(1, share))
+
+
+def _epoch_messages(config: PipelineConfig, total: int) -> int:
+    return config.epoch_messages or max(1, -(-total // config.epochs))
 
 
 def _stream(
     spark: SparkSession, reading: Reading, config: PipelineConfig, directory: RunDirectory
 ) -> DataFrame:
-    epoch_messages = config.epoch_messages or max(1, -(-reading.total // config.epochs))
     return stream_of(
         spark,
         reading,
         sources=config.sources,
-        epoch_messages=epoch_messages,
+        epoch_messages=_epoch_messages(config, reading.total),
         stop_file=directory.paused,
     )
 
@@ -150,9 +169,17 @@ def _routers(config: PipelineConfig) -> int:
 
 
 def _spread(df: DataFrame, config: PipelineConfig) -> DataFrame:
-    """Deal rows to splitters by turn, in order of position, where they are to be others."""
+    """Deal rows to other splitters by turn, where there are to be other than the sources."""
     if _routers(config) == config.sources:
         return df
     turn = F.pmod("position", F.lit(config.splitters)).cast("int")
     dealt = df.withColumn("__turn", turn).repartitionById(_routers(config), F.col("__turn"))
-    return dealt.drop("__turn").sortWithinPartitions("position")
+    columns = dealt.drop("__turn")
+    return columns.mapInArrow(_in_order, columns.schema)
+
+
+def _in_order(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Sort an epoch's share by position: blocks of a shuffle come in any order."""
+    share = [batch for batch in batches if batch.num_rows]
+    if share:
+        yield from pa.Table.from_batches(share).sort_by("position").to_batches()

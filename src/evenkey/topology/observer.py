@@ -46,6 +46,7 @@ class RunMetrics:
     messages: int
     keys: int
     pairs: int
+    loads: tuple[int, ...]
     max_over_mean: float
     imbalance_fraction: float
     average_imbalance_fraction: float
@@ -80,6 +81,8 @@ class Observer:
 
     def _take_in(self, epoch: int) -> None:
         table = self._files.read(PLACED, [epoch])
+        if table is None:
+            return
         counts = PairCounts(self._workers)
         counts.add(
             table["worker"].to_numpy(),
@@ -110,6 +113,7 @@ class Observer:
             messages=self.messages,
             keys=self._counts.keys,
             pairs=self._counts.pairs,
+            loads=tuple(int(load) for load in loads),
             max_over_mean=max_over_mean(loads),
             imbalance_fraction=imbalance_fraction(loads),
             average_imbalance_fraction=float(np.mean(self._imbalances or [0.0]))

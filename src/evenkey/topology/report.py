@@ -125,6 +125,7 @@ class RunReport:
             "late": self.late,
             "keys": metrics.keys,
             "pairs": metrics.pairs,
+            "loads": list(metrics.loads),
             "max_over_mean": metrics.max_over_mean,
             "imbalance_fraction": metrics.imbalance_fraction,
             "average_imbalance_fraction": metrics.average_imbalance_fraction,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenkey.errors import ConfigurationError
@@ -13,6 +11,7 @@ from evenkey.topology.epoch_files import EpochFiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 __all__ = ["RunDirectory"]
 
@@ -91,4 +90,4 @@ class RunDirectory:
         """Write a file whole or not at all."""
         temporary = path.with_suffix(".tmp")
         temporary.write_bytes(content)
-        os.replace(temporary, path)
+        temporary.replace(path)

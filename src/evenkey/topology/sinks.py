@@ -5,13 +5,14 @@ from __future__ import annotations
 import shutil
 import sys
 from abc import ABC, abstractmethod
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import DataFrame
 
 __all__ = ["ConsoleSink", "FileSink", "MemorySink", "Sink"]
@@ -45,6 +46,7 @@ class FileSink(Sink):
         self._form = form
 
     def write(self, results: DataFrame, epoch: int) -> None:
+        """Write the epoch's directory; an epoch without results leaves none."""
         target = self.directory / f"epoch={epoch:08d}"
         results.write.mode("overwrite").format(self._form).save(str(target))
         if not any(_rows(file) for file in target.glob(f"*.{self._form}")):
@@ -54,7 +56,7 @@ class FileSink(Sink):
 def _rows(file: Path) -> int:
     """Whether a part holds anything: its rows, or for text its bytes."""
     if file.suffix == ".parquet":
-        return pq.read_metadata(file).num_rows
+        return int(pq.read_metadata(file).num_rows)
     return file.stat().st_size
 
 
@@ -65,6 +67,7 @@ class MemorySink(Sink):
         self._epochs: dict[int, pa.Table] = {}
 
     def write(self, results: DataFrame, epoch: int) -> None:
+        """Collect the epoch's results."""
         self._epochs[epoch] = results.toArrow()
 
     def table(self) -> pa.Table:
@@ -79,6 +82,8 @@ class ConsoleSink(Sink):
         self._stream = stream or sys.stdout
 
     def write(self, results: DataFrame, epoch: int) -> None:
-        table = results.toPandas()
-        if len(table):
-            print(f"epoch {epoch}\n{table.to_string(index=False)}", file=self._stream)
+        """Print the epoch's results, if there are any."""
+        table = results.toArrow()
+        if table.num_rows:
+            text = table.to_pandas().to_string(index=False)
+            print(f"epoch {epoch}\n{text}", file=self._stream)

@@ -6,7 +6,7 @@ import base64
 import pickle
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +29,7 @@ MESSAGES = "position bigint, key string, count bigint, time timestamp"
 LINES = "position bigint, line binary, time timestamp"
 
 _BATCH_ROWS = 1 << 16
-_BLOCK_LINES = 256
+_BLOCK = 256
 _ORIGIN_SECONDS = 1_577_836_800
 """Event time 0 of a stream: 2020-01-01T00:00:00Z."""
 
@@ -52,9 +52,7 @@ class Reading(ABC):
         self.rate = rate
 
     @abstractmethod
-    def read(
-        self, start: int, stop: int, source: int, sources: int
-    ) -> Iterator[pa.RecordBatch]:
+    def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
         """Read one source's share of the positions `start` to `stop` - 1, in order."""
 
     def times(self, positions: NDArray[np.int64]) -> pa.TimestampArray:
@@ -72,9 +70,8 @@ class GeneratorReading(Reading):
         super().__init__(stream.length, stream.per_second)
         self._stream = stream
 
-    def read(
-        self, start: int, stop: int, source: int, sources: int
-    ) -> Iterator[pa.RecordBatch]:
+    def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
+        """Make every S-th message of the range."""
         first = start + (source - start) % sources
         for begin in range(first, stop, _BATCH_ROWS * sources):
             end = min(stop, begin + _BATCH_ROWS * sources)
@@ -92,18 +89,18 @@ class GeneratorReading(Reading):
 
 
 class LinesReading(Reading):
-    """Lines of text files, dealt to the sources in blocks by turn."""
+    """Lines of text files, dealt to the sources in blocks of `block` by turn."""
 
     schema = LINES
 
-    def __init__(self, index: LineIndex, rate: float) -> None:
-        super().__init__(index.lines, rate)
+    def __init__(self, index: LineIndex, total: int, rate: float, block: int = _BLOCK) -> None:
+        super().__init__(total, rate)
         self._index = index
+        self._block = block
 
-    def read(
-        self, start: int, stop: int, source: int, sources: int
-    ) -> Iterator[pa.RecordBatch]:
-        for begin, end in _blocks(start, stop, source, sources):
+    def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
+        """Read the blocks of the range that are the source's."""
+        for begin, end in _blocks(start, stop, source, sources, self._block):
             positions = np.arange(begin, end)
             lines = self._index.read(begin, end)
             yield pa.RecordBatch.from_arrays(
@@ -113,18 +110,18 @@ class LinesReading(Reading):
 
 
 class RowsReading(Reading):
-    """Rows of Parquet files, dealt to the sources in blocks by turn."""
+    """Rows of Parquet files, dealt to the sources in blocks of `block` by turn."""
 
     schema = MESSAGES
 
-    def __init__(self, index: RowIndex, rate: float) -> None:
-        super().__init__(index.rows, rate)
+    def __init__(self, index: RowIndex, total: int, rate: float, block: int = _BLOCK) -> None:
+        super().__init__(total, rate)
         self._index = index
+        self._block = block
 
-    def read(
-        self, start: int, stop: int, source: int, sources: int
-    ) -> Iterator[pa.RecordBatch]:
-        for begin, end in _blocks(start, stop, source, sources):
+    def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
+        """Read the blocks of the range that are the source's."""
+        for begin, end in _blocks(start, stop, source, sources, self._block):
             positions = np.arange(begin, end)
             keys, counts = self._index.read(begin, end)
             yield pa.RecordBatch.from_arrays(
@@ -133,13 +130,13 @@ class RowsReading(Reading):
             )
 
 
-def _blocks(start: int, stop: int, source: int, sources: int) -> Iterator[tuple[int, int]]:
+def _blocks(
+    start: int, stop: int, source: int, sources: int, size: int
+) -> Iterator[tuple[int, int]]:
     """Blocks of positions that are a source's, cut to `start` and `stop`."""
-    first = start // _BLOCK_LINES
-    for block in range(first, -(-stop // _BLOCK_LINES)):
+    for block in range(start // size, -(-stop // size)):
         if block % sources == source:
-            begin = max(start, block * _BLOCK_LINES)
-            yield begin, min(stop, (block + 1) * _BLOCK_LINES)
+            yield max(start, block * size), min(stop, (block + 1) * size)
 
 
 def _timestamps(micros: NDArray[np.int64]) -> pa.TimestampArray:
@@ -232,5 +229,4 @@ class _PositionReader(DataSourceStreamReader):
         ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, _Share)
-        yield from self._reading.read(*partition.range)
+        yield from self._reading.read(*cast("_Share", partition).range)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark import TaskContext
 
+from evenkey.spark.task import current_task
+from evenkey.streams.splits import Found, vet
 from evenkey.topology.sources import MESSAGES
 
 if TYPE_CHECKING:
@@ -70,12 +71,10 @@ class _Task:
             rejected.append(letters)
             yield from messages.to_batches()
         letters = pa.concat_tables(rejected)
-        context = TaskContext.get()
-        assert context is not None
-        task = int(context.getLocalProperty("streaming.sql.batchId") or 0), context.partitionId()
-        self._dead_letters.write(DEAD_LETTERS, *task, letters)
+        _, epoch, part = current_task()
+        self._dead_letters.write(DEAD_LETTERS, epoch, part, letters)
         counts = pa.table({"lines": [read], "rejected": [letters.num_rows]})
-        self._files.write(SPLITS, *task, counts)
+        self._files.write(SPLITS, epoch, part, counts)
 
     def take_apart(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
         """Give the messages of a batch, and its dead letters."""
@@ -108,24 +107,14 @@ class _SplitTask(_Task):
 
 class _VetTask(_Task):
     def take_apart(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
-        key, count = batch["key"], batch["count"]
-        counts = pc.if_else(pc.is_valid(count), pc.cast(count, pa.string()), "null")
-        bad_count = pc.binary_join_element_wise(
-            "the count ", counts, " is not a whole number of at least 1", ""
-        )
-        reason = pc.if_else(
-            pc.is_null(key),
-            "the key is null",
-            pc.if_else(
-                pc.equal(key, ""),
-                "the key is empty",
-                pc.if_else(pc.fill_null(pc.less(count, 1), True), bad_count, None),
-            ),
-        )
-        rows = pa.Table.from_batches([batch])
-        bad = pc.is_valid(reason)
-        letters = [batch["position"].filter(bad), key.filter(bad), reason.filter(bad)]
-        return rows.filter(pc.invert(bad)), pa.Table.from_arrays(letters, schema=_NONE.schema)
+        places = pa.array(np.arange(batch.num_rows))
+        sound = pa.nulls(batch.num_rows, pa.string())
+        split = vet(Found(places, batch["key"], batch["count"], sound))
+        good = split.messages["line"].combine_chunks()
+        bad = split.rejected["line"].combine_chunks()
+        letters = [batch["position"].take(bad), batch["key"].take(bad), split.rejected["reason"]]
+        messages = pa.Table.from_batches([batch.take(good)])
+        return messages, pa.Table.from_arrays(letters, schema=_NONE.schema)
 
 
 _NONE = pa.table(

@@ -6,8 +6,8 @@ import time
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark import TaskContext
 
+from evenkey.spark.task import current_task
 from evenkey.spark.work import WorkerTask
 
 if TYPE_CHECKING:
@@ -53,10 +53,7 @@ class PipelineWorker(WorkerTask):
 
     def close(self) -> None:
         """Write down what was held, under the worker's number."""
-        context = TaskContext.get()
-        assert context is not None
-        epoch = int(context.getLocalProperty("streaming.sql.batchId") or 0)
-        worker = context.partitionId()
+        _, epoch, worker = current_task()
         held = pa.concat_tables(self._held) if self._held else _NOTHING
         counts = held.group_by("key").aggregate([("count_all", "sum")])
         workers = pa.repeat(pa.scalar(worker, pa.int32()), counts.num_rows)

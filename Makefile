@@ -1,0 +1,67 @@
+# Every target sets up what it needs first; `make` lists them.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+READY := $(VENV)/.ready
+PYTEST := $(BIN)/pytest --quiet
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help setup demo test check faults bench lint format types imports lock clean
+
+help: ## List the targets
+	@sed -nE 's/^([a-z]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+setup: $(READY) ## Set up .venv with the locked packages, a Java among them
+
+demo: $(READY) ## Run the main job: compare groupings on Spark, then count the words of real text
+	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/demo.sh build/demo
+
+test: $(READY) ## Run the tests, all but the faults and the benchmarks
+	@$(PYTEST)
+
+check: lint types imports test faults ## Run all that CI runs
+
+faults: $(READY) ## Run the tests that kill processes and break files
+	@$(PYTEST) -m faults || [ $$? -eq 5 ] # 5: no test is marked so
+
+bench: $(READY) ## Measure the speed of kernels and of routing
+	@$(PYTEST) -m benchmark || [ $$? -eq 5 ]
+
+lint: $(READY) ## Check style and format
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --quiet --check
+
+format: $(READY) ## Format the code and mend what can be mended
+	@$(BIN)/ruff check --quiet --fix-only
+	@$(BIN)/ruff format --quiet
+
+types: $(READY) ## Check the types
+	@$(BIN)/mypy --no-error-summary
+
+imports: $(READY) ## Check who imports whom
+	@report=$$($(BIN)/lint-imports --no-logo 2>&1) || { printf '%s\n' "$$report"; exit 1; }
+
+lock: $(BIN)/python ## Choose the newest versions of all packages and write requirements.lock
+	@$(PIP) install uv
+	@$(BIN)/uv pip compile pyproject.toml --all-extras --upgrade --quiet \
+	  --python-version 3.11 --python-platform linux --no-annotate \
+	  --custom-compile-command "make lock" --output-file requirements.lock
+
+clean: ## Remove .venv and everything built or cached
+	@rm -rf $(VENV) build dist spark-warehouse metastore_db derby.log \
+	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
+	@find src tests -name __pycache__ -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) tools/require_python.py
+	@$(PYTHON) -m venv $(VENV)
+
+$(READY): pyproject.toml requirements.lock | $(BIN)/python
+	@echo "Setting up $(VENV) ..." >&2
+	@$(PIP) install --requirement requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@

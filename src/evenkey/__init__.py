@@ -1,0 +1,35 @@
+"""evenkey keeps keyed stream processing on Apache Spark even when keys are skewed.
+
+>>> import evenkey as ek
+>>> str(ek.PartialKey(choices=3))
+'pkg(choices=3)'
+
+The operators on Spark DataFrames are in `evenkey.spark`, pipelines in `evenkey.topology`.
+"""
+
+from __future__ import annotations
+
+from evenkey.aggregators import Aggregator, Count, Fold, Mean, Sum, TopK
+from evenkey.errors import ConfigurationError, EvenkeyError, RunError
+from evenkey.groupings import DynamicKey, Grouping, Key, PartialKey, Router, Shuffle
+
+__all__ = [
+    "Aggregator",
+    "ConfigurationError",
+    "Count",
+    "DynamicKey",
+    "EvenkeyError",
+    "Fold",
+    "Grouping",
+    "Key",
+    "Mean",
+    "PartialKey",
+    "Router",
+    "RunError",
+    "Shuffle",
+    "Sum",
+    "TopK",
+    "__version__",
+]
+
+__version__ = "0.1.0"

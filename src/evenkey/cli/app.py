@@ -1,0 +1,58 @@
+"""The program ``evenkey``: its subcommands and what they share."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import Annotated
+
+import typer
+
+from evenkey.cli import compare, dataset, run
+from evenkey.cli.errors import show_traces
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="evenkey",
+    help="Keyed stream processing that stays even when keys are skewed, on Apache Spark.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+for _command in (run, compare, dataset):
+    _command.register(app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"evenkey {_version()}")
+        raise typer.Exit
+
+
+def _version() -> str:
+    try:
+        return metadata.version("evenkey")
+    except metadata.PackageNotFoundError:
+        return "(not installed, run from its source)"
+
+
+@app.callback()
+def _evenkey(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", is_eager=True, callback=_print_version
+        ),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Print the full trace of an error.")
+    ] = False,
+) -> None:
+    del version
+    show_traces(wanted=debug)
+
+
+def main() -> None:
+    """Run the program with the arguments of the process."""
+    app()

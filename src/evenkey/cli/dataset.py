@@ -1,0 +1,113 @@
+"""``evenkey dataset``: generated streams, listed, measured, written to files."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from evenkey.cli.errors import reported
+from evenkey.cli.output import JsonOption, number, print_json, print_title, whole
+from evenkey.topology import datasets
+from evenkey.topology.datasets import DatasetFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["register"]
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset, such as country-skew-r80.")]
+Messages = Annotated[
+    int | None, typer.Option(min=1, help="How many messages; without it the dataset's own.")
+]
+Seed = Annotated[int, typer.Option(help="Another seed gives another stream of the same kind.")]
+Rate = Annotated[
+    float | None, typer.Option(help="Messages per second of event time; else it spans 400 s.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to a program."""
+    group = typer.Typer(help="List, describe and write generated datasets.", no_args_is_help=True)
+    group.command("list")(reported(_list))
+    group.command("describe")(reported(_describe))
+    group.command("write")(reported(_write))
+    app.add_typer(group, name="dataset")
+
+
+def _list() -> None:
+    """List the generated datasets."""
+    table = Table(box=SIMPLE_HEAD)
+    table.add_column("dataset", no_wrap=True)
+    table.add_column("messages", justify="right", no_wrap=True)
+    table.add_column("what it is")
+    for entry in datasets.catalogue():
+        table.add_row(escape(entry.spelling), whole(entry.usual_messages), escape(entry.summary))
+    Console().print(table)
+
+
+def _describe(
+    name: Name,
+    *,
+    messages: Messages = None,
+    seed: Seed = 0,
+    top: Annotated[int, typer.Option(min=0, help="How many of the heaviest keys to name.")] = 10,
+    as_json: JsonOption = False,
+) -> None:
+    """Count a dataset's keys and name the heaviest."""
+    stream = datasets.generated(name, messages=messages, seed=seed)
+    with _progress("counting", stream.length) as show:
+        summary = datasets.summarize(stream, top=top, on_progress=show)
+    figures = summary.to_json()
+    if as_json:
+        print_json({**figures, "seed": seed})
+        return
+    console = Console()
+    title = f"{whole(summary.messages)} messages, {whole(summary.keys)} keys"
+    print_title(console, f"{summary.dataset}: {title}")
+    table = Table(box=SIMPLE_HEAD)
+    table.add_column("key", overflow="fold")
+    table.add_column("messages", justify="right", no_wrap=True)
+    table.add_column("share %", justify="right", no_wrap=True)
+    for each in figures["top"]:
+        table.add_row(escape(each["key"]), whole(each["messages"]), number(each["share_percent"]))
+    console.print(table)
+
+
+def _write(
+    name: Name,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it.")],
+    *,
+    form: Annotated[
+        DatasetFormat | None,
+        typer.Option("--format", help="Without it by suffix: .csv, .jsonl, .parquet, else lines."),
+    ] = None,
+    messages: Messages = None,
+    seed: Seed = 0,
+    rate: Rate = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+) -> None:
+    """Write a dataset to a file that `evenkey run --input` reads back."""
+    stream = datasets.generated(name, messages=messages, seed=seed, rate=rate)
+    with _progress("writing", stream.length) as show:
+        chosen = datasets.write(stream, file, form, overwrite=overwrite, on_progress=show)
+    typer.echo(f"{whole(stream.length)} messages of {stream.name} lie in {file} ({chosen})")
+
+
+@contextlib.contextmanager
+def _progress(what: str, messages: int) -> Iterator[Callable[[int], None]]:
+    """Show a bar on standard error where that is a terminal, else nothing."""
+    console = Console(stderr=True)
+    columns = TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(what, total=messages)
+        yield lambda done: bar.update(task, completed=done)

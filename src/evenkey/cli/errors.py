@@ -1,0 +1,143 @@
+"""Errors as the command line tells them: one clear line and an exit code, no trace."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import sys
+import traceback
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from evenkey import errors
+from evenkey.errors import ConfigurationError, EvenkeyError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["Explanation", "explain", "reported", "show_traces"]
+
+_FAILED, _USAGE, _INTERRUPTED = 1, 2, 130
+
+_TRACES: ContextVar[bool] = ContextVar("_TRACES", default=False)
+
+_TRACE_START = "Traceback (most recent call last):"
+_OURS = re.compile(r"^evenkey\.errors\.(?P<name>\w+): (?P<message>.+)$", re.MULTILINE)
+_CAUSE = re.compile(r"^Caused by: (?P<message>.+)$", re.MULTILINE)
+_WRAPPERS = ("py4j.", "pyspark.errors.")
+_PREAMBLE = re.compile(
+    r"^(?:An error occurred while calling \S+\n: |.*? terminated with exception: )"
+)
+_STATE = re.compile(r"\s*SQLSTATE: \w+")
+
+
+class Explanation(NamedTuple):
+    """What to tell about an error, and the code to exit with."""
+
+    message: str
+    exit_code: int
+
+
+def show_traces(*, wanted: bool) -> None:
+    """Choose whether errors are printed with their full trace."""
+    _TRACES.set(wanted)
+
+
+def explain(error: BaseException) -> Explanation:
+    """Find the most telling line of an error.
+
+    Spark wraps an error of a task, or of a sink, several times: in the text of a Python
+    trace, in the exceptions of the JVM, in the one that ends the query. What evenkey raised
+    on purpose is told as it was raised, however deep it lies; of other errors the innermost.
+
+    Examples
+    --------
+    >>> explain(ConfigurationError("workers = 0: must be at least 1"))
+    Explanation(message='workers = 0: must be at least 1', exit_code=2)
+    """
+    for cause in _causes(error):
+        if isinstance(cause, EvenkeyError):
+            return Explanation(str(cause), _exit_code(type(cause)))
+    text = str(error)
+    ours = list(_OURS.finditer(text))
+    if ours:
+        kind = getattr(errors, ours[-1]["name"], EvenkeyError)
+        return Explanation(_STATE.sub("", ours[-1]["message"]), _exit_code(kind))
+    return Explanation(_telling_line(error, text), _FAILED)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__
+
+
+def _exit_code(kind: type) -> int:
+    return _USAGE if issubclass(kind, ConfigurationError) else _FAILED
+
+
+def _telling_line(error: BaseException, text: str) -> str:
+    innermost = [line for line in _trace_ends(text) if not line.startswith(_WRAPPERS)]
+    if innermost:
+        return _STATE.sub("", innermost[-1])
+    causes = _CAUSE.findall(text)
+    if causes:
+        return str(causes[-1])
+    line = next(iter(_PREAMBLE.sub("", text).strip().splitlines()), "")
+    if type(error).__module__.startswith(("py4j", "pyspark")) and line:
+        return _STATE.sub("", line)
+    return f"{type(error).__name__}: {line}" if line else type(error).__name__
+
+
+def _trace_ends(text: str) -> Iterator[str]:
+    """Lines that name the exception, behind the frames of each Python trace in a text."""
+    inside = False
+    for line in text.splitlines():
+        if line.endswith(_TRACE_START):
+            inside = True
+        elif inside and line and not line[0].isspace():
+            inside = False
+            yield line
+
+
+def reported(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command tell its errors in one line, and give it ``--debug``."""
+
+    @functools.wraps(command)
+    def with_reports(*, debug: bool, **given: Any) -> None:
+        if debug:
+            show_traces(wanted=True)
+        try:
+            command(**given)
+        except KeyboardInterrupt:
+            typer.echo("interrupted", err=True)
+            raise typer.Exit(_INTERRUPTED) from None
+        except (typer.Exit, BrokenPipeError):
+            raise
+        except Exception as error:  # noqa: BLE001 - the last to hear of any error
+            raise typer.Exit(_report(error)) from None
+
+    signature = inspect.signature(command, eval_str=True)
+    option = typer.Option("--debug", help="Print the full trace of an error.")
+    flag = inspect.Parameter(
+        "debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option]
+    )
+    parameters = [*signature.parameters.values(), flag]
+    with_reports.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    with_reports.__annotations__ = {each.name: each.annotation for each in parameters}
+    return with_reports
+
+
+def _report(error: Exception) -> int:
+    explanation = explain(error)
+    if _TRACES.get():
+        traceback.print_exception(error, file=sys.stderr)
+    for line in explanation.message.splitlines():
+        typer.echo(f"error: {line}", err=True)
+    if explanation.exit_code == _FAILED and not _TRACES.get():
+        typer.echo("(--debug shows the full trace)", err=True)
+    return explanation.exit_code

@@ -1,0 +1,134 @@
+"""Options of the commands that run a pipeline, made from the configuration's own fields.
+
+There is no second list: a field of `PipelineConfig` is a key of the configuration file and
+an option, and its description is the help text.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+import typing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import typer
+
+from evenkey.topology.config import PipelineConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from pydantic.fields import FieldInfo
+
+__all__ = ["option_name", "with_pipeline_options"]
+
+_CONFIG_FILE = inspect.Parameter(
+    "config_file",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=None,
+    annotation=Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="PATH",
+            help="TOML file with any of these options as keys; options go before it.",
+        ),
+    ],
+)
+
+
+def option_name(field: str) -> str:
+    """Name of the option of a field.
+
+    Examples
+    --------
+    >>> option_name("cost_ms")
+    '--cost-ms'
+    """
+    return "--" + field.replace("_", "-")
+
+
+def with_pipeline_options(
+    *, without: Collection[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each field of `PipelineConfig`, and ``--config``.
+
+    The command gets the configuration as its argument ``config``, and its own options.
+
+    Parameters
+    ----------
+    without
+        Fields for which it has no option.
+    """
+    fields = {
+        name: field for name, field in PipelineConfig.model_fields.items() if name not in without
+    }
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def with_options(*, config_file: Path | None, **given: Any) -> None:
+            options = {name: given.pop(name) for name in fields}
+            # An option that may be repeated comes as an empty list where it was not given.
+            told = {name: value for name, value in options.items() if value != []}
+            command(config=PipelineConfig.read(config_file, **told), **given)
+
+        own = inspect.signature(command, eval_str=True).parameters.values()
+        parameters = [
+            _CONFIG_FILE,
+            *(each for each in own if each.name != "config"),
+            *(_parameter(name, field) for name, field in fields.items()),
+        ]
+        with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        with_options.__annotations__ = {each.name: each.annotation for each in parameters}
+        return with_options
+
+    return decorate
+
+
+def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
+    # Values stay text: the configuration reads them, so that a bad one is told in the same
+    # words wherever it was given.
+    kind = _kind(field)
+    annotation: Any = {bool: bool | None, tuple: list[str] | None}.get(kind, str | None)
+    names = option_name(name)
+    if kind is bool:
+        names += f"/{option_name(f'no_{name}')}"
+    option = typer.Option(
+        names,
+        metavar=None if kind is bool else _metavar(kind),
+        help=_help(field),
+        rich_help_panel=str(cast("dict[str, object]", field.json_schema_extra)["panel"]),
+        show_default=False,
+    )
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[annotation, option],
+    )
+
+
+def _help(field: FieldInfo) -> str:
+    default = field.default
+    if default in (None, (), False):
+        return str(field.description)
+    shown = f"{default:g}" if isinstance(default, float) else default
+    return f"{field.description} Default: {shown}."
+
+
+def _kind(field: FieldInfo) -> Any:
+    """The type of a field, without ``None`` and what checks it."""
+    kind: Any = field.annotation
+    if typing.get_origin(kind) in (typing.Union, types.UnionType):
+        kind = next(each for each in typing.get_args(kind) if each is not type(None))
+    while typing.get_origin(kind) is Annotated:
+        kind = typing.get_args(kind)[0]
+    return tuple if typing.get_origin(kind) is tuple else kind
+
+
+def _metavar(kind: Any) -> str:
+    if typing.get_origin(kind) is Literal:
+        return "|".join(map(str, typing.get_args(kind)))
+    return {int: "INTEGER", float: "NUMBER", Path: "PATH", tuple: "PATH"}.get(kind, "TEXT")

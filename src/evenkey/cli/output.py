@@ -1,0 +1,94 @@
+"""What commands print, and where: results on standard output, all else on standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+__all__ = [
+    "JsonOption",
+    "number",
+    "print_json",
+    "print_title",
+    "standard_output_kept",
+    "whole",
+]
+
+JsonOption = Annotated[
+    bool,
+    typer.Option("--json", help="Print one JSON object on standard output, and nothing else."),
+]
+
+_STANDARD_OUTPUT, _STANDARD_ERROR = 1, 2
+
+
+@contextlib.contextmanager
+def standard_output_kept(*, wanted: bool) -> Iterator[None]:
+    """Let everything that is printed inside go to standard error, if that is wanted.
+
+    Holds for child processes too, such as Spark's, which would otherwise write between the
+    figures.
+    """
+    if not wanted:
+        yield
+        return
+    sys.stdout.flush()
+    kept = os.dup(_STANDARD_OUTPUT)
+    try:
+        os.dup2(_STANDARD_ERROR, _STANDARD_OUTPUT)
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, _STANDARD_OUTPUT)
+        os.close(kept)
+
+
+def print_json(figures: dict[str, Any]) -> None:
+    """Print one JSON object; a figure that is not a number becomes null."""
+    typer.echo(json.dumps(_finite(figures), indent=2, allow_nan=False))
+
+
+def print_title(console: Console, title: str) -> None:
+    """Print the line above a table, however wide the table is."""
+    console.print(title, style="bold", highlight=False, markup=False, soft_wrap=True)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def whole(value: float | None) -> str:
+    """Write a number without decimals, its thousands apart.
+
+    Examples
+    --------
+    >>> whole(1234567.8)
+    '1,234,568'
+    """
+    return "-" if value is None else f"{value:,.0f}"
+
+
+def number(value: float | None, decimals: int = 2) -> str:
+    """Write a number with a fixed number of decimals, its thousands apart.
+
+    Examples
+    --------
+    >>> number(1.31623, 3)
+    '1.316'
+    """
+    return "-" if value is None else f"{value:,.{decimals}f}"

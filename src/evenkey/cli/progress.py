@@ -1,0 +1,131 @@
+"""Progress of runs on standard error: bars on a terminal, lines elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.table import Column
+
+from evenkey.cli.output import number, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from evenkey.topology import EpochProgress
+
+__all__ = ["shown_progress"]
+
+_STARTING = "starting Spark"
+_LONGEST_NAME = 20
+
+
+@contextlib.contextmanager
+def shown_progress(*, live: bool = True) -> Iterator[Callable[[EpochProgress], None]]:
+    """Show what is reported inside, one bar a grouping.
+
+    Parameters
+    ----------
+    live
+        Whether bars may be used on a terminal; they disturb results that are printed there.
+
+    Yields
+    ------
+    callable
+        To be called at each epoch's end.
+    """
+    console = Console(stderr=True)
+    if not (live and console.is_terminal):
+        lines = _Lines(console)
+        yield lines.show
+        return
+    name = Column(max_width=_LONGEST_NAME, no_wrap=True, overflow="ellipsis")
+    bars = Progress(
+        TextColumn("{task.description}", table_column=name),
+        BarColumn(bar_width=None, table_column=Column(ratio=1)),
+        TextColumn("{task.fields[figures]}", table_column=Column(no_wrap=True)),
+        console=console,
+        expand=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+    with bars:
+        shown = _Bars(bars)
+        yield shown.show
+        shown.end()
+
+
+class _Lines:
+    """A line an epoch."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._last = ""
+        self._print(_STARTING)
+
+    def show(self, progress: EpochProgress) -> None:
+        self._print(_line(progress))
+
+    def _print(self, line: str) -> None:
+        if line != self._last:
+            self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+        self._last = line
+
+
+class _Bars:
+    """A bar for each grouping, in the order in which they come."""
+
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._grouping: str | None = None
+        self._figures = ""
+        self._messages = 0
+        self._current: TaskID = bars.add_task(_STARTING, total=None, figures="")
+
+    def show(self, progress: EpochProgress) -> None:
+        if self._grouping is None:
+            self._bars.update(self._current, description=progress.grouping)
+        elif progress.grouping != self._grouping:
+            self.end()
+            self._current = self._bars.add_task(progress.grouping, total=None, figures="")
+        self._grouping, self._messages = progress.grouping, progress.messages
+        if progress.phase == "running":
+            self._figures = _figures(progress)
+        self._bars.update(
+            self._current,
+            completed=progress.messages,
+            total=_total(progress),
+            figures=self._figures if progress.phase == "running" else progress.phase,
+        )
+
+    def end(self) -> None:
+        """Fill the current bar, and leave the last epoch's figures beside it."""
+        done = max(1, self._messages)
+        self._bars.update(self._current, total=done, completed=done, figures=self._figures)
+
+
+def _total(progress: EpochProgress) -> int | None:
+    """Messages to come; unknown where lines are split into more messages than lines."""
+    known = progress.expected is not None and progress.expected >= progress.messages
+    return progress.expected if known else None
+
+
+def _figures(progress: EpochProgress) -> str:
+    return (
+        f"epoch {progress.epoch}  {whole(progress.messages)} messages  "
+        f"max/mean {number(progress.max_over_mean)}  {whole(progress.messages_per_second)}/s"
+    )
+
+
+def _line(progress: EpochProgress) -> str:
+    if progress.phase != "running":
+        return f"{progress.grouping}: {progress.phase}"
+    total = _total(progress)
+    of_total = "" if total is None else f" of {whole(total)}"
+    return (
+        f"{progress.grouping}: epoch {progress.epoch}, {whole(progress.messages)}{of_total} "
+        f"messages, max/mean {number(progress.max_over_mean)}, "
+        f"{whole(progress.messages_per_second)} messages/s"
+    )

@@ -1,0 +1,130 @@
+"""Tables that a run or a comparison ends with."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from evenkey.cli.output import number, print_title, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from evenkey.topology import RunReport
+
+__all__ = ["print_comparison", "print_run"]
+
+_PREVIEW_ROWS = 10
+
+
+def print_run(report: RunReport) -> None:
+    """Print the figures of one run, and where its output lies."""
+    console = Console()
+    figures = report.to_json()
+    if report.table is not None:
+        _print_preview(console, report.table)
+    print_title(console, f"{figures['dataset']} under {figures['grouping']}")
+    table = Table(box=None, show_header=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in _rows(figures):
+        table.add_row(name, escape(text))
+    console.print(table)
+    if not figures["finished"]:
+        console.print("Stopped before its end: with an output, the same command goes on from here.")
+
+
+def _rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    latency, output = figures["latency_ms"], figures["output"]
+    rows = [
+        ("messages", f"{whole(figures['messages'])} of {whole(figures['keys'])} keys"),
+        ("rejected", f"{whole(figures['rejected'])} of {whole(figures['lines'])} lines"),
+        ("spread over", f"{figures['workers']} workers, by {figures['sources']} sources"),
+        ("max/mean load", number(figures["max_over_mean"], 3)),
+        ("StdDev of load", f"{number(figures['stddev_percent'])} %"),
+        ("DistCost", f"{number(figures['dist_cost'])} workers a key"),
+        ("makespan", f"{number(figures['makespan_ms'] / 1000)} s, {figures['epochs']} epochs"),
+        ("throughput", f"{whole(figures['messages_per_second'])} messages/s"),
+        ("epoch latency", f"{whole(latency['p50'])} ms median, {whole(latency['p99'])} ms p99"),
+    ]
+    if figures["late"]:
+        rows.append(("late", f"{whole(figures['late'])} partial results"))
+    for name, label in (
+        ("results", "results"),
+        ("dead_letters", "dead letters"),
+        ("state", "state"),
+    ):
+        if output[name] is not None and (name != "dead_letters" or figures["rejected"]):
+            rows.append((label, output[name]))
+    return rows
+
+
+def _print_preview(console: Console, results: pa.Table) -> None:
+    print_title(console, "First results")
+    table = Table(box=SIMPLE_HEAD)
+    numeric = {each for each in results.column_names if str(results[each].type).startswith("int")}
+    for name in results.column_names:
+        table.add_column(escape(name), justify="right" if name in numeric else "left")
+    for row in results.slice(0, _PREVIEW_ROWS).to_pylist():
+        table.add_row(*(escape(_cell(value)) for value in row.values()))
+    console.print(table)
+    more = results.num_rows - _PREVIEW_ROWS
+    if more > 0:
+        console.print(f"... and {whole(more)} more; --output DIRECTORY keeps them all\n")
+
+
+def _cell(value: Any) -> str:
+    return f"{value:%Y-%m-%d %H:%M:%S}" if isinstance(value, datetime) else str(value)
+
+
+def print_comparison(reports: Sequence[RunReport]) -> None:
+    """Print one row a grouping, and how its throughput compares with key grouping's."""
+    rows = [report.to_json() for report in reports]
+    base = next((row["messages_per_second"] for row in rows if row["grouping"] == "kg"), None)
+    first = rows[0]
+    console = Console()
+    print_title(
+        console,
+        f"{first['dataset']}: {whole(first['messages'])} messages, "
+        f"{whole(first['keys'])} keys, {first['workers']} workers",
+    )
+    table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+    table.add_column("grouping", overflow="fold")
+    for heading in ("max/mean", "StdDev %", "DistCost", "messages/s", "makespan s"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    if base:
+        table.add_column("x kg", justify="right", no_wrap=True)
+    for row in rows:
+        cells = [
+            escape(row["grouping"]),
+            number(row["max_over_mean"], 3),
+            number(row["stddev_percent"]),
+            number(row["dist_cost"]),
+            whole(row["messages_per_second"]),
+            number(row["makespan_ms"] / 1000),
+        ]
+        if base:
+            cells.append(number(row["messages_per_second"] / base))
+        table.add_row(*cells)
+    console.print(table)
+    for row in rows:
+        for line in _where(row):
+            console.print(line, highlight=False, soft_wrap=True, markup=False)
+
+
+def _where(row: dict[str, Any]) -> list[str]:
+    """Say where the results of a run lie, and its dead letters if it has any."""
+    name, output, lines = row["grouping"], row["output"], []
+    if output["results"] is not None:
+        lines.append(f"{name}: results in {output['results']}")
+    if row["rejected"]:
+        where = "" if output["dead_letters"] is None else f", in {output['dead_letters']}"
+        lines.append(f"{name}: {whole(row['rejected'])} lines rejected{where}")
+    return lines

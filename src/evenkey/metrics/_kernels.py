@@ -1,0 +1,56 @@
+"""Numba kernels of the metrics: sets of 64-bit fingerprints in open-addressing tables."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
+MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
+SHIFT_33 = np.uint64(33)
+EMPTY = np.uint64(0)
+
+
+@njit(cache=True, inline="always")
+def fingerprint(key, salt):
+    """Mix a key and a salt into 64 bits that are never `EMPTY`."""
+    word = key + np.uint64(salt) * GOLDEN
+    word = (word ^ (word >> SHIFT_33)) * MIX_1
+    word = (word ^ (word >> SHIFT_33)) * MIX_2
+    return max(word ^ (word >> SHIFT_33), np.uint64(1))
+
+
+@njit(cache=True, inline="always")
+def insert(table, word):
+    """Put a fingerprint into a table with room for it; tell whether it is new."""
+    mask = np.uint64(len(table) - 1)
+    slot = word & mask
+    while table[slot] != EMPTY:
+        if table[slot] == word:
+            return False
+        slot = (slot + np.uint64(1)) & mask
+    table[slot] = word
+    return True
+
+
+@njit(cache=True)
+def insert_all(table, words):
+    """Put all fingerprints of another table in; count those that are new."""
+    new = 0
+    for word in words:
+        if word != EMPTY and insert(table, word):
+            new += 1
+    return new
+
+
+@njit(cache=True)
+def insert_pairs(pairs, keys, workers, hashes):
+    """Put (worker, key) pairs in, and the keys of new ones; count new pairs and new keys."""
+    new_pairs, new_keys = 0, 0
+    for i in range(len(hashes)):
+        if insert(pairs, fingerprint(hashes[i], workers[i] + 1)):
+            new_pairs += 1
+            if insert(keys, fingerprint(hashes[i], 0)):
+                new_keys += 1
+    return new_pairs, new_keys

@@ -1,0 +1,46 @@
+"""Which task of which query's epoch this is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pyspark import TaskContext
+
+from evenkey.errors import RunError
+
+__all__ = ["TaskId", "current_task"]
+
+
+class TaskId(NamedTuple):
+    """A task, the same however often it runs.
+
+    Parameters
+    ----------
+    query
+        Id of the streaming query, which a restart keeps; ``"batch"`` in a batch job.
+    epoch
+        Number of the micro-batch; 0 in a batch job.
+    partition
+        The partition that the task computes: the source's number, or the worker's.
+    """
+
+    query: str
+    epoch: int
+    partition: int
+
+
+def current_task() -> TaskId:
+    """Tell which task runs this code.
+
+    Raises
+    ------
+    RunError
+        No task does: this is the driver.
+    """
+    context = TaskContext.get()
+    if context is None:
+        message = "this runs in tasks of Spark only, and here is none"
+        raise RunError(message)
+    query = context.getLocalProperty("sql.streaming.queryId")
+    epoch = context.getLocalProperty("streaming.sql.batchId")
+    return TaskId(query or "batch", int(epoch or 0), context.partitionId())

@@ -1,0 +1,130 @@
+"""What every splitter does with a batch of lines."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ["Found", "Split", "Splitter", "vet"]
+
+
+class Split(NamedTuple):
+    """What a batch of lines holds.
+
+    Parameters
+    ----------
+    messages
+        Columns ``line`` (int64, its place in the batch), ``key`` (string), ``count`` (int64),
+        in the order of the lines.
+    rejected
+        Columns ``line`` (int64), ``reason`` (string), in the order of the lines.
+    """
+
+    messages: pa.Table
+    rejected: pa.Table
+
+
+class Found(NamedTuple):
+    """What a splitter found in a batch of texts, before keys and counts are vetted.
+
+    Parameters
+    ----------
+    line
+        int64[n], place of the line in the batch, ascending.
+    key
+        string[n], null where there is none.
+    count
+        int64[n]; what is null or below 1 is rejected.
+    fault
+        string[n], why the line cannot be read, null where it can.
+    """
+
+    line: pa.Int64Array
+    key: pa.StringArray
+    count: pa.Int64Array
+    fault: pa.StringArray
+
+
+@dataclass(frozen=True)
+class Splitter(ABC):
+    """Takes raw lines apart; a line holds one message, several or none, or is rejected."""
+
+    name: ClassVar[str]
+
+    def split(self, lines: pa.BinaryArray) -> Split:
+        """Split a batch of raw lines.
+
+        A line is rejected that is not UTF-8, does not parse, has no key or one that is null
+        or empty, or whose count is not a whole number of at least 1.
+        """
+        readable, unreadable = _decode(lines)
+        found = self._find(readable.text)
+        split = vet(found._replace(line=readable.line.take(found.line)))
+        if not unreadable.num_rows:
+            return split
+        rejected = pa.concat_tables([split.rejected, unreadable]).sort_by("line")
+        return Split(split.messages, rejected.combine_chunks())
+
+    @abstractmethod
+    def _find(self, text: pa.StringArray) -> Found:
+        """Find the messages of a batch of texts."""
+
+
+def vet(found: Found) -> Split:
+    """Sort what was found into messages and rejected lines.
+
+    Examples
+    --------
+    >>> keys, counts = pa.array(["a", "", None, "b"]), pa.array([2, 1, 1, 0])
+    >>> split = vet(Found(pa.array(range(4)), keys, counts, pa.nulls(4, pa.string())))
+    >>> split.messages.to_pylist()
+    [{'line': 0, 'key': 'a', 'count': 2}]
+    >>> split.rejected["reason"].to_pylist()
+    ['the key is empty', 'the key is null', 'the count 0 is not a whole number of at least 1']
+    """
+    bad_count = pc.binary_join_element_wise(
+        "the count ",
+        pc.fill_null(pc.cast(found.count, pa.string()), "null"),
+        " is not a whole number of at least 1",
+        "",
+    )
+    none = pa.scalar(None, pa.string())
+    reason = pc.coalesce(
+        found.fault,
+        pc.if_else(pc.is_null(found.key), "the key is null", none),
+        pc.if_else(pc.equal(found.key, ""), "the key is empty", none),
+        pc.if_else(pc.fill_null(pc.less(found.count, 1), fill_value=True), bad_count, none),
+    )
+    bad = pc.is_valid(reason)
+    messages = pa.table({"line": found.line, "key": found.key, "count": found.count})
+    rejected = pa.table({"line": found.line, "reason": reason})
+    return Split(messages.filter(pc.invert(bad)), rejected.filter(bad))
+
+
+class _Readable(NamedTuple):
+    line: pa.Int64Array
+    text: pa.StringArray
+
+
+def _decode(lines: pa.BinaryArray) -> tuple[_Readable, pa.Table]:
+    """Lines that are UTF-8, and a table of those that are not."""
+    places, reasons = [], []
+    every = pa.array(np.arange(len(lines)))
+    try:
+        readable = _Readable(every, lines.cast(pa.string()))
+    except pa.ArrowInvalid:
+        for place, line in enumerate(lines.to_pylist()):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                places.append(place)
+                reasons.append(f"not UTF-8: {error.reason} at byte {error.start}")
+        good = every.take(pa.array(np.setdiff1d(np.arange(len(lines)), places)))
+        readable = _Readable(good, lines.take(good).cast(pa.string()))
+    columns = [pa.array(places, pa.int64()), pa.array(reasons, pa.string())]
+    return readable, pa.Table.from_arrays(columns, names=["line", "reason"])

@@ -1,0 +1,212 @@
+"""Splitters of records with named parts: CSV and JSON lines."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenkey.errors import ConfigurationError
+from evenkey.streams.splits.base import Found, Splitter
+
+__all__ = ["CsvRecords", "JsonLines"]
+
+_BAD_COUNT = "is not a whole number of at least 1"
+_WHOLE = r"^\s*\+?[0-9]{1,18}\s*$"  # 18 digits always fit into 64 bits
+
+
+@dataclass(frozen=True)
+class CsvRecords(Splitter):
+    """Comma-separated records, one a line; a quoted field may not hold a line end.
+
+    Parameters
+    ----------
+    header
+        Names of the columns.
+    key
+        Column of the key.
+    count
+        Column of the count, or None.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such column, or there are two; the message lists those there are.
+
+    Examples
+    --------
+    >>> split = CsvRecords(("user", "n"), "user", "n").split(pa.array([b'"a, b",2', b"c,-1"]))
+    >>> split.messages.to_pylist()
+    [{'line': 0, 'key': 'a, b', 'count': 2}]
+    >>> split.rejected["reason"].to_pylist()
+    ["the count '-1' is not a whole number of at least 1"]
+    """
+
+    name: ClassVar[str] = "csv"
+
+    header: tuple[str, ...]
+    key: str
+    count: str | None = None
+
+    def __post_init__(self) -> None:
+        for column in filter(None, (self.key, self.count)):
+            if self.header.count(column) != 1:
+                many = "two columns" if column in self.header else "no column"
+                has = ", ".join(self.header)
+                message = f"the input has {many} {column!r}; its header has: {has}"
+                raise ConfigurationError(message)
+
+    @staticmethod
+    def columns(header: bytes) -> tuple[str, ...]:
+        """Read the names of the columns from a header line."""
+        text = header.decode("utf-8-sig", errors="replace")
+        return tuple(next(csv.reader([text]), []))
+
+    def _find(self, text: pa.StringArray) -> Found:
+        quoted = pc.match_substring(text, '"').to_numpy(zero_copy_only=False)
+        plain, slow = np.flatnonzero(~quoted), np.flatnonzero(quoted)
+        fields = pc.split_pattern(text.take(pa.array(plain)), ",")
+        parsed = [_read_record(line) for line in text.take(pa.array(slow)).to_pylist()]
+        faults = [fault for _, fault in parsed]
+        quoted_fields = pa.array([record for record, _ in parsed], pa.list_(pa.string()))
+        order = pa.array(np.argsort(np.concatenate([plain, slow])))
+        return self._found(
+            pa.concat_arrays([fields, quoted_fields]).take(order),
+            pa.concat_arrays(
+                [pa.nulls(len(plain), pa.string()), pa.array(faults, pa.string())]
+            ).take(order),
+        )
+
+    def _found(self, records: pa.ListArray, fault: pa.StringArray) -> Found:
+        """Pick key and count out of records, null where there is a fault."""
+        sizes = pc.list_value_length(records)
+        wrong = pc.binary_join_element_wise(
+            "the record's number of fields is ",
+            pc.cast(sizes, pa.string()),
+            f", the header's is {len(self.header)}",
+            "",
+        )
+        right = pc.equal(sizes, len(self.header))
+        fault = pc.coalesce(fault, pc.if_else(right, pa.scalar(None, pa.string()), wrong))
+        good = np.flatnonzero(pc.fill_null(right, fill_value=False))
+        flat = pc.list_flatten(records.take(pa.array(good)))
+        spots = np.full(len(records), -1)
+        spots[good] = np.arange(len(good)) * len(self.header)
+
+        def column(name: str) -> pa.StringArray:
+            place = spots + self.header.index(name)
+            return flat.take(pa.array(place, mask=spots < 0))
+
+        line = pa.array(np.arange(len(records)))
+        if self.count is None:
+            ones = pa.array(np.ones(len(records), dtype=np.int64))
+            return Found(line, column(self.key), ones, fault)
+        texts = column(self.count)
+        count, bad = _counts(texts)
+        return Found(line, column(self.key), count, pc.coalesce(fault, bad))
+
+
+@dataclass(frozen=True)
+class JsonLines(Splitter):
+    """JSON objects, one a line.
+
+    A key that is a number, true or false is spelled as in JSON.
+
+    Parameters
+    ----------
+    key
+        Field of the key; ``user.name`` looks into the object ``user``.
+    count
+        Field of the count, or None.
+
+    Examples
+    --------
+    >>> split = JsonLines("user.id").split(pa.array([b'{"user": {"id": 7}}', b"{}"]))
+    >>> split.messages["key"].to_pylist(), split.rejected["reason"].to_pylist()
+    (['7'], ["there is no field 'user.id'"])
+    """
+
+    name: ClassVar[str] = "json"
+
+    key: str
+    count: str | None = None
+
+    def _find(self, text: pa.StringArray) -> Found:
+        keys: list[str | None] = []
+        counts: list[int | None] = []
+        faults: list[str | None] = []
+        for line in text.to_pylist():
+            key, count, fault = None, None, None
+            try:
+                key, count = self._read(line)
+            except _FaultyError as error:
+                fault = str(error)
+            keys.append(key)
+            counts.append(count)
+            faults.append(fault)
+        return Found(
+            pa.array(np.arange(len(keys))),
+            pa.array(keys, pa.string()),
+            pa.array(counts, pa.int64()),
+            pa.array(faults, pa.string()),
+        )
+
+    def _read(self, line: str) -> tuple[str | None, int]:
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            message = f"not JSON: {error}"
+            raise _FaultyError(message) from error
+        key = _field(record, self.key)
+        count = 1 if self.count is None else _field(record, self.count)
+        if isinstance(key, dict | list):
+            message = f"field {self.key!r} is not a single value"
+            raise _FaultyError(message)
+        if isinstance(count, str) and pc.match_substring_regex(count, _WHOLE).as_py():
+            count = int(count)
+        if type(count) is not int or not 1 <= count < 1 << 63:
+            message = f"the count {repr(count)[:80]} {_BAD_COUNT}"
+            raise _FaultyError(message)
+        text = key if isinstance(key, str) or key is None else json.dumps(key)
+        if text is not None and "\\u" in line and any("\ud800" <= c <= "\udfff" for c in text):
+            message = "the key holds half of a surrogate pair"
+            raise _FaultyError(message)
+        return text, count
+
+
+class _FaultyError(Exception):
+    """A line cannot be read; says why."""
+
+
+def _field(record: Any, path: str) -> Any:
+    names = [path] if isinstance(record, dict) and path in record else path.split(".")
+    for name in names:
+        if not isinstance(record, dict) or name not in record:
+            message = f"there is no field {path!r}"
+            raise _FaultyError(message)
+        record = record[name]
+    return record
+
+
+def _read_record(line: str) -> tuple[list[str] | None, str | None]:
+    """Fields of a CSV record with quotes, or why it has none."""
+    try:
+        return next(csv.reader([line], strict=True), []), None
+    except csv.Error as error:
+        return None, f"not a CSV record: {error}"
+
+
+def _counts(texts: pa.StringArray) -> tuple[pa.Int64Array, pa.StringArray]:
+    """Read counts, null where they are bad, and say of those that are why."""
+    none = pa.scalar(None, pa.string())
+    whole = pc.if_else(pc.match_substring_regex(texts, _WHOLE), texts, none)
+    count = pc.cast(pc.utf8_ltrim(pc.utf8_trim_whitespace(whole), "+"), pa.int64())
+    good = pc.fill_null(pc.greater_equal(count, 1), fill_value=False)
+    shown = pc.utf8_slice_codeunits(texts, 0, 80)
+    bad = pc.binary_join_element_wise("the count '", shown, f"' {_BAD_COUNT}", "")
+    return count, pc.if_else(good, none, bad)

@@ -1,0 +1,181 @@
+"""See a running query to its end, tell of its epochs, and read how long they took."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from evenkey.topology.report import EpochProgress, Phase, Timing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql.streaming import StreamingQuery
+
+    from evenkey.topology.observer import Observer
+    from evenkey.topology.run_directory import RunDirectory
+
+    OnProgress = Callable[[EpochProgress], None]
+
+__all__ = ["OnProgress", "Watch", "drive", "late_rows", "timing_of"]
+
+_POLL_SECONDS = 0.2
+
+
+def drive(
+    query: StreamingQuery,
+    directory: RunDirectory,
+    watch: Watch,
+    *,
+    time_limit: float | None = None,
+    close: bool = True,
+) -> bool:
+    """See a query to the end of its input, then close its windows, and stop it.
+
+    Never stops the query inside an epoch: a pause asks the source for no more data and lets
+    the epoch end.
+
+    Parameters
+    ----------
+    query
+        Just started.
+    directory
+        Where the signs to the sources are made.
+    watch
+        Hears of each epoch that has ended.
+    time_limit
+        Seconds after which to pause.
+    close
+        Whether to close the windows.
+
+    Returns
+    -------
+    bool
+        Whether it got to the end before its time limit.
+    """
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        drained = pool.submit(query.processAllAvailable)
+        deadline = None if time_limit is None else time.monotonic() + time_limit
+        try:
+            _await(drained, directory, watch.running(query), deadline)
+            finished = not directory.paused.exists()
+            if finished and close:
+                directory.closing.touch()
+                closed = pool.submit(query.processAllAvailable)
+                _await(closed, directory, watch.closing(query), None)
+        except KeyboardInterrupt:
+            directory.paused.touch()
+            drained.result()
+            raise
+        finally:
+            query.stop()
+    return finished
+
+
+def _await(
+    future: Future[None],
+    directory: RunDirectory,
+    tell: Callable[[], None],
+    deadline: float | None,
+) -> None:
+    while True:
+        with contextlib.suppress(NotYet):
+            future.result(_POLL_SECONDS)
+            tell()
+            return
+        tell()
+        if deadline is not None and time.monotonic() > deadline:
+            directory.paused.touch()
+
+
+class Watch:
+    """Tells of each epoch once it has ended.
+
+    Parameters
+    ----------
+    grouping
+        Its spelling.
+    expected
+        Positions that the source has.
+    observer
+        Takes in each epoch before it is told of.
+    on_progress
+        Is told.
+    """
+
+    def __init__(
+        self,
+        grouping: str,
+        expected: int,
+        observer: Observer,
+        on_progress: OnProgress | None,
+    ) -> None:
+        self._grouping = grouping
+        self._expected = expected
+        self._observer = observer
+        self._on_progress = on_progress
+        self._last = -1
+        self._started = time.monotonic()
+
+    def running(self, query: StreamingQuery) -> Callable[[], None]:
+        """Give what tells of a query that reads its input."""
+        return lambda: self._tell(query, "running")
+
+    def closing(self, query: StreamingQuery) -> Callable[[], None]:
+        """Give what tells of a query whose windows are being closed."""
+        return lambda: self._tell(query, "closing")
+
+    def _tell(self, query: StreamingQuery, phase: Phase) -> None:
+        progress = query.lastProgress
+        if self._on_progress is None or progress is None or progress["batchId"] <= self._last:
+            return
+        self._last = progress["batchId"]
+        self._observer.catch_up(self._last)
+        if not self._observer.epochs:
+            return
+        messages = self._observer.messages
+        self._on_progress(
+            EpochProgress(
+                self._grouping,
+                self._last,
+                messages,
+                self._expected,
+                self._observer.epochs[-1].max_over_mean,
+                messages / (time.monotonic() - self._started),
+                phase,
+            )
+        )
+
+
+def _epochs(query: StreamingQuery) -> list[dict[str, Any]]:
+    """Progress of the epochs that ran, without the reports of an idle query."""
+    return [each for each in query.recentProgress if "addBatch" in each["durationMs"]]
+
+
+def timing_of(query: StreamingQuery) -> Timing:
+    """Read from a query's progress how long its epochs took."""
+    epochs = _epochs(query)
+    if not epochs:
+        return Timing(0.0, ())
+    starts = [datetime.fromisoformat(each["timestamp"]).timestamp() * 1000 for each in epochs]
+    lengths = [float(each["durationMs"]["triggerExecution"]) for each in epochs]
+    last = max(start + length for start, length in zip(starts, lengths, strict=True))
+    held = [
+        length
+        for each, length in zip(epochs, lengths, strict=True)
+        if each["sources"][0]["numInputRows"]
+    ]
+    return Timing(last - min(starts), tuple(held))
+
+
+def late_rows(query: StreamingQuery) -> int:
+    """Count the partial aggregates that came after their window was closed."""
+    return sum(
+        operator["numRowsDroppedByWatermark"]
+        for each in _epochs(query)
+        for operator in each["stateOperators"]
+    )

@@ -1,0 +1,108 @@
+"""A tiny stream and its exact assignments, which hold Python and Spark to the same routing.
+
+``golden.json`` is written by ``python -m tests.groupings.test_golden``. Do that only when a
+grouping is meant to route in another way, and say so in the changelog: queries that go on
+from a checkpoint would see their keys move.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenkey.groupings import available, parse
+from evenkey.hashing import hash_strings
+
+GOLDEN = Path(__file__).with_name("golden.json")
+WORKERS = 5
+SPELLINGS = (
+    *sorted(available()),
+    "pkg(choices=3)",
+    "dkg(variant=reference)",
+    "dkg(scale_in=minus-root,expected_keys=20)",
+)
+
+
+def stream():
+    """60 messages over 200 s: half of them bear one hot key, the others 30 keys."""
+    unusual = ["", " ", "0", "a\tb", "Türkiye", "日本", "🎈", "e\u0301", "x" * 31, "x" * 32, "y" * 99]
+    cold = [*unusual, *(f"user {number}" for number in range(28))]
+    return [
+        (round(i * 200 / 59, 3), "Turkey" if i % 5 in (0, 1, 3) else cold[i * 11 % len(cold)])
+        for i in range(60)
+    ]
+
+
+def routed(spelling, messages):
+    times = np.array([time for time, _ in messages])
+    keys = hash_strings([key for _, key in messages])
+    return parse(spelling).router(WORKERS).route(keys, times).tolist()
+
+
+def write():
+    messages = stream()
+    lines = [json.dumps(message) for message in messages]
+    assignments = [
+        f"    {json.dumps(spelling)}: {json.dumps(routed(spelling, messages))}"
+        for spelling in SPELLINGS
+    ]
+    GOLDEN.write_text(
+        f'{{\n  "workers": {WORKERS},\n  "messages": [\n    '
+        + ",\n    ".join(lines)
+        + '\n  ],\n  "assignments": {\n'
+        + ",\n".join(assignments)
+        + "\n  }\n}\n"
+    )
+
+
+@pytest.fixture(scope="module")
+def golden():
+    return json.loads(GOLDEN.read_text())
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_assignments(golden, spelling):
+    assert routed(spelling, golden["messages"]) == golden["assignments"][spelling]
+
+
+def test_every_grouping_has_its_own_assignments(golden):
+    """The stream is skewed and long enough for each of them to show what it does."""
+    assignments = golden["assignments"]
+    assert golden["workers"] == WORKERS
+    assert tuple(assignments) == SPELLINGS
+    assert len({tuple(workers) for workers in assignments.values()}) == len(SPELLINGS)
+    held_by = defaultdict(set)
+    for spelling, workers in assignments.items():
+        for (_, key), worker in zip(golden["messages"], workers, strict=True):
+            if key == "Turkey":
+                held_by[spelling].add(worker)
+    assert len(held_by["kg"]) == 1
+    assert len(held_by["pkg"]) == 2
+    assert len(held_by["dkg"]) > 2
+    assert len(held_by["dkg(variant=reference)"]) > 2
+
+
+def test_spark_assigns_the_same(golden, spark):
+    from evenkey.spark import route
+
+    start = datetime(2020, 1, 1, tzinfo=UTC)
+    rows = [
+        (position, key, start + timedelta(seconds=time))
+        for position, (time, key) in enumerate(golden["messages"])
+    ]
+    df = spark.createDataFrame(rows, "position int, key string, time timestamp").coalesce(1)
+    for number, spelling in enumerate(SPELLINGS):
+        df = route(df, "key", spelling, WORKERS, time="time", column=f"w{number}")
+    table = df.toArrow()
+    assert table["position"].to_pylist() == list(range(len(rows)))
+    for number, spelling in enumerate(SPELLINGS):
+        assert table[f"w{number}"].to_pylist() == golden["assignments"][spelling]
+
+
+if __name__ == "__main__":
+    write()

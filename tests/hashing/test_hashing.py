@@ -1,0 +1,109 @@
+"""The hash is Spark's, bit for bit, whichever way a text takes through it."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import xxhash
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkey.hashing import SPARK_SEED, hash_longs, hash_strings, mix
+
+SPARK_STRINGS = {  # as Spark's xxhash64 gives them
+    "": 0x98B1582B0977E704,
+    "a": 0x88E4FE59ADF7B0CC,
+    "Turkey": 0xC9FD6F21FD6810BC,
+    "12345678": 0x5F3E6A93C99D6E02,
+    "İstanbul 東京": 0x77601335D7325D18,
+    "thirty-one bytes long like this": 0x1FD07C4271F711A9,
+    "thirty-two bytes long, like this": 0x79657BE2995C7052,
+    "a key of more than thirty-two bytes, which takes the other path: 東京": 0x641F910AFA00EF04,
+}
+SPARK_LONGS = {
+    0: 0xB71B47EBDA15746C,
+    1: 0x9ED50FD59358D232,
+    -1: 0x358AE035BFB46FD2,
+    42: 0xA092F330C19FF2DE,
+    2**63 - 1: 0xD2F1C616AE7EB306,
+    -(2**63): 0x88608019C494C1F4,
+}
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+
+
+def test_golden_strings():
+    assert hash_strings(SPARK_STRINGS).tolist() == list(SPARK_STRINGS.values())
+
+
+def test_golden_longs():
+    values = np.array(list(SPARK_LONGS), dtype=np.int64)
+    assert hash_longs(values).tolist() == list(SPARK_LONGS.values())
+
+
+def test_spark_agrees(spark):
+    from pyspark.sql import functions as F
+
+    rng = random.Random(7)  # noqa: S311 - texts to hash, no secrets
+    letters = "aé東😀"
+    strings = [*SPARK_STRINGS, *("".join(rng.choices(letters, k=k % 40)) for k in range(200))]
+    longs = [*SPARK_LONGS, *(rng.getrandbits(64) - 2**63 for _ in range(200))]
+    rows = list(zip(strings, (longs * 2)[: len(strings)], strict=True))
+    df = spark.createDataFrame(rows, "s string, n bigint")
+    found = df.select("s", "n", F.xxhash64("s").alias("hs"), F.xxhash64("n").alias("hn")).toArrow()
+    signed = hash_strings(found["s"]).view(np.int64)
+    assert signed.tolist() == found["hs"].to_pylist()
+    assert hash_longs(found["n"].to_numpy()).view(np.int64).tolist() == found["hn"].to_pylist()
+
+
+@given(st.lists(texts, max_size=30))
+def test_strings_are_hashed_as_the_library_does(keys):
+    expected = [xxhash.xxh64_intdigest(key.encode(), SPARK_SEED) for key in keys]
+    assert hash_strings(keys).tolist() == expected
+
+
+@given(st.lists(st.one_of(st.none(), texts), max_size=30), st.integers(0, 5), st.integers(0, 30))
+def test_any_arrow_array_is_hashed_as_its_values(keys, start, length):
+    array = pa.array(keys, pa.string()).slice(start, length)
+    each = [hash_strings([key])[0] if key is not None else SPARK_SEED for key in array.to_pylist()]
+    assert hash_strings(array).tolist() == each
+    chunks = pa.chunked_array([array, array.slice(1), array.slice(0, 0)], pa.string())
+    assert hash_strings(chunks).tolist() == each + each[1:]
+
+
+def test_more_texts_than_are_hashed_at_once():
+    keys = pa.array(range(40_000)).cast(pa.string())
+    hashes = hash_strings(keys)
+    assert len(np.unique(hashes)) == 40_000
+    assert hashes[-1] == hash_strings(["39999"])[0]
+
+
+def test_nothing_to_hash():
+    nothings: list[Any] = [[], pa.array([], pa.string()), pa.chunked_array([], pa.string())]
+    for nothing in nothings:
+        hashes = hash_strings(nothing)
+        assert hashes.dtype == np.uint64
+        assert len(hashes) == 0
+
+
+def naive_mix(word, salt):
+    word = (word + salt * 0x9E3779B97F4A7C15) % 2**64
+    word = (word ^ word >> 33) * 0xFF51AFD7ED558CCD % 2**64
+    word = (word ^ word >> 33) * 0xC4CEB9FE1A85EC53 % 2**64
+    return word ^ word >> 33
+
+
+@given(st.lists(st.integers(0, 2**64 - 1)), st.integers(0, 1000))
+def test_mix_is_its_formula(words, salt):
+    mixed = mix(np.array(words, dtype=np.uint64), salt)
+    assert mixed.tolist() == [naive_mix(word, salt) for word in words]
+
+
+@pytest.mark.parametrize("salt", [0, 1, 2])
+def test_mix_leaves_its_input_alone(salt):
+    words = np.arange(5, dtype=np.uint64)
+    mix(words, salt)
+    assert words.tolist() == [0, 1, 2, 3, 4]

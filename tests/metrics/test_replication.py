@@ -1,0 +1,112 @@
+"""Pairs, keys and loads against counting in Python's own sets."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkey.errors import ConfigurationError
+from evenkey.metrics import PairCounts
+
+WORKERS = 5
+keys = st.one_of(st.integers(0, 6), st.sampled_from([2**63, 2**64 - 1]))
+messages = st.lists(st.tuples(st.integers(0, WORKERS - 1), keys, st.integers(1, 9)), max_size=60)
+
+
+def added(counts, batch, *, weigh=True):
+    workers, hashes, weights = zip(*batch, strict=True) if batch else ((), (), ())
+    counts.add(
+        np.array(workers, dtype=np.int32),
+        np.array(hashes, dtype=np.uint64),
+        np.array(weights, dtype=np.int64) if weigh else None,
+    )
+    return counts
+
+
+def figures(counts):
+    return counts.loads.tolist(), counts.pairs, counts.keys, counts.dist_cost
+
+
+def naive(batch):
+    loads: Counter[int] = Counter()
+    for worker, _, weight in batch:
+        loads[worker] += weight
+    pairs = {(worker, key) for worker, key, _ in batch}
+    distinct = {key for _, key, _ in batch}
+    cost = len(pairs) / len(distinct) if distinct else 1.0
+    return [loads[worker] for worker in range(WORKERS)], len(pairs), len(distinct), cost
+
+
+def test_hand_checked():
+    # key 1 on workers 0 and 1, key 2 on worker 1, key 3 on workers 0, 1 and 2
+    batch = [(0, 1, 1), (1, 1, 1), (1, 1, 1), (1, 2, 1), (0, 3, 1), (1, 3, 1), (2, 3, 5)]
+    expected = ([2, 4, 5, 0, 0], 6, 3, 2.0)
+    assert figures(added(PairCounts(WORKERS), batch)) == expected
+
+
+@given(st.lists(messages, max_size=4))
+def test_batches_add_up(batches):
+    counts = PairCounts(WORKERS)
+    for batch in batches:
+        added(counts, batch)
+    assert figures(counts) == naive([message for batch in batches for message in batch])
+
+
+@given(messages)
+def test_without_counts_each_message_counts_once(batch):
+    once = [(worker, key, 1) for worker, key, _ in batch]
+    assert figures(added(PairCounts(WORKERS), batch, weigh=False)) == naive(once)
+
+
+@given(messages, messages)
+def test_merge_is_adding_both(one, other):
+    counts, second = added(PairCounts(WORKERS), one), added(PairCounts(WORKERS), other)
+    counts.merge(second)
+    assert figures(counts) == naive(one + other)
+    assert figures(second) == naive(other)
+
+
+def test_it_grows_and_pickles():
+    rng = np.random.default_rng(3)
+    hashes = rng.integers(0, 2**64, 50_000, dtype=np.uint64)
+    counts = PairCounts(WORKERS)
+    for worker in (0, 3):
+        counts.add(np.full(len(hashes), worker), hashes)
+    counts = pickle.loads(pickle.dumps(counts))
+    assert figures(counts) == ([50_000, 0, 0, 50_000, 0], 100_000, 50_000, 2.0)
+
+
+def test_loads_are_a_copy():
+    counts = added(PairCounts(WORKERS), [(0, 1, 1)])
+    counts.loads[0] = 99
+    assert counts.loads[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("workers", "hashes", "weights", "mend"),
+    [
+        ([0, 5], [1, 1], None, "workers 0 to 5: with workers = 5 they must be 0 to 4"),
+        ([-1], [1], None, "workers -1"),
+        ([0], [1, 1], None, "1 workers for 2 keys"),
+        ([0], [1], [1, 1], r"one count \(2 given\)"),
+        ([0], [1], [0], "counts 0: it must count at least 1"),
+    ],
+)
+def test_senseless_messages(workers, hashes, weights, mend):
+    counts = PairCounts(WORKERS)
+    weights = None if weights is None else np.array(weights)
+    with pytest.raises(ConfigurationError, match=mend):
+        counts.add(np.array(workers), np.array(hashes, dtype=np.uint64), weights)
+    assert figures(counts) == naive([])
+
+
+def test_senseless_workers():
+    with pytest.raises(ConfigurationError, match="at least 1 worker"):
+        PairCounts(0)
+    with pytest.raises(ConfigurationError, match="cannot be merged"):
+        PairCounts(2).merge(PairCounts(3))

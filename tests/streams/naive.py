@@ -1,0 +1,58 @@
+"""The streams' kernels as the textbooks have them, one message at a time."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import gcd
+
+WORD = 2**64
+
+
+def random_word(seed, counter):
+    """Splitmix64: state number `counter`, mixed."""
+    word = (seed + (counter + 1) * 0x9E3779B97F4A7C15) % WORD
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % WORD
+    word = (word ^ word >> 27) * 0x94D049BB133111EB % WORD
+    return word ^ word >> 31
+
+
+def uniform(seed, start, size, length):
+    return [random_word(seed, start + i) * size // WORD for i in range(length)]
+
+
+def alias_probabilities(chance, alias):
+    """Exact probability of each key under an alias table."""
+    size = len(chance)
+    found = [Fraction(0)] * size
+    for column in range(size):
+        own = Fraction(int(chance[column]), 2**32)
+        found[column] += own / size
+        found[int(alias[column])] += (1 - own) / size
+    return found
+
+
+def sample_alias(seed, start, chance, alias, length):
+    size = len(chance)
+    keys = []
+    for i in range(length):
+        column, rest = divmod(random_word(seed, start + i) * size, WORD)
+        keys.append(column if rest >> 32 < chance[column] else int(alias[column]))
+    return keys
+
+
+def prime_to(size, number):
+    number = max(number, 1)
+    while gcd(number, size) != 1:
+        number += 1
+    return number
+
+
+def deal(seed, start, every, size, ranks):
+    first = random_word(seed, -1) * size // WORD
+    step = prime_to(size, int(0.618 * size))
+    keys = []
+    for i, rank in enumerate(ranks):
+        period = (start + i) // every
+        factor = prime_to(size, random_word(seed, period) * size // WORD)
+        keys.append((factor * rank + first + step * period) % size)
+    return keys

@@ -1,0 +1,67 @@
+"""Users' files as a stream for the simulator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evenkey.errors import ConfigurationError
+from evenkey.hashing import hash_strings
+from evenkey.streams import FileStream, LineIndex, MessageStream, RowIndex, SplitLines
+from evenkey.streams.splits import CsvRecords, Words
+
+TEXT = "to be or\n\nnot to be\n"
+
+
+@pytest.fixture
+def words(tmp_path):
+    (tmp_path / "a.txt").write_text(TEXT)
+    return SplitLines(LineIndex.build([tmp_path / "a.txt"]), Words())
+
+
+@pytest.mark.parametrize("size", [1, 2, 100])
+def test_batches_are_the_messages_in_order(words, size):
+    stream: MessageStream = FileStream("a.txt", words, rate=2.0)
+    for _ in range(2):  # reading it again gives the same
+        batches = list(stream.batches(size))
+        ids = np.concatenate([batch.ids for batch in batches])
+        assert stream.texts(ids).to_pylist() == TEXT.split()
+        assert ids.tolist() == [0, 1, 2, 3, 0, 1]
+        keys = np.concatenate([batch.keys for batch in batches])
+        assert keys.tolist() == hash_strings(TEXT.split()).tolist()
+        times = np.concatenate([batch.times for batch in batches])
+        assert times.tolist() == [0, 0, 0, 1, 1, 1]
+        counts = np.concatenate([batch.counts for batch in batches])
+        assert counts.tolist() == [1] * 6
+
+
+def test_it_spans_400_seconds(words):
+    stream = FileStream("a.txt", words)
+    (batch,) = stream.batches()
+    assert batch.times.tolist() == pytest.approx([0, 0, 0, 800 / 3, 800 / 3, 800 / 3])
+
+
+def test_counts_and_rejected_lines(tmp_path):
+    (tmp_path / "a.csv").write_text("k,n\na,2\nbad\nb,3\na,4\n")
+    index = LineIndex.build([tmp_path / "a.csv"], header=True)
+    stream = FileStream("a.csv", SplitLines(index, CsvRecords(("k", "n"), "k", "n")))
+    for _ in range(2):
+        assert [batch.counts.tolist() for batch in stream.batches(2)] == [[2], [3, 4]]
+        assert (stream.rejected, stream.key_count) == (1, 2)
+
+
+def test_rows(tmp_path):
+    pq.write_table(pa.table({"k": ["a", None, "b"]}), tmp_path / "a.parquet")
+    stream = FileStream("a.parquet", RowIndex.build([tmp_path / "a.parquet"], "k"), rate=1.0)
+    (batch,) = stream.batches()
+    assert stream.texts(batch.ids).to_pylist() == ["a", "b"]
+    assert batch.times.tolist() == [0, 2]
+    assert stream.rejected == 1
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
+def test_bad_rates(words, rate):
+    with pytest.raises(ConfigurationError, match="must be above 0 lines a second"):
+        FileStream("a.txt", words, rate=rate)

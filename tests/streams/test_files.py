@@ -1,0 +1,130 @@
+"""Lines by number are the lines of the files, whatever is asked for and however they end."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkey.errors import ConfigurationError, RunError
+from evenkey.streams import LineIndex, files, find_files
+
+contents = st.lists(st.lists(st.sampled_from([b"a", b"bcd", b"\r", b"\n", b"\xff"]), max_size=30))
+
+
+def naive_lines(content):
+    lines = content.split(b"\n")
+    return [line.removesuffix(b"\r") for line in (lines if lines[-1] else lines[:-1])]
+
+
+def written(directory, *contents):
+    paths = [Path(directory) / f"{number}.txt" for number in range(len(contents))]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_bytes(content)
+    return paths
+
+
+@given(contents, st.integers(0, 100), st.integers(0, 100), st.sampled_from([3, 1 << 23]))
+def test_any_range_of_lines(parts, start, stop, chunk):
+    whole = [b"".join(part) for part in [*parts, [b"end"]]]
+    expected = [line for content in whole for line in naive_lines(content)]
+    with tempfile.TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
+        # Blocks and chunks so small that ranges run through many of them.
+        patch.setattr(files, "_BLOCK_LINES", 4)
+        patch.setattr(files, "_CHUNK_BYTES", chunk)
+        index = LineIndex.build(written(directory, *whole))
+        assert index.lines == len(expected)
+        assert index.read(start, stop).to_pylist() == expected[start:stop]
+
+
+def test_many_blocks_over_many_files(tmp_path):
+    lines = [f"line {number}".encode() for number in range(3000)]
+    paths = written(tmp_path, *(b"\n".join(lines[at : at + 700]) for at in range(0, 3000, 700)))
+    index = pickle.loads(pickle.dumps(LineIndex.build(paths)))
+    for start, stop in [(0, 3000), (255, 257), (699, 701), (650, 2200), (2999, 3001), (9, 9)]:
+        assert index.read(start, stop).to_pylist() == lines[start:stop]
+
+
+def test_headers_are_left_out(tmp_path):
+    paths = written(tmp_path, b"a,b\r\n1\n2", b"", b"\xef\xbb\xbfa,b\n3\n", b"a,b")
+    index = LineIndex.build(paths, header=True)
+    assert index.read(0, 9).to_pylist() == [b"1", b"2", b"3"]
+    assert [index.header(file) for file in range(4)] == [b"a,b", b"", b"\xef\xbb\xbfa,b", b"a,b"]
+
+
+def test_a_byte_order_mark_is_left_out(tmp_path):
+    index = LineIndex.build(written(tmp_path, b"\xef\xbb\xbfone\ntwo", b"\xef\xbb\xbf"))
+    assert index.read(0, 9).to_pylist() == [b"one", b"two"]
+
+
+def test_no_line_at_all(tmp_path):
+    paths = written(tmp_path, b"", b"")
+    with pytest.raises(ConfigurationError, match=r"1\.txt holds no line: name a file with mess"):
+        LineIndex.build(paths)
+    paths = written(tmp_path, b"only,header\n")
+    with pytest.raises(ConfigurationError, match="holds no line"):
+        LineIndex.build(paths, header=True)
+
+
+def test_a_file_that_cannot_be_read(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"gone\.txt cannot be read .No such file"):
+        LineIndex.build([tmp_path / "gone.txt"])
+
+
+def test_a_file_that_changed_is_refused(tmp_path):
+    paths = written(tmp_path, b"one\ntwo\n")
+    index = LineIndex.build(paths)
+    paths[0].write_bytes(b"one\ntwo\nthree\n")
+    with pytest.raises(RunError, match=r"0\.txt has changed since the run began: put it back"):
+        index.read(0, 1)
+    paths[0].unlink()
+    with pytest.raises(RunError, match="cannot be read any more"):
+        index.read(0, 1)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    for name in ["b.txt", "a.txt", "deep/c.txt", ".hidden", "_SUCCESS", "deep/__init__.py"]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    (tmp_path / "_spark_metadata").mkdir()
+    (tmp_path / "_spark_metadata" / "0").write_text("x")
+    (tmp_path / "empty").mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("given_paths", "found"),
+    [
+        (["a.txt"], ["a.txt"]),
+        ([""], ["a.txt", "b.txt", "deep/__init__.py", "deep/c.txt"]),
+        (["*.txt"], ["a.txt", "b.txt"]),
+        (["**/*.txt"], ["a.txt", "b.txt", "deep/c.txt"]),
+        (["d*"], ["deep/__init__.py", "deep/c.txt"]),
+        (["b.txt", "a.txt"], ["b.txt", "a.txt"]),
+        ([".hidden"], [".hidden"]),
+    ],
+)
+def test_paths_stand_for_files(tree, given_paths, found, monkeypatch):
+    assert find_files(tree / each for each in given_paths) == [tree / each for each in found]
+    monkeypatch.chdir(tree)
+    assert find_files(each or "." for each in given_paths) == [tree / each for each in found]
+
+
+@pytest.mark.parametrize(
+    ("path", "mend"),
+    [
+        ("gone.txt", "gone.txt is not there: name a file, a directory of files or a glob"),
+        ("*.csv", "is not there"),
+        ("empty", "empty holds no file"),
+        ("a.txt/inside", "is not there"),
+        ("n" * 300, "cannot be read"),
+    ],
+)
+def test_paths_that_name_nothing(tree, path, mend):
+    with pytest.raises(ConfigurationError, match=mend):
+        find_files([tree / path])

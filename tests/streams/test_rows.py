@@ -1,0 +1,98 @@
+"""Rows of Parquet files by number, and columns that cannot serve."""
+
+from __future__ import annotations
+
+import pickle
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evenkey.errors import ConfigurationError, RunError
+from evenkey.streams import RowIndex
+
+KEYS = [f"key {number}" for number in range(25)]
+COUNTS = list(range(1, 26))
+
+
+@pytest.fixture
+def paths(tmp_path):
+    table = pa.table({"key": KEYS, "count": pa.array(COUNTS, pa.int32()), "list": [[1]] * 25})
+    found = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    pq.write_table(table.slice(0, 15), found[0], row_group_size=4)
+    pq.write_table(table.slice(15), found[1])
+    return found
+
+
+@pytest.mark.parametrize("count", ["count", None])
+@pytest.mark.parametrize(("start", "stop"), [(0, 25), (3, 5), (4, 8), (14, 16), (24, 99), (7, 7)])
+def test_any_range_of_rows(paths, count, start, stop):
+    index = pickle.loads(pickle.dumps(RowIndex.build(paths, "key", count)))
+    assert index.rows == len(index) == 25
+    keys, counts = index.read(start, stop)
+    assert keys.to_pylist() == KEYS[start:stop]
+    expected = COUNTS if count else [1] * 25
+    assert counts.to_pylist() == expected[start:stop]
+
+
+def test_rows_beyond_the_end(paths):
+    keys, counts = RowIndex.build(paths, "key").read(25, 30)
+    assert (len(keys), len(counts)) == (0, 0)
+
+
+def test_keys_of_other_types_are_spelled_as_text(tmp_path):
+    values = {"n": [1, None], "flag": [True, False], "c": pa.array(["x", "y"]).dictionary_encode()}
+    pq.write_table(pa.table(values), tmp_path / "a.parquet")
+    for column, expected in {"n": ["1", None], "flag": ["true", "false"], "c": ["x", "y"]}.items():
+        index = RowIndex.build([tmp_path / "a.parquet"], column)
+        assert index.read(0, 2)[0].to_pylist() == expected
+
+
+def test_rows_without_key_or_count_are_set_apart(tmp_path):
+    counts = pa.array([2, 1, 1, 0, 2**63], pa.uint64())
+    pq.write_table(pa.table({"k": ["a", None, "", "b", "c"], "n": counts}), tmp_path / "a.parquet")
+    split = RowIndex.build([tmp_path / "a.parquet"], "k", "n").split(0, 5)
+    assert split.messages.to_pylist() == [{"line": 0, "key": "a", "count": 2}]
+    assert split.rejected["line"].to_pylist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("key", "count", "mend"),
+    [
+        ("user", None, "no column 'user'; it has: key, count, list"),
+        ("key", "n", "no column 'n'; it has"),
+        ("list", None, "key column 'list' holds list"),
+        ("key", "key", "count column 'key' does not hold whole numbers"),
+    ],
+)
+def test_columns_that_cannot_serve(paths, key, count, mend):
+    with pytest.raises(ConfigurationError, match=mend):
+        RowIndex.build(paths, key, count)
+
+
+def test_bytes_are_no_key(tmp_path):
+    pq.write_table(pa.table({"k": [b"a"]}), tmp_path / "a.parquet")
+    with pytest.raises(ConfigurationError, match="key column 'k' holds binary"):
+        RowIndex.build([tmp_path / "a.parquet"], "k")
+
+
+def test_files_that_are_not_parquet_or_hold_nothing(tmp_path):
+    (tmp_path / "a.parquet").write_text("text")
+    with pytest.raises(ConfigurationError, match="cannot be read as Parquet"):
+        RowIndex.build([tmp_path / "a.parquet"], "k")
+    with pytest.raises(ConfigurationError, match="cannot be read as Parquet"):
+        RowIndex.build([tmp_path / "gone.parquet"], "k")
+    pq.write_table(pa.table({"k": pa.array([], pa.string())}), tmp_path / "a.parquet")
+    with pytest.raises(ConfigurationError, match="holds no row"):
+        RowIndex.build([tmp_path / "a.parquet"], "k")
+
+
+def test_a_file_that_changed_is_refused(paths):
+    index = RowIndex.build(paths, "key")
+    assert index.read(0, 1)[0].to_pylist() == ["key 0"]
+    pq.write_table(pa.table({"key": ["other"]}), paths[0])
+    with pytest.raises(RunError, match="has changed since the run began: put it back"):
+        index.read(0, 1)
+    paths[0].unlink()
+    with pytest.raises(RunError, match="cannot be read any more"):
+        index.read(0, 1)

@@ -1,0 +1,18 @@
+"""The README's Python runs as it stands."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def test_python_of_the_readme(spark, capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+    names = {}
+    exec(code, names)  # noqa: S102 - our own text
+    assert "alice" in capsys.readouterr().out
+    clicks, totals = names["clicks"], names["totals"]
+    assert {"user", "amount", "at", "worker"} == set(names["placed"].columns)
+    assert totals.groupBy().sum("sum").first()[0] == clicks.groupBy().sum("amount").first()[0]

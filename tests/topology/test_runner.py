@@ -1,0 +1,187 @@
+"""Whole runs in this process: exact results, sums that add up, pauses, refusals."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pyarrow.dataset as ds
+import pytest
+
+from evenkey.errors import ConfigurationError
+from evenkey.streams import generated
+from evenkey.topology import PipelineConfig
+from evenkey.topology import run as run_prepared
+from evenkey.topology.sources import _ORIGIN_SECONDS
+
+GROUPINGS = ["sg", "kg", "pkg", "dkg"]
+SMALL = {"workers": 4, "sources": 3, "aggregators": 2}
+
+
+def run(config):
+    return run_prepared(config, prepare=False)
+
+
+def by_window(rows):
+    """(window start in seconds of event time, key) to count, each once."""
+    counts = {}
+    for row in rows:
+        at = (row["window_start"].timestamp() - _ORIGIN_SECONDS, row["key"])
+        assert at not in counts
+        counts[at] = row["count"]
+    return counts
+
+
+def expected(stream, window=60):
+    batch = stream.batch(0, stream.length)
+    texts = stream.texts(batch.ids).to_pylist()
+    return Counter((t // window * window, key) for t, key in zip(batch.times, texts, strict=True))
+
+
+@pytest.mark.parametrize("grouping", GROUPINGS)
+def test_counts_are_exact_under_every_grouping(spark, grouping):
+    stream = generated("country-skew-r80", messages=4000, seed=3)
+    config = PipelineConfig(
+        dataset=stream.name, messages=4000, seed=3, grouping=grouping, epochs=3, **SMALL
+    )
+    report = run(config)
+    assert by_window(report.table.to_pylist()) == expected(stream)
+    figures = report.to_json()
+    assert figures["messages"] == figures["lines"] == 4000
+    assert figures["rejected"] == figures["late"] == 0
+    assert figures["epochs"] == 3
+    assert figures["finished"]
+    assert sum(figures["loads"]) == 4000
+    if grouping == "kg":
+        assert figures["dist_cost"] == 1.0
+    if grouping == "sg":
+        assert max(figures["loads"]) - min(figures["loads"]) <= 3 * 3
+
+
+def test_splitters_of_another_number_route(spark):
+    config = PipelineConfig(
+        dataset="country-skew-r50", messages=3000, grouping="pkg", epochs=2, splitters=2, **SMALL
+    )
+    report = run(config)
+    stream = generated("country-skew-r50", messages=3000)
+    assert by_window(report.table.to_pylist()) == expected(stream)
+    assert report.sources == 2
+
+
+@pytest.fixture
+def records(tmp_path):
+    """A CSV file with good and bad records, and the sums of the good ones."""
+    lines = ["user,n"]
+    sums = Counter()
+    for number in range(500):
+        key = "hot" if number % 5 else f"cold {number % 40}"
+        lines.append(f"{key},{number % 7 + 1}")
+        sums[key] += number % 7 + 1
+    lines[100:100] = ["", ",3", "hot,many", "hot,0", "hot", 'hot,"']
+    path = tmp_path / "requests.csv"
+    path.write_bytes("\n".join(lines).encode() + b"\nbroken \xff,1\n")
+    return path, sums
+
+
+def test_rejected_lines_are_dead_letters_and_all_lines_add_up(spark, records, tmp_path):
+    path, sums = records
+    config = PipelineConfig(
+        input=path,
+        key="user",
+        count="n",
+        aggregator="sum(column=count)",
+        output=tmp_path / "out",
+        epochs=2,
+        **SMALL,
+    )
+    report = run(config)
+    results = ds.dataset(report.results, partitioning="hive").to_table().to_pylist()
+    totals = Counter()
+    for row in results:
+        totals[row["key"]] += row["sum"]
+    assert totals == sums
+    figures = report.to_json()
+    assert (figures["lines"], figures["messages"], figures["rejected"]) == (507, 500, 7)
+    letters = ds.dataset(report.dead_letters, partitioning="hive").to_table().to_pylist()
+    assert len(letters) == 7
+    assert all(letter["reason"] for letter in letters)
+    assert "hot,many" in {letter["line"] for letter in letters}
+
+
+def test_a_finished_run_is_not_run_again(spark, records, tmp_path):
+    path, _ = records
+    config = PipelineConfig(
+        input=path, key="user", count="n", sink="jsonl", output=tmp_path / "out", epochs=2, **SMALL
+    )
+    first = run(config).to_json()
+    files = sorted((tmp_path / "out" / "results").rglob("*.json"))
+    rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    assert sum(row["count"] for row in rows) == 500
+    again = run(config).to_json()
+    timing = {"seconds", "makespan_ms", "messages_per_second", "latency_ms"}
+    same = [{k: v for k, v in each.items() if k not in timing} for each in (first, again)]
+    assert same[0] == same[1]
+    assert files == sorted((tmp_path / "out" / "results").rglob("*.json"))
+
+
+def test_another_configuration_is_refused_in_the_same_output(spark, records, tmp_path):
+    path, _ = records
+    config = PipelineConfig(
+        input=path, key="user", count="n", output=tmp_path / "out", epochs=1, **SMALL
+    )
+    run(config)
+    with pytest.raises(ConfigurationError, match=r"workers was 4 and is now 3"):
+        run(config.with_options(workers=3))
+    run(config.with_options(cost_ms=0.001))
+
+
+def test_a_paused_run_goes_on(spark, tmp_path):
+    stream = generated("country-skew-r80", messages=3000)
+    config = PipelineConfig(
+        dataset=stream.name,
+        messages=3000,
+        output=tmp_path / "out",
+        epochs=6,
+        cost_ms=1.0,
+        time_limit=0.1,
+        **SMALL,
+    )
+    paused = run(config)
+    assert not paused.finished
+    assert 0 < paused.metrics.messages < 3000
+    finished = run(config.with_options(time_limit=None, cost_ms=0.0))
+    assert finished.finished
+    assert finished.metrics.messages == 3000
+    rows = ds.dataset(finished.results, partitioning="hive").to_table().to_pylist()
+    assert by_window(rows) == expected(stream)
+
+
+def test_top_k_over_windows(spark):
+    config = PipelineConfig(
+        dataset="zipf(z=1.2,keys=50)", messages=3000, aggregator="top-k(k=3)", epochs=2, **SMALL
+    )
+    rows = run(config).table.to_pylist()
+    truth = expected(generated("zipf(z=1.2,keys=50)", messages=3000))
+    assert {row["rank"] for row in rows} == {1, 2, 3}
+    for row in rows:
+        start = row["window_start"].timestamp() - _ORIGIN_SECONDS
+        true = truth[start, row["key"]]
+        assert row["count"] - row["error"] <= true <= row["count"]
+
+
+def test_changed_input_is_refused_when_a_run_goes_on(spark, records, tmp_path):
+    path, _ = records
+    config = PipelineConfig(
+        input=path,
+        key="user",
+        count="n",
+        output=tmp_path / "out",
+        epochs=5,
+        cost_ms=5.0,
+        time_limit=0.1,
+        **SMALL,
+    )
+    assert not run(config).finished
+    path.write_text("user,n\nhot,1\n")
+    with pytest.raises(Exception, match="has changed since the run began"):
+        run(config.with_options(time_limit=None))

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import itertools
+import pickle
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import functions as F
+
+from evenkey.errors import RunError
+from evenkey.streams import generated
+from evenkey.streams.files import LineIndex
+from evenkey.streams.rows import RowIndex
+from evenkey.topology.closing import closing_rows
+from evenkey.topology.sources import GeneratorReading, LinesReading, RowsReading, stream_of
+
+ORIGIN = datetime(2020, 1, 1, tzinfo=UTC)
+TOTAL = 1500
+RATE = 3.0
+
+
+@pytest.fixture(scope="module")
+def readings(tmp_path_factory):
+    """The same 1,500 rows from each kind of source: row i bears the text of i."""
+    directory = tmp_path_factory.mktemp("input")
+    texts = [str(position) for position in range(TOTAL)]
+    half = TOTAL // 2
+    for name, part in (("a", texts[:half]), ("b", texts[half:])):
+        (directory / f"{name}.txt").write_text("\n".join(part))
+        rows = pa.table({"user": part, "n": [int(text) + 1 for text in part]})
+        pq.write_table(rows, directory / f"{name}.parquet", row_group_size=200)
+    lines = LineIndex.build(sorted(directory.glob("*.txt")))
+    rows = RowIndex.build(sorted(directory.glob("*.parquet")), "user", "n")
+    stream = generated("zipf(z=1.2,keys=50)", messages=TOTAL, rate=RATE, seed=7)
+    return {
+        "generator": GeneratorReading(stream),
+        "lines": LinesReading(lines, TOTAL, RATE),
+        "rows": RowsReading(rows, TOTAL, RATE),
+    }
+
+
+KINDS = pytest.mark.parametrize("kind", ["generator", "lines", "rows"])
+
+
+def shares(reading, start, stop, sources):
+    """Each source's rows, as its task would read them."""
+    reading = pickle.loads(pickle.dumps(reading))
+    read = (list(reading.read(start, stop, source, sources)) for source in range(sources))
+    return [pa.Table.from_batches(batches).to_pylist() if batches else [] for batches in read]
+
+
+def by_position(rows):
+    return sorted(rows, key=lambda row: row["position"])
+
+
+@KINDS
+@given(data=st.data())
+def test_every_range_reads_its_rows_once_and_in_order(readings, kind, data):
+    reading = readings[kind]
+    start = data.draw(st.integers(0, TOTAL - 1))
+    stop = data.draw(st.integers(start + 1, TOTAL))
+    dealt = shares(reading, start, stop, data.draw(st.integers(1, 7)))
+    for share in dealt:
+        assert share == by_position(share)
+    together = by_position(itertools.chain.from_iterable(dealt))
+    assert [row["position"] for row in together] == list(range(start, stop))
+    assert together == shares(reading, 0, TOTAL, 1)[0][start:stop]
+
+
+@KINDS
+def test_times_are_positions_over_the_rate(readings, kind):
+    (rows,) = shares(readings[kind], 0, TOTAL, 1)
+    for row in rows:
+        expected = ORIGIN + timedelta(seconds=row["position"] / RATE)
+        assert abs(row["time"] - expected) <= timedelta(microseconds=1)
+
+
+def test_generated_messages_are_dealt_by_turn(readings):
+    for source, share in enumerate(shares(readings["generator"], 5, 50, 3)):
+        assert share
+        assert {row["position"] % 3 for row in share} == {source}
+
+
+def test_generated_messages_are_those_of_the_stream(readings):
+    stream = generated("zipf(z=1.2,keys=50)", messages=TOTAL, rate=RATE, seed=7)
+    messages = stream.batch(0, TOTAL)
+    (rows,) = shares(readings["generator"], 0, TOTAL, 1)
+    assert [row["key"] for row in rows] == stream.texts(messages.ids).to_pylist()
+    assert [row["count"] for row in rows] == messages.counts.tolist()
+
+
+def test_a_long_generated_range_comes_in_bounded_batches():
+    reading = GeneratorReading(generated("uniform(keys=9)", messages=200_000))
+    batches = list(reading.read(0, 200_000, 1, 2))
+    assert max(batch.num_rows for batch in batches) <= 1 << 16
+    positions = np.concatenate([batch["position"].to_numpy() for batch in batches])
+    np.testing.assert_array_equal(positions, np.arange(1, 200_000, 2))
+
+
+def test_lines_and_rows_bear_their_own_content(readings):
+    (lines,) = shares(readings["lines"], 0, TOTAL, 1)
+    assert all(row["line"] == str(row["position"]).encode() for row in lines)
+    (rows,) = shares(readings["rows"], 0, TOTAL, 1)
+    assert all(row["key"] == str(row["position"]) for row in rows)
+    assert all(row["count"] == row["position"] + 1 for row in rows)
+
+
+def test_input_that_changed_after_the_start_is_refused(tmp_path):
+    file = tmp_path / "input.txt"
+    file.write_text("one\ntwo\n")
+    reading = LinesReading(LineIndex.build([file]), 2, RATE)
+    file.write_text("one\ntwo\nthree\n")
+    with pytest.raises(RunError, match=r"input\.txt has changed since the run began"):
+        shares(reading, 0, 2, 1)
+    file.unlink()
+    with pytest.raises(RunError, match=r"input\.txt cannot be read any more"):
+        shares(reading, 0, 2, 1)
+
+
+def run(df, checkpoint, each_epoch=lambda _: None):
+    """Run a query until its source offers no more; gives the rows of each epoch."""
+    epochs = {}
+
+    def collect(batch, epoch):
+        epochs[epoch] = batch.toArrow().to_pylist()
+        each_epoch(epoch)
+
+    query = (
+        df.writeStream.foreachBatch(collect).option("checkpointLocation", str(checkpoint)).start()
+    )
+    try:
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    return {epoch: rows for epoch, rows in epochs.items() if rows}
+
+
+@KINDS
+def test_paused_and_restarted_gives_every_row_once(spark, readings, kind, tmp_path):
+    reading, stop_file = readings[kind], tmp_path / "paused"
+
+    def stream():
+        df = stream_of(spark, reading, sources=2, epoch_messages=600, stop_file=stop_file)
+        return df.withColumn("source", F.spark_partition_id())
+
+    def pause(epoch):
+        if epoch == 1:
+            stop_file.touch()
+
+    before = run(stream(), tmp_path / "checkpoint", pause)
+    assert [len(rows) for rows in before.values()] == [600, 600]
+    stop_file.unlink()
+    after = run(stream(), tmp_path / "checkpoint")
+    assert {epoch: len(rows) for epoch, rows in after.items()} == {2: 300}
+
+    for epoch, rows in (before | after).items():
+        expected = shares(reading, epoch * 600, min(TOTAL, epoch * 600 + 600), 2)
+        for source, share in enumerate(expected):
+            assert [row for row in rows if row["source"] == source] == [
+                {**row, "source": source} for row in share
+            ]
+
+
+def test_closing_row_comes_once_and_only_when_told(spark, tmp_path):
+    told = tmp_path / "closing"
+    stream = closing_rows(spark, told)
+    assert run(stream, tmp_path / "checkpoint") == {}
+    told.touch()
+    ((row,),) = run(stream, tmp_path / "checkpoint").values()
+    assert row["time"].year == 9000
+    assert run(stream, tmp_path / "checkpoint") == {}

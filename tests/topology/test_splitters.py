@@ -1,0 +1,142 @@
+"""Splitting on Spark: what is accepted goes on in order, what is not lies in dead letters."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from evenkey.streams.files import LineIndex
+from evenkey.streams.rows import RowIndex
+from evenkey.streams.splits import JsonLines, Words
+from evenkey.topology.epoch_files import EpochFiles
+from evenkey.topology.sources import LinesReading, RowsReading, stream_of
+from evenkey.topology.splitting import DEAD_LETTERS, SPLITS, split_lines, vet_rows
+
+
+@pytest.fixture
+def dead_letters(tmp_path):
+    return EpochFiles(tmp_path / "output")
+
+
+@pytest.fixture
+def files(tmp_path):
+    return EpochFiles(tmp_path / "state")
+
+
+def run(spark, reading, split, tmp_path, epoch_messages=300):
+    """Split a stream to its end, two sources; gives the messages in the order they came."""
+    stream = stream_of(
+        spark,
+        reading,
+        sources=2,
+        epoch_messages=epoch_messages,
+        stop_file=tmp_path / "paused",
+    )
+    epochs = {}
+
+    def collect(batch, epoch):
+        epochs[epoch] = batch.toArrow()
+
+    query = (
+        split(stream)
+        .writeStream.foreachBatch(collect)
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .start()
+    )
+    try:
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    return pa.concat_tables(epochs[epoch] for epoch in sorted(epochs))
+
+
+def letters(dead_letters):
+    table = dead_letters.read(DEAD_LETTERS)
+    return table.sort_by("position").to_pylist()
+
+
+def counted(files):
+    counts = files.read(SPLITS)
+    return pc.sum(counts["lines"]).as_py(), pc.sum(counts["rejected"]).as_py()
+
+
+def test_accepted_and_rejected_lines_add_up(spark, dead_letters, files, tmp_path):
+    lines = [b'{"user": "u%d"}' % position for position in range(700)]
+    bad = {
+        0: (b"{", "not JSON"),
+        299: (b'{"user": null}', "the key is null"),
+        300: (b'{"user": ""}', "the key is empty"),
+        301: (b"\xff{", "not UTF-8"),
+        400: (b'{"user": "\\ud800"}', "the key holds half of a surrogate pair"),
+        401: (b"[" * 100_000, "not JSON"),
+        512: (b"{}", "there is no field 'user'"),
+        699: (b"", "not JSON"),
+    }
+    for position, (line, _) in bad.items():
+        lines[position] = line
+    (tmp_path / "input.jsonl").write_bytes(b"\n".join(lines) + b"\n")
+    reading = LinesReading(LineIndex.build([tmp_path / "input.jsonl"]), 700, 1.0)
+
+    def split(stream):
+        return split_lines(stream, JsonLines("user"), dead_letters, files)
+
+    messages = run(spark, reading, split, tmp_path)
+    accepted = {row["position"]: row["key"] for row in messages.to_pylist()}
+    assert accepted == {p: f"u{p}" for p in range(700) if p not in bad}
+    assert messages.num_rows == len(accepted)
+    rejected = letters(dead_letters)
+    assert [row["position"] for row in rejected] == sorted(bad)
+    for row in rejected:
+        line, reason = bad[row["position"]]
+        assert row["line"] == line.decode(errors="replace")
+        assert row["reason"].startswith(reason)
+    assert counted(files) == (700, len(bad))
+
+
+def test_a_line_gives_its_words_in_order(spark, dead_letters, files, tmp_path):
+    text = "to be or\n\nnot to be\n" + "...\n"
+    (tmp_path / "input.txt").write_text(text)
+    reading = LinesReading(LineIndex.build([tmp_path / "input.txt"]), 4, 2.0)
+
+    def split(stream):
+        return split_lines(stream, Words(), dead_letters, files)
+
+    messages = run(spark, reading, split, tmp_path).to_pylist()
+    assert [(row["position"], row["key"], row["count"]) for row in messages] == [
+        (position, word, 1)
+        for position, line in enumerate(text.splitlines())
+        for word in line.split()
+        if word != "..."
+    ]
+    assert {row["time"].timestamp() % 60 for row in messages} == {0.0, 1.0}
+    assert dead_letters.read(DEAD_LETTERS) is None
+    assert counted(files) == (4, 0)
+
+
+def test_rows_without_key_or_count_are_rejected(spark, dead_letters, files, tmp_path):
+    rows = pa.table(
+        {
+            "user": ["a", None, "", "b", "c", "d", None],
+            "n": pa.array([1, 1, 1, 0, -5, None, None], pa.int32()),
+        }
+    )
+    pq.write_table(rows, tmp_path / "input.parquet")
+    reading = RowsReading(RowIndex.build([tmp_path / "input.parquet"], "user", "n"), 7, 1.0)
+
+    def split(stream):
+        return vet_rows(stream, dead_letters, files)
+
+    messages = run(spark, reading, split, tmp_path, epoch_messages=4).to_pylist()
+    assert [(row["position"], row["key"], row["count"]) for row in messages] == [(0, "a", 1)]
+    small = " is not a whole number of at least 1"
+    assert [(row["position"], row["line"], row["reason"]) for row in letters(dead_letters)] == [
+        (1, None, "the key is null"),
+        (2, "", "the key is empty"),
+        (3, "b", f"the count 0{small}"),
+        (4, "c", f"the count -5{small}"),
+        (5, "d", f"the count null{small}"),
+        (6, None, "the key is null"),
+    ]
+    assert counted(files) == (7, 6)

@@ -1,0 +1,7 @@
+"""Stop with the mend where the interpreter is too old to set the project up."""
+
+import sys
+
+if sys.version_info < (3, 11):  # noqa: UP036 - the point of this script
+    have = ".".join(map(str, sys.version_info[:3]))
+    sys.exit(f"Python {have} ({sys.executable}) is too old: run make PYTHON=python3.11, or later")
