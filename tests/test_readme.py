@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 README = Path(__file__).parents[1] / "README.md"
 
 
-def test_python_of_the_readme(spark, capsys):
+@pytest.mark.usefixtures("spark")
+def test_python_of_the_readme(capsys):
     (code,) = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
-    names = {}
+    names: dict[str, Any] = {}
     exec(code, names)  # noqa: S102 - our own text
     assert "alice" in capsys.readouterr().out
     clicks, totals = names["clicks"], names["totals"]

@@ -20,7 +20,8 @@ EPOCHS = 6
 def lines(tmp_path):
     """A file of JSON lines, one in a hundred of them bad, with the true sums and counts."""
     path = tmp_path / "clicks.jsonl"
-    sums, counts = Counter(), Counter()
+    sums: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     with path.open("w") as file:
         for number in range(6000):
             if number % 100 == 50:
@@ -88,14 +89,14 @@ def test_a_killed_driver_loses_nothing_and_counts_nothing_twice(lines, tmp_path,
 
     rows = ds.dataset(output / "results", partitioning="hive").to_table().to_pylist()
     assert len({(row["window_start"], row["key"]) for row in rows}) == len(rows)
-    totals = Counter()
+    totals: Counter[str] = Counter()
     for row in rows:
         totals[row["key"]] += row["sum"]
     assert totals == sums
     letters = ds.dataset(output / "dead-letters", partitioning="hive").to_table()
     assert sorted(letters["position"].to_pylist()) == list(range(50, 6000, 100))
     placed = ds.dataset(output / "state" / "placed", partitioning="hive").to_table()
-    held = Counter()
+    held: Counter[str] = Counter()
     for row in placed.to_pylist():
         held[row["key"]] += row["messages"]
     assert held == counts

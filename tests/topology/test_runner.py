@@ -14,12 +14,20 @@ from evenkey.topology import PipelineConfig
 from evenkey.topology import run as run_prepared
 from evenkey.topology.sources import _ORIGIN_SECONDS
 
+pytestmark = pytest.mark.usefixtures("spark")
+
 GROUPINGS = ["sg", "kg", "pkg", "dkg"]
 SMALL = {"workers": 4, "sources": 3, "aggregators": 2}
 
 
-def run(config):
-    return run_prepared(config, prepare=False)
+def run(config, **options):
+    return run_prepared(config, prepare=False, **options)
+
+
+def run_and_pause(config):
+    """Run until the first epoch has ended, then pause, as a time limit does."""
+    paused = config.output / "state" / "paused"
+    return run(config, on_progress=lambda _: paused.touch())
 
 
 def by_window(rows):
@@ -39,7 +47,7 @@ def expected(stream, window=60):
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
-def test_counts_are_exact_under_every_grouping(spark, grouping):
+def test_counts_are_exact_under_every_grouping(grouping):
     stream = generated("country-skew-r80", messages=4000, seed=3)
     config = PipelineConfig(
         dataset=stream.name, messages=4000, seed=3, grouping=grouping, epochs=3, **SMALL
@@ -58,7 +66,7 @@ def test_counts_are_exact_under_every_grouping(spark, grouping):
         assert max(figures["loads"]) - min(figures["loads"]) <= 3 * 3
 
 
-def test_splitters_of_another_number_route(spark):
+def test_splitters_of_another_number_route():
     config = PipelineConfig(
         dataset="country-skew-r50", messages=3000, grouping="pkg", epochs=2, splitters=2, **SMALL
     )
@@ -72,7 +80,7 @@ def test_splitters_of_another_number_route(spark):
 def records(tmp_path):
     """A CSV file with good and bad records, and the sums of the good ones."""
     lines = ["user,n"]
-    sums = Counter()
+    sums: Counter[str] = Counter()
     for number in range(500):
         key = "hot" if number % 5 else f"cold {number % 40}"
         lines.append(f"{key},{number % 7 + 1}")
@@ -83,7 +91,7 @@ def records(tmp_path):
     return path, sums
 
 
-def test_rejected_lines_are_dead_letters_and_all_lines_add_up(spark, records, tmp_path):
+def test_rejected_lines_are_dead_letters_and_all_lines_add_up(records, tmp_path):
     path, sums = records
     config = PipelineConfig(
         input=path,
@@ -96,7 +104,7 @@ def test_rejected_lines_are_dead_letters_and_all_lines_add_up(spark, records, tm
     )
     report = run(config)
     results = ds.dataset(report.results, partitioning="hive").to_table().to_pylist()
-    totals = Counter()
+    totals: Counter[str] = Counter()
     for row in results:
         totals[row["key"]] += row["sum"]
     assert totals == sums
@@ -108,7 +116,7 @@ def test_rejected_lines_are_dead_letters_and_all_lines_add_up(spark, records, tm
     assert "hot,many" in {letter["line"] for letter in letters}
 
 
-def test_a_finished_run_is_not_run_again(spark, records, tmp_path):
+def test_a_finished_run_is_not_run_again(records, tmp_path):
     path, _ = records
     config = PipelineConfig(
         input=path, key="user", count="n", sink="jsonl", output=tmp_path / "out", epochs=2, **SMALL
@@ -124,7 +132,7 @@ def test_a_finished_run_is_not_run_again(spark, records, tmp_path):
     assert files == sorted((tmp_path / "out" / "results").rglob("*.json"))
 
 
-def test_another_configuration_is_refused_in_the_same_output(spark, records, tmp_path):
+def test_another_configuration_is_refused_in_the_same_output(records, tmp_path):
     path, _ = records
     config = PipelineConfig(
         input=path, key="user", count="n", output=tmp_path / "out", epochs=1, **SMALL
@@ -135,28 +143,27 @@ def test_another_configuration_is_refused_in_the_same_output(spark, records, tmp
     run(config.with_options(cost_ms=0.001))
 
 
-def test_a_paused_run_goes_on(spark, tmp_path):
+def test_a_paused_run_goes_on(tmp_path):
     stream = generated("country-skew-r80", messages=3000)
     config = PipelineConfig(
         dataset=stream.name,
         messages=3000,
         output=tmp_path / "out",
         epochs=6,
-        cost_ms=1.0,
-        time_limit=0.1,
+        cost_ms=3.0,
         **SMALL,
     )
-    paused = run(config)
+    paused = run_and_pause(config)
     assert not paused.finished
     assert 0 < paused.metrics.messages < 3000
-    finished = run(config.with_options(time_limit=None, cost_ms=0.0))
+    finished = run(config.with_options(cost_ms=0.0))
     assert finished.finished
     assert finished.metrics.messages == 3000
     rows = ds.dataset(finished.results, partitioning="hive").to_table().to_pylist()
     assert by_window(rows) == expected(stream)
 
 
-def test_top_k_over_windows(spark):
+def test_top_k_over_windows():
     config = PipelineConfig(
         dataset="zipf(z=1.2,keys=50)", messages=3000, aggregator="top-k(k=3)", epochs=2, **SMALL
     )
@@ -169,7 +176,7 @@ def test_top_k_over_windows(spark):
         assert row["count"] - row["error"] <= true <= row["count"]
 
 
-def test_changed_input_is_refused_when_a_run_goes_on(spark, records, tmp_path):
+def test_changed_input_is_refused_when_a_run_goes_on(records, tmp_path):
     path, _ = records
     config = PipelineConfig(
         input=path,
@@ -177,11 +184,19 @@ def test_changed_input_is_refused_when_a_run_goes_on(spark, records, tmp_path):
         count="n",
         output=tmp_path / "out",
         epochs=5,
-        cost_ms=5.0,
-        time_limit=0.1,
+        cost_ms=20.0,
         **SMALL,
     )
-    assert not run(config).finished
+    assert not run_and_pause(config).finished
     path.write_text("user,n\nhot,1\n")
-    with pytest.raises(Exception, match="has changed since the run began"):
-        run(config.with_options(time_limit=None))
+    with pytest.raises(Exception, match="changed"):
+        run(config)
+
+
+def test_a_time_limit_pauses(tmp_path):
+    config = PipelineConfig(
+        dataset="country-skew-r80", messages=1000, time_limit=0.01, output=tmp_path, **SMALL
+    )
+    report = run(config)
+    assert not report.finished
+    assert report.metrics.messages < 1000

@@ -95,13 +95,15 @@ def _telling_line(error: BaseException, text: str) -> str:
 
 def _trace_ends(text: str) -> Iterator[str]:
     """Lines that name the exception, behind the frames of each Python trace in a text."""
-    inside = False
+    margin: int | None = None
     for line in text.splitlines():
+        indent = len(line) - len(line.lstrip())
         if line.endswith(_TRACE_START):
-            inside = True
-        elif inside and line and not line[0].isspace():
-            inside = False
-            yield line
+            # A trace may be indented as a whole, or begin behind other text.
+            margin = indent if line.strip() == _TRACE_START else 0
+        elif margin is not None and line.strip() and indent <= margin:
+            margin = None
+            yield line.strip()
 
 
 def reported(command: Callable[..., None]) -> Callable[..., None]:

@@ -10,7 +10,7 @@ from pyspark.sql.types import StructField, StructType, TimestampType
 
 from evenkey.aggregators import Aggregator, Algebraic, parse
 from evenkey.errors import ConfigurationError
-from evenkey.spark.columns import key_columns
+from evenkey.spark.columns import key_columns, time_column
 from evenkey.spark.place import place
 from evenkey.spark.route import Load, route
 from evenkey.spark.work import STATES, TIME, WINDOW, FinishTask, MergeTask, WorkerTask
@@ -125,7 +125,7 @@ def messages_of(
     values = routed.select(*(column.alias(name) for name, column in chosen.items()))
     bound = aggregator.bind(to_arrow_schema(values.schema))
     if window is not None and time is not None:
-        event_time = key_columns(routed, time)[0].cast("timestamp")
+        event_time = time_column(routed, time)
         chosen |= {WINDOW: F.window(event_time, window).start, TIME: event_time}
     chosen[WORKER] = F.col(WORKER)
     return routed.select(*(column.alias(name) for name, column in chosen.items())), bound

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
+from pyspark.sql.types import DateType, NumericType, TimestampNTZType, TimestampType
 
 from evenkey.errors import ConfigurationError
 
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["absent", "key_columns"]
+__all__ = ["absent", "key_columns", "time_column"]
+
+_TIMES = (DateType, NumericType, TimestampNTZType, TimestampType)
 
 
 def key_columns(df: DataFrame, names: str | Sequence[str]) -> list[Column]:
@@ -35,14 +38,35 @@ def key_columns(df: DataFrame, names: str | Sequence[str]) -> list[Column]:
     return [F.col(f"`{name.replace('`', '``')}`") for name in names]
 
 
+def time_column(df: DataFrame, name: str) -> Column:
+    """A column of event times as timestamps; numbers count seconds since 1970.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such column, or it holds no times.
+    """
+    (column,) = key_columns(df, name)
+    kind = df.schema[name].dataType
+    if not isinstance(kind, _TIMES):
+        message = (
+            f"time: column {name!r} is of type {kind.simpleString()}; it must be a timestamp: "
+            "convert it first, by to_timestamp for instance"
+        )
+        raise ConfigurationError(message)
+    return column.cast("timestamp")
+
+
 def absent(df: DataFrame, name: str) -> None:
     """Make sure that a column which is to be added is not there yet.
 
     Raises
     ------
     ConfigurationError
-        There is a column of that name.
+        There is a column of that name, or of one that Spark takes for the same.
     """
-    if name in df.columns:
-        message = f"there is a column {name!r} already: drop it, or choose another name"
-        raise ConfigurationError(message)
+    exact = df.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+    for column in df.columns:
+        if column == name or (not exact and column.lower() == name.lower()):
+            message = f"there is a column {column!r} already: drop it, or choose another name"
+            raise ConfigurationError(message)

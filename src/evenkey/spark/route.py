@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import Grouping, Key, Router, Shuffle, parse
-from evenkey.spark.columns import absent, key_columns
+from evenkey.spark.columns import absent, key_columns, time_column
 from evenkey.spark.learning import Lesson, LessonCollector
 from evenkey.spark.routing_table import RoutingTables
 from evenkey.spark.task import TaskId, current_task
@@ -100,6 +100,7 @@ def route(
     grouping = parse(grouping)
     grouping.router(workers)
     keys = key_columns(df, key)
+    clock = F.current_timestamp() if time is None else time_column(df, time)
     absent(df, column)
     if load not in ("epoch", "lifetime"):
         message = f"load = {load!r}: must be 'epoch' or 'lifetime'"
@@ -121,7 +122,6 @@ def route(
     task = RoutingTask(grouping, workers, load, rate, store, accumulator)
     columns = [hashed]
     if grouping.uses_times and (time is not None or df.isStreaming):
-        clock = F.current_timestamp() if time is None else key_columns(df, time)[0]
         columns.append(clock.cast("double"))
     function = task.route_pairs if len(columns) > 1 else task.route_keys
     # Its types ask for the kind of UDF, which Spark itself would rather infer from the hints.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import re
-import zipfile
+from hashlib import blake2b
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["RoutingTable", "RoutingTables"]
 
 _KEPT = 100
+_DIGEST_BYTES = 16  # stand behind the archive, where they do not disturb who opens it as such
 _FILE = re.compile(r"table-(\d{10})\.npz")
 
 
@@ -94,11 +95,12 @@ class RoutingTables:
         path = self.path(number)
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            content = io.BytesIO()
-            np.savez(content, allow_pickle=False, **entries)
             temporary = path.with_suffix(".tmp")
-            temporary.write_bytes(content.getbuffer())
-            temporary.replace(path)
+            try:
+                temporary.write_bytes(_encoded(entries))
+                temporary.replace(path)
+            finally:
+                temporary.unlink(missing_ok=True)
             for old in self.numbers():
                 if old < number - _KEPT:
                     self.path(old).unlink(missing_ok=True)
@@ -122,10 +124,9 @@ class RoutingTables:
             return RoutingTable()
         path = self.path(numbers[-1])
         try:
-            with np.load(io.BytesIO(path.read_bytes())) as archive:
-                entries = {name: archive[name] for name in archive.files}
+            entries = _decoded(path.read_bytes())
             grouping, workers = str(entries.pop("grouping")), int(entries.pop("workers"))
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, KeyError) as error:
             message = (
                 f"routing table {path} is corrupt ({error}): delete it, and routing goes on "
                 "from the table before it; results stay exact, balance is learned anew"
@@ -139,6 +140,22 @@ class RoutingTables:
             )
             raise ConfigurationError(message)
         return _unflatten(entries)
+
+
+def _encoded(entries: dict[str, Any]) -> bytes:
+    archive = io.BytesIO()
+    np.savez(archive, allow_pickle=False, **entries)
+    content = archive.getvalue()
+    return content + blake2b(content, digest_size=_DIGEST_BYTES).digest()
+
+
+def _decoded(data: bytes) -> dict[str, Any]:
+    content = data[:-_DIGEST_BYTES]
+    if blake2b(content, digest_size=_DIGEST_BYTES).digest() != data[-_DIGEST_BYTES:]:
+        message = "it was cut short or changed after it was written"
+        raise ValueError(message)
+    with np.load(io.BytesIO(content)) as archive:
+        return {name: archive[name] for name in archive.files}
 
 
 def _unflatten(entries: dict[str, Any]) -> RoutingTable:

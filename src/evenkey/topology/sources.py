@@ -75,14 +75,13 @@ class GeneratorReading(Reading):
         first = start + (source - start) % sources
         for begin in range(first, stop, _BATCH_ROWS * sources):
             end = min(stop, begin + _BATCH_ROWS * sources)
-            messages = self._stream.batch(begin, end)
             positions = np.arange(begin, end, sources)
             yield pa.RecordBatch.from_arrays(
                 [
                     pa.array(positions),
-                    self._stream.texts(messages.ids[::sources]),
-                    pa.array(messages.counts[::sources]),
-                    _timestamps((messages.times[::sources] * 1e6).astype(np.int64)),
+                    self._stream.texts(self._stream.ids(begin, end)[::sources]),
+                    pa.array(np.ones(len(positions), dtype=np.int64)),
+                    self.times(positions),
                 ],
                 names=["position", "key", "count", "time"],
             )

@@ -1,0 +1,55 @@
+"""The program as a whole: help, version, exit codes, and that it starts without Spark."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+LIGHT = [
+    ["--help"],
+    ["--version"],
+    ["run", "--help"],
+    ["compare", "--help"],
+    ["dataset", "list"],
+    ["dataset", "describe", "country-skew-r80", "--messages", "10"],
+    ["run", "--dataset", "country-skew-r80", "--workers", "0"],
+    ["compare", "--dataset", "country-skew-r80", "--groupings", "pgk"],
+]
+
+
+def test_help_lists_the_commands(invoke):
+    told = invoke("--help")
+    assert told.exit_code == 0
+    assert all(each in told.stdout for each in ("run", "compare", "dataset"))
+
+
+def test_version_is_printed(invoke):
+    told = invoke("--version")
+    assert told.exit_code == 0
+    assert told.stdout.startswith("evenkey ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--worker", "3"], ["surplus"], ["--groupings", "kg"], ["--workers"], ["--json=yes"]],
+)
+def test_bad_usage_exits_with_2_and_says_nothing_on_standard_output(invoke, arguments):
+    told = invoke("run", "--dataset", "country-skew-r80", *arguments)
+    assert told.exit_code == 2
+    assert told.stdout == ""
+    assert "Error" in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+def test_what_needs_no_spark_loads_none():
+    script = (
+        "import sys; from typer.testing import CliRunner; from evenkey.cli import app\n"
+        f"codes = [CliRunner().invoke(app, each).exit_code for each in {LIGHT}]\n"
+        "print(codes, 'pyspark' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[0, 0, 0, 0, 0, 0, 2, 2] False"

@@ -1,0 +1,67 @@
+"""``evenkey compare``: one row a grouping."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+COMPARE = ("compare", "--dataset", "country-skew-r80")
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """Cells of a table's rows by their first."""
+    split = (line.split() for line in text.splitlines())
+    return {cells[0]: cells[1:] for cells in split if len(cells) > 5}
+
+
+def test_table_has_a_row_a_grouping_and_the_ratio_to_key_grouping(invoke, pipeline):
+    pipeline.changes = {"rejected": 0}
+    told = invoke(*COMPARE, "--groupings", "sg,kg,pkg,dkg(variant=reference)")
+    assert told.exit_code == 0, told.stderr
+    table = rows(told.stdout)
+    assert table["kg"] == ["1.316", "4.70", "3.21", "1,000", "12.35", "1.00"]
+    assert table["sg"][-1] == "2.50"
+    assert table["pkg"][-1] == "1.80"
+    assert "dkg(variant=reference)" in told.stdout
+    assert "sg: results in out/results" in told.stdout
+    assert max(map(len, told.stdout.splitlines())) <= 80
+
+
+@pytest.mark.usefixtures("pipeline")
+def test_without_key_grouping_there_is_no_ratio(invoke):
+    told = invoke(*COMPARE, "--groupings", "sg,dkg")
+    assert "x kg" not in told.stdout
+    assert len(rows(told.stdout)["sg"]) == 5
+    assert "sg: 10 lines rejected, in out/dead" in told.stdout
+
+
+def test_the_papers_groupings_are_compared_by_default(invoke, pipeline):
+    assert invoke(*COMPARE).exit_code == 0
+    assert [each.grouping for each in pipeline.configs] == ["sg", "kg", "pkg", "dkg"]
+
+
+@pytest.mark.usefixtures("pipeline")
+def test_json_has_one_object_a_grouping(invoke):
+    told = invoke(*COMPARE, "--groupings", "kg, PKG(choices=2) ,dkg(warm_up=5)", "--json")
+    figures = json.loads(told.stdout)
+    names = ["kg", "pkg", "dkg(warm_up=5)"]
+    assert [each["grouping"] for each in figures["results"]] == names
+    assert figures["configuration"]["groupings"] == names
+    assert "grouping" not in figures["configuration"]
+
+
+@pytest.mark.parametrize(
+    ("groupings", "message"),
+    [
+        ("kg,pgk", "unknown grouping 'pgk' (did you mean 'pkg'?)"),
+        ("kg,pkg,pkg(choices=2)", "pkg is named twice"),
+        (" , ", "name at least one"),
+        ("kg,pkg(", "grouping = 'pkg(': 'pkg(' cannot be read"),
+    ],
+)
+def test_bad_lists_exit_with_2_before_anything_runs(invoke, pipeline, groupings, message):
+    told = invoke(*COMPARE, "--groupings", groupings)
+    assert told.exit_code == 2
+    assert message in told.stderr
+    assert pipeline.configs == []

@@ -1,0 +1,47 @@
+"""``evenkey dataset``: list, describe, write."""
+
+from __future__ import annotations
+
+import json
+
+from evenkey.streams import catalogue
+
+
+def test_list_names_every_family(invoke):
+    told = invoke("dataset", "list")
+    assert told.exit_code == 0
+    assert all(entry.spelling in told.stdout for entry in catalogue())
+
+
+def test_describe_names_the_heaviest_keys(invoke):
+    arguments = ("dataset", "describe", "country-skew-r80", "--messages", 2000, "--top", 3)
+    told, figures = invoke(*arguments), json.loads(invoke(*arguments, "--json").stdout)
+    assert "country-skew-r80: 2,000 messages, " in told.stdout
+    assert (figures["messages"], len(figures["top"])) == (2000, 3)
+    first = figures["top"][0]
+    assert first["key"] == "Turkey"
+    assert f"{first['share_percent']:.2f}" in told.stdout
+
+
+def test_write_says_where_and_refuses_to_write_twice(invoke, tmp_path):
+    file = tmp_path / "below" / "messages.txt"
+    arguments = ("dataset", "write", "uniform(keys=5)", file, "--messages", 20)
+    told = invoke(*arguments)
+    assert told.exit_code == 0, told.stderr
+    assert str(file) in told.stdout.replace("\n", "")
+    assert len(file.read_text().splitlines()) == 20
+    again = invoke(*arguments)
+    assert again.exit_code == 2
+    assert "exists" in again.stderr
+    assert invoke(*arguments, "--overwrite", "--format", "csv").exit_code == 0
+    assert file.read_text().startswith('"key"')
+
+
+def test_unknown_datasets_and_formats_exit_with_2(invoke, tmp_path):
+    assert "unknown dataset 'nope'" in invoke("dataset", "describe", "nope").stderr
+    for arguments in (
+        ("nope", tmp_path / "a"),
+        ("uniform(keys=5)", tmp_path / "a", "--format", "x"),
+    ):
+        assert invoke("dataset", "write", *arguments).exit_code == 2
+    assert list(tmp_path.iterdir()) == []

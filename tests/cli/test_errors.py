@@ -1,0 +1,139 @@
+"""Errors: the most telling line, the exit code, and a trace only where it is asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenkey.cli.errors import explain
+from evenkey.errors import ConfigurationError, RunError
+
+RUN = ("run", "--dataset", "country-skew-r80")
+
+# What Spark 4.3 says when a sink, a task's function, or a Python worker fails, shortened.
+IN_A_SINK = """[STREAM_FAILED] Query [id = 650006fc, runId = 671d9e47] terminated with exception: \
+[FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided function in foreach \
+batch sink. Reason: An exception was raised by the Python Proxy. Return Message: \
+Traceback (most recent call last):
+  File "clientserver.py", line 644, in _call_proxy
+    return_value = getattr(self.pool[obj_id], method)(*params)
+                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+{ending}
+ SQLSTATE: 39000 SQLSTATE: XXKST
+=== Streaming Query ===
+Identifier: [id = 650006fc, runId = 671d9e47]
+"""
+IN_A_TASK = """pyspark.errors.exceptions.captured.PythonException: An exception was thrown \
+from the Python worker:
+Traceback (most recent call last):
+  File "work.py", line 8, in bad
+    raise Something
+{ending}"""
+IN_A_WORKER = """An error occurred while calling o165.collectToPython.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 3.0 failed
+org.apache.spark.SparkException:
+Error from python worker:
+  Traceback (most recent call last):
+    File "daemon.py", line 1, in <module>
+      import missing
+  ModuleNotFoundError: No module named 'missing'
+PYTHONPATH was:
+  /somewhere
+\tat org.apache.spark.SparkEnv.createPythonWorker(SparkEnv.scala:326)
+"""
+JVM = """An error occurred while calling o1.start.
+: org.apache.spark.SparkException: Job aborted due to stage failure
+\tat org.apache.spark.SparkEnv.create(SparkEnv.scala:326)
+Caused by: java.io.IOException: No space left on device
+\tat java.base/java.io.FileOutputStream.writeBytes(FileOutputStream.java:349)
+"""
+CONFIGURATION = "evenkey.errors.ConfigurationError: no column 'user'; it has: name"
+RUNNING = "evenkey.errors.RunError: the routing table is corrupt: delete it"
+
+
+class SparkLikeError(Exception):
+    __module__ = "pyspark.errors.exceptions.captured"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "exit_code"),
+    [
+        (IN_A_SINK.format(ending=RUNNING), "the routing table is corrupt: delete it", 1),
+        (
+            IN_A_SINK.format(ending=IN_A_TASK.format(ending=CONFIGURATION)),
+            "no column 'user'; it has: name",
+            2,
+        ),
+        (IN_A_SINK.format(ending=IN_A_TASK.format(ending="KeyError: 'a'")), "KeyError: 'a'", 1),
+        (IN_A_WORKER, "ModuleNotFoundError: No module named 'missing'", 1),
+        (JVM, "java.io.IOException: No space left on device", 1),
+        (
+            "[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03",
+            "[PATH_NOT_FOUND] Path does not exist: file:/x.",
+            1,
+        ),
+        (
+            "[STREAM_FAILED] Query [id = 6, runId = 7] terminated with exception: Out of memory",
+            "Out of memory",
+            1,
+        ),
+    ],
+)
+def test_the_innermost_error_of_spark_is_told(text, message, exit_code):
+    assert explain(SparkLikeError(text)) == (message, exit_code)
+
+
+def test_an_error_of_ours_is_told_however_it_was_wrapped():
+    wrapped = ValueError("outer")
+    wrapped.__cause__ = RunError("inner")
+    assert explain(wrapped) == ("inner", 1)
+    assert explain(ConfigurationError("bad")) == ("bad", 2)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [(KeyError("a"), "KeyError: 'a'"), (MemoryError(), "MemoryError")],
+)
+def test_an_error_without_an_explanation_is_told_with_its_kind(error, message):
+    assert explain(error) == (message, 1)
+
+
+@pytest.mark.parametrize(
+    ("error", "exit_code"),
+    [(ConfigurationError("mend it"), 2), (RunError("mend it"), 1), (OSError("mend it"), 1)],
+)
+def test_exit_codes_and_one_line_without_a_trace(invoke, pipeline, error, exit_code):
+    def fail():
+        raise error
+
+    pipeline.before = fail
+    told = invoke(*RUN, "--json")
+    assert told.exit_code == exit_code
+    assert told.stdout == ""
+    assert "mend it\n" in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+@pytest.mark.parametrize("arguments", [("--debug", *RUN), (*RUN, "--debug")])
+def test_debug_shows_the_trace_before_the_line(invoke, pipeline, arguments):
+    def fail():
+        message = "mend it"
+        raise RunError(message)
+
+    pipeline.before = fail
+    told = invoke(*arguments)
+    assert told.exit_code == 1
+    assert "Traceback (most recent call last)" in told.stderr
+    assert told.stderr.endswith("error: mend it\n")
+    # Only for that call.
+    assert "Traceback" not in invoke(*RUN).stderr
+
+
+def test_an_interrupt_is_one_line_and_130(invoke, pipeline):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    pipeline.before = interrupt
+    told = invoke(*RUN)
+    assert told.exit_code == 130
+    assert told.stderr.splitlines()[-1] == "interrupted"
+    assert "Traceback" not in told.stderr

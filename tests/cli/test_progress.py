@@ -1,0 +1,36 @@
+"""Bars on a terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenkey.cli.progress import shown_progress
+from evenkey.topology.report import EpochProgress
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def test_each_grouping_keeps_a_bar_with_its_last_figures(capsys):
+    with shown_progress() as show:
+        for grouping in ("kg", "dkg(variant=reference,warm_up=5)"):
+            show(EpochProgress(grouping, -1, 0, None, 0.0, 0.0, "warming up"))
+            show(EpochProgress(grouping, 0, 25_000, 50_000, 1.32, 4321.0, "running"))
+            show(EpochProgress(grouping, 1, 50_000, 50_000, 1.32, 1.0, "closing"))
+    told = capsys.readouterr()
+    assert told.out == ""
+    print(repr(told.err[-600:]))
+    last = told.err.splitlines()[-2:]
+    assert all("epoch 0" in line and "4,321/s" in line for line in last)
+    assert "kg" in last[0]
+    assert "dkg(variant=" in last[1]
+
+
+def test_lines_in_place_of_bars_where_results_are_printed(capsys):
+    with shown_progress(live=False) as show:
+        show(EpochProgress("kg", 0, 60, 50, 1.32, 4321.0, "running"))
+    assert "epoch 0, 60 messages, max/mean 1.32" in capsys.readouterr().err

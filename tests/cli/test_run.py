@@ -1,0 +1,118 @@
+"""``evenkey run``: what it prints and where, with a fake pipeline and once on Spark."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+
+from evenkey.cli import main
+
+RUN = ("run", "--dataset", "country-skew-r80", "--messages", "50000")
+
+
+@pytest.mark.usefixtures("pipeline")
+def test_summary_has_the_figures_and_where_the_output_lies(invoke):
+    told = invoke(*RUN)
+    assert told.exit_code == 0
+    for text in (
+        "country-skew-r80 under dkg",
+        "50,000 of 204 keys",
+        "10 of 50,010 lines",
+        "1.316",
+        "4.70 %",
+        "3.21 workers a key",
+        "12.35 s, 8 epochs",
+        "3,400 messages/s",
+        "1,500 ms median, - ms p99",
+        "out/results",
+        "out/dead",
+        "out/state",
+    ):
+        assert text in told.stdout
+    assert max(map(len, told.stdout.splitlines())) <= 80
+
+
+def test_summary_leaves_out_what_there_is_not(invoke, pipeline):
+    nowhere = {"results": None, "dead_letters": "out/dead", "state": None}
+    pipeline.changes = {"rejected": 0, "late": 3, "output": nowhere, "finished": False}
+    told = invoke(*RUN)
+    assert "out/" not in told.stdout
+    assert "3 partial results" in told.stdout
+    assert "the same command goes on" in told.stdout
+
+
+def test_results_in_memory_are_previewed(invoke, pipeline):
+    pipeline.table = pa.table({"key": [f"key[{i}]" for i in range(12)], "count": range(12)})
+    told = invoke(*RUN)
+    assert "key[9]" in told.stdout
+    assert "key[10]" not in told.stdout
+    assert "2 more; --output DIRECTORY keeps them all" in told.stdout
+
+
+@pytest.mark.usefixtures("pipeline")
+def test_progress_goes_to_standard_error_a_line_an_epoch(invoke):
+    lines = invoke(*RUN).stderr.splitlines()
+    assert lines == [
+        "starting Spark",
+        "dkg: warming up",
+        "dkg: epoch 0, 25,000 of 50,000 messages, max/mean 1.32, 4,321 messages/s",
+        "dkg: closing",
+    ]
+
+
+def test_standard_output_is_one_json_object(pipeline, monkeypatch, capfd):
+    def chatter():
+        sys.stdout.write("from Python\n")
+        os.write(1, b"from the descriptor\n")
+        subprocess.run([sys.executable, "-c", "print('from a child')"], check=True)
+
+    pipeline.before = chatter
+    monkeypatch.setattr(sys, "argv", ["evenkey", *RUN, "--json"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    told = capfd.readouterr()
+    figures = json.loads(told.out)
+    assert figures["max_over_mean"] == 1.31623
+    assert figures["average_imbalance_fraction"] is None
+    assert figures["configuration"]["messages"] == 50_000
+    for text in ("from Python", "from the descriptor", "from a child", "dkg: closing"):
+        assert text in told.err
+
+
+@pytest.mark.usefixtures("spark")
+def test_run_reports_under_the_shared_names_on_spark(invoke, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("to be or not to be\n" * 20)
+    told = invoke(
+        *("run", "--input", text, "--split", "words", "--grouping", "pkg", "--workers", 2),
+        *("--sources", 2, "--epochs", 2, "--output", tmp_path / "out", "--json"),
+    )
+    assert told.exit_code == 0, told.stderr
+    figures = json.loads(told.stdout)
+    assert (figures["messages"], figures["keys"], figures["rejected"]) == (120, 4, 0)
+    for name in (
+        *("dataset", "grouping", "workers", "sources", "max_over_mean", "imbalance_fraction"),
+        *("average_imbalance_fraction", "stddev_percent", "dist_cost", "pairs", "seconds"),
+        *("makespan_ms", "messages_per_second", "epochs", "latency_ms", "epoch_max_over_mean"),
+        *("epoch_stddev_percent", "epoch_dist_cost"),
+    ):
+        assert figures[name] is not None
+    again = invoke(
+        *("run", "--input", text, "--split", "words", "--grouping", "kg", "--workers", 2),
+        *("--sources", 2, "--epochs", 2, "--output", tmp_path / "out"),
+    )
+    assert again.exit_code == 2
+    assert "holds another run" in again.stderr
+    # The summary can show a real report.
+    shown = invoke(
+        *("run", "--input", text, "--split", "words", "--grouping", "pkg", "--workers", 2),
+        *("--sources", 2, "--epochs", 2, "--output", tmp_path / "out"),
+    )
+    assert shown.exit_code == 0, shown.stderr
+    assert "120 of 4 keys" in shown.stdout

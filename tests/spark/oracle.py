@@ -1,0 +1,102 @@
+"""Streams for the operators, and what the Python routers make of the same messages."""
+
+from __future__ import annotations
+
+import numpy as np
+from pyspark.sql import functions as F
+
+from evenkey.groupings import parse
+from evenkey.topology.sources import GeneratorReading, stream_of
+
+
+def skewed(spark, rows, partitions):
+    """A batch: 40 % of the rows of each partition bear one key, some bear null; 5 rows/s."""
+    number = F.col("id")
+    key = (
+        F.when(number % 10 < 4, "hot")
+        .when(number % 50 == 5, F.lit(None))
+        .otherwise(F.concat(F.lit("cold "), F.pmod(F.xxhash64(number), F.lit(97))))
+    )
+    time = F.timestamp_micros(number % (rows // partitions) * 200_000 + 1_577_836_800_000_000)
+    return spark.range(0, rows, 1, partitions).select(
+        number, key.alias("key"), (number % 7 - 2).alias("amount"), time.alias("time")
+    )
+
+
+def streaming(spark, stream, directory, *, sources=2, epochs=3):
+    """A generated stream as a streaming DataFrame; a file ``paused`` stops it."""
+    return stream_of(
+        spark,
+        GeneratorReading(stream),
+        sources=sources,
+        epoch_messages=-(-stream.length // epochs),
+        stop_file=directory / "paused",
+    )
+
+
+def run(df, directory, after_epoch=lambda _: None):
+    """Run a query until its source offers no more; gives the rows of each epoch as Arrow."""
+    epochs = {}
+
+    def collect(batch, epoch):
+        epochs[epoch] = batch.toArrow()
+        after_epoch(epoch)
+
+    query = (
+        df.writeStream.foreachBatch(collect)
+        .option("checkpointLocation", str(directory / "checkpoint"))
+        .start()
+    )
+    try:
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    return {epoch: rows for epoch, rows in epochs.items() if rows.num_rows}
+
+
+def shares(rows):
+    """Hashes, times in seconds and positions in the table of each source's rows, in order.
+
+    The table has the columns ``source``, ``hash`` and ``seconds``.
+    """
+    source = rows["source"].to_numpy()
+    hashes = rows["hash"].to_numpy().view(np.uint64)
+    seconds = rows["seconds"].to_numpy()
+    places = {int(each): np.flatnonzero(source == each) for each in np.unique(source)}
+    return {each: (hashes[place], seconds[place], place) for each, place in places.items()}
+
+
+def expected_workers(spelling, workers, epochs, load="epoch"):
+    """Route epochs of messages source by source; what they learn goes from epoch to epoch."""
+    grouping = parse(spelling)
+    memory, local, out = {}, {}, []
+    for rows in epochs:
+        routed = np.full(rows.num_rows, -1)
+        memories = []
+        for source, (hashes, seconds, place) in shares(rows).items():
+            router = grouping.router(workers, source)
+            router.remember(memory)
+            if load == "lifetime" and source in local:
+                router.restore(local[source])
+            routed[place] = router.route(hashes, np.maximum.accumulate(seconds))
+            memories.append(router.memory())
+            local[source] = {name: router.snapshot()[name] for name in router.local_fields}
+        memory = grouping.merge_memories(memories)
+        out.append(routed.tolist())
+    return out
+
+
+def with_clues(df, time="time"):
+    """Add what the oracle needs of each row: its source, its key's hash and its time."""
+    clock = F.current_timestamp() if time is None else F.col(time)
+    return df.select(
+        "*",
+        F.spark_partition_id().alias("source"),
+        F.xxhash64("key").alias("hash"),
+        clock.cast("double").alias("seconds"),
+    )
+
+
+def plan_of(df):
+    """The plan that Spark will run."""
+    return df._jdf.queryExecution().executedPlan().toString()

@@ -1,0 +1,169 @@
+"""Route: what Spark's tasks choose is what the Python routers choose."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import functions as F
+
+from evenkey import spark as operators
+from evenkey.errors import ConfigurationError
+from evenkey.groupings import available, parse
+from evenkey.streams import generated
+from tests.spark import oracle
+
+ROWS, PARTITIONS, WORKERS = 6000, 3, 5
+SPELLINGS = [*sorted(available()), "pkg(choices=3)", "dkg(variant=reference)"]
+LEARNING = [spelling for spelling in SPELLINGS if parse(spelling).learns]
+
+
+def routed(df, spellings, **options):
+    """Route by several groupings at once, each into a column of its own name."""
+    for spelling in spellings:
+        column = f"by {spelling}"
+        df = operators.route(df, "key", spelling, WORKERS, column=column, **options)
+    return df
+
+
+def assert_as_expected(epochs, spellings, load="epoch"):
+    for spelling in spellings:
+        expected = oracle.expected_workers(spelling, WORKERS, epochs, load)
+        assert [rows[f"by {spelling}"].to_pylist() for rows in epochs] == expected, spelling
+
+
+@pytest.fixture(scope="module")
+def batch(spark):
+    return oracle.skewed(spark, ROWS, PARTITIONS)
+
+
+@pytest.fixture(scope="module")
+def stream():
+    """150 s in two epochs: the second begins after hot keys have been found."""
+    return generated("country-skew-r80", messages=3000, rate=20)
+
+
+def test_batch_by_event_time(batch):
+    rows = oracle.with_clues(routed(batch, SPELLINGS, time="time")).toArrow()
+    assert rows.num_rows == ROWS
+    assert_as_expected([rows], SPELLINGS)
+
+
+def test_batch_without_time_goes_by_position_over_rate(batch):
+    """Rows of a partition are 0.2 s apart by their time column, as at 5 rows a second."""
+    df = batch.withColumn("time", (F.col("id") % (ROWS // PARTITIONS) / 5).cast("double"))
+    rows = oracle.with_clues(routed(df, LEARNING, rate=5.0)).toArrow()
+    assert_as_expected([rows], LEARNING)
+    slow = operators.route(df, "key", "dkg", WORKERS, rate=100.0).toArrow()
+    assert slow["worker"].to_pylist() != rows["by dkg"].to_pylist()
+
+
+@pytest.mark.parametrize("load", ["epoch", "lifetime"])
+def test_stream_over_epochs(spark, stream, tmp_path, load):
+    df = oracle.streaming(spark, stream, tmp_path, epochs=2)
+    df = routed(df, SPELLINGS, time="time", load=load)
+    epochs = list(oracle.run(oracle.with_clues(df), tmp_path).values())
+    assert [rows.num_rows for rows in epochs] == [1500, 1500]
+    assert_as_expected(epochs, SPELLINGS, load)
+    # Loads of a lifetime make another choice than those of an epoch, or this shows nothing.
+    other = {"epoch": "lifetime", "lifetime": "epoch"}[load]
+    for spelling in ("pkg", "dkg"):
+        _, second = oracle.expected_workers(spelling, WORKERS, epochs, other)
+        assert epochs[1][f"by {spelling}"].to_pylist() != second
+
+
+def test_stream_without_time_goes_by_processing_time(spark, stream, tmp_path):
+    # Pools grow from the second epoch on, however fast it follows the first.
+    eager = "dkg(warm_up=0,teenage_period=0.001,old_period=0.001)"
+    df = routed(oracle.streaming(spark, stream, tmp_path, epochs=2), [eager])
+    epochs = list(oracle.run(oracle.with_clues(df, time=None), tmp_path).values())
+    assert_as_expected(epochs, [eager])
+    second = epochs[1].to_pylist()
+    assert len({row[f"by {eager}"] for row in second if row["key"] == "Turkey"}) > 2
+
+
+def test_times_in_disorder_and_unknown_times_count_as_the_latest_before(spark):
+    shuffled = F.when(F.col("id") % 9 == 3, F.lit(None)).otherwise(
+        F.timestamp_micros((F.col("id") * 50 + F.pmod(F.xxhash64("id"), F.lit(5000))) * 1000)
+    )
+    df = oracle.skewed(spark, ROWS, 1).withColumn("time", shuffled)
+    rows = oracle.with_clues(routed(df, ["dkg"], time="time")).toArrow()
+    seconds = rows["seconds"].fill_null(0.0)
+    assert seconds.to_numpy().tolist() != sorted(seconds.to_numpy())
+    rows = rows.set_column(rows.schema.get_field_index("seconds"), "seconds", seconds)
+    assert_as_expected([rows], ["dkg"])
+
+
+def test_null_is_a_key_like_any_other(batch):
+    df = operators.route(batch, "key", "kg", WORKERS)
+    counts = df.groupBy("key").agg(F.collect_set("worker").alias("workers")).collect()
+    assert None in {row["key"] for row in counts}
+    assert all(len(row["workers"]) == 1 for row in counts)
+
+
+def test_columns_that_form_the_key_together(batch):
+    df = batch.withColumn("odd `name", F.col("id") % 3)
+    df = operators.route(df, ["key", "odd `name"], "pkg", WORKERS)
+    clues = oracle.with_clues(df).withColumn("hash", F.xxhash64("key", F.col("`odd ``name`")))
+    rows = clues.toArrow()
+    (expected,) = oracle.expected_workers("pkg", WORKERS, [rows])
+    assert rows["worker"].to_pylist() == expected
+
+
+def test_other_columns_stay_as_they_are(batch):
+    rows = operators.route(batch, "key", "pkg", WORKERS).drop("worker").toArrow()
+    assert rows == batch.toArrow()
+
+
+@pytest.mark.parametrize("spelling", ["pkg", "dkg"])
+@pytest.mark.parametrize(
+    "use",
+    [
+        pytest.param(lambda df: df.filter("worker > 1"), id="filter"),
+        pytest.param(lambda df: df.groupBy("worker", "key").count(), id="groupBy"),
+        pytest.param(lambda df: df.repartitionById(WORKERS, "worker"), id="repartitionById"),
+        pytest.param(
+            lambda df: operators.observe(df, operators.LoadObserver(WORKERS), key="key"),
+            id="observe",
+        ),
+        pytest.param(
+            lambda df: df.withColumn("twice", F.col("worker") * 2).filter("twice = worker + 1"),
+            id="two uses",
+        ),
+    ],
+)
+def test_each_message_is_routed_once(batch, spelling, use):
+    df = use(operators.route(batch, "key", spelling, WORKERS, time="time"))
+    assert oracle.plan_of(df).count("ArrowEvalPython") == 1
+
+
+@pytest.mark.parametrize("spelling", ["kg", "sg"])
+def test_no_python_where_spark_has_an_expression(batch, spelling):
+    df = operators.route(batch, "key", spelling, WORKERS)
+    assert "ArrowEvalPython" not in oracle.plan_of(df)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"key": "usr"}, "no column 'usr'; there are: id, key, amount, time"),
+        ({"key": []}, "no key column is given"),
+        ({"time": "when"}, "no column 'when'"),
+        ({"grouping": "pkg", "time": "when"}, "no column 'when'"),
+        ({"time": "key"}, "'key' is of type string"),
+        ({"column": "amount"}, "a column 'amount' already"),
+        ({"column": "Amount"}, "a column 'amount' already"),
+        ({"workers": 0}, "workers = 0"),
+        ({"workers": -3}, "workers = -3"),
+        ({"grouping": "dgk"}, "dgk"),
+        ({"grouping": "pkg(choice=3)"}, "choice"),
+        ({"grouping": "pkg(choices=0)"}, "choices = 0"),
+        ({"load": "life"}, "load = 'life'"),
+        ({"rate": 0}, "rate = 0"),
+        ({"rate": float("nan")}, "rate = nan"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_is_refused_at_once(batch, options, says):
+    usual = {"key": "key", "grouping": "dkg", "workers": WORKERS}
+    with pytest.raises(ConfigurationError) as refused:
+        operators.route(batch, **(usual | options))
+    assert says in str(refused.value)
