@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typer.testing import Result
 
     from evenkey.topology import PipelineConfig
+    from evenkey.topology.report import Phase
 
 PACE = {"sg": 2.5, "kg": 1.0, "pkg": 1.8, "dkg": 3.4}
 
@@ -68,7 +69,8 @@ class FakePipeline:
     def run(self, config: PipelineConfig, *, on_progress: Callable[..., None]) -> FakeReport:
         self.configs.append(config)
         self.before()
-        for epoch, phase in ((-1, "warming up"), (0, "running"), (1, "closing")):
+        ended: list[tuple[int, Phase]] = [(-1, "warming up"), (0, "running"), (1, "closing")]
+        for epoch, phase in ended:
             on_progress(EpochProgress(config.grouping, epoch, 25_000, 50_000, 1.32, 4321.0, phase))
         return FakeReport(config, self.changes, self.table)
 

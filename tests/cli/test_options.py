@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 import typer
@@ -70,7 +71,7 @@ def arguments_of(options: dict[str, object]) -> list[str]:
 
 def options_of(command: str) -> dict[str, str]:
     """Long options of a command and their help."""
-    parsed = typer.main.get_command(app)
+    parsed: Any = typer.main.get_command(app)
     params = parsed.commands[command].params
     return {max(each.opts, key=len): each.help for each in params}
 
@@ -91,7 +92,7 @@ def test_compare_has_them_too_with_groupings_for_grouping():
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_help_is_the_description_of_the_field(field):
-    assert options_of("run")[option_name(field)].startswith(FIELDS[field].description)
+    assert options_of("run")[option_name(field)].startswith(str(FIELDS[field].description))
 
 
 @pytest.mark.parametrize("field", FIELDS)

@@ -57,8 +57,8 @@ def test_batch_without_time_goes_by_position_over_rate(batch):
 
 
 @pytest.mark.parametrize("load", ["epoch", "lifetime"])
-def test_stream_over_epochs(spark, stream, tmp_path, load):
-    df = oracle.streaming(spark, stream, tmp_path, epochs=2)
+def test_stream_over_epochs(session, stream, tmp_path, load):
+    df = oracle.streaming(session, stream, tmp_path, epochs=2)
     df = routed(df, SPELLINGS, time="time", load=load)
     epochs = list(oracle.run(oracle.with_clues(df), tmp_path).values())
     assert [rows.num_rows for rows in epochs] == [1500, 1500]
@@ -70,10 +70,10 @@ def test_stream_over_epochs(spark, stream, tmp_path, load):
         assert epochs[1][f"by {spelling}"].to_pylist() != second
 
 
-def test_stream_without_time_goes_by_processing_time(spark, stream, tmp_path):
+def test_stream_without_time_goes_by_processing_time(session, stream, tmp_path):
     # Pools grow from the second epoch on, however fast it follows the first.
     eager = "dkg(warm_up=0,teenage_period=0.001,old_period=0.001)"
-    df = routed(oracle.streaming(spark, stream, tmp_path, epochs=2), [eager])
+    df = routed(oracle.streaming(session, stream, tmp_path, epochs=2), [eager])
     epochs = list(oracle.run(oracle.with_clues(df, time=None), tmp_path).values())
     assert_as_expected(epochs, [eager])
     second = epochs[1].to_pylist()

@@ -7,6 +7,7 @@ import math
 import os
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -56,7 +57,12 @@ def test_changed_options_derive_anew() -> None:
 
 
 def test_overrides_reach_groupings_that_have_the_field() -> None:
-    options = {"expected_keys": 7, "warm_up": 1, "teenage_period": 2, "old_period": 8}
+    options: dict[str, Any] = {
+        "expected_keys": 7,
+        "warm_up": 1,
+        "teenage_period": 2,
+        "old_period": 8,
+    }
     assert config(**options).resolved_grouping() == DynamicKey(**options)
     assert config(grouping="kg", **options).resolved_grouping() == Key()
     assert config(grouping="dkg(warm_up=3)", warm_up=4).resolved_grouping() == DynamicKey(warm_up=4)

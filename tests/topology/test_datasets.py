@@ -61,7 +61,7 @@ def test_lines_are_the_keys(stream, tmp_path):
 
 
 def test_keys_are_counted_exactly(stream):
-    seen = []
+    seen: list[int] = []
     summary = datasets.summarize(stream, top=1000, on_progress=seen.append)
     counts = Counter(key for key, _, _ in messages(stream))
     assert dict(summary.top) == counts

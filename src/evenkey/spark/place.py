@@ -56,13 +56,15 @@ def place(
         differs from `workers`. A row whose worker is null or out of range fails the job.
     """
     (worker,) = key_columns(df, column)
-    checked = F.when(worker.between(0, workers - 1), worker).otherwise(
+    if workers < 1:
+        message = f"workers = {workers}: there must be at least 1 worker"
+        raise ConfigurationError(message)
+    in_range = F.when(worker.between(0, workers - 1), worker).otherwise(
         F.raise_error(F.lit(f"{column} must be 0 to {workers - 1} in every row: route first"))
     )
+    checked = in_range.cast("int")
     if by == "partition":
-        return df.withColumn(column, checked.cast("int")).repartitionById(
-            workers, F.col(f"`{column}`")
-        )
+        return df.withColumn(column, checked).repartitionById(workers, worker)
     if by != "split":
         message = f"by = {by!r}: must be 'partition' or 'split'"
         raise ConfigurationError(message)

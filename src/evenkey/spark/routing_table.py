@@ -66,11 +66,23 @@ class RoutingTables:
         return RoutingTables(self.directory / name, self.grouping, self.workers)
 
     def numbers(self) -> list[int]:
-        """Numbers of the tables that exist, ascending."""
+        """Numbers of the tables that exist, ascending.
+
+        Raises
+        ------
+        RunError
+            The directory cannot be read.
+        """
         try:
             names = [path.name for path in self.directory.iterdir()]
         except FileNotFoundError:
             return []
+        except OSError as error:
+            message = (
+                f"routing tables cannot be read from {self.directory} ({error}): choose another "
+                "directory"
+            )
+            raise RunError(message) from error
         return sorted(int(match[1]) for name in names if (match := _FILE.fullmatch(name)))
 
     def path(self, number: int) -> Path:

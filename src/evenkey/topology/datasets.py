@@ -92,7 +92,7 @@ def summarize(
     Examples
     --------
     >>> summarize(generated("country-skew-r80", messages=1000), top=1).top
-    (('Turkey', 806),)
+    (('Turkey', 776),)
     """
     counts = np.zeros(stream.key_count, dtype=np.int64)
     for batch in _batches(stream, on_progress):
