@@ -3,7 +3,7 @@
 # Usage: demo.sh [DIRECTORY FOR THE OUTPUT]
 set -euo pipefail
 output=${1:-build/demo}
-text=$(python -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
+library=$(python -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
 
 run() {
   printf '\n$ %s\n' "$*"
@@ -15,7 +15,16 @@ mkdir -p "$output"
 
 run evenkey compare --dataset country-skew-r80 --groupings sg,kg,pkg,dkg --workers 10 \
   --messages 50000 --cost-ms 1 --output "$output/compare"
-run evenkey run --input "$text" --split words --grouping dkg --workers 10 \
+
+# The modules of the interpreter's standard library, and those of its larger packages.
+text=("$library/*.py")
+for package in asyncio collections concurrent ctypes email html http importlib json logging \
+  multiprocessing unittest urllib xml xmlrpc; do
+  text+=("$library/$package/**/*.py")
+done
+inputs=()
+for pattern in "${text[@]}"; do inputs+=(--input "$pattern"); done
+run evenkey run "${inputs[@]}" --split words --grouping dkg --workers 10 \
   --output "$output/wordcount"
 
 printf '\nThe comparison lies in %s, the word counts in %s\n' "$output/compare" "$output/wordcount"

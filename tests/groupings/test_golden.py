@@ -30,7 +30,19 @@ SPELLINGS = (
 
 def stream():
     """60 messages over 200 s: half of them bear one hot key, the others 30 keys."""
-    unusual = ["", " ", "0", "a\tb", "Türkiye", "日本", "🎈", "e\u0301", "x" * 31, "x" * 32, "y" * 99]
+    unusual = [
+        "",
+        " ",
+        "0",
+        "a\tb",
+        "Türkiye",
+        "日本",
+        "🎈",
+        "e\u0301",
+        "x" * 31,
+        "x" * 32,
+        "y" * 99,
+    ]
     cold = [*unusual, *(f"user {number}" for number in range(28))]
     return [
         (round(i * 200 / 59, 3), "Turkey" if i % 5 in (0, 1, 3) else cold[i * 11 % len(cold)])

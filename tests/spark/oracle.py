@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from pyspark.sql import functions as F
 
 from evenkey.groupings import parse
 from evenkey.topology.sources import GeneratorReading, stream_of
+
+if TYPE_CHECKING:
+    from evenkey.groupings import Snapshot
 
 
 def skewed(spark, rows, partitions):
@@ -69,7 +74,9 @@ def shares(rows):
 def expected_workers(spelling, workers, epochs, load="epoch"):
     """Route epochs of messages source by source; what they learn goes from epoch to epoch."""
     grouping = parse(spelling)
-    memory, local, out = {}, {}, []
+    memory: Snapshot = {}
+    local: dict[int, Snapshot] = {}
+    out = []
     for rows in epochs:
         routed = np.full(rows.num_rows, -1)
         memories = []

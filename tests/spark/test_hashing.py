@@ -8,7 +8,19 @@ from pyspark.sql import functions as F
 
 from evenkey.hashing import hash_longs, hash_strings
 
-CORNERS = ["", " ", "\0", "é", "e\u0301", "日本語", "🎈" * 9, "x" * 31, "x" * 32, "x" * 33, "y" * 1000]
+CORNERS = [
+    "",
+    " ",
+    "\0",
+    "é",
+    "e\u0301",
+    "日本語",
+    "🎈" * 9,
+    "x" * 31,
+    "x" * 32,
+    "x" * 33,
+    "y" * 1000,
+]
 
 
 def spark_hashes(spark, values):

@@ -48,9 +48,7 @@ class Setting:
         df = oracle.streaming(self.spark, self.stream, self.directory, epochs=EPOCHS)
         for spelling in ("pkg", "dkg"):
             column = f"by {spelling}"
-            df = route(
-                df, "key", spelling, workers, time="time", tables=self.tables, column=column
-            )
+            df = route(df, "key", spelling, workers, time="time", tables=self.tables, column=column)
         return oracle.run(oracle.with_clues(df), self.directory, pause)
 
     def of_the_query(self):
@@ -134,7 +132,7 @@ def test_tables_that_cannot_be_read_stop_the_query(setting):
 def test_tables_that_cannot_be_written_cost_balance_alone(tmp_path, monkeypatch, caplog):
     """On the driver, where an error would stop Spark from hearing of its tasks."""
 
-    def full(path, content):
+    def full(*_):
         raise OSError(28, "No space left on device")
 
     grouping = parse("dkg")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -72,7 +74,7 @@ def test_split_keeps_groups_on_their_workers_in_a_batch(session, workers):
     )
     groups = groups.select("*", in_partition()).localCheckpoint()
     assert groups.where("worker <> most or worker <> partition").count() == 0
-    assert groups.agg(F.sum("rows")).first()[0] == 200_000
+    assert groups.agg(F.sum("rows")).collect()[0][0] == 200_000
     # The groupBy reads what place has shuffled, without one more shuffle.
     assert oracle.plan_of(placed.groupBy("key", "time", "split").count()).count("Exchange") == 1
 
@@ -93,17 +95,19 @@ def test_split_keeps_state_on_its_worker_in_a_stream(session, stream, tmp_path):
         F.count("*").alias("workers"),
         F.sum(F.expr("int(partition <> least or partition <> most)")).alias("misplaced"),
     )
-    result = totals.select(F.col("window.start").alias("start"), "key", "rows", "workers", "misplaced")
+    result = totals.select(
+        F.col("window.start").alias("start"), "key", "rows", "workers", "misplaced"
+    )
     rows = pa.concat_tables(oracle.run(result, tmp_path).values()).to_pylist()
     assert sum(row["misplaced"] for row in rows) == 0
     assert max(row["workers"] for row in rows) > 1
 
     # 300 s of messages: the watermark has passed all windows but the last.
-    counts = {}
+    counts: Counter[tuple[int, str]] = Counter()
     messages = stream.batch(0, stream.length)
     for key, time in zip(stream.texts(messages.ids).to_pylist(), messages.times, strict=True):
         if time < 240:
-            counts[time // 60, key] = counts.get((time // 60, key), 0) + 1
+            counts[int(time // 60), key] += 1
     start = min(row["start"] for row in rows)
     got = {((row["start"] - start).seconds // 60, row["key"]): row["rows"] for row in rows}
     assert len(got) == len(rows)

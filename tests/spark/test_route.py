@@ -141,6 +141,14 @@ def test_no_python_where_spark_has_an_expression(batch, spelling):
     assert "ArrowEvalPython" not in oracle.plan_of(df)
 
 
+def test_no_python_for_key_grouping_in_a_stream(session, stream, tmp_path):
+    df = oracle.streaming(session, stream, tmp_path)
+    df = operators.route(df, "key", "kg", WORKERS, load="lifetime")
+    assert "route_keys" not in df._jdf.queryExecution().analyzed().toString()
+    df = operators.route(df, "key", "sg", WORKERS, column="by sg")
+    assert "route_keys" in df._jdf.queryExecution().analyzed().toString()
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [

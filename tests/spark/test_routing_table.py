@@ -117,7 +117,7 @@ def test_a_directory_that_cannot_be_written_is_named(tmp_path):
     tables = RoutingTables(tmp_path / "file", "dkg", 5)
     with pytest.raises(RunError, match=r"file/table-0000000001\.npz cannot be written"):
         tables.write(1, numbered(1))
-    with pytest.raises(RunError, match="routing tables cannot be read from .*file"):
+    with pytest.raises(RunError, match=r"routing tables cannot be read from .*file"):
         tables.read(1)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
+from collections import defaultdict
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -75,16 +78,25 @@ def test_a_windows_partial_aggregates_carry_its_latest_time(messages, spelling):
     assert rows(partials) == sorted(expected, key=str)
 
 
+def sizes_of_merges(bound, monkeypatch):
+    """A list that grows by the bytes of each merge from now on."""
+    sizes = []
+    merge = type(bound).merge
+
+    def weighed(aggregator, partials, by):
+        sizes.append(partials.nbytes)
+        return merge(aggregator, partials, by)
+
+    monkeypatch.setattr(type(bound), "merge", weighed)
+    return sizes
+
+
 @pytest.mark.parametrize("spelling", [*SPELLINGS, "top-k(k=3,capacity=40)"])
 def test_merging_on_the_way_changes_no_result(messages, spelling, monkeypatch):
     by = (WINDOW, "key") if parse(spelling).scope == "key" else (WINDOW,)
     bound, at_the_end = worked(messages, spelling, by)
     monkeypatch.setattr(work, "_HELD_BYTES", 4000)
-    merges = []
-    merge = type(bound).merge
-    monkeypatch.setattr(
-        type(bound), "merge", lambda *args: merges.append(args[1].nbytes) or merge(*args)
-    )
+    merges = sizes_of_merges(bound, monkeypatch)
     _, on_the_way = worked(messages, spelling, by)
     # More than once, but not with every batch: what has been merged may grow twofold first.
     assert 2 <= len(merges) < 15
@@ -100,11 +112,7 @@ def test_what_a_worker_holds_is_bounded(messages, monkeypatch):
     """A top-k partial is one row however many keys it lists: bytes count, not rows."""
     monkeypatch.setattr(work, "_HELD_BYTES", 50_000)
     bound = parse("top-k(k=3,capacity=400)").bind(messages.schema)
-    merged = []
-    merge = type(bound).merge
-    monkeypatch.setattr(
-        type(bound), "merge", lambda *args: merged.append(args[1].nbytes) or merge(*args)
-    )
+    merged = sizes_of_merges(bound, monkeypatch)
     for _ in WorkerTask(bound, ())(messages.to_batches(max_chunksize=100) * 20):
         pass
     assert len(merged) > 2
@@ -149,7 +157,7 @@ def test_collected_partial_aggregates_merge_to_the_result(messages, spelling, cu
     ends = [0, *sorted(cuts), MESSAGES]
     parts = [
         bound.partial(messages.slice(start, stop - start), by)
-        for start, stop in zip(ends, ends[1:], strict=False)
+        for start, stop in itertools.pairwise(ends)
         if stop > start
     ]
     result = run(MergeTask(bound, by), [_collected(pa.concat_tables(parts), bound, by)])
@@ -159,11 +167,11 @@ def test_collected_partial_aggregates_merge_to_the_result(messages, spelling, cu
 
 def _collected(partials, bound, by):
     """What Spark's collect_list hands over: one row a group with a list of its states."""
-    groups = {}
+    groups = defaultdict(list)
     for row in partials.to_pylist():
-        states = groups.setdefault(tuple(row[name] for name in by), [])
-        states.append({name: row[name] for name in bound.state.names})
-    columns = {name: [group[i] for group in groups] for i, name in enumerate(by)}
+        group = tuple(row[name] for name in by)
+        groups[group].append({name: row[name] for name in bound.state.names})
+    columns: dict[str, Any] = {name: [group[i] for group in groups] for i, name in enumerate(by)}
     lists = pa.list_(pa.struct(list(bound.state)))
     columns[STATES] = pa.array(list(groups.values()), lists)
     return pa.RecordBatch.from_pydict(columns)

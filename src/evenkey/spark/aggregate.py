@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -27,6 +28,9 @@ __all__ = ["aggregate", "merge_partials", "messages_of", "partial_aggregates"]
 WORKER = "__worker"
 """The column of the worker between routing and placement."""
 
+_DURATION = re.compile(
+    r"(\d+\s+(week|day|hour|minute|second|millisecond|microsecond)s?(\s+|$))+", re.IGNORECASE
+)
 _MERGES = {"sum": F.sum, "min": F.min, "max": F.max}
 
 
@@ -71,11 +75,18 @@ def aggregate(
     ------
     ConfigurationError
         As `route` does; a column of the aggregator is missing or of a type that it cannot
-        take; a stream without window, a window without time.
+        take; a stream without window, a window without time; no duration.
     """
     aggregator = parse(aggregator)
     if window is not None and time is None:
         message = f"window = {window!r} needs time=...: the timestamp column of the messages"
+        raise ConfigurationError(message)
+    for name, duration in (("window", window), ("watermark", watermark)):
+        if duration is not None and not _DURATION.fullmatch(duration):
+            message = f"{name} = {duration!r}: must be a duration, such as '1 minute'"
+            raise ConfigurationError(message)
+    if window is not None and not re.search("[1-9]", window):
+        message = f"window = {window!r}: must be longer than nothing"
         raise ConfigurationError(message)
     if df.isStreaming and window is None:
         message = (
@@ -123,7 +134,8 @@ def messages_of(
         columns = zip(aggregator.columns, key_columns(routed, aggregator.columns), strict=True)
         chosen |= dict(columns)
     values = routed.select(*(column.alias(name) for name, column in chosen.items()))
-    bound = aggregator.bind(to_arrow_schema(values.schema))
+    zone = routed.sparkSession.conf.get("spark.sql.session.timeZone")
+    bound = aggregator.bind(to_arrow_schema(values.schema, timezone=zone))
     if window is not None and time is not None:
         event_time = time_column(routed, time)
         chosen |= {WINDOW: F.window(event_time, window).start, TIME: event_time}

@@ -1,4 +1,4 @@
-"""Checks of the columns that operators are given."""
+"""Checks of what operators are given."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["absent", "key_columns", "time_column"]
+__all__ = ["absent", "check_workers", "key_columns", "time_column"]
 
 _TIMES = (DateType, NumericType, TimestampNTZType, TimestampType)
 
@@ -70,3 +70,16 @@ def absent(df: DataFrame, name: str) -> None:
         if column == name or (not exact and column.lower() == name.lower()):
             message = f"there is a column {column!r} already: drop it, or choose another name"
             raise ConfigurationError(message)
+
+
+def check_workers(workers: int) -> None:
+    """Make sure that there is a worker.
+
+    Raises
+    ------
+    ConfigurationError
+        There is none.
+    """
+    if workers < 1:
+        message = f"workers = {workers}: there must be at least 1 worker"
+        raise ConfigurationError(message)

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQueryListener
 
 from evenkey.errors import RunError
-from evenkey.spark.columns import key_columns
+from evenkey.spark.columns import check_workers, key_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,6 +52,7 @@ class LoadObserver:
     """
 
     def __init__(self, workers: int) -> None:
+        check_workers(workers)
         self.workers = workers
         self.name = f"evenkey-loads-{uuid.uuid4()}"
         self._epochs: dict[int, EpochLoads] = {}

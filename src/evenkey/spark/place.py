@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pyspark.sql import functions as F
 
 from evenkey.errors import ConfigurationError
-from evenkey.spark.columns import absent, key_columns
+from evenkey.spark.columns import absent, check_workers, key_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,13 +52,12 @@ def place(
     Raises
     ------
     ConfigurationError
-        A column is missing, or (streaming, by split) ``spark.sql.shuffle.partitions``
-        differs from `workers`. A row whose worker is null or out of range fails the job.
+        A column is missing, there is no worker, or (streaming, by split)
+        ``spark.sql.shuffle.partitions`` differs from `workers`. A row whose worker is null
+        or out of range fails the job.
     """
     (worker,) = key_columns(df, column)
-    if workers < 1:
-        message = f"workers = {workers}: there must be at least 1 worker"
-        raise ConfigurationError(message)
+    check_workers(workers)
     in_range = F.when(worker.between(0, workers - 1), worker).otherwise(
         F.raise_error(F.lit(f"{column} must be 0 to {workers - 1} in every row: route first"))
     )

@@ -108,14 +108,13 @@ def route(
     if not rate > 0:
         message = f"rate = {rate}: must be above 0 messages a second"
         raise ConfigurationError(message)
-    carries = df.isStreaming and (grouping.learns or load == "lifetime")
     hashed = F.xxhash64(*keys)
-    native = None if carries else _native(grouping, hashed, workers, streaming=df.isStreaming)
+    native = _native(grouping, hashed, workers, streaming=df.isStreaming)
     if native is not None:
         return df.withColumn(column, native)
     session = df.sparkSession
     accumulator, store = None, None
-    if carries:
+    if df.isStreaming and (grouping.learns or load == "lifetime"):
         store = RoutingTables(tables or _temporary_directory(df), str(grouping), workers)
         collector = LessonCollector(store, grouping)
         accumulator = session.sparkContext.accumulator({}, collector)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import io
 import re
-from hashlib import blake2b
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 

@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
     from evenkey.topology.observer import Observer
+    from evenkey.topology.report import OnProgress
     from evenkey.topology.run_directory import RunDirectory
 
-    OnProgress = Callable[[EpochProgress], None]
-
-__all__ = ["OnProgress", "Watch", "drive", "late_rows", "timing_of"]
+__all__ = ["Watch", "drive", "late_rows", "timing_of"]
 
 _POLL_SECONDS = 0.2
 

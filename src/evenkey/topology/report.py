@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import pyarrow as pa
 
     from evenkey.topology.observer import EpochMetrics, RunMetrics
 
-__all__ = ["EpochProgress", "RunReport", "Timing"]
+__all__ = ["EpochProgress", "OnProgress", "RunReport", "Timing"]
 
 Phase = Literal["warming up", "running", "closing"]
 
@@ -46,6 +46,10 @@ class EpochProgress:
     max_over_mean: float
     messages_per_second: float
     phase: Phase
+
+
+OnProgress: TypeAlias = "Callable[[EpochProgress], None]"
+"""Is told when an epoch has ended."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from evenkey.topology.config import PipelineConfig
-    from evenkey.topology.driving import OnProgress
+    from evenkey.topology.report import OnProgress
 
 __all__ = ["compare", "run"]
 

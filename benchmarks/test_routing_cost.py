@@ -1,0 +1,65 @@
+"""What routing costs: pkg's route and place against Spark's own hash repartition by key.
+
+10 million rows of a Zipf-like string key (exponent 1.4, 100,000 keys) and a number, on two
+cores. They are cached in Spark's memory first, so that the input costs both sides the same and
+as little as can be: generating the rows or reading files would stand in both times and flatter
+the ratio. Both sides shuffle all rows into as many partitions and throw them away (the noop
+sink). They run by turns, five times each after one warm-up; what counts is the ratio of the
+medians. Adaptive execution stays on, as it is for users; it leaves shuffles with a given number
+of partitions as they are.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+import pytest
+from pyspark import StorageLevel
+from pyspark.sql import functions as F
+
+from evenkey.spark import place, route
+from evenkey.spark.session import session
+
+ROWS, KEYS, EXPONENT, PAIRS, TARGET = 10_000_000, 100_000, 1.4, 5, 2.5
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    spark = session("local[2]", {"spark.local.dir": str(tmp_path_factory.mktemp("spark"))})
+    # Ranks by the inverse of the continuous power law's distribution.
+    span = 1 - (KEYS + 1) ** (1 - EXPONENT)
+    uniform = (F.xxhash64("id").bitwiseAND(F.lit((1 << 53) - 1)) + 0.5) / (1 << 53)
+    rank = F.floor(F.pow(1 - uniform * span, F.lit(1 / (1 - EXPONENT))))
+    key = F.concat(F.lit("user-"), rank.cast("string"))
+    df = spark.range(0, ROWS, 1, 4).select(key.alias("key"), F.col("id").alias("amount"))
+    df = df.persist(StorageLevel.MEMORY_ONLY)
+    assert df.count() == ROWS
+    yield df
+    df.unpersist()
+    spark.stop()
+
+
+def seconds(df):
+    start = time.perf_counter()
+    df.write.format("noop").mode("overwrite").save()
+    return time.perf_counter() - start
+
+
+@pytest.mark.benchmark
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("workers", [10, 32])
+def test_routing_cost(rows, report, workers):
+    def plain():
+        return seconds(rows.repartition(workers, "key"))
+
+    def routed():
+        return seconds(place(route(rows, "key", "pkg", workers), workers))
+
+    plain()
+    routed()
+    pairs = [(plain(), routed()) for _ in range(PAIRS)]
+    of_spark, of_evenkey = (statistics.median(side) for side in zip(*pairs, strict=True))
+    what = f"route(pkg) and place over repartition, {workers} workers"
+    times = f"{of_evenkey:.2f} s / {of_spark:.2f} s = "
+    report(what, f"{times}{of_evenkey / of_spark:.2f}", f"<= {TARGET}")
