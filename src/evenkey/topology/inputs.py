@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,10 +32,31 @@ if TYPE_CHECKING:
     from evenkey.topology.config import PipelineConfig
     from evenkey.topology.run_directory import RunDirectory
 
-__all__ = ["Input", "open_input"]
+__all__ = ["Found", "Input", "find_input", "open_input"]
 
 _LARGEST_BLOCK = 256
 _BLOCKS_A_SOURCE = 4
+
+
+class Found(NamedTuple):
+    """What a configuration reads, found without Spark.
+
+    Parameters
+    ----------
+    name
+        The dataset's name, or the paths.
+    reading
+        Gives rows by position.
+    splitter
+        Takes lines apart; None where the rows bear keys.
+    vetted
+        Whether every row is a good message.
+    """
+
+    name: str
+    reading: Reading
+    splitter: Splitter | None
+    vetted: bool
 
 
 @dataclass(frozen=True)
@@ -70,43 +91,56 @@ class Input:
         return pc.sum(counts["lines"]).as_py(), pc.sum(counts["rejected"]).as_py()
 
 
-def open_input(spark: SparkSession, config: PipelineConfig, directory: RunDirectory) -> Input:
-    """Open what a configuration reads.
+def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
+    """Find what a configuration reads, or what the run in this directory found before.
 
     Raises
     ------
     ConfigurationError
         There is no such dataset or file, it is empty, or it lacks the key.
+    RunError
+        What the run found before cannot be read.
     """
     if config.dataset is not None:
         stream = generated(
             config.dataset, messages=config.messages, seed=config.seed, rate=config.rate
         )
-        reading: Reading = GeneratorReading(stream)
-        df = _spread(_stream(spark, reading, config, directory), config)
-        return Input(stream.name, df, _routers(config), reading.total, directory)
-    name = ", ".join(map(str, config.input))
-    reading, splitter = _remembered(config, directory)
-    raw = _spread(_stream(spark, reading, config, directory), config)
-    if splitter is None:
-        df = vet_rows(raw, directory.dead_letters, directory.files)
-    else:
-        df = split_lines(raw, splitter, directory.dead_letters, directory.files)
-    return Input(name, df, _routers(config), reading.total, directory)
-
-
-def _remembered(config: PipelineConfig, directory: RunDirectory) -> tuple[Reading, Splitter | None]:
-    """What the run first found in its input, so that a restart reads the same."""
-    if directory.reading.exists():
-        try:
-            # Written by this run before it started, in its own directory.
-            reading, splitter = pickle.loads(directory.reading.read_bytes())  # noqa: S301
-        except Exception as error:  # unpickling garbage may raise anything
-            message = f"{directory.reading} cannot be read ({error}): start again with a new output"
-            raise RunError(message) from error
-        return reading, splitter
-    found = _look(config)
+        return Found(stream.name, GeneratorReading(stream), None, vetted=True)
+    if directory.claimed:
+        return _remembered(directory)
+    reading, splitter = _look(config)
+    found = Found(", ".join(map(str, config.input)), reading, splitter, vetted=False)
     directory.keep(directory.reading, pickle.dumps(found))
+    return found
+
+
+def open_input(
+    spark: SparkSession, found: Found, config: PipelineConfig, directory: RunDirectory
+) -> Input:
+    """Make a stream of messages of what was found."""
+    epoch_messages = _epoch_messages(config, found.reading.total)
+    rows = stream_of(
+        spark,
+        found.reading,
+        sources=config.sources,
+        epoch_messages=epoch_messages,
+        stop_file=directory.paused,
+    )
+    messages = _spread(rows, config)
+    if found.splitter is not None:
+        messages = split_lines(messages, found.splitter, directory.dead_letters, directory.files)
+    elif not found.vetted:
+        messages = vet_rows(messages, directory.dead_letters, directory.files)
+    return Input(found.name, messages, _routers(config), found.reading.total, directory)
+
+
+def _remembered(directory: RunDirectory) -> Found:
+    try:
+        # Written by this run before it started, in its own directory.
+        found: Found = pickle.loads(directory.reading.read_bytes())  # noqa: S301
+    except Exception as error:  # unpickling garbage may raise anything
+        message = f"{directory.reading} cannot be read ({error}): start again with a new output"
+        raise RunError(message) from error
     return found
 
 
@@ -150,18 +184,6 @@ def _extent(config: PipelineConfig, positions: int) -> tuple[int, float, int]:
 
 def _epoch_messages(config: PipelineConfig, total: int) -> int:
     return config.epoch_messages or max(1, -(-total // config.epochs))
-
-
-def _stream(
-    spark: SparkSession, reading: Reading, config: PipelineConfig, directory: RunDirectory
-) -> DataFrame:
-    return stream_of(
-        spark,
-        reading,
-        sources=config.sources,
-        epoch_messages=_epoch_messages(config, reading.total),
-        stop_file=directory.paused,
-    )
 
 
 def _routers(config: PipelineConfig) -> int:

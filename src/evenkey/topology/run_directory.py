@@ -55,17 +55,25 @@ class RunDirectory:
         self.closing = self.state / "closing"
         self._manifest = self.state / "manifest.json"
 
+    @property
+    def claimed(self) -> bool:
+        """Whether a run has begun here."""
+        return self._manifest.exists()
+
     def claim(self, configuration: Mapping[str, Any]) -> None:
-        """Write down what runs here, or make sure that it is what ran here before.
+        """Write down what runs here."""
+        text = json.dumps(dict(configuration), indent=2, sort_keys=True)
+        self.keep(self._manifest, f"{text}\n".encode())
+
+    def check(self, configuration: Mapping[str, Any]) -> None:
+        """Make sure that nothing else than `configuration` has begun here.
 
         Raises
         ------
         ConfigurationError
             Another configuration ran here; the message names each field that differs.
         """
-        if not self._manifest.exists():
-            text = json.dumps(dict(configuration), indent=2, sort_keys=True)
-            self.keep(self._manifest, f"{text}\n".encode())
+        if not self.claimed:
             return
         try:
             before = json.loads(self._manifest.read_text())

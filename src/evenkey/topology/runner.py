@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from evenkey.spark.session import local_master, session
 from evenkey.topology.driving import Watch, drive, late_rows, timing_of
-from evenkey.topology.inputs import open_input
+from evenkey.topology.inputs import Found, find_input, open_input
 from evenkey.topology.observer import Observer
 from evenkey.topology.pipeline import results
 from evenkey.topology.report import EpochProgress, RunReport
@@ -65,11 +65,13 @@ def run(
     """
     config.check_paths()
     with _directory(config) as directory:
+        directory.check(config.manifest())
+        found = find_input(config, directory)
         directory.claim(config.manifest())
         spark = _session(config)
         if prepare:
             _warm_up(spark, config, on_progress)
-        return _execute(spark, config, directory, on_progress=on_progress, console=console)
+        return _execute(spark, config, directory, found, on_progress=on_progress, console=console)
 
 
 def compare(
@@ -147,13 +149,14 @@ def _warm_up(spark: SparkSession, config: PipelineConfig, on_progress: OnProgres
     )
     with _directory(small) as directory:
         # Nobody wants its results, so its windows may stay open.
-        _execute(spark, small, directory, close=False)
+        _execute(spark, small, directory, find_input(small, directory), close=False)
 
 
 def _execute(
     spark: SparkSession,
     config: PipelineConfig,
     directory: RunDirectory,
+    found: Found,
     *,
     on_progress: OnProgress | None = None,
     console: TextIO | None = None,
@@ -161,7 +164,7 @@ def _execute(
 ) -> RunReport:
     started = time.monotonic()
     directory.paused.unlink(missing_ok=True)
-    source = open_input(spark, config, directory)
+    source = open_input(spark, found, config, directory)
     sink = _sink(config, directory, console)
     observer = Observer(directory.files, config.workers)
     grouping = str(config.resolved_grouping())
