@@ -102,6 +102,8 @@ class Router(ABC):
 
     local_fields: ClassVar[tuple[str, ...]] = ()
     """Entries of `snapshot` that are this source's own, such as its local loads."""
+    needs_times: ClassVar[bool] = False
+    """Whether `route` cannot do without times."""
 
     def __init__(self, workers: int, source: int) -> None:
         self.workers = workers
@@ -150,8 +152,6 @@ class Router(ABC):
             message = f"{len(keys)} keys but {len(times)} times: give one time a key"
             raise ConfigurationError(message)
         return np.ascontiguousarray(times, dtype=np.float64)
-
-    needs_times: ClassVar[bool] = False
 
     @abstractmethod
     def _route(

@@ -87,46 +87,55 @@ class GeneratorReading(Reading):
             )
 
 
-class LinesReading(Reading):
+class _DealtReading(Reading):
+    """Rows that are dealt to the sources in blocks, by turn."""
+
+    columns: tuple[str, ...]
+
+    def __init__(self, total: int, rate: float, block: int) -> None:
+        super().__init__(total, rate)
+        self._block = block
+
+    def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
+        """Read the blocks of the range that are the source's."""
+        for begin, end in _blocks(start, stop, source, sources, self._block):
+            positions = np.arange(begin, end)
+            arrays = [pa.array(positions), *self.values(begin, end), self.times(positions)]
+            yield pa.RecordBatch.from_arrays(arrays, names=["position", *self.columns, "time"])
+
+    @abstractmethod
+    def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
+        """Read the columns between position and time of the rows `begin` to `end` - 1."""
+
+
+class LinesReading(_DealtReading):
     """Lines of text files, dealt to the sources in blocks of `block` by turn."""
 
     schema = LINES
+    columns = ("line",)
 
     def __init__(self, index: LineIndex, total: int, rate: float, block: int = _BLOCK) -> None:
-        super().__init__(total, rate)
+        super().__init__(total, rate, block)
         self._index = index
-        self._block = block
 
-    def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
-        """Read the blocks of the range that are the source's."""
-        for begin, end in _blocks(start, stop, source, sources, self._block):
-            positions = np.arange(begin, end)
-            lines = self._index.read(begin, end)
-            yield pa.RecordBatch.from_arrays(
-                [pa.array(positions), lines, self.times(positions)],
-                names=["position", "line", "time"],
-            )
+    def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
+        """Read lines."""
+        return (self._index.read(begin, end),)
 
 
-class RowsReading(Reading):
+class RowsReading(_DealtReading):
     """Rows of Parquet files, dealt to the sources in blocks of `block` by turn."""
 
     schema = MESSAGES
+    columns = ("key", "count")
 
     def __init__(self, index: RowIndex, total: int, rate: float, block: int = _BLOCK) -> None:
-        super().__init__(total, rate)
+        super().__init__(total, rate, block)
         self._index = index
-        self._block = block
 
-    def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
-        """Read the blocks of the range that are the source's."""
-        for begin, end in _blocks(start, stop, source, sources, self._block):
-            positions = np.arange(begin, end)
-            keys, counts = self._index.read(begin, end)
-            yield pa.RecordBatch.from_arrays(
-                [pa.array(positions), keys, counts, self.times(positions)],
-                names=["position", "key", "count", "time"],
-            )
+    def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
+        """Read keys and counts."""
+        return self._index.read(begin, end)
 
 
 def _blocks(
