@@ -174,3 +174,11 @@ def test_closing_row_comes_once_and_only_when_told(spark, tmp_path):
     ((row,),) = run(stream, tmp_path / "checkpoint").values()
     assert row["time"].year == 9000
     assert run(stream, tmp_path / "checkpoint") == {}
+
+
+def test_a_session_that_came_from_one_with_sources_has_them_too(spark, tmp_path):
+    reading = GeneratorReading(generated("uniform(keys=3)", messages=10))
+    for session in (spark, spark.newSession(), spark):
+        df = stream_of(session, reading, sources=1, epoch_messages=10, stop_file=tmp_path / "stop")
+        assert df.columns == ["position", "key", "count", "time"]
+        assert closing_rows(session, tmp_path / "closing").columns == ["time"]

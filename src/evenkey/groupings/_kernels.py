@@ -131,6 +131,7 @@ def dynamic_key(keys, times, start, clock, tally, table, sent, rules, out):
     )
     workers = len(sent)
     room = len(table) // 2
+    folds = recursive and scale_in <= scale_out
     total, held, ever = tally[0], tally[1], tally[2]
     # Two rings of loads on end: every pool is a run of neighbours, without a wrap to test.
     ring = np.concatenate((sent, sent))
@@ -164,8 +165,9 @@ def dynamic_key(keys, times, start, clock, tally, table, sent, rules, out):
 
         home = np.int64(hashed) % workers
         pool = np.int64(item.pool)
-        out_limit = scale_out if whole else scale_out * total / 100.0
-        in_limit = scale_in if whole else scale_in * total / 100.0
+        # Loads are whole numbers, so limits may be: comparing integers is quicker.
+        out_limit = np.int64(np.ceil(scale_out if whole else scale_out * total / 100.0))
+        in_limit = np.int64(np.ceil(scale_in if whole else scale_in * total / 100.0))
         while True:
             best, least, below = home, np.iinfo(np.int64).max, 0
             for worker in range(home, home + pool):
@@ -174,6 +176,11 @@ def dynamic_key(keys, times, start, clock, tally, table, sent, rules, out):
                     load = load * 100 // total
                 if load < in_limit:
                     below += 1
+                    if below == 2 and due and folds and worker - home >= initial_pool:
+                        # Scaling in step by step would end here, with the members before.
+                        pool = worker - home
+                        due = False
+                        break
                 if load < least:
                     least = load
                     best = worker

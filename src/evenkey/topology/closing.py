@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from evenkey.topology.registration import register
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -25,7 +27,7 @@ def closing_rows(spark: SparkSession, closing_file: Path) -> DataFrame:
     United with a finite stream before its watermark, it lets the watermark pass all windows,
     so that every accepted message reaches the output.
     """
-    spark.dataSource.register(_ClosingSource)
+    register(spark, _ClosingSource)
     reader = spark.readStream.format(_ClosingSource.name())
     return reader.option("closing_file", str(closing_file)).load()
 

@@ -13,6 +13,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 
+from evenkey.topology.registration import register
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -174,7 +176,7 @@ def stream_of(
     stop_file
         While this file exists the source offers nothing new.
     """
-    spark.dataSource.register(_PositionSource)
+    register(spark, _PositionSource)
     return (
         spark.readStream.format(_PositionSource.name())
         .option("reading", base64.b64encode(pickle.dumps(reading)).decode())
