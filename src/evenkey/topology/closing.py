@@ -27,8 +27,7 @@ def closing_rows(spark: SparkSession, closing_file: Path) -> DataFrame:
     United with a finite stream before its watermark, it lets the watermark pass all windows,
     so that every accepted message reaches the output.
     """
-    register(spark, _ClosingSource)
-    reader = spark.readStream.format(_ClosingSource.name())
+    reader = spark.readStream.format(register(spark, _ClosingSource))
     return reader.option("closing_file", str(closing_file)).load()
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING
-
-from pyspark.errors import AnalysisException
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -13,10 +12,13 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 
-def register(spark: SparkSession, source: type[DataSource]) -> None:
-    """Make a source known to a session, whether or not the session it came from knows it."""
-    try:
-        spark.dataSource.register(source)
-    except AnalysisException as error:
-        if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
-            raise
+def register(spark: SparkSession, source: type[DataSource]) -> str:
+    """Register a source and give the name to read it by.
+
+    The name is a new one each time: Spark 4.3 refuses a name that any session of the process
+    has registered, but finds it only in the session that did.
+    """
+    name = f"{source.name()}-{uuid.uuid4().hex}"
+    named = type(source.__name__, (source,), {"name": classmethod(lambda _: name)})
+    spark.dataSource.register(named)
+    return name

@@ -176,9 +176,8 @@ def stream_of(
     stop_file
         While this file exists the source offers nothing new.
     """
-    register(spark, _PositionSource)
     return (
-        spark.readStream.format(_PositionSource.name())
+        spark.readStream.format(register(spark, _PositionSource))
         .option("reading", base64.b64encode(pickle.dumps(reading)).decode())
         .option("schema", reading.schema)
         .option("sources", sources)
