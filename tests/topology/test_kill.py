@@ -13,7 +13,8 @@ from collections import Counter
 import pyarrow.dataset as ds
 import pytest
 
-EPOCHS = 6
+EPOCHS = 4
+LINES = 4000
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def lines(tmp_path):
     sums: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     with path.open("w") as file:
-        for number in range(6000):
+        for number in range(LINES):
             if number % 100 == 50:
                 print('{"user": null}', file=file)
                 continue
@@ -48,12 +49,12 @@ def in_the_middle_of_an_epoch(output):
     checkpoint = output / "state" / "checkpoint"
     started = {path.name for path in (checkpoint / "offsets").glob("[0-9]*")}
     ended = {path.name for path in (checkpoint / "commits").glob("[0-9]*")}
-    return len(started - ended) == 1 and len(ended) >= 2
+    return len(started - ended) == 1 and len(ended) >= 1
 
 
-def kill_in_the_middle(process, output):
+def kill_in_the_middle(process, output, log):
     while not in_the_middle_of_an_epoch(output):
-        assert process.poll() is None, process.stderr.read()
+        assert process.poll() is None, log.read_text()
         time.sleep(0.02)
     # Epochs last for seconds of simulated cost, so this one is far from its end.
     time.sleep(0.3)
@@ -65,18 +66,20 @@ def kill_in_the_middle(process, output):
 
 
 @pytest.mark.faults
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("grouping", ["sg", "kg", "pkg", "dkg"])
 def test_a_killed_driver_loses_nothing_and_counts_nothing_twice(lines, tmp_path, grouping):
     path, sums, counts = lines
     output = tmp_path / "out"
-    process = subprocess.Popen(
-        command(path, output, grouping, cost_ms=5),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    kill_in_the_middle(process, output)
+    log = tmp_path / "log"
+    with log.open("w") as written:
+        process = subprocess.Popen(
+            command(path, output, grouping, cost_ms=5),
+            stdout=subprocess.DEVNULL,
+            stderr=written,
+            start_new_session=True,
+        )
+    kill_in_the_middle(process, output, log)
 
     again = subprocess.run(
         command(path, output, grouping, cost_ms=0), capture_output=True, text=True, check=False
@@ -84,7 +87,7 @@ def test_a_killed_driver_loses_nothing_and_counts_nothing_twice(lines, tmp_path,
     assert again.returncode == 0, again.stderr
     report = json.loads(again.stdout)
     assert report["finished"]
-    assert (report["lines"], report["messages"], report["rejected"]) == (6000, 5940, 60)
+    assert (report["lines"], report["messages"], report["rejected"]) == (LINES, LINES - 40, 40)
     assert report["epochs"] == EPOCHS
 
     rows = ds.dataset(output / "results", partitioning="hive").to_table().to_pylist()
@@ -94,7 +97,7 @@ def test_a_killed_driver_loses_nothing_and_counts_nothing_twice(lines, tmp_path,
         totals[row["key"]] += row["sum"]
     assert totals == sums
     letters = ds.dataset(output / "dead-letters", partitioning="hive").to_table()
-    assert sorted(letters["position"].to_pylist()) == list(range(50, 6000, 100))
+    assert sorted(letters["position"].to_pylist()) == list(range(50, LINES, 100))
     placed = ds.dataset(output / "state" / "placed", partitioning="hive").to_table()
     held: Counter[str] = Counter()
     for row in placed.to_pylist():
