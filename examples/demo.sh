@@ -14,9 +14,9 @@ rm -rf "$output"
 mkdir -p "$output"
 
 run evenkey compare --dataset country-skew-r80 --groupings sg,kg,pkg,dkg --workers 10 \
-  --messages 50000 --cost-ms 1 --output "$output/compare"
+  --messages 50000 --cost-ms 1 --epochs 4 --output "$output/compare"
 
-run evenkey run --input "$library/*.py" --split words --grouping dkg --workers 10 \
+run evenkey run --input "$library/*.py" --split words --grouping dkg --workers 10 --epochs 4 \
   --output "$output/wordcount"
 
 printf '\nThe comparison lies in %s, the word counts in %s\n' "$output/compare" "$output/wordcount"
