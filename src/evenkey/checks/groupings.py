@@ -60,6 +60,7 @@ def stream(
 
 
 def check_workers_are_in_range(grouping: Grouping) -> None:
+    """Workers are int32, 0 to W - 1, one a message."""
     keys, times = stream()
     for workers in (1, 2, _WORKERS, 100):
         routed = grouping.router(workers).route(keys, times)
@@ -70,11 +71,13 @@ def check_workers_are_in_range(grouping: Grouping) -> None:
 
 
 def check_one_worker_gets_everything(grouping: Grouping) -> None:
+    """With one worker there is no choice."""
     keys, times = stream()
     assert not grouping.router(1).route(keys, times).any()
 
 
 def check_empty_batch_changes_nothing(grouping: Grouping) -> None:
+    """An empty batch leaves the router as it was."""
     keys, times = stream()
     router, other = grouping.router(_WORKERS), grouping.router(_WORKERS)
     assert len(router.route(keys[:0], times[:0])) == 0
@@ -82,6 +85,7 @@ def check_empty_batch_changes_nothing(grouping: Grouping) -> None:
 
 
 def check_batch_equals_message_by_message(grouping: Grouping) -> None:
+    """A batch is routed as its messages would be one at a time."""
     keys, times = stream()
     whole = grouping.router(_WORKERS).route(keys, times)
     router = grouping.router(_WORKERS)
@@ -90,6 +94,7 @@ def check_batch_equals_message_by_message(grouping: Grouping) -> None:
 
 
 def check_any_cut_gives_the_same_result(grouping: Grouping) -> None:
+    """Where a stream is cut into batches never matters."""
     keys, times = stream()
     whole = grouping.router(_WORKERS).route(keys, times)
     for seed in range(5):
@@ -103,6 +108,7 @@ def check_any_cut_gives_the_same_result(grouping: Grouping) -> None:
 
 
 def check_routing_is_repeatable(grouping: Grouping) -> None:
+    """Two routers of one source route alike."""
     keys, times = stream()
     for source in (0, 3):
         first, second = (grouping.router(_WORKERS, source).route(keys, times) for _ in range(2))
@@ -110,6 +116,7 @@ def check_routing_is_repeatable(grouping: Grouping) -> None:
 
 
 def check_clone_is_independent(grouping: Grouping) -> None:
+    """What a clone does leaves its original alone."""
     keys, times = stream()
     router = grouping.router(_WORKERS)
     router.route(keys[:1000], times[:1000])
@@ -119,6 +126,7 @@ def check_clone_is_independent(grouping: Grouping) -> None:
 
 
 def check_pickling_keeps_state(grouping: Grouping) -> None:
+    """A router that was pickled goes on as it would have."""
     keys, times = stream()
     router = grouping.router(_WORKERS)
     router.route(keys[:1000], times[:1000])
@@ -128,6 +136,7 @@ def check_pickling_keeps_state(grouping: Grouping) -> None:
 
 
 def check_snapshot_keeps_state(grouping: Grouping) -> None:
+    """A restored router goes on as the first, and leaves the snapshot alone."""
     router = _routed(grouping, 1000)
     snapshot = router.snapshot()
     restored = grouping.router(_WORKERS)
@@ -139,12 +148,14 @@ def check_snapshot_keeps_state(grouping: Grouping) -> None:
 
 
 def check_snapshot_holds_the_local_fields(grouping: Grouping) -> None:
+    """A source's own entries are in its snapshot, and can be restored alone."""
     router = _routed(grouping, 100)
     snapshot = router.snapshot()
     router.restore({name: snapshot[name] for name in router.local_fields})
 
 
 def check_input_is_left_alone(grouping: Grouping) -> None:
+    """Keys and times are not written to."""
     keys, times = stream()
     keys.flags.writeable = times.flags.writeable = False
     before = keys.copy(), times.copy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,7 +57,7 @@ def vet_rows(rows: DataFrame, dead_letters: EpochFiles, files: EpochFiles) -> Da
     return rows.mapInArrow(_VetTask(dead_letters, files), MESSAGES)
 
 
-class _Task:
+class _Task(ABC):
     """Keeps rejected lines until the task ends, then writes them down with the counts."""
 
     def __init__(self, dead_letters: EpochFiles, files: EpochFiles) -> None:
@@ -76,9 +77,9 @@ class _Task:
         counts = pa.table({"lines": [read], "rejected": [letters.num_rows]})
         self._files.write(SPLITS, epoch, part, counts)
 
+    @abstractmethod
     def take_apart(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
         """Give the messages of a batch, and its dead letters."""
-        raise NotImplementedError
 
 
 class _SplitTask(_Task):
