@@ -27,9 +27,9 @@ def key(keys, workers):
     return [home(each, workers) for each in keys]
 
 
-def partial_key(keys, workers, choices):
+def partial_key(keys, weights, workers, choices):
     sent, out = [0] * workers, []
-    for each in keys:
+    for each, weight in zip(keys, weights, strict=True):
         candidates = [home(each, workers)]
         for j in range(1, min(choices, workers)):
             candidate = (mix(each, j) >> 32) * workers >> 32
@@ -37,7 +37,7 @@ def partial_key(keys, workers, choices):
                 candidate = (candidate + 1) % workers
             candidates.append(candidate)
         out.append(min(candidates, key=lambda worker: sent[worker]))
-        sent[out[-1]] += 1
+        sent[out[-1]] += weight
     return out
 
 
@@ -59,10 +59,11 @@ class DynamicKey:
         load = 100 * self.sent[worker] / max(1, sum(self.sent))
         return math.floor(load) if self.reference else load
 
-    def route(self, keys, times):
-        return [self.route_one(key, time) for key, time in zip(keys, times, strict=True)]
+    def route(self, keys, times, weights):
+        messages = zip(keys, times, weights, strict=True)
+        return [self.route_one(key, time, weight) for key, time, weight in messages]
 
-    def route_one(self, key, time):
+    def route_one(self, key, time, weight):
         if self.start is None:
             self.start, self.due = time, time + self.rules.teenage_period
         while time >= self.due:
@@ -76,10 +77,10 @@ class DynamicKey:
         check = not new and time - item["checked"] >= self.interval
         if check:
             item["checked"] = time
-        item["count"] += 1
+        item["count"] += weight
         item["seen"] = time
         worker = self.choose(key, item, time, check=check)
-        self.sent[worker] += 1
+        self.sent[worker] += weight
         return worker
 
     def choose(self, key, item, time, *, check):

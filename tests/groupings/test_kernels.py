@@ -11,13 +11,15 @@ from evenkey.groupings import DynamicKey, parse
 from tests.groupings import naive
 
 hashes = st.integers(0, 2**64 - 1)
-streams = st.lists(st.one_of(st.sampled_from([3, 2**63, 2**64 - 1]), hashes), max_size=80)
+keys_of_streams = st.one_of(st.sampled_from([3, 2**63, 2**64 - 1]), hashes)
+streams = st.lists(keys_of_streams, max_size=80)
+weighted_streams = st.lists(st.tuples(keys_of_streams, st.integers(1, 5)), max_size=80)
 worker_counts = st.integers(1, 12)
 
 
-def routed(spelling, keys, workers, source=0, times=None):
+def routed(spelling, keys, workers, source=0, weights=None):
     router = parse(spelling).router(workers, source)
-    return router.route(np.array(keys, dtype=np.uint64), times).tolist()
+    return router.route(np.array(keys, dtype=np.uint64), weights=weights).tolist()
 
 
 @given(streams, worker_counts, st.integers(0, 5))
@@ -30,10 +32,11 @@ def test_key(keys, workers):
     assert routed("kg", keys, workers) == naive.key(keys, workers)
 
 
-@given(streams, worker_counts, st.integers(1, 6))
-def test_partial_key(keys, workers, choices):
-    expected = naive.partial_key(keys, workers, choices)
-    assert routed(f"pkg(choices={choices})", keys, workers) == expected
+@given(weighted_streams, worker_counts, st.integers(1, 6))
+def test_partial_key(stream, workers, choices):
+    keys, weights = [key for key, _ in stream], [weight for _, weight in stream]
+    expected = naive.partial_key(keys, weights, workers, choices)
+    assert routed(f"pkg(choices={choices})", keys, workers, weights=weights) == expected
 
 
 @pytest.mark.parametrize(
@@ -53,14 +56,17 @@ def test_partial_key(keys, workers, choices):
     seed=st.integers(0, 2**32 - 1),
     skew=st.sampled_from([1.2, 1.6, 2.5]),
     gap=st.sampled_from([0.0, 40.0, 500.0, 5000.0]),
+    heaviest=st.sampled_from([1, 9]),
 )
-def test_dynamic_key(grouping, workers, seed, skew, gap):
+def test_dynamic_key(grouping, workers, seed, skew, gap, heaviest):
     random = np.random.default_rng(seed)
     keys = random.integers(0, 2**64, 60, dtype=np.uint64)[random.zipf(skew, 400) % 60]
     times = np.sort(random.uniform(0, 250, 400))
     times[250:] += gap
-    expected = naive.DynamicKey(grouping, workers).route(keys.tolist(), times.tolist())
-    assert grouping.router(workers).route(keys, times).tolist() == expected
+    weights = random.integers(1, heaviest, 400, endpoint=True)
+    messages = keys.tolist(), times.tolist(), weights.tolist()
+    expected = naive.DynamicKey(grouping, workers).route(*messages)
+    assert grouping.router(workers).route(keys, times, weights).tolist() == expected
 
 
 def test_dynamic_key_grows_its_table_without_a_trace():
@@ -68,5 +74,6 @@ def test_dynamic_key_grows_its_table_without_a_trace():
     random = np.random.default_rng(0)
     keys = random.integers(0, 2**64, 4000, dtype=np.uint64)[random.zipf(1.2, 8000) % 4000]
     times = np.linspace(0, 100, len(keys))
-    expected = naive.DynamicKey(DynamicKey(), 10).route(keys.tolist(), times.tolist())
+    messages = keys.tolist(), times.tolist(), [1] * len(keys)
+    expected = naive.DynamicKey(DynamicKey(), 10).route(*messages)
     assert DynamicKey().router(10).route(keys, times).tolist() == expected

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pickle
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenkey.errors import ConfigurationError
 from evenkey.groupings import parse
 
 if TYPE_CHECKING:
@@ -59,6 +60,11 @@ def stream(
     return hashes[ranks], np.linspace(0.0, _SECONDS, messages)
 
 
+def weights_of_stream(messages: int = _MESSAGES, seed: int = 0) -> NDArray[np.int64]:
+    """Make weights for a test stream: most are 1, some as large as 50."""
+    return np.random.default_rng(seed).zipf(2.0, messages).clip(max=50)
+
+
 def check_workers_are_in_range(grouping: Grouping) -> None:
     """Workers are int32, 0 to W - 1, one a message."""
     keys, times = stream()
@@ -95,15 +101,13 @@ def check_batch_equals_message_by_message(grouping: Grouping) -> None:
 
 def check_any_cut_gives_the_same_result(grouping: Grouping) -> None:
     """Where a stream is cut into batches never matters."""
-    keys, times = stream()
-    whole = grouping.router(_WORKERS).route(keys, times)
+    messages = *stream(), weights_of_stream()
+    whole = grouping.router(_WORKERS).route(*messages)
     for seed in range(5):
-        cuts = np.sort(np.random.default_rng(seed).integers(0, len(keys), 6))
+        cuts = np.sort(np.random.default_rng(seed).integers(0, len(whole), 6))
         router = grouping.router(_WORKERS)
-        parts = [
-            router.route(*part)
-            for part in zip(np.split(keys, cuts), np.split(times, cuts), strict=True)
-        ]
+        split = (np.split(part, cuts) for part in messages)
+        parts = [router.route(*part) for part in zip(*split, strict=True)]
         np.testing.assert_array_equal(whole, np.concatenate(parts))
 
 
@@ -155,13 +159,69 @@ def check_snapshot_holds_the_local_fields(grouping: Grouping) -> None:
 
 
 def check_input_is_left_alone(grouping: Grouping) -> None:
-    """Keys and times are not written to."""
+    """Keys, times and weights are not written to, and may be read-only."""
+    for writeable in (True, False):
+        messages: tuple[NDArray[Any], ...] = (*stream(), weights_of_stream())
+        for array in messages:
+            array.flags.writeable = writeable
+        grouping.router(_WORKERS).route(*messages)
+        for array, as_before in zip(messages, (*stream(), weights_of_stream()), strict=True):
+            np.testing.assert_array_equal(array, as_before)
+            assert array.flags.writeable == writeable
+
+
+def check_weights_of_one_are_no_weights(grouping: Grouping) -> None:
+    """Messages that weigh 1 each are routed as those without weights, and counted as such."""
     keys, times = stream()
-    keys.flags.writeable = times.flags.writeable = False
-    before = keys.copy(), times.copy()
-    grouping.router(_WORKERS).route(keys, times)
-    np.testing.assert_array_equal(keys, before[0])
-    np.testing.assert_array_equal(times, before[1])
+    weighted, plain = grouping.router(_WORKERS), grouping.router(_WORKERS)
+    ones = np.ones(len(keys), dtype=np.int64)
+    np.testing.assert_array_equal(weighted.route(keys, times, ones), plain.route(keys, times, None))
+    np.testing.assert_equal(weighted.snapshot(), plain.snapshot())
+
+
+def check_weights_are_counted(grouping: Grouping) -> None:
+    """Local loads are the weights of the messages that went to each worker."""
+    keys, times = stream()
+    weights = weights_of_stream()
+    router = grouping.router(_WORKERS)
+    routed = router.route(keys, times, weights)
+    if "sent" in router.local_fields:
+        loads = np.bincount(routed, weights, minlength=_WORKERS)
+        np.testing.assert_array_equal(router.snapshot()["sent"], loads)
+
+
+def check_bad_weights_are_refused(grouping: Grouping) -> None:
+    """A weight below 1, or weights that do not fit the keys, raise a ConfigurationError."""
+    keys, times = stream()
+    router = grouping.router(_WORKERS)
+    for weights in (np.zeros(len(keys), dtype=np.int64), np.ones(len(keys) - 1, dtype=np.int64)):
+        try:
+            router.route(keys, times, weights)
+        except ConfigurationError:
+            continue
+        raise AssertionError(weights)
+    _assert_goes_on_alike(router, grouping.router(_WORKERS))
+
+
+def check_plan(grouping: Grouping) -> None:
+    """What is planned from frequencies is remembered; without frequencies there is no plan."""
+    keys, times = stream()
+    distinct, occurrences = np.unique(keys, return_counts=True)
+    counts = occurrences.astype(np.float64)
+    if not grouping.given_frequencies:
+        try:
+            grouping.plan(distinct, counts, _WORKERS)
+        except ConfigurationError:
+            return
+        raise AssertionError(grouping)
+    plan = grouping.plan(distinct, counts, _WORKERS)
+    routers = [grouping.router(_WORKERS, source) for source in (0, 0, 0)]
+    routers[0].remember(plan)
+    # A plan is about proportions, and the keys may come in any order.
+    routers[1].remember(grouping.plan(distinct[::-1], 2 * counts[::-1], _WORKERS))
+    planned, again, unplanned = (router.route(keys, times) for router in routers)
+    np.testing.assert_array_equal(planned, again)
+    assert (planned != unplanned).any()
 
 
 def check_memory_is_bounded(grouping: Grouping) -> None:
@@ -224,6 +284,10 @@ _CHECKS: tuple[Check, ...] = (
     check_snapshot_keeps_state,
     check_snapshot_holds_the_local_fields,
     check_input_is_left_alone,
+    check_weights_of_one_are_no_weights,
+    check_weights_are_counted,
+    check_bad_weights_are_refused,
+    check_plan,
     check_memory_is_bounded,
     check_memory_carries_over,
     check_spelling_round_trip,

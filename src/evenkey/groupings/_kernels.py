@@ -1,4 +1,8 @@
-"""Numba kernels of the groupings: no allocation and no dictionary per message."""
+"""Numba kernels of the groupings: no allocation and no dictionary per message.
+
+Everywhere `keys` is uint64[n], `weights` int64[n], or empty where each message weighs 1, and
+`out` int32[n] takes the workers.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +52,9 @@ def key(keys, workers, out):
 
 
 @njit(cache=True)
-def partial_key(keys, candidates, sent, out):
+def partial_key(keys, weights, candidates, sent, out):
     workers = len(sent)
+    weighted = len(weights) > 0
     for i in range(len(keys)):
         hashed = keys[i]
         best = np.int64(hashed) % workers
@@ -68,7 +73,7 @@ def partial_key(keys, candidates, sent, out):
             if sent[worker] < least:
                 least = sent[worker]
                 best = worker
-        sent[best] += 1
+        sent[best] += weights[i] if weighted else 1
         out[i] = best
 
 
@@ -103,7 +108,7 @@ def gather(table, held):
 
 
 @njit(cache=True)
-def dynamic_key(keys, times, start, clock, tally, table, sent, rules, out):
+def dynamic_key(keys, times, weights, start, clock, tally, table, sent, rules, out):
     """Route from message `start` on, until a promotion is due, the table is half full, or the end.
 
     Parameters
@@ -111,11 +116,11 @@ def dynamic_key(keys, times, start, clock, tally, table, sent, rules, out):
     clock
         float64[2]: time of the first message, time of the next promotion cycle.
     tally
-        int64[3]: messages sent, keys held, keys ever seen.
+        int64[3]: weight of the messages sent, keys held, keys ever seen.
     table
         Open-addressing table of `ITEM` records, a power of two long; count 0 is a free slot.
     sent
-        int64[W], messages sent to each worker.
+        int64[W], weight of the messages sent to each worker.
     rules
         Tuple: scale-out and scale-in threshold (percent), warm-up and check interval
         (seconds), initial and largest pool, whether loads are whole percents, whether one
@@ -131,6 +136,7 @@ def dynamic_key(keys, times, start, clock, tally, table, sent, rules, out):
     )
     workers = len(sent)
     room = len(table) // 2
+    weighted = len(weights) > 0
     folds = recursive and scale_in <= scale_out
     total, held, ever = tally[0], tally[1], tally[2]
     # Two rings of loads on end: every pool is a run of neighbours, without a wrap to test.
@@ -138,6 +144,7 @@ def dynamic_key(keys, times, start, clock, tally, table, sent, rules, out):
     end = len(keys)
     for i in range(start, len(keys)):
         now = times[i]
+        weight = weights[i] if weighted else 1
         if now >= clock[1]:
             end = i
             break
@@ -160,7 +167,7 @@ def dynamic_key(keys, times, start, clock, tally, table, sent, rules, out):
             due = now - item.checked >= check_interval
             if due:
                 item.checked = now
-        item.count += 1
+        item.count += weight
         item.seen = now
 
         home = np.int64(hashed) % workers
@@ -203,9 +210,9 @@ def dynamic_key(keys, times, start, clock, tally, table, sent, rules, out):
         item.pool = pool
         if best >= workers:
             best -= workers
-        ring[best] += 1
-        ring[best + workers] += 1
-        total += 1
+        ring[best] += weight
+        ring[best + workers] += weight
+        total += weight
         out[i] = best
     sent[:] = ring[:workers]
     tally[0], tally[1], tally[2] = total, held, ever

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Grouping", "Router", "Snapshot"]
 
@@ -36,6 +36,8 @@ class Grouping(ABC):
     """Whether decisions depend on the messages' times (warm-up, promotions)."""
     learns: ClassVar[bool] = False
     """Whether routers learn something, such as hot keys, that outlives an epoch."""
+    given_frequencies: ClassVar[bool] = False
+    """Whether routers are to be told a `plan`, made of the keys' frequencies, before they route."""
 
     def router(self, workers: int, source: int = 0) -> Router:
         """Make the router of one source.
@@ -62,6 +64,28 @@ class Grouping(ABC):
 
     @abstractmethod
     def _router(self, workers: int, source: int) -> Router: ...
+
+    def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64], workers: int) -> Snapshot:
+        """Make what every router is told, by `Router.remember`, before it routes.
+
+        Parameters
+        ----------
+        keys
+            uint64[k], hashes of distinct keys.
+        counts
+            float64[k], messages of each key, at least 0; their proportions are what counts.
+        workers
+            How many workers there are, at least 1.
+
+        Raises
+        ------
+        ConfigurationError
+            The grouping is not given frequencies (`given_frequencies` says so), or the
+            arguments do not fit.
+        """
+        del keys, counts, workers
+        message = f"{self.name}: it takes no frequencies of keys; route without a plan"
+        raise ConfigurationError(message)
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
         """Merge what the routers of one epoch learned into what the next ones start from.
@@ -110,11 +134,16 @@ class Router(ABC):
         self.source = source
 
     def route(
-        self, keys: NDArray[np.uint64], times: NDArray[np.float64] | None = None
+        self,
+        keys: NDArray[np.uint64],
+        times: NDArray[np.float64] | None = None,
+        weights: NDArray[np.int64] | None = None,
     ) -> NDArray[np.int32]:
         """Choose a worker for each message of a batch.
 
         Cutting a batch in two never changes the result, and the input is left as it is.
+        A message of weight w is one message, and goes to one worker; it adds w to the loads
+        and to the frequencies of keys, where the grouping estimates these.
 
         Parameters
         ----------
@@ -122,6 +151,8 @@ class Router(ABC):
             uint64[n], hashes of the keys.
         times
             float64[n], seconds, non-decreasing. Groupings that do not use times take None.
+        weights
+            int64[n], how much each message counts for, at least 1; None is 1 each.
 
         Returns
         -------
@@ -131,13 +162,15 @@ class Router(ABC):
         Raises
         ------
         ConfigurationError
-            The arrays do not fit each other, or times are missing where they are needed.
+            The arrays do not fit each other, times are missing where they are needed, or a
+            weight is below 1.
         """
-        keys = np.ascontiguousarray(keys, dtype=np.uint64)
+        keys = _as_input(keys, np.uint64)
         times = self._checked_times(keys, times)
+        weights = self._checked_weights(keys, weights)
         workers = np.empty(len(keys), dtype=np.int32)
         if len(keys):
-            self._route(keys, times, workers)
+            self._route(keys, times, weights, workers)
         return workers
 
     def _checked_times(
@@ -147,20 +180,39 @@ class Router(ABC):
             if self.needs_times:
                 message = f"{type(self).__name__} decides by time: pass times, in seconds"
                 raise ConfigurationError(message)
-            return np.empty(0)
+            return _as_input([], np.float64)
         if len(times) != len(keys):
             message = f"{len(keys)} keys but {len(times)} times: give one time a key"
             raise ConfigurationError(message)
-        return np.ascontiguousarray(times, dtype=np.float64)
+        return _as_input(times, np.float64)
+
+    @staticmethod
+    def _checked_weights(
+        keys: NDArray[np.uint64], weights: NDArray[np.int64] | None
+    ) -> NDArray[np.int64]:
+        if weights is None:
+            return _as_input([], np.int64)
+        if len(weights) != len(keys):
+            message = f"{len(keys)} keys but {len(weights)} weights: give one weight a key"
+            raise ConfigurationError(message)
+        weights = _as_input(weights, np.int64)
+        if len(weights) and weights.min() < 1:
+            message = f"weight {weights.min()}: a message counts for at least 1"
+            raise ConfigurationError(message)
+        return weights
 
     @abstractmethod
     def _route(
         self,
         keys: NDArray[np.uint64],
         times: NDArray[np.float64],
+        weights: NDArray[np.int64],
         workers: NDArray[np.int32],
     ) -> None:
-        """Write the worker of each message into `workers`; there is at least one message."""
+        """Write the worker of each message into `workers`; there is at least one message.
+
+        `times` and `weights` are empty where none were given; a weight is then 1.
+        """
 
     @abstractmethod
     def snapshot(self) -> Snapshot:
@@ -187,7 +239,7 @@ class LocalLoadRouter(Router):
     """A router that estimates the load of each worker by what it sent there itself.
 
     Local load estimation (PKG paper, section 3.2): the load of worker w as source s sees it
-    is the number of messages that s sent to w.
+    is the number of messages that s sent to w, each counted by its weight.
     """
 
     local_fields: ClassVar[tuple[str, ...]] = ("sent",)
@@ -208,3 +260,13 @@ class LocalLoadRouter(Router):
             )
             raise ConfigurationError(message)
         self.sent = sent.astype(np.int64)
+
+
+def _as_input(values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
+    """Give kernels a contiguous view that is read-only, as Arrow's arrays are.
+
+    One type for all inputs means that each kernel is compiled once.
+    """
+    array = np.ascontiguousarray(values, dtype=dtype).view()
+    array.flags.writeable = False
+    return array

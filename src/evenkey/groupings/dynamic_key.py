@@ -210,6 +210,7 @@ class _DynamicKeyRouter(LocalLoadRouter):
         self,
         keys: NDArray[np.uint64],
         times: NDArray[np.float64],
+        weights: NDArray[np.int64],
         workers: NDArray[np.int32],
     ) -> None:
         from evenkey.groupings import _kernels
@@ -222,6 +223,7 @@ class _DynamicKeyRouter(LocalLoadRouter):
             done = _kernels.dynamic_key(
                 keys,
                 times,
+                weights,
                 done,
                 self._clock,
                 self._tally,

@@ -43,9 +43,10 @@ class _KeyRouter(Router):
         self,
         keys: NDArray[np.uint64],
         times: NDArray[np.float64],
+        weights: NDArray[np.int64],
         workers: NDArray[np.int32],
     ) -> None:
-        del times
+        del times, weights
         from evenkey.groupings import _kernels
 
         _kernels.key(keys, self.workers, workers)

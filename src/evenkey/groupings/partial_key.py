@@ -66,9 +66,10 @@ class _PartialKeyRouter(LocalLoadRouter):
         self,
         keys: NDArray[np.uint64],
         times: NDArray[np.float64],
+        weights: NDArray[np.int64],
         workers: NDArray[np.int32],
     ) -> None:
         del times
         from evenkey.groupings import _kernels
 
-        _kernels.partial_key(keys, self._candidates, self.sent, workers)
+        _kernels.partial_key(keys, weights, self._candidates, self.sent, workers)

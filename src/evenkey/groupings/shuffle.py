@@ -21,7 +21,8 @@ class Shuffle(Grouping):
 
     Message i of source s goes to worker ``(s + i) mod W``. Balance is perfect: with one
     source no worker ever has more than one message above another. The price is replication:
-    every key ends up on up to W workers, whose partial results must all be merged.
+    every key ends up on up to W workers, whose partial results must all be merged. Weights do
+    not matter: it is messages that are dealt out.
 
     Guarantee: ``max - min <= S`` messages for S sources.
     Source: PKG paper, section 2; DKG paper, section 3.4.
@@ -50,9 +51,10 @@ class _ShuffleRouter(Router):
         self,
         keys: NDArray[np.uint64],
         times: NDArray[np.float64],
+        weights: NDArray[np.int64],
         workers: NDArray[np.int32],
     ) -> None:
-        del keys, times
+        del keys, times, weights
         from evenkey.groupings import _kernels
 
         self.position = _kernels.shuffle(self.position, self.workers, workers)
