@@ -27,13 +27,13 @@ def key(keys, workers):
     return [home(each, workers) for each in keys]
 
 
-def partial_key(keys, weights, workers, choices):
+def partial_key(keys, weights, workers, choices, variant="storm"):
     sent, out = [0] * workers, []
     for each, weight in zip(keys, weights, strict=True):
         candidates = [home(each, workers)]
-        for j in range(1, min(choices, workers)):
+        for j in range(1, min(choices, workers) if variant == "storm" else choices):
             candidate = (mix(each, j) >> 32) * workers >> 32
-            while candidate in candidates:
+            while variant == "storm" and candidate in candidates:
                 candidate = (candidate + 1) % workers
             candidates.append(candidate)
         out.append(min(candidates, key=lambda worker: sent[worker]))

@@ -11,6 +11,7 @@ SPELLINGS = [
     *sorted(available()),
     "pkg(choices=1)",
     "pkg(choices=5)",
+    "pkg(variant=paper)",
     "dkg(variant=reference)",
     "dkg(scale_in=minus-root,expected_keys=20)",
 ]

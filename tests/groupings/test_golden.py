@@ -23,6 +23,7 @@ WORKERS = 5
 SPELLINGS = (
     *sorted(available()),
     "pkg(choices=3)",
+    "pkg(variant=paper)",
     "dkg(variant=reference)",
     "dkg(scale_in=minus-root,expected_keys=20)",
 )

@@ -32,11 +32,12 @@ def test_key(keys, workers):
     assert routed("kg", keys, workers) == naive.key(keys, workers)
 
 
-@given(weighted_streams, worker_counts, st.integers(1, 6))
-def test_partial_key(stream, workers, choices):
+@given(weighted_streams, worker_counts, st.integers(1, 15), st.sampled_from(["storm", "paper"]))
+def test_partial_key(stream, workers, choices, variant):
     keys, weights = [key for key, _ in stream], [weight for _, weight in stream]
-    expected = naive.partial_key(keys, weights, workers, choices)
-    assert routed(f"pkg(choices={choices})", keys, workers, weights=weights) == expected
+    expected = naive.partial_key(keys, weights, workers, choices, variant)
+    spelling = f"pkg(choices={choices},variant={variant})"
+    assert routed(spelling, keys, workers, weights=weights) == expected
 
 
 @pytest.mark.parametrize(

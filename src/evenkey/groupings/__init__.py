@@ -59,7 +59,7 @@ def parse(text: str | Grouping) -> Grouping:
     Examples
     --------
     >>> parse("pkg(choices=3)")
-    PartialKey(choices=3)
+    PartialKey(choices=3, variant='storm')
     """
     if isinstance(text, Grouping):
         return text

@@ -51,25 +51,36 @@ def key(keys, workers, out):
         out[i] = np.int64(keys[i]) % workers
 
 
+@njit(cache=True, inline="always")
+def second_choice(hashed, first, workers):
+    """Find the second candidate of a key, another than the first where there is another."""
+    second = scaled(mix(hashed, 1), workers)
+    if second == first:
+        second = second + 1 if second + 1 < workers else 0
+    return second
+
+
 @njit(cache=True)
-def partial_key(keys, weights, candidates, sent, out):
+def partial_key(keys, weights, choices, distinct, sent, out):
+    """Send each message to the least loaded of its key's candidates.
+
+    With `distinct`, `choices` is at most the number of workers.
+    """
     workers = len(sent)
     weighted = len(weights) > 0
+    # Which message took a worker as its candidate last: nothing to clear between messages.
+    taken = np.full(workers, -1)
     for i in range(len(keys)):
         hashed = keys[i]
         best = np.int64(hashed) % workers
-        candidates[0] = best
         least = sent[best]
-        for j in range(1, len(candidates)):
+        taken[best] = i
+        for j in range(1, choices):
             worker = scaled(mix(hashed, j), workers)
-            seen = 0
-            while seen < j:
-                if candidates[seen] == worker:
+            if distinct:
+                while taken[worker] == i:
                     worker = worker + 1 if worker + 1 < workers else 0
-                    seen = 0
-                else:
-                    seen += 1
-            candidates[j] = worker
+                taken[worker] = i
             if sent[worker] < least:
                 least = sent[worker]
                 best = worker

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
-
-import numpy as np
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from evenkey.errors import ConfigurationError
 from evenkey.groupings.base import Grouping, LocalLoadRouter, Router
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["PartialKey"]
@@ -20,13 +19,12 @@ __all__ = ["PartialKey"]
 class PartialKey(Grouping):
     """Partial key grouping (``pkg``): key splitting over d choices by local load.
 
-    A key has d distinct candidate workers. The first is key grouping's; candidate j > 0 is
-    ``mix(H(key), j)`` scaled to 0..W-1, moved on to the next free worker where it meets an
-    earlier candidate (Apache Storm's rule, so that there are always two when W > 1). Each
-    message goes to the candidate to which this source has sent least so far, the first of
-    equals:
+    A key has d candidate workers. The first is key grouping's, candidate j > 0 is
+    ``mix(H(key), j)`` scaled to 0..W-1. Each message goes to the candidate to which this
+    source has sent least so far, the first of equals:
 
-    ``worker = argmin over j < d of sent[H_j(key)]`` (DKG paper, equation 2).
+    ``worker = argmin over j < d of sent[H_j(key)]`` (PKG paper, section 5, Greedy-d; DKG
+    paper, equation 2).
 
     Guarantee: with d >= 2 and p1 <= 1/(5W), imbalance after m messages is O(m/W) with
     high probability and at most d workers hold a key (PKG paper, theorem 5.1 and
@@ -35,7 +33,11 @@ class PartialKey(Grouping):
     Parameters
     ----------
     choices
-        Candidates a key has, d, at least 1; at most W are used.
+        Candidates a key has, d, at least 1; at most W are distinct.
+    variant
+        ``storm`` makes a key's candidates distinct: one that meets an earlier one moves on to
+        the next free worker, as in Apache Storm. ``paper`` lets independent hashes collide, so
+        that some keys have fewer choices: two choices meet for every W-th key.
 
     Examples
     --------
@@ -43,10 +45,13 @@ class PartialKey(Grouping):
     >>> keys = np.array([7, 7, 7, 8, 7], dtype=np.uint64)
     >>> PartialKey().router(workers=5).route(keys).tolist()
     [2, 0, 2, 3, 0]
+    >>> PartialKey(variant="paper").router(workers=2).route(keys).tolist()
+    [1, 0, 1, 0, 1]
     """
 
     name: ClassVar[str] = "pkg"
     choices: int = 2
+    variant: Literal["storm", "paper"] = "storm"
 
     def __post_init__(self) -> None:
         if self.choices < 1:
@@ -54,13 +59,14 @@ class PartialKey(Grouping):
             raise ConfigurationError(message)
 
     def _router(self, workers: int, source: int) -> Router:
-        return _PartialKeyRouter(workers, source, min(self.choices, workers))
+        return _PartialKeyRouter(self, workers, source)
 
 
 class _PartialKeyRouter(LocalLoadRouter):
-    def __init__(self, workers: int, source: int, choices: int) -> None:
+    def __init__(self, grouping: PartialKey, workers: int, source: int) -> None:
         super().__init__(workers, source)
-        self._candidates = np.empty(choices, dtype=np.int64)
+        self._distinct = grouping.variant == "storm"
+        self._choices = min(grouping.choices, workers) if self._distinct else grouping.choices
 
     def _route(
         self,
@@ -72,4 +78,4 @@ class _PartialKeyRouter(LocalLoadRouter):
         del times
         from evenkey.groupings import _kernels
 
-        _kernels.partial_key(keys, weights, self._candidates, self.sent, workers)
+        _kernels.partial_key(keys, weights, self._choices, self._distinct, self.sent, workers)
