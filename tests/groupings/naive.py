@@ -41,6 +41,49 @@ def partial_key(keys, weights, workers, choices, variant="storm"):
     return out
 
 
+def two_choices(key, workers):
+    first, second = home(key, workers), (mix(key, 1) >> 32) * workers >> 32
+    return first, second if second != first else (second + 1) % workers
+
+
+def first_sight(keys, weights, workers, *, everywhere):
+    sent = [0] * workers
+    places: dict[int, int] = {}
+    for key, weight in zip(keys, weights, strict=True):
+        ring = [(home(key, workers) + step) % workers for step in range(workers)]
+        candidates = ring if everywhere else two_choices(key, workers)
+        places.setdefault(key, min(candidates, key=lambda worker: sent[worker]))
+        sent[places[key]] += weight
+    return [places[key] for key in keys]
+
+
+def offline_greedy(counts, keys, workers):
+    loads, places = [0] * workers, {}
+    for key in sorted(counts, key=lambda key: (-counts[key], key)):
+        places[key] = loads.index(min(loads))
+        loads[places[key]] += counts[key]
+    return [places.get(key, home(key, workers)) for key in keys]
+
+
+def cardinality_affinity(keys, weights, workers, tolerance):
+    sent, out = [0] * workers, []
+    holds: list[set[int]] = [set() for _ in range(workers)]
+    for key, weight in zip(keys, weights, strict=True):
+        candidates = two_choices(key, workers)
+        lighter = min(candidates, key=lambda worker: sent[worker])
+        holders = [worker for worker in candidates if key in holds[worker]]
+        if holders:
+            best = min(holders, key=lambda worker: sent[worker])
+            if tolerance is not None and sent[best] > (1 + tolerance) * sum(sent) / workers:
+                best = lighter
+        else:
+            best = min(candidates, key=lambda worker: (len(holds[worker]), sent[worker]))
+        holds[best].add(key)
+        sent[best] += weight
+        out.append(best)
+    return out
+
+
 class DynamicKey:
     """Dynamic key grouping by the letter, with dictionaries and lists."""
 

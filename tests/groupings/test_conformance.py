@@ -12,6 +12,7 @@ SPELLINGS = [
     "pkg(choices=1)",
     "pkg(choices=5)",
     "pkg(variant=paper)",
+    "cam(tolerance=0.2)",
     "dkg(variant=reference)",
     "dkg(scale_in=minus-root,expected_keys=20)",
 ]

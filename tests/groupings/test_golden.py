@@ -24,6 +24,7 @@ SPELLINGS = (
     *sorted(available()),
     "pkg(choices=3)",
     "pkg(variant=paper)",
+    "cam(tolerance=0.2)",
     "dkg(variant=reference)",
     "dkg(scale_in=minus-root,expected_keys=20)",
 )
@@ -51,10 +52,21 @@ def stream():
     ]
 
 
+def plan_of(spelling, messages):
+    """What a grouping that is given frequencies is told: those of the stream itself."""
+    grouping = parse(spelling)
+    if not grouping.given_frequencies:
+        return None
+    keys, counts = np.unique(hash_strings([key for _, key in messages]), return_counts=True)
+    return grouping.plan(keys, counts.astype(np.float64), WORKERS)
+
+
 def routed(spelling, messages):
     times = np.array([time for time, _ in messages])
     keys = hash_strings([key for _, key in messages])
-    return parse(spelling).router(WORKERS).route(keys, times).tolist()
+    router = parse(spelling).router(WORKERS)
+    router.remember(plan_of(spelling, messages) or {})
+    return router.route(keys, times).tolist()
 
 
 def write():
@@ -110,7 +122,8 @@ def test_spark_assigns_the_same(golden, spark):
     ]
     df = spark.createDataFrame(rows, "position int, key string, time timestamp").coalesce(1)
     for number, spelling in enumerate(SPELLINGS):
-        df = route(df, "key", spelling, WORKERS, time="time", column=f"w{number}")
+        plan = plan_of(spelling, golden["messages"])
+        df = route(df, "key", spelling, WORKERS, time="time", plan=plan, column=f"w{number}")
     table = df.toArrow()
     assert table["position"].to_pylist() == list(range(len(rows)))
     for number, spelling in enumerate(SPELLINGS):

@@ -13,17 +13,27 @@ from evenkey.groupings.dynamic_key import DynamicKey
 from evenkey.groupings.key import Key
 from evenkey.groupings.partial_key import PartialKey
 from evenkey.groupings.shuffle import Shuffle
+from evenkey.groupings.tables import (
+    CardinalityAffinity,
+    OfflineGreedy,
+    OnlineGreedy,
+    StaticChoices,
+)
 from evenkey.spelling import build, unknown_name
 from evenkey.spelling import parse as parse_spelling
 
 __all__ = [
+    "CardinalityAffinity",
     "DynamicKey",
     "Grouping",
     "Key",
+    "OfflineGreedy",
+    "OnlineGreedy",
     "PartialKey",
     "Router",
     "Shuffle",
     "Snapshot",
+    "StaticChoices",
     "available",
     "parse",
 ]
@@ -35,7 +45,7 @@ def available() -> dict[str, type[Grouping]]:
     Examples
     --------
     >>> sorted(available())
-    ['dkg', 'kg', 'pkg', 'sg']
+    ['cam', 'dkg', 'kg', 'off-greedy', 'on-greedy', 'pkg', 'potc', 'sg']
     """
     public = (globals()[name] for name in __all__)
     return {

@@ -107,18 +107,6 @@ def insert_all(table, items):
 
 
 @njit(cache=True)
-def gather(table, held):
-    """Copy the items out of a table."""
-    items = np.empty(held, table.dtype)
-    found = 0
-    for slot in range(len(table)):
-        if table[slot].count != 0:
-            items[found] = table[slot]
-            found += 1
-    return items
-
-
-@njit(cache=True)
 def dynamic_key(keys, times, weights, start, clock, tally, table, sent, rules, out):
     """Route from message `start` on, until a promotion is due, the table is half full, or the end.
 

@@ -36,6 +36,8 @@ class Grouping(ABC):
     """Whether decisions depend on the messages' times (warm-up, promotions)."""
     learns: ClassVar[bool] = False
     """Whether routers learn something, such as hot keys, that outlives an epoch."""
+    remembers_every_key: ClassVar[bool] = False
+    """Whether routers keep an entry for every key they meet, so that memory has no bound."""
     given_frequencies: ClassVar[bool] = False
     """Whether routers are to be told a `plan`, made of the keys' frequencies, before they route."""
 

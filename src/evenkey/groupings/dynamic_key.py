@@ -11,6 +11,7 @@ import numpy as np
 from evenkey.errors import ConfigurationError
 from evenkey.groupings.base import Grouping, LocalLoadRouter, Router, Snapshot
 from evenkey.groupings.key_space import ITEM, KeySpace
+from evenkey.groupings.key_table import items_of, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DynamicKey"]
 
-_SMALLEST_TABLE = 1024
 _MOST_CYCLES = 1000
 
 
@@ -204,7 +204,7 @@ class _DynamicKeyRouter(LocalLoadRouter):
         # First message, next cycle, cycles so far: unset until there is a message.
         self._clock = np.array([np.nan, np.nan, 0.0])
         self._tally = np.zeros(3, dtype=np.int64)
-        self._table = np.zeros(_SMALLEST_TABLE, dtype=ITEM)
+        self._table = table_of(np.empty(0, dtype=ITEM))
 
     def _route(
         self,
@@ -261,19 +261,10 @@ class _DynamicKeyRouter(LocalLoadRouter):
         self._hold(items, slots=slots)
 
     def _items(self) -> NDArray[np.void]:
-        from evenkey.groupings import _kernels
+        return items_of(self._table)
 
-        items: NDArray[np.void] = _kernels.gather(self._table, self._tally[1])
-        return items
-
-    def _hold(self, items: NDArray[np.void], slots: int = _SMALLEST_TABLE) -> None:
-        from evenkey.groupings import _kernels
-
-        slots = max(slots, _SMALLEST_TABLE)
-        while slots < 4 * len(items):
-            slots *= 2
-        self._table = np.zeros(slots, dtype=ITEM)
-        _kernels.insert_all(self._table, items)
+    def _hold(self, items: NDArray[np.void], slots: int = 0) -> None:
+        self._table = table_of(items, slots)
         self._tally[1] = len(items)
 
     def snapshot(self) -> Snapshot:

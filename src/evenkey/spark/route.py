@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pyspark import Accumulator
     from pyspark.sql import Column, DataFrame
 
+    from evenkey.groupings import Snapshot
+
 __all__ = ["Load", "route"]
 
 Load = Literal["epoch", "lifetime"]
@@ -44,6 +46,7 @@ def route(
     rate: float = 100.0,
     load: Load = "epoch",
     tables: str | Path | None = None,
+    plan: Snapshot | None = None,
     column: str = "worker",
 ) -> DataFrame:
     """Add the worker of each row, chosen message by message inside each task.
@@ -77,6 +80,9 @@ def route(
         Directory of the routing tables that carry hot keys from epoch to epoch, beside the
         query's checkpoint; reachable from driver and executors. None: a temporary directory
         of this process, so a restarted query learns anew.
+    plan
+        For groupings that are given the frequencies of keys: what ``Grouping.plan`` made of
+        them, with hashes as Spark's ``xxhash64`` gives them.
     column
         Name of the new column.
 
@@ -89,7 +95,8 @@ def route(
     Raises
     ------
     ConfigurationError
-        A column is missing or already there, or the grouping or `workers` cannot be.
+        A column is missing or already there, the grouping or `workers` cannot be, or the
+        grouping must be told a plan and there is none.
 
     Notes
     -----
@@ -99,6 +106,7 @@ def route(
     """
     grouping = parse(grouping)
     grouping.router(workers)
+    _check_plan(grouping, plan)
     keys = key_columns(df, key)
     clock = F.current_timestamp() if time is None else time_column(df, time)
     absent(df, column)
@@ -118,7 +126,7 @@ def route(
         store = RoutingTables(tables or _temporary_directory(df), str(grouping), workers)
         collector = LessonCollector(store, grouping)
         accumulator = session.sparkContext.accumulator({}, collector)
-    task = RoutingTask(grouping, workers, load, rate, store, accumulator)
+    task = RoutingTask(grouping, workers, load, rate, plan or {}, store, accumulator)
     columns = [hashed]
     if grouping.uses_times and (time is not None or df.isStreaming):
         columns.append(clock.cast("double"))
@@ -126,6 +134,19 @@ def route(
     # Its types ask for the kind of UDF, which Spark itself would rather infer from the hints.
     udf = F.arrow_udf(function, "int")  # type: ignore[call-overload]
     return df.withColumn(column, udf.asNondeterministic()(*columns))
+
+
+def _check_plan(grouping: Grouping, plan: Snapshot | None) -> None:
+    if plan is None and grouping.given_frequencies and not grouping.learns:
+        message = (
+            f"grouping {grouping}: it must know how frequent each key is before the first row "
+            "comes: count a batch first and pass plan=grouping.plan(hashes, counts, workers), "
+            "or use a grouping that learns it, such as dkg or dchoices"
+        )
+        raise ConfigurationError(message)
+    if plan is not None and not grouping.given_frequencies:
+        message = f"grouping {grouping}: it takes no plan; leave plan away"
+        raise ConfigurationError(message)
 
 
 def _native(grouping: Grouping, hashed: Column, workers: int, *, streaming: bool) -> Column | None:
@@ -154,6 +175,7 @@ class RoutingTask:
         workers: int,
         load: Load,
         rate: float,
+        plan: Snapshot,
         tables: RoutingTables | None,
         accumulator: Accumulator[dict[TaskId, Lesson]] | None,
     ) -> None:
@@ -161,6 +183,7 @@ class RoutingTask:
         self._workers = workers
         self._load = load
         self._rate = rate
+        self._plan = plan
         self._tables = tables
         self._accumulator = accumulator
 
@@ -193,6 +216,7 @@ class RoutingTask:
     def _route(self, batches: Iterator[tuple[pa.Array, NDArray[np.float64]]]) -> Iterator[pa.Array]:
         task = current_task()
         router = self._grouping.router(self._workers, task.partition)
+        router.remember(self._plan)
         if self._tables is not None:
             self._recall(router, self._tables, task)
         routed = 0

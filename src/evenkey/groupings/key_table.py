@@ -1,0 +1,46 @@
+"""Open-addressing tables of keys, which kernels fill and which grow between their calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["items_of", "table_of"]
+
+_SMALLEST = 1024
+
+
+def table_of(items: NDArray[np.void], slots: int = _SMALLEST) -> NDArray[np.void]:
+    """Make a table that holds items and has room for as many more.
+
+    Parameters
+    ----------
+    items
+        Records with a field ``key`` (uint64, distinct) and a field ``count`` (not 0, which is
+        what a free slot has).
+    slots
+        Length that the table has at least; a power of two.
+
+    Returns
+    -------
+    NDArray
+        Records of the same kind, a power of two long, at most a quarter of them taken.
+    """
+    from evenkey.groupings import _kernels
+
+    slots = max(slots, _SMALLEST)
+    while slots < 4 * len(items):
+        slots *= 2
+    table = np.zeros(slots, dtype=items.dtype)
+    _kernels.insert_all(table, items)
+    return table
+
+
+def items_of(table: NDArray[np.void]) -> NDArray[np.void]:
+    """Copy the items out of a table, in the order of its slots."""
+    items: NDArray[np.void] = table[table["count"] != 0]
+    return items

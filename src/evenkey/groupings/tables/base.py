@@ -1,0 +1,144 @@
+"""The routing table that remembers where each key was put, and how several of them merge."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.groupings.base import LocalLoadRouter, Snapshot
+from evenkey.groupings.key_table import items_of, table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["PLACE", "merge_places"]
+
+PLACE = np.dtype([("key", np.uint64), ("count", np.int64), ("place", np.int32)], align=True)
+"""A key's hash, the weight of its messages here, and its place: a worker, or what else the
+grouping makes of it."""
+
+
+class TableRouter(LocalLoadRouter):
+    """A router that keeps an entry for every key: 48 to 96 bytes, which it never gives up."""
+
+    _table: NDArray[np.void]
+    _held: NDArray[np.int64]
+
+    def __init__(self, workers: int, source: int) -> None:
+        super().__init__(workers, source)
+        self._hold(np.empty(0, dtype=PLACE))
+
+    def _route(
+        self,
+        keys: NDArray[np.uint64],
+        times: NDArray[np.float64],
+        weights: NDArray[np.int64],
+        workers: NDArray[np.int32],
+    ) -> None:
+        del times
+        done = 0
+        while True:
+            done = self._route_from(done, keys, weights, workers)
+            if done == len(keys):
+                return
+            self._table = table_of(items_of(self._table))
+
+    @abstractmethod
+    def _route_from(
+        self,
+        start: int,
+        keys: NDArray[np.uint64],
+        weights: NDArray[np.int64],
+        workers: NDArray[np.int32],
+    ) -> int:
+        """Route from message `start` on; gives how many are routed when the table is full."""
+
+    def _hold(self, items: NDArray[np.void]) -> None:
+        """Take over the entries of a snapshot or memory."""
+        self._table = table_of(items)
+        self._held = np.array([len(items)], dtype=np.int64)
+
+    def snapshot(self) -> Snapshot:
+        return {**super().snapshot(), "items": np.sort(items_of(self._table), order="key")}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        super().restore(snapshot)
+        if "items" in snapshot:
+            self._hold(snapshot["items"].astype(PLACE))
+
+    def memory(self) -> Snapshot:
+        items = np.sort(items_of(self._table), order="key")
+        return {"items": items} if len(items) else {}
+
+    def remember(self, memory: Snapshot) -> None:
+        if memory:
+            self._hold(memory["items"].astype(PLACE))
+
+
+class FirstSightRouter(TableRouter):
+    """A router that decides once for each key, at its first message.
+
+    Parameters
+    ----------
+    everywhere
+        Whether any worker will do for a key, or only its two candidates.
+    """
+
+    def __init__(self, workers: int, source: int, *, everywhere: bool) -> None:
+        super().__init__(workers, source)
+        self._everywhere = everywhere
+
+    def _route_from(
+        self,
+        start: int,
+        keys: NDArray[np.uint64],
+        weights: NDArray[np.int64],
+        workers: NDArray[np.int32],
+    ) -> int:
+        from evenkey.groupings.tables import _kernels
+
+        done: int = _kernels.first_sight(
+            keys, weights, start, self._held, self._table, self._everywhere, self.sent, workers
+        )
+        return done
+
+
+def merge_places(memories: Sequence[Snapshot], *, all_of_them: bool = False) -> Snapshot:
+    """Merge routing tables of several sources into the one that all of them go on with.
+
+    Parameters
+    ----------
+    memories
+        `TableRouter.memory` of each source.
+    all_of_them
+        Whether places are sets of bits, of which a key keeps all. Otherwise it keeps the place
+        that most of its messages went to, of equals the lowest.
+
+    Returns
+    -------
+    Snapshot
+        All keys, each counted once: its place is settled now, so what the sources will tell
+        apart is the keys that are new to them.
+    """
+    parts = [memory["items"] for memory in memories if memory]
+    if not parts:
+        return {}
+    every = np.concatenate(parts)
+    keys, index = np.unique(every["key"], return_inverse=True)
+    merged = np.zeros(len(keys), dtype=PLACE)
+    merged["key"], merged["count"] = keys, 1
+    if all_of_them:
+        np.bitwise_or.at(merged["place"], index, every["place"])
+        return {"items": merged}
+    pairs, pair_of = np.unique(
+        np.stack((index, every["place"].astype(np.int64))), axis=1, return_inverse=True
+    )
+    weights = np.bincount(pair_of.ravel(), every["count"])
+    order = np.lexsort((pairs[1], -weights, pairs[0]))
+    _, first = np.unique(pairs[0][order], return_index=True)
+    merged["place"] = pairs[1][order][first]
+    return {"items": merged}
