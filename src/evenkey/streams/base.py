@@ -44,12 +44,16 @@ class MessageBatch:
         int64[n], weight of each message.
     times
         float64[n], event time in seconds since the stream began, non-decreasing.
+    senders
+        uint64[n], hash of who sends each message, such as the source vertex of an edge; None
+        where the stream does not tell.
     """
 
     ids: NDArray[np.int64]
     keys: NDArray[np.uint64]
     counts: NDArray[np.int64]
     times: NDArray[np.float64]
+    senders: NDArray[np.uint64] | None = None
 
 
 class MessageStream(Protocol):
