@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import gcd
+from math import gcd, log
+from statistics import NormalDist
 
 WORD = 2**64
 
@@ -45,6 +46,27 @@ def prime_to(size, number):
     while gcd(number, size) != 1:
         number += 1
     return number
+
+
+def harmonic(keys, exponent):
+    return sum(rank**-exponent for rank in range(1, keys + 1))
+
+
+def occurring(messages, top, keys, exponent):
+    """Expected distinct keys, each occurring unless all messages miss it."""
+    chances = (top * rank**-exponent for rank in range(1, keys + 1))
+    return sum(1 - (1 - chance) ** messages for chance in chances)
+
+
+def in_week(rank, week):
+    return (rank + 5 * week) % 20 if rank < 20 else rank
+
+
+def lognormal_share(key, mu, sigma):
+    def below(value):
+        return NormalDist(mu, sigma).cdf(log(value))
+
+    return below(key + 0.5) - (below(key - 0.5) if key else 0)
 
 
 def deal(seed, start, every, size, ranks):
