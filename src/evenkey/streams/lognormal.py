@@ -62,7 +62,7 @@ class Lognormal(Weighted):
     """
 
     family: ClassVar[str] = "lognormal"
-    summary: ClassVar[str] = "synthetic, as in the PKG paper: log-normal samples, rounded"
+    summary: ClassVar[str] = "synthetic: log-normal samples, rounded"
     usual_messages: ClassVar[int] = _MESSAGES
     fixed: ClassVar[dict[str, dict[str, str]]] = {
         f"lognormal-{number}": {"number": str(number)} for number in _PARAMETERS

@@ -99,7 +99,7 @@ class LookAlike(Weighted):
     """
 
     family: ClassVar[str] = "look-alike"
-    summary: ClassVar[str] = "synthetic look-alike"
+    summary: ClassVar[str] = "synthetic"
     models: ClassVar[dict[str, Model]] = _MODELS
     fixed: ClassVar[dict[str, dict[str, str]]] = {
         f"{like}-like": {"like": like} for like in _MODELS
