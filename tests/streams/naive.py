@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from fractions import Fraction
 from math import gcd, log
 from statistics import NormalDist
@@ -78,3 +80,36 @@ def deal(seed, start, every, size, ranks):
         factor = prime_to(size, random_word(seed, period) * size // WORD)
         keys.append((factor * rank + first + step * period) % size)
     return keys
+
+
+COUNT = re.compile(r"\s*\+?0*[1-9][0-9]{0,17}\s*")
+SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
+
+
+def split_table(line, separator, width, key, seconds=None, count=None):
+    """Fields of a line by their places: (key field, count), or None where it is malformed."""
+    fields = line.split(separator)
+    if len(fields) != width:
+        return None
+    if seconds is not None and not SECONDS.fullmatch(fields[seconds]):
+        return None
+    if count is not None and not COUNT.fullmatch(fields[count]):
+        return None
+    return fields[key], 1 if count is None else int(fields[count])
+
+
+def split_edge(line):
+    """The vertices (to, from) of a line, None where it is malformed, () for a comment."""
+    if line.startswith("#"):
+        return ()
+    vertices = re.split(r"[ \t\v\f\r]+", line.strip(" \t\v\f\r"))
+    return (vertices[1], vertices[0]) if len(vertices) == 2 else None
+
+
+def hashtags(line):
+    """The hashtags of a tweet, [] for a notice, None where it is malformed."""
+    try:
+        tweet = json.loads(line)
+        return [] if "limit" in tweet else [tag["text"] for tag in tweet["entities"]["hashtags"]]
+    except (ValueError, TypeError, KeyError):
+        return None
