@@ -101,7 +101,7 @@ def summarize(
     """
     counts = np.zeros(stream.key_count, dtype=np.int64)
     for batch in _batches(stream, on_progress):
-        counts += np.bincount(batch.ids, minlength=stream.key_count)
+        np.add.at(counts, batch.ids, 1)  # not bincount: there may be far more keys than messages
     # Equals in order of their ids, so that the same stream always gives the same list.
     heaviest = np.argsort(-counts, kind="stable")[:top]
     heaviest = heaviest[counts[heaviest] > 0]
