@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/pytest --quiet
+# Each process starts a Spark of its own, so more than a few only take each other's memory.
+PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -21,12 +23,12 @@ demo: $(READY) ## Run the main job: compare groupings on Spark, then count the w
 	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/demo.sh build/demo
 
 test: $(READY) ## Run the tests, all but the faults and the benchmarks
-	@$(PYTEST)
+	@$(PYTEST) $(PARALLEL)
 
 check: lint types imports test faults ## Run all that CI runs
 
 faults: $(READY) ## Run the tests that kill processes and break files
-	@$(PYTEST) -m faults || [ $$? -eq 5 ] # 5: no test is marked so
+	@$(PYTEST) $(PARALLEL) -m faults || [ $$? -eq 5 ] # 5: no test is marked so
 
 bench: $(READY) ## Measure the speed of kernels and of routing
 	@$(PYTEST) -m benchmark || [ $$? -eq 5 ]

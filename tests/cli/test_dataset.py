@@ -23,6 +23,23 @@ def test_describe_names_the_heaviest_keys(invoke):
     assert f"{first['share_percent']:.2f}" in told.stdout
 
 
+def test_look_alikes_stand_beside_what_is_published(invoke):
+    listed = invoke("dataset", "list").stdout
+    assert "Synthetic" in listed
+    assert "31,000,000" in listed
+    arguments = ("dataset", "describe", "cashtags-like", "--messages", 5000)
+    told, figures = invoke(*arguments), json.loads(invoke(*arguments, "--json").stdout)
+    assert "690,000 messages, 2,900 keys, top key 3.29 %" in " ".join(told.stdout.split())
+    assert figures["published"] == {
+        "source": "PKG paper, table 1",
+        "messages": 690_000,
+        "keys": 2900,
+        "top_share_percent": 3.29,
+    }
+    plain = invoke("dataset", "describe", "uniform(keys=5)", "--messages", 20, "--json")
+    assert json.loads(plain.stdout)["published"] is None
+
+
 def test_write_says_where_and_refuses_to_write_twice(invoke, tmp_path):
     file = tmp_path / "below" / "messages.txt"
     arguments = ("dataset", "write", "uniform(keys=5)", file, "--messages", 20)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from fractions import Fraction
-from math import gcd
+from math import gcd, log
+from statistics import NormalDist
 
 WORD = 2**64
 
@@ -47,6 +50,27 @@ def prime_to(size, number):
     return number
 
 
+def harmonic(keys, exponent):
+    return sum(rank**-exponent for rank in range(1, keys + 1))
+
+
+def occurring(messages, top, keys, exponent):
+    """Expected distinct keys, each occurring unless all messages miss it."""
+    chances = (top * rank**-exponent for rank in range(1, keys + 1))
+    return sum(1 - (1 - chance) ** messages for chance in chances)
+
+
+def in_week(rank, week):
+    return (rank + 5 * week) % 20 if rank < 20 else rank
+
+
+def lognormal_share(key, mu, sigma):
+    def below(value):
+        return NormalDist(mu, sigma).cdf(log(value))
+
+    return below(key + 0.5) - (below(key - 0.5) if key else 0)
+
+
 def deal(seed, start, every, size, ranks):
     first = random_word(seed, -1) * size // WORD
     step = prime_to(size, int(0.618 * size))
@@ -56,3 +80,36 @@ def deal(seed, start, every, size, ranks):
         factor = prime_to(size, random_word(seed, period) * size // WORD)
         keys.append((factor * rank + first + step * period) % size)
     return keys
+
+
+COUNT = re.compile(r"\s*\+?0*[1-9][0-9]{0,17}\s*")
+SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
+
+
+def split_table(line, separator, width, key, seconds=None, count=None):
+    """Fields of a line by their places: (key field, count), or None where it is malformed."""
+    fields = line.split(separator)
+    if len(fields) != width:
+        return None
+    if seconds is not None and not SECONDS.fullmatch(fields[seconds]):
+        return None
+    if count is not None and not COUNT.fullmatch(fields[count]):
+        return None
+    return fields[key], 1 if count is None else int(fields[count])
+
+
+def split_edge(line):
+    """The vertices (to, from) of a line, None where it is malformed, () for a comment."""
+    if line.startswith("#"):
+        return ()
+    vertices = re.split(r"[ \t\v\f\r]+", line.strip(" \t\v\f\r"))
+    return (vertices[1], vertices[0]) if len(vertices) == 2 else None
+
+
+def hashtags(line):
+    """The hashtags of a tweet, [] for a notice, None where it is malformed."""
+    try:
+        tweet = json.loads(line)
+        return [] if "limit" in tweet else [tag["text"] for tag in tweet["entities"]["hashtags"]]
+    except (ValueError, TypeError, KeyError):
+        return None

@@ -10,7 +10,7 @@ import pytest
 from evenkey.errors import ConfigurationError
 from evenkey.hashing import hash_strings
 from evenkey.streams import FileStream, LineIndex, MessageStream, RowIndex, SplitLines
-from evenkey.streams.splits import CsvRecords, Words
+from evenkey.streams.splits import SPLITTERS, CsvRecords, Words
 
 TEXT = "to be or\n\nnot to be\n"
 
@@ -59,6 +59,24 @@ def test_rows(tmp_path):
     assert stream.texts(batch.ids).to_pylist() == ["a", "b"]
     assert batch.times.tolist() == [0, 2]
     assert stream.rejected == 1
+
+
+def test_senders(tmp_path):
+    (tmp_path / "graph.txt").write_text("# from to\n0\t1\n0\t2\nbad\n1\t2\n")
+    index = LineIndex.build([tmp_path / "graph.txt"])
+    stream = FileStream("graph.txt", SplitLines(index, SPLITTERS["edges"]), rate=1.0)
+    for size in (2, 100):
+        batches = list(stream.batches(size))
+        ids = np.concatenate([batch.ids for batch in batches])
+        assert stream.texts(ids).to_pylist() == ["1", "2", "2"]
+        senders = [batch.senders for batch in batches if batch.senders is not None]
+        assert np.concatenate(senders).tolist() == hash_strings(["0", "0", "1"]).tolist()
+        assert stream.rejected == 1
+
+
+def test_lines_without_senders(words):
+    (batch,) = FileStream("a.txt", words).batches()
+    assert batch.senders is None
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])

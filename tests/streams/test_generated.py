@@ -21,6 +21,10 @@ NAMES = [
     "zipf(z=1.4,keys=1000)",
     "uniform(keys=50)",
     "drift(z=1.2,keys=100,every=7)",
+    "lognormal-2",
+    "twitter-ticker-like",
+    "cashtags-like",
+    "slashdot0811-like",
 ]
 LENGTH = 300
 every_stream = pytest.mark.parametrize("name", NAMES)
@@ -31,7 +35,8 @@ def make(name, **options):
 
 
 def values(batch):
-    return [getattr(batch, each).tolist() for each in ("ids", "keys", "counts", "times")]
+    columns = [getattr(batch, each).tolist() for each in ("ids", "keys", "counts", "times")]
+    return columns if batch.senders is None else [*columns, batch.senders.tolist()]
 
 
 @every_stream
@@ -49,7 +54,9 @@ def test_any_cut_gives_the_same_messages(name, offsets):
 def test_batches_are_the_whole_stream(name):
     stream = make(name)
     parts = [values(batch) for batch in stream.batches(size=70)]
-    assert [len(ids) for ids, *_ in parts] == [70, 70, 70, 70, 20]
+    assert [len(column) for part in parts for column in part] == [
+        length for length in (70, 70, 70, 70, 20) for _ in parts[0]
+    ]
     whole = [list(chain(*column)) for column in zip(*parts, strict=True)]
     assert whole == values(stream.batch(0, LENGTH))
 

@@ -21,6 +21,8 @@ from evenkey.topology.datasets import DatasetFormat
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from evenkey.topology.datasets import Published
+
 __all__ = ["register"]
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset, such as country-skew-r80.")]
@@ -43,14 +45,31 @@ def register(app: typer.Typer) -> None:
 
 
 def _list() -> None:
-    """List the generated datasets."""
+    """List the generated datasets; those that stand in for others, with the published figures."""
+    console = Console()
+    entries = datasets.catalogue()
+    table = _table("messages")
+    table.add_column("what it is")
+    for each in entries:
+        if each.published is None:
+            table.add_row(escape(each.spelling), whole(each.usual_messages), escape(each.summary))
+    console.print(table)
+    print_title(console, "Synthetic, with the figures that papers publish of the real data:")
+    table = _table("messages", "keys", "top key %")
+    for each in entries:
+        if each.published is not None:
+            keys = each.published.keys
+            figures = ("" if keys is None else whole(keys), number(each.published.top_percent))
+            table.add_row(each.spelling, whole(each.published.messages), *figures)
+    console.print(table)
+
+
+def _table(*figures: str) -> Table:
     table = Table(box=SIMPLE_HEAD)
     table.add_column("dataset", no_wrap=True)
-    table.add_column("messages", justify="right", no_wrap=True)
-    table.add_column("what it is")
-    for entry in datasets.catalogue():
-        table.add_row(escape(entry.spelling), whole(entry.usual_messages), escape(entry.summary))
-    Console().print(table)
+    for figure in figures:
+        table.add_column(figure, justify="right", no_wrap=True)
+    return table
 
 
 def _describe(
@@ -72,6 +91,8 @@ def _describe(
     console = Console()
     title = f"{whole(summary.messages)} messages, {whole(summary.keys)} keys"
     print_title(console, f"{summary.dataset}: {title}")
+    if summary.published is not None:
+        console.print(_spelled(summary.published))
     table = Table(box=SIMPLE_HEAD)
     table.add_column("key", overflow="fold")
     table.add_column("messages", justify="right", no_wrap=True)
@@ -79,6 +100,14 @@ def _describe(
     for each in figures["top"]:
         table.add_row(escape(each["key"]), whole(each["messages"]), number(each["share_percent"]))
     console.print(table)
+
+
+def _spelled(figures: Published) -> str:
+    keys = "" if figures.keys is None else f"{whole(figures.keys)} keys, "
+    return (
+        f"synthetic: {figures.what}; published: {whole(figures.messages)} messages, {keys}"
+        f"top key {number(figures.top_percent)} % ({figures.source})"
+    )
 
 
 def _write(

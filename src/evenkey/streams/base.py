@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenkey.streams.published import Published
+
 __all__ = ["SPAN_SECONDS", "KeyStream", "MessageBatch", "MessageStream"]
 
 SPAN_SECONDS = 400.0
@@ -44,12 +46,16 @@ class MessageBatch:
         int64[n], weight of each message.
     times
         float64[n], event time in seconds since the stream began, non-decreasing.
+    senders
+        uint64[n], hash of who sends each message, such as the source vertex of an edge; None
+        where the stream does not tell.
     """
 
     ids: NDArray[np.int64]
     keys: NDArray[np.uint64]
     counts: NDArray[np.int64]
     times: NDArray[np.float64]
+    senders: NDArray[np.uint64] | None = None
 
 
 class MessageStream(Protocol):
@@ -91,6 +97,8 @@ class KeyStream(ABC):
     family: ClassVar[str]
     summary: ClassVar[str]
     usual_messages: ClassVar[int] = 1_000_000
+    fixed: ClassVar[dict[str, dict[str, str]]] = {}
+    """Streams of this family that are known by names of their own, with their parameters."""
 
     messages: int | None = field(default=None, kw_only=True)
     seed: int = field(default=0, kw_only=True)
@@ -116,6 +124,16 @@ class KeyStream(ABC):
         return spell(self.family, {name: getattr(self, name) for name in own})
 
     @property
+    def about(self) -> str:
+        """What it is, in a line."""
+        return self.summary
+
+    @property
+    def published(self) -> Published | None:
+        """What a paper says of the data set that it stands in for, if it does."""
+        return None
+
+    @property
     def length(self) -> int:
         """Number of messages."""
         return self.messages or 0
@@ -133,8 +151,14 @@ class KeyStream(ABC):
     def batch(self, start: int, stop: int) -> MessageBatch:
         """Make the messages at offsets `start` to `stop` - 1, cut off at the stream's end."""
         ids = self.ids(start, stop)
-        times = np.arange(start, start + len(ids)) / self.per_second
-        return MessageBatch(ids, self.hashes(ids), np.ones(len(ids), dtype=np.int64), times)
+        end = start + len(ids)
+        return MessageBatch(
+            ids,
+            self.hashes(ids),
+            np.ones(len(ids), dtype=np.int64),
+            np.arange(start, end) / self.per_second,
+            self._senders(start, end),
+        )
 
     def batches(self, size: int = _STEP) -> Iterator[MessageBatch]:
         """Make the whole stream in batches of `size` messages."""
@@ -148,6 +172,11 @@ class KeyStream(ABC):
     @abstractmethod
     def _ids(self, start: int, stop: int) -> NDArray[np.int64]:
         """Make the key ids at offsets `start` to `stop` - 1."""
+
+    def _senders(self, start: int, stop: int) -> NDArray[np.uint64] | None:
+        """Make the senders of the messages at offsets `start` to `stop` - 1, if it has any."""
+        del start, stop
+        return None
 
     @property
     @abstractmethod

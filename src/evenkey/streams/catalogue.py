@@ -15,32 +15,36 @@ from evenkey.streams.country import CountrySkew
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from evenkey.streams.published import Published
+
 __all__ = ["Entry", "catalogue", "generated"]
 
 _LEVEL = re.compile(r"(?P<family>.+)-r(?P<percent>\d+)")
 
 
 class Entry(NamedTuple):
-    """A family of streams: how it is spelled, what it is, how long it usually is."""
+    """A stream or family of streams: how it is spelled, what it is, how long it usually is.
+
+    `published` has the figures of the data set that it stands in for, if it does.
+    """
 
     spelling: str
     summary: str
     usual_messages: int
+    published: Published | None = None
 
 
 def catalogue() -> list[Entry]:
-    """List the families of generated streams.
+    """List the generated streams: families with parameters, and those with names of their own.
 
     Examples
     --------
-    >>> [entry.spelling for entry in catalogue()]  # doctest: +NORMALIZE_WHITESPACE
+    >>> [entry.spelling for entry in catalogue() if entry.published is None]
+    ... # doctest: +NORMALIZE_WHITESPACE
     ['country-half-skew-rN', 'country-skew-rN', 'drift(z=...,keys=...,every=...)',
      'uniform(keys=...)', 'zipf(z=...,keys=...)']
     """
-    return [
-        Entry(_pattern(cls), cls.summary, cls.usual_messages)
-        for _, cls in sorted(_families().items())
-    ]
+    return sorted(entry for cls in _families().values() for entry in _entries(cls))
 
 
 def generated(
@@ -51,7 +55,7 @@ def generated(
     Parameters
     ----------
     name
-        Such as ``country-skew-r80`` or ``zipf(z=1.4,keys=1000)``.
+        Such as ``country-skew-r80``, ``zipf(z=1.4,keys=1000)`` or ``wikipedia-like``.
     messages, seed, rate
         As for `KeyStream`.
 
@@ -65,28 +69,39 @@ def generated(
     >>> generated("uniform(keys=10)", messages=5).batch(0, 5).ids.tolist()
     [7, 8, 5, 8, 8]
     """
-    family, parameters = parse_spelling(name)
-    level = _LEVEL.fullmatch(family)
-    if level is not None:
-        if parameters:
-            message = f"{name!r}: {family} takes no parameters; write {family}"
-            raise ConfigurationError(message)
-        family, parameters = level["family"], {"percent": level["percent"]}
-    families = _families()
-    if family not in families or (level is None) == issubclass(families[family], CountrySkew):
-        error = unknown_name("dataset", name, map(_pattern, families.values()))
-        raise error
+    cls, parameters = _find(name)
     shared = {"seed": str(seed)}
     if messages is not None:
         shared["messages"] = str(messages)
     if rate is not None:
         shared["rate"] = repr(rate)
-    own = [each for each in fields_of(families[family]) if each not in fields_of(KeyStream)]
+    return build("dataset", cls, cls.family, {**parameters, **shared})
+
+
+def _find(name: str) -> tuple[type[KeyStream], dict[str, str]]:
+    """Find the class that a spelling names, and the parameters it gives, still text."""
+    told, parameters = parse_spelling(name)
+    families = _families()
+    fixed = {each: cls for cls in families.values() for each in cls.fixed}
+    level = _LEVEL.fullmatch(told)
+    if (level is not None or told in fixed) and parameters:
+        message = f"{name!r}: {told} takes no parameters; write {told}"
+        raise ConfigurationError(message)
+    if told in fixed:
+        return fixed[told], fixed[told].fixed[told]
+    family = told if level is None else level["family"]
+    cls = families.get(family)
+    if cls is None or cls.fixed or (level is None) == issubclass(cls, CountrySkew):
+        error = unknown_name("dataset", name, [entry.spelling for entry in catalogue()])
+        raise error
+    if level is not None:
+        return cls, {"percent": level["percent"]}
+    own = _own(cls)
     for parameter in parameters:
         if parameter not in own:
             error = unknown_name(f"parameter of dataset {family!r}:", parameter, own)
             raise error
-    return build("dataset", families[family], family, {**parameters, **shared})
+    return cls, parameters
 
 
 def _families() -> dict[str, type[KeyStream]]:
@@ -100,8 +115,17 @@ def _descendants(cls: type[Any]) -> Iterator[type[KeyStream]]:
         yield from _descendants(child)
 
 
-def _pattern(cls: type[KeyStream]) -> str:
+def _entries(cls: type[KeyStream]) -> Iterator[Entry]:
     if issubclass(cls, CountrySkew):
-        return f"{cls.family}-rN"
-    own = [name for name in fields_of(cls) if name not in fields_of(KeyStream)]
-    return spell(cls.family, dict.fromkeys(own, "..."))
+        yield Entry(f"{cls.family}-rN", cls.summary, cls.usual_messages)
+    elif cls.fixed:
+        for name, parameters in cls.fixed.items():
+            stream = build("dataset", cls, cls.family, parameters)
+            yield Entry(name, stream.about, stream.length, stream.published)
+    else:
+        pattern = spell(cls.family, dict.fromkeys(_own(cls), "..."))
+        yield Entry(pattern, cls.summary, cls.usual_messages)
+
+
+def _own(cls: type[KeyStream]) -> list[str]:
+    return [name for name in fields_of(cls) if name not in fields_of(KeyStream)]

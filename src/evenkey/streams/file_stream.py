@@ -109,4 +109,13 @@ class FileStream:
             hash_strings(texts)[places],
             split.messages["count"].to_numpy(),
             (lines + start) / self.per_second,
+            _senders(split),
         )
+
+
+def _senders(split: Split) -> NDArray[np.uint64] | None:
+    if "sender" not in split.messages.column_names:
+        return None
+    coded = split.messages["sender"].combine_chunks().dictionary_encode()
+    places: NDArray[np.int32] = coded.indices.to_numpy()
+    return hash_strings(coded.dictionary)[places]

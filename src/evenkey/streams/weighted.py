@@ -40,10 +40,14 @@ class Weighted(KeyStream):
         return weights
 
     def _ids(self, start: int, stop: int) -> NDArray[np.int64]:
+        return self._draw(self.random_seed, start, stop)
+
+    def _draw(self, seed: np.uint64, start: int, stop: int) -> NDArray[np.int64]:
+        """Draw keys number `start` to `stop` - 1 of a seed."""
         from evenkey.streams import _kernels
 
         ids = np.empty(stop - start, dtype=np.int64)
-        _kernels.sample_alias(self.random_seed, start, *_alias_table(self), ids)
+        _kernels.sample_alias(seed, start, *_alias_table(self), ids)
         return ids
 
 

@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import os
 import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evenkey.errors import ConfigurationError
+from evenkey.streams.compressed import bare_name
 from evenkey.streams.files import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 __all__ = ["Split", "check_input", "check_output", "read_toml", "split_of", "split_of_suffix"]
 
-Split = Literal["words", "lines", "csv", "json", "parquet", "country"]
+Split = Literal[
+    "words",
+    "lines",
+    "csv",
+    "json",
+    "parquet",
+    "country",
+    "edges",
+    "twitter-election",
+    "twitter-ticker",
+    "wikipedia-clickstream",
+    "wikipedia-pageviews",
+    "wikipedia-pageviews-by-lang",
+]
 
 _SPLIT_OF_SUFFIX: dict[str, Split] = {
     ".csv": "csv",
@@ -54,15 +68,15 @@ def read_toml(file: Path) -> dict[str, Any]:
 
 
 def split_of_suffix(file: Path) -> Split:
-    """Say how a file is split, by its suffix.
+    """Say how a file is split, by its suffix; one that says how it is compressed is left out.
 
     Examples
     --------
     >>> from pathlib import Path
-    >>> split_of_suffix(Path("messages.jsonl")), split_of_suffix(Path("messages.txt"))
+    >>> split_of_suffix(Path("messages.jsonl.gz")), split_of_suffix(Path("messages.txt"))
     ('json', 'lines')
     """
-    return _SPLIT_OF_SUFFIX.get(file.suffix.lower(), "lines")
+    return _SPLIT_OF_SUFFIX.get(Path(bare_name(file)).suffix.lower(), "lines")
 
 
 def split_of(paths: Sequence[Path]) -> Split:

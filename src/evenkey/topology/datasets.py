@@ -17,7 +17,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from evenkey.errors import ConfigurationError
-from evenkey.streams import Entry, KeyStream, MessageBatch, catalogue, generated
+from evenkey.streams import Entry, KeyStream, MessageBatch, Published, catalogue, generated
 from evenkey.topology.config_files import split_of_suffix
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ __all__ = [
     "DatasetSummary",
     "Entry",
     "KeyStream",
+    "Published",
     "catalogue",
     "generated",
     "summarize",
@@ -53,6 +54,8 @@ class DatasetSummary:
         Event time that it spans.
     top
         The heaviest keys with their messages, heaviest first.
+    published
+        What a paper says of the data set that the stream stands in for, if it does.
     """
 
     dataset: str
@@ -60,6 +63,7 @@ class DatasetSummary:
     keys: int
     seconds: float
     top: tuple[tuple[str, int], ...]
+    published: Published | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Give the figures as JSON can hold them, shares of all messages with them."""
@@ -72,6 +76,7 @@ class DatasetSummary:
                 {"key": key, "messages": count, "share_percent": 100 * count / self.messages}
                 for key, count in self.top
             ],
+            "published": None if self.published is None else self.published.to_json(),
         }
 
 
@@ -96,7 +101,7 @@ def summarize(
     """
     counts = np.zeros(stream.key_count, dtype=np.int64)
     for batch in _batches(stream, on_progress):
-        counts += np.bincount(batch.ids, minlength=stream.key_count)
+        np.add.at(counts, batch.ids, 1)  # not bincount: there may be far more keys than messages
     # Equals in order of their ids, so that the same stream always gives the same list.
     heaviest = np.argsort(-counts, kind="stable")[:top]
     heaviest = heaviest[counts[heaviest] > 0]
@@ -107,6 +112,7 @@ def summarize(
         int(np.count_nonzero(counts)),
         stream.length / stream.per_second,
         tuple(zip(names, counts[heaviest].tolist(), strict=True)),
+        stream.published,
     )
 
 

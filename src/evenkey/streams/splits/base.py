@@ -19,8 +19,8 @@ class Split(NamedTuple):
     Parameters
     ----------
     messages
-        Columns ``line`` (int64, its place in the batch), ``key`` (string), ``count`` (int64),
-        in the order of the lines.
+        Columns ``line`` (int64, its place in the batch), ``key`` (string), ``count`` (int64)
+        and, where the lines tell, ``sender`` (string), in the order of the lines.
     rejected
         Columns ``line`` (int64), ``reason`` (string), in the order of the lines.
     """
@@ -42,12 +42,15 @@ class Found(NamedTuple):
         int64[n]; what is null or below 1 is rejected.
     fault
         string[n], why the line cannot be read, null where it can.
+    sender
+        string[n], who sends the message; None where the lines do not tell.
     """
 
     line: pa.Int64Array
     key: pa.StringArray
     count: pa.Int64Array
     fault: pa.StringArray
+    sender: pa.StringArray | None = None
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,10 @@ def vet(found: Found) -> Split:
         pc.if_else(pc.fill_null(pc.less(found.count, 1), fill_value=True), bad_count, none),
     )
     bad = pc.is_valid(reason)
-    messages = pa.table({"line": found.line, "key": found.key, "count": found.count})
+    columns = {"line": found.line, "key": found.key, "count": found.count}
+    if found.sender is not None:
+        columns["sender"] = found.sender
+    messages = pa.table(columns)
     rejected = pa.table({"line": found.line, "reason": reason})
     return Split(messages.filter(pc.invert(bad)), rejected.filter(bad))
 

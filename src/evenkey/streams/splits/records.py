@@ -13,11 +13,9 @@ import pyarrow.compute as pc
 
 from evenkey.errors import ConfigurationError
 from evenkey.streams.splits.base import Found, Splitter
+from evenkey.streams.splits.fields import BAD_COUNT, WHOLE, Fields, read_counts
 
 __all__ = ["CsvRecords", "JsonLines"]
-
-_BAD_COUNT = "is not a whole number of at least 1"
-_WHOLE = r"^\s*\+?[0-9]{1,18}\s*$"  # 18 digits always fit into 64 bits
 
 
 @dataclass(frozen=True)
@@ -84,31 +82,17 @@ class CsvRecords(Splitter):
 
     def _found(self, records: pa.ListArray, fault: pa.StringArray) -> Found:
         """Pick key and count out of records, null where there is a fault."""
-        sizes = pc.list_value_length(records)
-        wrong = pc.binary_join_element_wise(
-            "the record's number of fields is ",
-            pc.cast(sizes, pa.string()),
-            f", the header's is {len(self.header)}",
-            "",
-        )
-        right = pc.equal(sizes, len(self.header))
-        fault = pc.coalesce(fault, pc.if_else(right, pa.scalar(None, pa.string()), wrong))
-        good = np.flatnonzero(pc.fill_null(right, fill_value=False))
-        flat = pc.list_flatten(records.take(pa.array(good)))
-        spots = np.full(len(records), -1)
-        spots[good] = np.arange(len(good)) * len(self.header)
-
-        def column(name: str) -> pa.StringArray:
-            place = spots + self.header.index(name)
-            return flat.take(pa.array(place, mask=spots < 0))
-
+        width = len(self.header)
+        said = f"the record's number of fields is {{}}, the header's is {width}"
+        fields = Fields(records, width, said)
+        fault = pc.coalesce(fault, fields.fault)
         line = pa.array(np.arange(len(records)))
+        key = fields.column(self.header.index(self.key))
         if self.count is None:
             ones = pa.array(np.ones(len(records), dtype=np.int64))
-            return Found(line, column(self.key), ones, fault)
-        texts = column(self.count)
-        count, bad = _counts(texts)
-        return Found(line, column(self.key), count, pc.coalesce(fault, bad))
+            return Found(line, key, ones, fault)
+        count, bad = read_counts(fields.column(self.header.index(self.count)))
+        return Found(line, key, count, pc.coalesce(fault, bad))
 
 
 @dataclass(frozen=True)
@@ -167,10 +151,10 @@ class JsonLines(Splitter):
         if isinstance(key, dict | list):
             message = f"field {self.key!r} is not a single value"
             raise _FaultyError(message)
-        if isinstance(count, str) and pc.match_substring_regex(count, _WHOLE).as_py():
+        if isinstance(count, str) and pc.match_substring_regex(count, WHOLE).as_py():
             count = int(count)
         if type(count) is not int or not 1 <= count < 1 << 63:
-            message = f"the count {repr(count)[:80]} {_BAD_COUNT}"
+            message = f"the count {repr(count)[:80]} {BAD_COUNT}"
             raise _FaultyError(message)
         text = key if isinstance(key, str) or key is None else json.dumps(key)
         if text is not None and "\\u" in line and any("\ud800" <= c <= "\udfff" for c in text):
@@ -199,14 +183,3 @@ def _read_record(line: str) -> tuple[list[str] | None, str | None]:
         return next(csv.reader([line], strict=True), []), None
     except csv.Error as error:
         return None, f"not a CSV record: {error}"
-
-
-def _counts(texts: pa.StringArray) -> tuple[pa.Int64Array, pa.StringArray]:
-    """Read counts, null where they are bad, and say of those that are why."""
-    none = pa.scalar(None, pa.string())
-    whole = pc.if_else(pc.match_substring_regex(texts, _WHOLE), texts, none)
-    count = pc.cast(pc.utf8_ltrim(pc.utf8_trim_whitespace(whole), "+"), pa.int64())
-    good = pc.fill_null(pc.greater_equal(count, 1), fill_value=False)
-    shown = pc.utf8_slice_codeunits(texts, 0, 80)
-    bad = pc.binary_join_element_wise("the count '", shown, f"' {_BAD_COUNT}", "")
-    return count, pc.if_else(good, none, bad)

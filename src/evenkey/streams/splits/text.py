@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from evenkey.streams.splits.base import Found, Splitter
 
-__all__ = ["Lines", "Words"]
+__all__ = ["Country", "Lines", "Words"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,22 @@ class Lines(Splitter):
 
     def _find(self, text: pa.StringArray) -> Found:
         return _once_each(np.arange(len(text)), text)
+
+
+@dataclass(frozen=True)
+class Country(Lines):
+    """The DKG paper's files of countries: a name a line, without the blanks around it.
+
+    Examples
+    --------
+    >>> Country().split(pa.array([b" Turkey "])).messages["key"].to_pylist()
+    ['Turkey']
+    """
+
+    name: ClassVar[str] = "country"
+
+    def _find(self, text: pa.StringArray) -> Found:
+        return super()._find(pc.utf8_trim_whitespace(text))
 
 
 @dataclass(frozen=True)
