@@ -38,6 +38,8 @@ class Grouping(ABC):
     """Whether routers learn something, such as hot keys, that outlives an epoch."""
     remembers_every_key: ClassVar[bool] = False
     """Whether routers keep an entry for every key they meet, so that memory has no bound."""
+    plans_epochs: ClassVar[bool] = False
+    """Whether routers are told anew, at the start of each epoch, what the last one taught."""
     given_frequencies: ClassVar[bool] = False
     """Whether routers are to be told a `plan`, made of the keys' frequencies, before they route."""
 

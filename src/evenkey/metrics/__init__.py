@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from evenkey.metrics.epoch import EpochMetrics, epoch_figures
 from evenkey.metrics.load import imbalance, imbalance_fraction, max_over_mean, stddev_percent
 from evenkey.metrics.replication import PairCounts
 from evenkey.metrics.throughput import messages_per_second
 
 __all__ = [
+    "EpochMetrics",
     "PairCounts",
+    "epoch_figures",
     "imbalance",
     "imbalance_fraction",
     "max_over_mean",

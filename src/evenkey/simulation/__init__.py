@@ -1,0 +1,29 @@
+"""The simulator: many sources, many workers and a virtual clock, without Spark.
+
+>>> from evenkey.streams import generated
+>>> stream = generated("zipf(z=1.4,keys=100)", messages=1000)
+>>> report = simulate(stream, "pkg", workers=4, sources=2)
+>>> int(report.loads.sum()), report.pairs <= 2 * report.keys
+(1000, True)
+"""
+
+from __future__ import annotations
+
+from evenkey.simulation.estimation import Estimation, Global, Local, Probing, parse_estimation
+from evenkey.simulation.feeding import Feed
+from evenkey.simulation.key_hashes import HashName
+from evenkey.simulation.report import Agreement, SimulationReport
+from evenkey.simulation.simulator import simulate
+
+__all__ = [
+    "Agreement",
+    "Estimation",
+    "Feed",
+    "Global",
+    "HashName",
+    "Local",
+    "Probing",
+    "SimulationReport",
+    "parse_estimation",
+    "simulate",
+]

@@ -1,0 +1,87 @@
+"""Numba kernels of the simulator: dealing messages to sources, and what happens to loads."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+SHIFT_32 = np.uint64(32)
+
+
+@njit(cache=True)
+def take_turns(position, sources, out):
+    """Source of each message when they are dealt in turn, the first to ``position % sources``."""
+    source = position % sources
+    for i in range(len(out)):
+        out[i] = source
+        source += 1
+        if source == sources:
+            source = 0
+
+
+@njit(cache=True)
+def scale(hashes, sources, out):
+    """Scale hashes to 0..sources-1 by their upper halves."""
+    for i in range(len(hashes)):
+        out[i] = ((hashes[i] >> SHIFT_32) * np.uint64(sources)) >> SHIFT_32
+
+
+@njit(cache=True)
+def order_by_source(sources, ends, order):
+    """Counting sort: messages of source s, in order, are ``order[ends[s - 1]:ends[s]]``."""
+    ends[:] = 0
+    for source in sources:
+        ends[source] += 1
+    start = 0
+    for source in range(len(ends)):
+        start += ends[source]
+        ends[source] = start - ends[source]
+    for i in range(len(sources)):
+        order[ends[sources[i]]] = i
+        ends[sources[i]] += 1
+
+
+@njit(cache=True)
+def add_loads(workers, sources, weights, total, loads, local, peaks):
+    """Add messages to the loads of workers, and to what each source sent them.
+
+    Parameters
+    ----------
+    workers, sources, weights
+        Worker, source and weight of each message; no weights at all are 1 each.
+    total
+        Weight of all messages before.
+    loads
+        int64[W], load of each worker.
+    local
+        int64[S, W], the part of it that each source sent.
+    peaks
+        int64[S], the largest number of each row of `local`.
+
+    Returns
+    -------
+    tuple of int
+        The sums over these messages t of the largest load after t, and of the weight up to t;
+        the weight of all.
+    """
+    peak = loads.max()
+    sum_of_peaks, sum_of_totals = np.int64(0), np.int64(0)
+    for i in range(len(workers)):
+        weight = weights[i] if len(weights) else 1
+        worker, source = workers[i], sources[i]
+        total += weight
+        loads[worker] += weight
+        peak = max(peak, loads[worker])
+        local[source, worker] += weight
+        peaks[source] = max(peaks[source], local[source, worker])
+        sum_of_peaks += peak
+        sum_of_totals += total
+    return sum_of_peaks, sum_of_totals, total
+
+
+@njit(cache=True)
+def add_counts(ids, keys, weights, counts, hashes):
+    """Add each message's weight, 1 if there are no weights, to its key's; note the key's hash."""
+    for i in range(len(ids)):
+        counts[ids[i]] += weights[i] if len(weights) else 1
+        hashes[ids[i]] = keys[i]

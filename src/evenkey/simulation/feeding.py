@@ -1,0 +1,89 @@
+"""Feeding: which source gets which message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from evenkey.errors import ConfigurationError
+from evenkey.hashing import mix
+from evenkey.spelling import unknown_name
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Feed", "Feeding"]
+
+Feed = Literal["shuffle", "key"]
+"""How messages come to sources."""
+
+_SALT = 1 << 40  # far from the salts of candidates: a source must not tell the worker
+
+
+class Feeding:
+    """Gives each message of a stream its source.
+
+    ``shuffle`` deals them in turn: message i goes to source i mod S. ``key`` goes by a hash of
+    who sends the message, or of its key where the stream has no senders, so that sources are as
+    skewed as those are (PKG paper, section 6.2, Q3).
+
+    Parameters
+    ----------
+    feed
+        ``shuffle`` or ``key``.
+    sources
+        How many sources there are, S.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no source, or no such feed.
+
+    Examples
+    --------
+    >>> keys = np.array([7, 8, 7, 9, 7], dtype=np.uint64)
+    >>> Feeding("shuffle", 3).sources_of(keys).tolist()
+    [0, 1, 2, 0, 1]
+    >>> Feeding("key", 3).sources_of(keys).tolist()
+    [1, 1, 1, 0, 1]
+    """
+
+    def __init__(self, feed: Feed, sources: int) -> None:
+        if sources < 1:
+            message = f"sources = {sources}: there must be at least 1 source"
+            raise ConfigurationError(message)
+        if feed not in get_args(Feed):
+            unknown = unknown_name("feed", feed, get_args(Feed))
+            raise unknown
+        self._by_key = feed == "key"
+        self._sources = sources
+        self._position = 0
+
+    def sources_of(
+        self, keys: NDArray[np.uint64], senders: NDArray[np.uint64] | None = None
+    ) -> NDArray[np.int64]:
+        """Give the sources of the next messages.
+
+        Parameters
+        ----------
+        keys
+            uint64[n], hashes of their keys.
+        senders
+            uint64[n], hashes of who sends them; None if the stream does not say.
+
+        Returns
+        -------
+        int64[n]
+            Sources, 0 to S - 1.
+        """
+        from evenkey.simulation import _kernels
+
+        sources = np.empty(len(keys), dtype=np.int64)
+        if self._by_key:
+            hashes = mix(keys if senders is None else senders, _SALT)
+            _kernels.scale(hashes, self._sources, sources)
+        else:
+            _kernels.take_turns(self._position, self._sources, sources)
+            self._position += len(keys)
+        return sources

@@ -1,0 +1,65 @@
+"""The hash of keys: the stream's own, or MurmurHash3 as in the papers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from evenkey.hashing import murmur3_strings
+from evenkey.spelling import unknown_name
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenkey.streams import MessageBatch, MessageStream
+
+__all__ = ["HashName", "KeyHashes"]
+
+HashName = Literal["xxhash64", "murmur3"]
+"""Hash functions that figures can be made with."""
+
+
+class KeyHashes:
+    """Gives the messages of a stream the hashes of their keys.
+
+    ``xxhash64`` is what streams bear, and what Spark computes. ``murmur3`` is what the papers'
+    programs use (`evenkey.hashing.murmur3_strings`); each key is hashed once, when it is first
+    met, and its hash kept: 9 bytes a key.
+
+    Parameters
+    ----------
+    stream
+        Where the batches come from.
+    name
+        ``xxhash64`` or ``murmur3``.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such hash.
+    """
+
+    def __init__(self, stream: MessageStream, name: HashName) -> None:
+        if name not in get_args(HashName):
+            unknown = unknown_name("hash", name, get_args(HashName))
+            raise unknown
+        self._stream = stream
+        self._own = name == "xxhash64"
+        self._known = np.zeros(0, dtype=np.bool_)
+        self._hashes = np.zeros(0, dtype=np.uint64)
+
+    def of(self, batch: MessageBatch) -> NDArray[np.uint64]:
+        """Give the hashes of a batch's keys, uint64[n]."""
+        if self._own or not len(batch.ids):
+            return batch.keys
+        most = int(batch.ids.max())
+        if most >= len(self._known):
+            size = max(most + 1, 2 * len(self._known))
+            self._known = np.append(self._known, np.zeros(size - len(self._known), np.bool_))
+            self._hashes = np.append(self._hashes, np.zeros(size - len(self._hashes), np.uint64))
+        new = np.unique(batch.ids[~self._known[batch.ids]])
+        if len(new):
+            self._hashes[new] = murmur3_strings(self._stream.texts(new))
+            self._known[new] = True
+        return self._hashes[batch.ids]

@@ -1,0 +1,54 @@
+"""On which workers keys lie, over the whole stream and in each epoch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenkey.metrics import EpochMetrics, PairCounts
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from evenkey.simulation.sources import Messages
+
+__all__ = ["Placement"]
+
+
+class Placement:
+    """Counts distinct (worker, key) pairs.
+
+    Parameters
+    ----------
+    workers
+        How many there are.
+    by_epoch
+        Whether there are epochs, whose pairs are counted each for itself too.
+    """
+
+    def __init__(self, workers: int, *, by_epoch: bool) -> None:
+        self._whole = PairCounts(workers)
+        self._epoch = PairCounts(workers) if by_epoch else self._whole
+        self._by_epoch = by_epoch
+        self.epochs: list[EpochMetrics] = []
+
+    def add(self, messages: Messages, workers: NDArray[np.int32]) -> None:
+        """Take in the next messages and the workers that they went to."""
+        self._epoch.add(workers, messages.keys, messages.weights)
+
+    def end_epoch(self) -> None:
+        """End an epoch, if there are epochs and it holds a message."""
+        if self._by_epoch and self._epoch.keys:
+            self.epochs.append(EpochMetrics.of(len(self.epochs), self._epoch))
+            self._whole.merge(self._epoch)
+            self._epoch = PairCounts(self._whole.workers)
+
+    @property
+    def pairs(self) -> int:
+        """Distinct (worker, key) pairs of all epochs that have ended."""
+        return self._whole.pairs
+
+    @property
+    def keys(self) -> int:
+        """Distinct keys of all epochs that have ended."""
+        return self._whole.keys

@@ -1,0 +1,98 @@
+"""A few points of a long course, evenly spread."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from evenkey.errors import ConfigurationError
+
+__all__ = ["Point", "Series"]
+
+_SCHEMA = pa.schema(
+    [
+        ("messages", pa.int64()),
+        ("seconds", pa.float64()),
+        ("imbalance", pa.float64()),
+        ("local_imbalance", pa.float64()),
+    ]
+)
+
+
+class Point(NamedTuple):
+    """The imbalance at one time.
+
+    Parameters
+    ----------
+    messages
+        How many there were so far.
+    seconds
+        Event time of the last of them.
+    imbalance
+        I(t), the largest load less the mean load.
+    local_imbalance
+        The sum of what each source sees by what it sent itself; never less than I(t) (PKG
+        paper, section 3.2).
+    """
+
+    messages: int
+    seconds: float
+    imbalance: float
+    local_imbalance: float
+
+
+class Series:
+    """Collects points; where the end is not known, every second one goes whenever it is full.
+
+    Parameters
+    ----------
+    samples
+        How many points, at least 1; no more than there are messages.
+    expected
+        Messages of the whole stream, m: point k lies at ``k * m / samples`` messages, rounded
+        down. None if that is not known: then there are at least half of the points, all as far
+        apart as the first is from the start, but for the last one, which is at the end.
+
+    Raises
+    ------
+    ConfigurationError
+        There is to be no point.
+
+    Examples
+    --------
+    >>> series = Series(samples=3, expected=None)
+    >>> for t in range(1, 9):
+    ...     if t == series.due:
+    ...         series.take(Point(t, 0.0, 0.0, 0.0))
+    >>> series.table(Point(8, 0.0, 0.0, 0.0))["messages"].to_pylist()
+    [4, 8]
+    """
+
+    def __init__(self, samples: int, expected: int | None) -> None:
+        if samples < 1:
+            message = f"samples = {samples}: the series needs at least 1 point"
+            raise ConfigurationError(message)
+        self._endless = expected is None
+        self._samples = samples if expected is None else max(1, min(samples, expected))
+        self._span = self._samples if expected is None else expected
+        self._points: list[Point] = []
+
+    @property
+    def due(self) -> int:
+        """After how many messages the next point is to be taken."""
+        return (len(self._points) + 1) * self._span // self._samples
+
+    def take(self, point: Point) -> None:
+        """Keep the point that was due."""
+        self._points.append(point)
+        if self._endless and len(self._points) == self._samples:
+            self._points = self._points[1::2]
+            self._span *= 2
+
+    def table(self, last: Point) -> pa.Table:
+        """Give the points, and the last one if it is not among them; its fields as columns."""
+        points = self._points
+        if last.messages > (points[-1].messages if points else 0):
+            points = [*points, last]
+        return pa.Table.from_pylist([point._asdict() for point in points], schema=_SCHEMA)

@@ -1,0 +1,143 @@
+"""The routers of all sources, under one kind of load estimation."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.errors import ConfigurationError
+from evenkey.simulation.estimation import Global, Probing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenkey.groupings import Grouping, Router, Snapshot
+    from evenkey.simulation.estimation import Estimation
+
+__all__ = ["Messages", "Sources"]
+
+_WARM_UP_MESSAGES = 1000
+_WARM_UP_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Messages:
+    """Consecutive messages, on their way to the workers.
+
+    Parameters
+    ----------
+    keys
+        uint64[n], hashes of keys.
+    times
+        float64[n], event time in seconds.
+    weights
+        int64[n], what each counts; None is one each.
+    sources
+        int64[n], source of each.
+    """
+
+    keys: NDArray[np.uint64]
+    times: NDArray[np.float64]
+    weights: NDArray[np.int64] | None
+    sources: NDArray[np.int64]
+
+    def __getitem__(self, part: slice | NDArray[np.int64]) -> Messages:
+        """Take some of the messages."""
+        weights = None if self.weights is None else self.weights[part]
+        return Messages(self.keys[part], self.times[part], weights, self.sources[part])
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.keys)
+
+
+class Sources:
+    """All sources of a stream, each with its router; under global estimation one for all.
+
+    Parameters
+    ----------
+    grouping
+        What they route by.
+    estimation
+        How they estimate loads.
+    workers, sources
+        How many there are.
+
+    Raises
+    ------
+    ConfigurationError
+        Loads are to be probed, and the grouping does not go by loads.
+    """
+
+    def __init__(
+        self, grouping: Grouping, estimation: Estimation, workers: int, sources: int
+    ) -> None:
+        self._grouping = grouping
+        self._one_for_all = isinstance(estimation, Global)
+        routers = 1 if self._one_for_all else sources
+        self._routers = [grouping.router(workers, source) for source in range(routers)]
+        self.seconds = 0.0
+        """Time spent inside `Router.route` so far."""
+        if isinstance(estimation, Probing) and "sent" not in self._routers[0].local_fields:
+            message = (
+                f"estimation = {estimation}: {grouping} does not go by loads, so there is nothing "
+                "to set by probing; pass estimation='local'"
+            )
+            raise ConfigurationError(message)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that all routers take: their arrays, and what pickling makes of the rest."""
+        arrays: list[pickle.PickleBuffer] = []
+        rest = pickle.dumps(self._routers, protocol=5, buffer_callback=arrays.append)
+        return len(rest) + sum(array.raw().nbytes for array in arrays)
+
+    def warm_up(self, messages: Messages) -> None:
+        """Compile what routing takes, on a router that is thrown away."""
+        some = messages[:_WARM_UP_MESSAGES]
+        # Stretched over minutes, so that what happens only now and then happens too.
+        times = np.linspace(0.0, _WARM_UP_SECONDS, len(some))
+        self._routers[0].clone().route(some.keys, times, some.weights)
+
+    def remember(self, memory: Snapshot) -> None:
+        """Tell every router what it is to start from."""
+        for router in self._routers:
+            router.remember(memory)
+
+    def end_epoch(self) -> None:
+        """Let the routers start the next epoch from a plan, if that is what they do."""
+        if not self._grouping.plans_epochs:
+            return
+        memory = self._grouping.merge_memories([router.memory() for router in self._routers])
+        self.remember(memory)
+
+    def probe(self, loads: NDArray[np.int64]) -> None:
+        """Set what every router takes for the workers' loads to what they are, int64[W]."""
+        for router in self._routers:
+            state = router.snapshot()
+            own = {name: state[name] for name in router.local_fields}
+            router.restore({**own, "sent": loads})
+
+    def route(self, messages: Messages) -> NDArray[np.int32]:
+        """Choose a worker for each message, int32[n]."""
+        if self._one_for_all or len(self._routers) == 1:
+            return self._timed(self._routers[0], messages)
+        from evenkey.simulation import _kernels
+
+        ends = np.empty(len(self._routers), dtype=np.int64)
+        order = np.empty(len(messages), dtype=np.int64)
+        _kernels.order_by_source(messages.sources, ends, order)
+        workers = np.empty(len(messages), dtype=np.int32)
+        for router, mine in zip(self._routers, np.split(order, ends[:-1]), strict=True):
+            workers[mine] = self._timed(router, messages[mine])
+        return workers
+
+    def _timed(self, router: Router, messages: Messages) -> NDArray[np.int32]:
+        start = time.perf_counter()
+        workers = router.route(messages.keys, messages.times, messages.weights)
+        self.seconds += time.perf_counter() - start
+        return workers

@@ -1,0 +1,85 @@
+"""Where a stream is cut: at the ends of epochs, and where loads are probed."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from evenkey.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from evenkey.simulation.sources import Messages
+
+__all__ = ["Piece", "Timeline"]
+
+
+class Piece(NamedTuple):
+    """Messages between which nothing happens.
+
+    Parameters
+    ----------
+    messages
+        At least one.
+    probe
+        Whether loads are probed before them.
+    ends_epoch
+        Whether an epoch is full after them.
+    """
+
+    messages: Messages
+    probe: bool
+    ends_epoch: bool
+
+
+class Timeline:
+    """Cuts a stream, wherever its batches happen to end.
+
+    Parameters
+    ----------
+    epoch_messages
+        Messages of an epoch; None is no epochs.
+    probing_seconds
+        Loads are probed before the first message of each period of that length but the first;
+        None is never.
+
+    Raises
+    ------
+    ConfigurationError
+        An epoch is to have no message.
+    """
+
+    def __init__(self, epoch_messages: int | None, probing_seconds: float | None) -> None:
+        if epoch_messages is not None and epoch_messages < 1:
+            message = f"epoch_messages = {epoch_messages}: an epoch has at least 1 message"
+            raise ConfigurationError(message)
+        self._epoch_messages = epoch_messages
+        self._probing_seconds = probing_seconds
+        self._period: float | None = None
+        self._position = 0
+
+    def cut(self, messages: Messages) -> Iterator[Piece]:
+        """Cut the next messages of the stream into pieces."""
+        probes = self._probes(messages.times)
+        ends = self._ends(len(messages))
+        edges = {0, *probes, *ends, len(messages)}
+        for start, stop in pairwise(sorted(edges)):
+            yield Piece(messages[start:stop], start in probes, stop in ends)
+
+    def _ends(self, count: int) -> set[int]:
+        position, every = self._position, self._epoch_messages
+        self._position += count
+        return set() if every is None else set(range(every - position % every, count + 1, every))
+
+    def _probes(self, times: NDArray[np.float64]) -> set[int]:
+        if self._probing_seconds is None or not len(times):
+            return set()
+        periods = np.floor(times / self._probing_seconds)
+        before = periods[0] if self._period is None else self._period
+        self._period = periods[-1]
+        return set(np.flatnonzero(np.diff(periods, prepend=before)).tolist())
