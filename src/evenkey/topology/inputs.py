@@ -10,11 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
-from evenkey.errors import ConfigurationError, RunError
-from evenkey.streams import SPAN_SECONDS, generated
-from evenkey.streams.files import LineIndex, find_files
-from evenkey.streams.rows import RowIndex
-from evenkey.streams.splits import CsvRecords, JsonLines, Lines, Splitter, Words
+from evenkey.errors import RunError
+from evenkey.streams import SPAN_SECONDS, RowIndex
 from evenkey.topology.sources import (
     GeneratorReading,
     LinesReading,
@@ -23,12 +20,14 @@ from evenkey.topology.sources import (
     stream_of,
 )
 from evenkey.topology.splitting import SPLITS, split_lines, vet_rows
+from evenkey.topology.streams import generated_stream, index_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from evenkey.streams.splits import Splitter
     from evenkey.topology.config import PipelineConfig
     from evenkey.topology.run_directory import RunDirectory
 
@@ -102,9 +101,7 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
         What the run found before cannot be read.
     """
     if config.dataset is not None:
-        stream = generated(
-            config.dataset, messages=config.messages, seed=config.seed, rate=config.rate
-        )
+        stream = generated_stream(config.dataset, config)
         return Found(stream.name, GeneratorReading(stream), None, vetted=True)
     if directory.claimed:
         return _remembered(directory)
@@ -145,30 +142,11 @@ def _remembered(directory: RunDirectory) -> Found:
 
 
 def _look(config: PipelineConfig) -> tuple[Reading, Splitter | None]:
-    files = find_files(config.input)
-    split = config.resolved_split()
-    if split == "parquet":
-        rows = RowIndex.build(files, _key(config), config.count)
-        return RowsReading(rows, *_extent(config, rows.rows)), None
-    index = LineIndex.build(files, header=split == "csv")
-    reading = LinesReading(index, *_extent(config, index.lines))
-    if split == "csv":
-        filled = [number for number, size in enumerate(index.sizes) if size]
-        headers = {CsvRecords.columns(index.header(number)) for number in filled}
-        if len(headers) > 1:
-            message = f"the CSV files of the input have {len(headers)} different headers"
-            raise ConfigurationError(message)
-        return reading, CsvRecords(headers.pop(), _key(config), config.count)
-    if split == "json":
-        return reading, JsonLines(_key(config), config.count)
-    return reading, Words() if split == "words" else Lines()
-
-
-def _key(config: PipelineConfig) -> str:
-    if config.key is None:
-        message = "this input needs key: the column or field that holds the key"
-        raise ConfigurationError(message)
-    return config.key
+    records = index_input(config)
+    extent = _extent(config, len(records))
+    if isinstance(records, RowIndex):
+        return RowsReading(records, *extent), None
+    return LinesReading(records.index, *extent), records.splitter
 
 
 def _extent(config: PipelineConfig, positions: int) -> tuple[int, float, int]:

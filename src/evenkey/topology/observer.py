@@ -14,6 +14,7 @@ import numpy as np
 
 from evenkey.hashing import hash_strings
 from evenkey.metrics import (
+    EpochMetrics,
     PairCounts,
     imbalance,
     imbalance_fraction,
@@ -25,18 +26,7 @@ from evenkey.topology.worker import PLACED
 if TYPE_CHECKING:
     from evenkey.topology.epoch_files import EpochFiles
 
-__all__ = ["EpochMetrics", "Observer", "RunMetrics"]
-
-
-@dataclass(frozen=True)
-class EpochMetrics:
-    """How one epoch's messages were spread; see `evenkey.metrics` for the definitions."""
-
-    epoch: int
-    messages: int
-    max_over_mean: float
-    stddev_percent: float
-    dist_cost: float
+__all__ = ["Observer", "RunMetrics"]
 
 
 @dataclass(frozen=True)
@@ -91,15 +81,7 @@ class Observer:
         )
         self._counts.merge(counts)
         self._imbalances.append(imbalance(self._counts.loads))
-        self.epochs.append(
-            EpochMetrics(
-                epoch,
-                int(counts.loads.sum()),
-                max_over_mean(counts.loads),
-                stddev_percent(counts.loads),
-                counts.dist_cost,
-            )
-        )
+        self.epochs.append(EpochMetrics.of(epoch, counts))
 
     @property
     def messages(self) -> int:

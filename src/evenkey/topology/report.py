@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from evenkey.metrics import epoch_figures
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import pyarrow as pa
 
-    from evenkey.topology.observer import EpochMetrics, RunMetrics
+    from evenkey.metrics import EpochMetrics
+    from evenkey.topology.observer import RunMetrics
 
 __all__ = ["EpochProgress", "OnProgress", "RunReport", "Timing"]
 
@@ -138,11 +141,8 @@ class RunReport:
             "seconds": self.seconds,
             "makespan_ms": self.timing.makespan_ms,
             "messages_per_second": self.messages_per_second,
-            "epochs": len(self.epochs),
-            "latency_ms": _spread(self.timing.epoch_ms, p50=50, p99=99),
-            "epoch_max_over_mean": _over(self.epochs, "max_over_mean"),
-            "epoch_stddev_percent": _over(self.epochs, "stddev_percent"),
-            "epoch_dist_cost": _over(self.epochs, "dist_cost"),
+            "latency_ms": _latency(self.timing.epoch_ms),
+            **epoch_figures(self.epochs),
             "finished": self.finished,
             "output": {
                 "results": _text(self.results),
@@ -152,14 +152,10 @@ class RunReport:
         }
 
 
-def _spread(values: Sequence[float], **percentiles: float) -> dict[str, float | None]:
-    if not values:
-        return dict.fromkeys(percentiles)
-    return {name: float(np.percentile(values, p)) for name, p in percentiles.items()}
-
-
-def _over(epochs: Sequence[EpochMetrics], field: str) -> dict[str, float | None]:
-    return _spread([getattr(epoch, field) for epoch in epochs], p50=50, max=100)
+def _latency(milliseconds: Sequence[float]) -> dict[str, float | None]:
+    if not milliseconds:
+        return {"p50": None, "p99": None}
+    return {f"p{part}": float(np.percentile(milliseconds, part)) for part in (50, 99)}
 
 
 def _text(path: Path | None) -> str | None:
