@@ -12,8 +12,10 @@ LIGHT = [
     ["--version"],
     ["run", "--help"],
     ["compare", "--help"],
+    ["simulate", "--help"],
     ["dataset", "list"],
     ["dataset", "describe", "country-skew-r80", "--messages", "10"],
+    ["simulate", "--dataset", "country-skew-r80", "--messages", "10", "--json"],
     ["run", "--dataset", "country-skew-r80", "--workers", "0"],
     ["compare", "--dataset", "country-skew-r80", "--groupings", "pgk"],
 ]
@@ -22,7 +24,7 @@ LIGHT = [
 def test_help_lists_the_commands(invoke):
     told = invoke("--help")
     assert told.exit_code == 0
-    assert all(each in told.stdout for each in ("run", "compare", "dataset"))
+    assert all(each in told.stdout for each in ("run", "compare", "simulate", "dataset"))
 
 
 def test_version_is_printed(invoke):
@@ -52,4 +54,4 @@ def test_what_needs_no_spark_loads_none():
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "[0, 0, 0, 0, 0, 0, 2, 2] False"
+    assert done.stdout.strip() == "[0, 0, 0, 0, 0, 0, 0, 0, 2, 2] False"

@@ -12,7 +12,7 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.hashing import SPARK_SEED, hash_longs, hash_strings, mix
+from evenkey.hashing import SPARK_SEED, hash_longs, hash_strings, mix, murmur3_strings
 
 SPARK_STRINGS = {  # as Spark's xxhash64 gives them
     "": 0x98B1582B0977E704,
@@ -107,3 +107,12 @@ def test_mix_leaves_its_input_alone(salt):
     words = np.arange(5, dtype=np.uint64)
     mix(words, salt)
     assert words.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_murmur3_is_the_published_one():
+    fox = "The quick brown fox jumps over the lazy dog"
+    # Of the 128 bits, the first 64, of the reference implementation with seed 0.
+    assert murmur3_strings([fox, ""], seed=0).tolist() == [0xE34BBC7BBC071B6C, 0]
+    arrow = pa.array([fox, "İstanbul"])
+    assert murmur3_strings(arrow).tolist() == murmur3_strings(arrow.to_pylist()).tolist()
+    assert len(murmur3_strings([])) == 0

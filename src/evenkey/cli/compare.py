@@ -7,12 +7,10 @@ from typing import Annotated
 import typer
 
 from evenkey.cli.errors import reported
-from evenkey.cli.options import with_pipeline_options
+from evenkey.cli.options import distinct_groupings, with_pipeline_options
 from evenkey.cli.output import JsonOption, print_json, standard_output_kept
 from evenkey.cli.progress import shown_progress
 from evenkey.cli.summary import print_comparison
-from evenkey.errors import ConfigurationError
-from evenkey.spelling import split_list
 from evenkey.topology.config import PipelineConfig
 
 __all__ = ["register"]
@@ -35,7 +33,7 @@ def _compare(
 
     With an output, each grouping gets a directory in it.
     """
-    spellings = _distinct(config, groupings)
+    spellings = distinct_groupings(config, groupings)
     config.check_paths()
     with standard_output_kept(wanted=as_json), shown_progress() as show:
         from evenkey import topology
@@ -48,16 +46,3 @@ def _compare(
         print_json({"results": results, "configuration": configuration})
     else:
         print_comparison(reports)
-
-
-def _distinct(config: PipelineConfig, groupings: str) -> list[str]:
-    """Read the list, each grouping in its shortest spelling and only once."""
-    spellings = [config.with_options(grouping=each).grouping for each in split_list(groupings)]
-    if not spellings:
-        message = f"groupings = {groupings!r}: name at least one, such as kg,pkg,dkg"
-        raise ConfigurationError(message)
-    for spelling in spellings:
-        if spellings.count(spelling) > 1:
-            message = f"groupings = {groupings!r}: {spelling} is named twice; name it once"
-            raise ConfigurationError(message)
-    return spellings

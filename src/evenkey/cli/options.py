@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from evenkey.errors import ConfigurationError
+from evenkey.spelling import split_list
 from evenkey.topology.config import PipelineConfig
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from pydantic.fields import FieldInfo
 
-__all__ = ["option_name", "with_pipeline_options"]
+__all__ = ["distinct_groupings", "option_name", "with_pipeline_options"]
 
 _CONFIG_FILE = inspect.Parameter(
     "config_file",
@@ -50,8 +52,32 @@ def option_name(field: str) -> str:
     return "--" + field.replace("_", "-")
 
 
+def distinct_groupings(config: PipelineConfig, groupings: str) -> list[str]:
+    """Read a list of groupings, each in its shortest spelling and only once.
+
+    Raises
+    ------
+    ConfigurationError
+        The list is empty, names one twice, or names one that does not exist.
+
+    Examples
+    --------
+    >>> distinct_groupings(PipelineConfig(dataset="country-skew-r80"), "PKG(choices=2), kg")
+    ['pkg', 'kg']
+    """
+    spellings = [config.with_options(grouping=each).grouping for each in split_list(groupings)]
+    if not spellings:
+        message = f"groupings = {groupings!r}: name at least one, such as kg,pkg,dkg"
+        raise ConfigurationError(message)
+    for spelling in spellings:
+        if spellings.count(spelling) > 1:
+            message = f"groupings = {groupings!r}: {spelling} is named twice; name it once"
+            raise ConfigurationError(message)
+    return spellings
+
+
 def with_pipeline_options(
-    *, without: Collection[str] = ()
+    *, only: Collection[str] = PipelineConfig.model_fields.keys(), without: Collection[str] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command an option for each field of `PipelineConfig`, and ``--config``.
 
@@ -59,11 +85,15 @@ def with_pipeline_options(
 
     Parameters
     ----------
+    only
+        Fields for which it has an option.
     without
-        Fields for which it has no option.
+        Those of them for which it has none.
     """
     fields = {
-        name: field for name, field in PipelineConfig.model_fields.items() if name not in without
+        name: field
+        for name, field in PipelineConfig.model_fields.items()
+        if name in only and name not in without
     }
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

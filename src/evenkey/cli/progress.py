@@ -6,7 +6,14 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Column
 
 from evenkey.cli.output import number, whole
@@ -16,10 +23,35 @@ if TYPE_CHECKING:
 
     from evenkey.topology import EpochProgress
 
-__all__ = ["shown_progress"]
+__all__ = ["message_bar", "shown_progress"]
 
 _STARTING = "starting Spark"
 _LONGEST_NAME = 20
+
+
+@contextlib.contextmanager
+def message_bar(what: str, messages: int | None) -> Iterator[Callable[[int], None]]:
+    """Show a bar on standard error where that is a terminal, else nothing.
+
+    Parameters
+    ----------
+    what
+        What goes on.
+    messages
+        Messages to come; None if that is not known.
+
+    Yields
+    ------
+    callable
+        To be called with the messages so far.
+    """
+    console = Console(stderr=True)
+    columns = TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(what, total=messages)
+        yield lambda done: bar.update(task, completed=done)
 
 
 @contextlib.contextmanager

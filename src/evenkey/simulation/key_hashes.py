@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 
     from evenkey.streams import MessageBatch, MessageStream
 
-__all__ = ["HashName", "KeyHashes"]
+__all__ = ["KeyHashes"]
 
-HashName = Literal["xxhash64", "murmur3"]
-"""Hash functions that figures can be made with."""
+_HASHES = ("xxhash64", "murmur3")
 
 
 class KeyHashes:
@@ -40,9 +39,9 @@ class KeyHashes:
         There is no such hash.
     """
 
-    def __init__(self, stream: MessageStream, name: HashName) -> None:
-        if name not in get_args(HashName):
-            unknown = unknown_name("hash", name, get_args(HashName))
+    def __init__(self, stream: MessageStream, name: str) -> None:
+        if name not in _HASHES:
+            unknown = unknown_name("hash", name, _HASHES)
             raise unknown
         self._stream = stream
         self._own = name == "xxhash64"

@@ -106,16 +106,17 @@ class SimulationReport:
         Parameters
         ----------
         cost_ms
-            What a load of 1 costs a worker, in ms. The makespan is what the fullest worker then
-            takes, and messages over makespan is the throughput (decision 006).
+            What a load of 1 costs a worker, in ms. The makespan is the time that the fullest
+            worker then takes, and the throughput messages over makespan (decision 006), None
+            where nothing takes time.
 
         Raises
         ------
         ConfigurationError
-            The cost is not above 0.
+            The cost is negative.
         """
-        if not (cost_ms > 0 and math.isfinite(cost_ms)):
-            message = f"cost_ms = {cost_ms:g}: must be above 0 ms"
+        if not (cost_ms >= 0 and math.isfinite(cost_ms)):
+            message = f"cost_ms = {cost_ms:g}: must be at least 0 ms"
             raise ConfigurationError(message)
         makespan_ms = cost_ms * int(self.loads.max())
         total = int(self.loads.sum())
@@ -133,7 +134,7 @@ class SimulationReport:
             "dist_cost": self.pairs / self.keys if self.keys else 1.0,
             "seconds": self.seconds,
             "makespan_ms": makespan_ms,
-            "messages_per_second": messages_per_second(self.messages, makespan_ms / 1000),
+            "messages_per_second": 1000 * self.messages / makespan_ms if makespan_ms else None,
             "routing_messages_per_second": messages_per_second(self.messages, self.routing_seconds),
             "memory_bytes": self.memory_bytes,
         }

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import Grouping
     from evenkey.simulation.estimation import Estimation
-    from evenkey.simulation.feeding import Feed
-    from evenkey.simulation.key_hashes import HashName
     from evenkey.streams import MessageStream
 
 __all__ = ["simulate"]
@@ -36,9 +34,9 @@ def simulate(
     *,
     workers: int = 50,
     sources: int = 5,
-    feed: Feed = "shuffle",
+    feed: str = "shuffle",
     estimation: Estimation | str = "local",
-    hash: HashName = "xxhash64",  # noqa: A002 - the option's name
+    hash: str = "xxhash64",  # noqa: A002 - the option's name
     weighted: bool = False,
     agreement: bool = False,
     samples: int = 200,
@@ -132,6 +130,8 @@ def simulate(
             "hash": hash,
             "weighted": weighted,
             "seed": stream.seed if isinstance(stream, KeyStream) else None,
+            "rate": stream.per_second if isinstance(stream, KeyStream | FileStream) else None,
+            "epoch_messages": epoch_messages,
         },
         messages=system.account.messages,
         keys=system.placement.keys,

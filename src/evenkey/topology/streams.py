@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.errors import ConfigurationError
 from evenkey.streams import FileStream, LineIndex, RowIndex, SplitLines, find_files, generated
-from evenkey.streams.splits import CsvRecords, JsonLines, Lines, Words
+from evenkey.streams.splits import SPLITTERS, CsvRecords, JsonLines
 
 if TYPE_CHECKING:
     from evenkey.streams import KeyStream, MessageStream
@@ -65,7 +65,7 @@ def _splitter(config: PipelineConfig, index: LineIndex, split: str) -> Splitter:
         return CsvRecords(headers.pop(), _key(config), config.count)
     if split == "json":
         return JsonLines(_key(config), config.count)
-    return Words() if split == "words" else Lines()
+    return SPLITTERS[split]
 
 
 def _key(config: PipelineConfig) -> str:

@@ -1,0 +1,147 @@
+"""``evenkey simulate``: a stream under one or more groupings, without Spark."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from evenkey.cli.errors import reported
+from evenkey.cli.options import distinct_groupings, with_pipeline_options
+from evenkey.cli.output import JsonOption, print_json
+from evenkey.cli.progress import message_bar
+from evenkey.cli.simulation_table import print_simulations
+from evenkey.errors import ConfigurationError
+from evenkey.topology.config import PipelineConfig
+
+__all__ = ["register"]
+
+_FIELDS = (
+    "dataset",
+    "input",
+    "split",
+    "key",
+    "count",
+    "messages",
+    "seed",
+    "rate",
+    "grouping",
+    "workers",
+    "sources",
+    "epoch_messages",
+)
+_PANEL = "Simulation"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to a program."""
+    app.command("simulate")(reported(with_pipeline_options(only=_FIELDS)(_simulate)))
+
+
+def _simulate(
+    *,
+    config: PipelineConfig,
+    groupings: Annotated[
+        str | None,
+        typer.Option(
+            help="Several groupings with commas between, in place of one.",
+            rich_help_panel="Grouping",
+            show_default=False,
+        ),
+    ] = None,
+    feed: Annotated[
+        str,
+        typer.Option(
+            metavar="shuffle|key",
+            help="How messages come to sources: in turn, or by a hash of their sender or key.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = "shuffle",
+    estimation: Annotated[
+        str,
+        typer.Option(
+            metavar="local|global|probing(SECONDS)",
+            help="What sources know of loads: what they sent, all, or all now and then.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = "local",
+    hash_name: Annotated[
+        str,
+        typer.Option(
+            "--hash",
+            metavar="xxhash64|murmur3",
+            help="Hash of keys: as on Spark, or as in the papers.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = "xxhash64",
+    weighted: Annotated[
+        bool,
+        typer.Option(
+            "--weighted",
+            help="Let a message count as much as its count says, and not as 1.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = False,
+    agreement: Annotated[
+        bool,
+        typer.Option(
+            "--agreement",
+            help="Compare every decision with the one under global estimation.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = False,
+    cost_ms: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help="Cost of a message in ms: the makespan is the load of the fullest worker times "
+            "the cost, and messages/s are messages over makespan. Nothing waits for it.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = 1.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Simulate sources that route a stream to workers, and tell how even the loads are.
+
+    No Spark is started. All figures but those of speed depend on the options alone. With
+    --epoch-messages each epoch has figures of its own too.
+    """
+    spellings = _spellings(config, groupings)
+    config.check_paths()
+    # Not before: what is wrong is told, and help shown, without kernels.
+    from evenkey.simulation import simulate
+    from evenkey.topology.streams import open_stream
+
+    stream = open_stream(config)
+    results = []
+    for spelling in spellings:
+        with message_bar(spelling, getattr(stream, "length", None)) as show:
+            report = simulate(
+                stream,
+                config.with_options(grouping=spelling).resolved_grouping(),
+                workers=config.workers,
+                sources=config.sources,
+                feed=feed,
+                estimation=estimation,
+                hash=hash_name,
+                weighted=weighted,
+                agreement=agreement,
+                epoch_messages=config.epoch_messages,
+                on_progress=show,
+            )
+        results.append(report.to_json(cost_ms))
+    if not as_json:
+        print_simulations(results)
+    else:
+        print_json(results[0] if groupings is None else {"results": results})
+
+
+def _spellings(config: PipelineConfig, groupings: str | None) -> list[str]:
+    if groupings is None:
+        return [config.grouping]
+    if "grouping" in config.model_fields_set:
+        message = (
+            f"grouping = {config.grouping!r} and groupings = {groupings!r}: pass one of the two"
+        )
+        raise ConfigurationError(message)
+    return distinct_groupings(config, groupings)

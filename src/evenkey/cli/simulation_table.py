@@ -1,0 +1,61 @@
+"""The table that a simulation ends with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from evenkey.cli.output import number, print_title, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["print_simulations"]
+
+
+def print_simulations(results: Sequence[dict[str, Any]]) -> None:
+    """Print what was simulated, and a row for each grouping."""
+    console = Console()
+    first = results[0]
+    print_title(
+        console,
+        f"{first['dataset']}: {whole(first['messages'])} messages, {whole(first['keys'])} keys",
+    )
+    weights = ", messages by weight" if first["weighted"] else ""
+    print_title(
+        console,
+        f"{first['workers']} workers, {first['sources']} sources fed by {first['feed']}, "
+        f"{first['estimation']} loads, {first['hash']}{weights}",
+    )
+    if first["rejected"]:
+        print_title(console, f"lines rejected: {whole(first['rejected'])}")
+    rows = [_cells(figures) for figures in results]
+    table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+    table.add_column("grouping", overflow="fold")
+    for heading in rows[0]:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for figures, cells in zip(results, rows, strict=True):
+        table.add_row(escape(figures["grouping"]), *cells.values())
+    console.print(table)
+
+
+def _cells(figures: dict[str, Any]) -> dict[str, str]:
+    """Give the cells of a row by their headings; no more than 80 columns hold."""
+    cells = {
+        "max/mean": number(figures["max_over_mean"], 3),
+        "mean I/m": f"{figures['average_imbalance_fraction']:.1e}",
+        "StdDev %": number(figures["stddev_percent"]),
+        "DistCost": number(figures["dist_cost"]),
+    }
+    if "epochs" in figures:
+        cells["worst epoch"] = number(figures["epoch_max_over_mean"]["max"], 3)
+    if "agreement" in figures:
+        cells["agree %"] = number(100 * (1 - figures["agreement"]["disagreement"]), 1)
+    if not {"epochs", "agreement"} & figures.keys():
+        cells["messages/s"] = whole(figures["messages_per_second"])
+        cells["routed M/s"] = number(figures["routing_messages_per_second"] / 1e6, 1)
+    return cells

@@ -1,0 +1,122 @@
+"""``evenkey simulate``: the simulator itself, on small streams, and what is printed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+SIMULATE = ("simulate", "--dataset", "country-skew-r80", "--messages", 3000)
+SHARED = [
+    "dataset",
+    "grouping",
+    "workers",
+    "sources",
+    "feed",
+    "estimation",
+    "hash",
+    "seed",
+    "messages",
+    "keys",
+    "max_over_mean",
+    "imbalance_fraction",
+    "average_imbalance_fraction",
+    "stddev_percent",
+    "dist_cost",
+    "pairs",
+    "seconds",
+    "makespan_ms",
+    "messages_per_second",
+    "routing_messages_per_second",
+    "memory_bytes",
+]
+EPOCHS = ["epochs", "epoch_max_over_mean", "epoch_stddev_percent", "epoch_dist_cost"]
+
+
+def simulated(invoke, *options):
+    told = invoke(*SIMULATE, "--json", *options)
+    assert told.exit_code == 0, told.stderr
+    return json.loads(told.stdout)
+
+
+def test_json_has_the_shared_names(invoke):
+    figures = simulated(invoke, "--grouping", "kg", "--workers", 8, "--cost-ms", 2)
+    assert set(SHARED) <= figures.keys()
+    assert not {"agreement", *EPOCHS} & figures.keys()
+    assert (figures["messages"], figures["keys"], figures["dist_cost"]) == (3000, 197, 1.0)
+    assert figures["makespan_ms"] == 2 * max(figures["loads"])
+
+
+def test_options_reach_the_simulator(invoke):
+    options = ("--grouping", "pkg", "--sources", 3, "--feed", "key", "--hash", "murmur3")
+    figures = simulated(
+        invoke, *options, "--estimation", "probing(60)", "--seed", 7, "--rate", 10,
+        "--agreement", "--weighted", "--epoch-messages", 1000,
+    )  # fmt: skip
+    expected = {
+        "grouping": "pkg",
+        "workers": 10,
+        "sources": 3,
+        "feed": "key",
+        "hash": "murmur3",
+        "estimation": "probing(seconds=60)",
+        "seed": 7,
+        "rate": 10,
+        "weighted": True,
+        "epoch_messages": 1000,
+        "epochs": 3,
+    }
+    assert {name: figures[name] for name in expected} == expected
+    assert 0 < figures["agreement"]["jaccard"] <= 1
+    assert set(EPOCHS) <= figures.keys()
+
+
+def test_several_groupings(invoke):
+    results = simulated(invoke, "--groupings", "sg,PKG(choices=2)")["results"]
+    assert [each["grouping"] for each in results] == ["sg", "pkg"]
+    told = invoke(*SIMULATE, "--groupings", "sg,kg,dkg(variant=reference)", "--workers", 204)
+    rows = {line.split()[0]: line.split()[1:] for line in told.stdout.splitlines() if line.split()}
+    assert "3,000 messages, 197 keys" in told.stdout
+    assert rows["kg"][3] == "1.00"
+    assert float(rows["sg"][0]) < float(rows["kg"][0])
+    assert max(map(len, told.stdout.splitlines())) <= 80
+
+
+def test_table_has_columns_for_epochs_and_agreement(invoke):
+    told = invoke(*SIMULATE, "--grouping", "kg", "--agreement", "--epoch-messages", 1000)
+    assert "worst epoch" in told.stdout
+    assert "100.0" in told.stdout
+    assert max(map(len, told.stdout.splitlines())) <= 80
+
+
+def test_files_are_read_as_run_reads_them(invoke, tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("k,n\na,2\nbad\nb,3\na,4\nc,100\n")
+    options = ("simulate", "--input", file, "--key", "k", "--count", "n", "--grouping", "kg")
+    told = invoke(*options, "--weighted", "--messages", 4, "--json")
+    figures = json.loads(told.stdout)
+    assert figures["dataset"] == str(file)
+    assert (figures["messages"], figures["keys"], figures["rejected"]) == (3, 2, 1)
+    assert sum(figures["loads"]) == 9
+    assert figures["seed"] is None
+    assert "lines rejected: 1" in invoke(*options).stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--groupings", "kg,pkg", "--grouping", "sg"), "pass one of the two"),
+        (("--groupings", "kg,pgk"), "unknown grouping 'pgk'"),
+        (("--workers", 0), "workers = 0"),
+        (("--estimation", "probing(0)"), "above 0 seconds"),
+        (("--estimation", "probing(5)", "--grouping", "sg"), "does not go by loads"),
+        (("--feed", "keys"), "unknown feed 'keys'"),
+        (("--cost-ms", -1), "--cost-ms"),
+        (("--input", "nowhere"), "both are given"),
+    ],
+)
+def test_bad_options_exit_with_2(invoke, options, message):
+    told = invoke(*SIMULATE, *options)
+    assert told.exit_code == 2
+    assert message in told.stderr
+    assert told.stdout == ""

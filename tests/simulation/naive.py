@@ -1,0 +1,34 @@
+"""An obvious twin of the simulator: one message at a time, every sum taken anew."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.groupings.naive import mix
+
+
+def source_of(i, sender, feed, sources):
+    return i % sources if feed == "shuffle" else (mix(sender, 1 << 40) >> 32) * sources >> 32
+
+
+def simulate(messages, grouping, workers, sources, feed, *, one=False, probing=None):
+    """Give decisions, loads, and I(t) and the sources' own after each message.
+
+    A message is (key, time, weight, sender); `one` is global estimation, `probing` seconds.
+    """
+    routers = [grouping.router(workers, source) for source in range(1 if one else sources)]
+    local = np.zeros((sources, workers), dtype=np.int64)
+    decisions, imbalances, own = [], [], []
+    for i, (key, time, weight, sender) in enumerate(messages):
+        if probing and i and time // probing > messages[i - 1][1] // probing:
+            for router in routers:
+                router.restore({"sent": local.sum(axis=0)})
+        source = source_of(i, sender, feed, sources)
+        router = routers[source % len(routers)]
+        (worker,) = router.route(np.array([key], "u8"), np.array([time]), np.array([weight]))
+        local[source, worker] += weight
+        loads = local.sum(axis=0)
+        decisions.append(int(worker))
+        imbalances.append(loads.max() - loads.mean())
+        own.append(sum(each.max() - each.mean() for each in local))
+    return decisions, local.sum(axis=0), imbalances, own

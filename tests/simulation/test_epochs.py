@@ -1,0 +1,45 @@
+"""Epochs have metrics of their own, and routers that do not plan them never notice."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenkey.metrics import max_over_mean, stddev_percent
+from evenkey.simulation import simulate
+from tests.simulation.streams import list_streams
+
+
+@settings(max_examples=30)
+@given(
+    stream=list_streams(),
+    grouping=st.sampled_from(["kg", "pkg"]),
+    every=st.integers(1, 70),
+    weighted=st.booleans(),
+)
+def test_epochs(stream, grouping, every, weighted):
+    options = {"workers": 3, "sources": 2, "weighted": weighted, "samples": 1000}
+    plain = simulate(stream, grouping, **options)
+    report = simulate(stream, grouping, **options, epoch_messages=every)
+    assert report.series.equals(plain.series)
+    assert (report.keys, report.pairs) == (plain.keys, plain.pairs)
+    assert report.loads.tolist() == plain.loads.tolist()
+
+    ids = [number for number, *_ in stream.messages]
+    epochs = [ids[start : start + every] for start in range(0, len(ids), every)]
+    assert [epoch.keys for epoch in report.epochs] == [len(set(each)) for each in epochs]
+    counts = [count if weighted else 1 for _, _, count, _ in stream.messages]
+    loads = [sum(counts[start : start + every]) for start in range(0, len(ids), every)]
+    assert [epoch.messages for epoch in report.epochs] == loads
+    figures = report.to_json()
+    assert figures["epochs"] == len(epochs)
+    if len(epochs) == 1:
+        (epoch,) = report.epochs
+        assert epoch.max_over_mean == max_over_mean(report.loads)
+        assert epoch.stddev_percent == stddev_percent(report.loads)
+        assert epoch.dist_cost == report.pairs / report.keys
+    for name in ("max_over_mean", "stddev_percent", "dist_cost"):
+        values = [getattr(epoch, name) for epoch in report.epochs]
+        spread = {"p50": np.median(values), "max": max(values)}
+        assert figures[f"epoch_{name}"] == spread

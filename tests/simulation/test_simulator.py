@@ -1,0 +1,161 @@
+"""The simulator is its naive twin, whatever the grouping, the estimation and the feed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenkey import metrics
+from evenkey.errors import ConfigurationError
+from evenkey.groupings import parse
+from evenkey.hashing import hash_longs
+from evenkey.simulation import simulate
+from evenkey.streams import generated
+from tests.simulation import naive
+from tests.simulation.streams import ListStream, list_streams
+
+WORKERS = 4
+ROUTED_BY_LOADS = ("pkg", "dkg(warm_up=5,teenage_period=10)")
+GROUPINGS = ("sg", "kg", *ROUTED_BY_LOADS)
+
+
+def twin_messages(stream, *, weighted):
+    ids, times, counts, senders = zip(*stream.messages, strict=True)
+    keys = hash_longs(np.array(ids)).tolist()
+    froms = keys if None in senders else hash_longs(np.array(senders)).tolist()
+    weights = counts if weighted else [1] * len(ids)
+    return list(zip(keys, times, weights, froms, strict=True))
+
+
+def assert_alike(stream, grouping, estimation, feed, sources, *, weighted=False):
+    report = simulate(
+        stream,
+        grouping,
+        workers=WORKERS,
+        sources=sources,
+        feed=feed,
+        estimation=estimation,
+        weighted=weighted,
+        agreement=True,
+        samples=1000,
+    )
+    messages = twin_messages(stream, weighted=weighted)
+    arguments = messages, parse(grouping), WORKERS, sources, feed
+    probing = 30.0 if estimation == "probing(30)" else None
+    decisions, loads, imbalances, own = naive.simulate(
+        *arguments, one=estimation == "global", probing=probing
+    )
+    known, *_ = naive.simulate(*arguments, one=True)
+    keys = [key for key, *_ in messages]
+    assert report.loads.tolist() == loads.tolist()
+    assert report.series["imbalance"].to_pylist() == pytest.approx(imbalances)
+    assert report.series["local_imbalance"].to_pylist() == pytest.approx(own)
+    assert report.series["seconds"].to_pylist() == [time for _, time, *_ in messages]
+    assert report.average_imbalance == pytest.approx(np.mean(imbalances))
+    pairs = set(enumerate(decisions)), set(enumerate(known))
+    assert report.agreement is not None
+    assert report.agreement.jaccard == len(pairs[0] & pairs[1]) / len(pairs[0] | pairs[1])
+    assert report.agreement.disagreement == pytest.approx(np.not_equal(decisions, known).mean())
+    assert report.pairs == len(set(zip(keys, decisions, strict=True)))
+    assert (report.keys, report.messages) == (len(set(keys)), len(keys))
+
+
+@settings(max_examples=60)
+@given(
+    stream=list_streams(),
+    grouping=st.sampled_from(GROUPINGS),
+    estimation=st.sampled_from(["local", "global"]),
+    feed=st.sampled_from(["shuffle", "key"]),
+    sources=st.integers(1, 5),
+    weighted=st.booleans(),
+)
+def test_it_is_its_twin(stream, grouping, estimation, feed, sources, weighted):
+    assert_alike(stream, grouping, estimation, feed, sources, weighted=weighted)
+
+
+@settings(max_examples=30)
+@given(
+    stream=list_streams(senders=True),
+    grouping=st.sampled_from(ROUTED_BY_LOADS),
+    feed=st.sampled_from(["shuffle", "key"]),
+    weighted=st.booleans(),
+)
+def test_probing_and_senders(stream, grouping, feed, weighted):
+    assert_alike(stream, grouping, "probing(30)", feed, sources=3, weighted=weighted)
+
+
+@pytest.mark.parametrize("feed", ["shuffle", "key"])
+@pytest.mark.parametrize("grouping", GROUPINGS)
+def test_imbalance_never_exceeds_the_sum_of_the_sources_own(grouping, feed):
+    stream = generated("zipf(z=1.2,keys=300)", messages=20_000)
+    series = simulate(stream, grouping, workers=7, feed=feed, samples=20_000).series
+    imbalance, own = (series[name].to_numpy() for name in ("imbalance", "local_imbalance"))
+    assert (imbalance <= own + 1e-6).all()
+    assert own.max() > 0
+
+
+def test_one_source_shuffles_evenly():
+    stream = generated("country-skew-r80", messages=5000)
+    report = simulate(stream, "sg", workers=7, sources=1, samples=5000)
+    assert max(report.series["imbalance"].to_pylist()) <= 1
+
+
+def test_figures_are_the_metrics_of_the_loads():
+    stream = generated("zipf(z=1.4,keys=300)", messages=3000)
+    report = simulate(stream, "pkg", workers=9)
+    figures = report.to_json(cost_ms=0.5)
+    for name in ("max_over_mean", "imbalance_fraction", "stddev_percent"):
+        assert figures[name] == getattr(metrics, name)(report.loads)
+    assert figures["dist_cost"] == report.pairs / report.keys
+    assert figures["average_imbalance_fraction"] == report.average_imbalance / 3000
+    assert figures["makespan_ms"] == 0.5 * max(figures["loads"])
+    assert figures["messages_per_second"] == pytest.approx(3000 / (figures["makespan_ms"] / 1000))
+    assert report.to_json(cost_ms=0)["messages_per_second"] is None
+    with pytest.raises(ConfigurationError, match="cost_ms = -1"):
+        report.to_json(cost_ms=-1)
+
+
+def test_hash_of_the_papers_moves_keys_but_counts_the_same():
+    stream = generated("country-skew-r30", messages=3000)
+    reports = [simulate(stream, "kg", hash=name) for name in ("xxhash64", "murmur3")]
+    assert reports[0].loads.tolist() != reports[1].loads.tolist()
+    assert reports[0].keys == reports[1].keys == reports[1].pairs
+
+
+def test_a_stream_without_messages_has_figures():
+    report = simulate(ListStream([]), "dkg", workers=3, agreement=True, epoch_messages=5)
+    figures = report.to_json()
+    assert (figures["messages"], figures["max_over_mean"], figures["dist_cost"]) == (0, 1.0, 1.0)
+    assert figures["agreement"] == {"jaccard": 1.0, "disagreement": 0.0}
+    assert report.series.num_rows == 0
+
+
+def test_progress_counts_messages():
+    told: list[int] = []
+    stream = ListStream([(i, i, 1, None) for i in range(10)], cuts=[4])
+    simulate(stream, "kg", on_progress=told.append)
+    assert told == [4, 10]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"grouping": "pgk"}, "did you mean 'pkg'"),
+        ({"workers": 0}, "workers = 0"),
+        ({"sources": 0}, "sources = 0"),
+        ({"samples": 0}, "samples = 0"),
+        ({"epoch_messages": 0}, "epoch_messages = 0"),
+        ({"feed": "keys"}, "unknown feed 'keys' .did you mean 'key'"),
+        ({"hash": "md5"}, "unknown hash 'md5'"),
+        ({"estimation": "globe"}, "unknown estimation 'globe'"),
+        ({"estimation": "probing(0)"}, "above 0 seconds"),
+        ({"estimation": "probing(60)"}, "kg does not go by loads"),
+        ({"estimation": "probing(60)", "grouping": "sg"}, "sg does not go by loads"),
+    ],
+)
+def test_bad_settings(options, message):
+    stream = generated("uniform(keys=3)", messages=3)
+    with pytest.raises(ConfigurationError, match=message):
+        simulate(stream, **{"grouping": "kg", **options})

@@ -1,0 +1,53 @@
+"""What groupings are told: frequencies before the stream, memories between epochs."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenkey.hashing import hash_longs, murmur3_strings
+from evenkey.simulation import simulate
+from evenkey.simulation.frequencies import frequencies
+from evenkey.simulation.key_hashes import KeyHashes
+from tests.simulation.doubles import ByEpoch, ByFrequencies
+from tests.simulation.streams import ListStream, list_streams
+
+
+@settings(max_examples=30)
+@given(stream=list_streams(), weighted=st.booleans(), papers=st.booleans())
+def test_frequencies_are_exact(stream, weighted, papers):
+    hashes = KeyHashes(stream, "murmur3" if papers else "xxhash64")
+    keys, counts = frequencies(stream, hashes, weighted=weighted, size=10)
+    expected: dict[int, int] = {}
+    for number, _, count, _ in stream.messages:
+        text = f"key {number}"
+        key = murmur3_strings([text]) if papers else hash_longs(np.array([number]))
+        expected[int(key[0])] = expected.get(int(key[0]), 0) + (count if weighted else 1)
+    assert dict(zip(keys.tolist(), counts.tolist(), strict=True)) == expected
+    assert [str(each.dtype) for each in (keys, counts)] == ["uint64", "float64"]
+
+
+def test_frequencies_are_told_before_the_first_message():
+    stream = ListStream([(i % 3, i, 1, None) for i in range(10)], cuts=[5])
+    for weighted in (False, True):
+        report = simulate(stream, ByFrequencies(), workers=4, weighted=weighted, agreement=True)
+        assert report.loads.tolist() == [0, 0, 10, 0]
+        assert report.agreement is not None
+        assert report.agreement.jaccard == 1
+
+
+def test_an_epochs_end_tells_every_router_what_all_learned():
+    stream = ListStream([(i, i, 1, None) for i in range(8)], cuts=[1, 4, 5])
+    report = simulate(stream, ByEpoch(), workers=4, sources=2, epoch_messages=3)
+    # Epochs of 3, 3 and 2 messages, told 0, 3 and 6 messages so far.
+    assert report.loads.tolist() == [3, 0, 2, 3]
+    assert [epoch.messages for epoch in report.epochs] == [3, 3, 2]
+
+
+def test_without_epochs_nothing_is_told():
+    stream = ListStream([(i, i, 1, None) for i in range(8)], cuts=[1, 4, 5])
+    report = simulate(stream, ByEpoch(), workers=4, sources=2)
+    assert report.loads.tolist() == [8, 0, 0, 0]
+    assert report.epochs == ()
+    assert "epochs" not in report.to_json()
