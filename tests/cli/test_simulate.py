@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import pytest
@@ -100,6 +101,21 @@ def test_files_are_read_as_run_reads_them(invoke, tmp_path):
     assert sum(figures["loads"]) == 9
     assert figures["seed"] is None
     assert "lines rejected: 1" in invoke(*options).stdout
+
+
+def test_compressed_edges_are_fed_by_their_senders(invoke, tmp_path):
+    file = tmp_path / "graph.txt.gz"
+    file.write_bytes(gzip.compress(b"# from to\n" + b"".join(b"7 %d\n" % i for i in range(50))))
+    options = ("simulate", "--input", file, "--split", "edges", "--grouping", "sg", "--json")
+    # One sender is one source, whose shuffling is even; keys go to several.
+    figures = json.loads(invoke(*options, "--feed", "key").stdout)
+    assert (figures["messages"], figures["keys"], figures["rejected"]) == (50, 50, 0)
+    assert figures["loads"] == [5] * 10
+    damaged = tmp_path / "damaged.gz"
+    damaged.write_bytes(file.read_bytes()[:-20])
+    told = invoke("simulate", "--input", damaged)
+    assert told.exit_code == 2
+    assert str(damaged) in told.stderr
 
 
 @pytest.mark.parametrize(

@@ -110,26 +110,26 @@ def _simulate(
     config.check_paths()
     # Not before: what is wrong is told, and help shown, without kernels.
     from evenkey.simulation import simulate
-    from evenkey.topology.streams import open_stream
+    from evenkey.topology.streams import opened_stream
 
-    stream = open_stream(config)
     results = []
-    for spelling in spellings:
-        with message_bar(spelling, getattr(stream, "length", None)) as show:
-            report = simulate(
-                stream,
-                config.with_options(grouping=spelling).resolved_grouping(),
-                workers=config.workers,
-                sources=config.sources,
-                feed=feed,
-                estimation=estimation,
-                hash=hash_name,
-                weighted=weighted,
-                agreement=agreement,
-                epoch_messages=config.epoch_messages,
-                on_progress=show,
-            )
-        results.append(report.to_json(cost_ms))
+    with opened_stream(config) as stream:
+        for spelling in spellings:
+            with message_bar(spelling, getattr(stream, "length", None)) as show:
+                report = simulate(
+                    stream,
+                    config.with_options(grouping=spelling).resolved_grouping(),
+                    workers=config.workers,
+                    sources=config.sources,
+                    feed=feed,
+                    estimation=estimation,
+                    hash=hash_name,
+                    weighted=weighted,
+                    agreement=agreement,
+                    epoch_messages=config.epoch_messages,
+                    on_progress=show,
+                )
+            results.append(report.to_json(cost_ms))
     if not as_json:
         print_simulations(results)
     else:

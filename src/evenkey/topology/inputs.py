@@ -105,7 +105,7 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
         return Found(stream.name, GeneratorReading(stream), None, vetted=True)
     if directory.claimed:
         return _remembered(directory)
-    reading, splitter = _look(config)
+    reading, splitter = _look(config, directory)
     found = Found(", ".join(map(str, config.input)), reading, splitter, vetted=False)
     directory.keep(directory.reading, pickle.dumps(found))
     return found
@@ -141,8 +141,8 @@ def _remembered(directory: RunDirectory) -> Found:
     return found
 
 
-def _look(config: PipelineConfig) -> tuple[Reading, Splitter | None]:
-    records = index_input(config)
+def _look(config: PipelineConfig, directory: RunDirectory) -> tuple[Reading, Splitter | None]:
+    records = index_input(config, directory.unpacked)
     extent = _extent(config, len(records))
     if isinstance(records, RowIndex):
         return RowsReading(records, *extent), None

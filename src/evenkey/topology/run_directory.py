@@ -50,6 +50,7 @@ class RunDirectory:
         self.files = EpochFiles(str(self.state))
         self.checkpoint = self.state / "checkpoint"
         self.tables = self.state / "tables"
+        self.unpacked = self.state / "input"
         self.reading = self.state / "reading.pickle"
         self.paused = self.state / "paused"
         self.closing = self.state / "closing"

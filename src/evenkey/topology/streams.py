@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenkey.errors import ConfigurationError
 from evenkey.streams import FileStream, LineIndex, RowIndex, SplitLines, find_files, generated
+from evenkey.streams.compressed import unpack
 from evenkey.streams.splits import SPLITTERS, CsvRecords, JsonLines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from evenkey.streams import KeyStream, MessageStream
     from evenkey.streams.file_stream import Records
     from evenkey.streams.splits import Split, Splitter
     from evenkey.topology.config import PipelineConfig
 
-__all__ = ["generated_stream", "index_input", "open_stream"]
+__all__ = ["generated_stream", "index_input", "opened_stream"]
 
 
-def open_stream(config: PipelineConfig) -> MessageStream:
+@contextlib.contextmanager
+def opened_stream(config: PipelineConfig) -> Iterator[MessageStream]:
     """Open what a configuration reads as one stream, from first to last.
+
+    Compressed files are unpacked for as long as the stream is open.
+
+    Yields
+    ------
+    MessageStream
 
     Raises
     ------
     ConfigurationError
-        There is no such dataset or file, it is empty, or it lacks the key.
+        There is no such dataset or file, it is empty or damaged, or it lacks the key.
     """
     if config.dataset is not None:
-        return generated_stream(config.dataset, config)
-    records: Records = index_input(config)
-    if config.messages is not None and config.messages < len(records):
-        records = _First(records, config.messages)
-    return FileStream(", ".join(map(str, config.input)), records, rate=config.rate)
+        yield generated_stream(config.dataset, config)
+        return
+    with tempfile.TemporaryDirectory(prefix="evenkey-") as unpacked:
+        records: Records = index_input(config, Path(unpacked))
+        if config.messages is not None and config.messages < len(records):
+            records = _First(records, config.messages)
+        yield FileStream(", ".join(map(str, config.input)), records, rate=config.rate)
 
 
 def generated_stream(name: str, config: PipelineConfig) -> KeyStream:
@@ -39,15 +54,22 @@ def generated_stream(name: str, config: PipelineConfig) -> KeyStream:
     return generated(name, messages=config.messages, seed=config.seed, rate=config.rate)
 
 
-def index_input(config: PipelineConfig) -> SplitLines | RowIndex:
+def index_input(config: PipelineConfig, unpacked: Path) -> SplitLines | RowIndex:
     """Index the input's files and choose what takes their lines apart.
+
+    Parameters
+    ----------
+    config
+        Names them.
+    unpacked
+        Directory for the content of compressed files; it is read from there.
 
     Raises
     ------
     ConfigurationError
-        There is no such file, it is empty, or it lacks the key.
+        There is no such file, it is empty or damaged, or it lacks the key.
     """
-    files = find_files(config.input)
+    files = unpack(find_files(config.input), unpacked)
     split = config.resolved_split()
     if split == "parquet":
         return RowIndex.build(files, _key(config), config.count)
