@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from tests.groupings.naive import mix
@@ -11,12 +13,24 @@ def source_of(i, sender, feed, sources):
     return i % sources if feed == "shuffle" else (mix(sender, 1 << 40) >> 32) * sources >> 32
 
 
+def plan_of(messages, grouping, workers):
+    """What a grouping that is given the frequencies of keys is told, nothing for the others."""
+    counts: Counter[int] = Counter()
+    for key, _, weight, _ in messages:
+        counts[key] += weight
+    keys, weights = np.array(list(counts), "u8"), np.array(list(counts.values()), "f8")
+    return grouping.plan(keys, weights, workers) if grouping.given_frequencies else {}
+
+
 def simulate(messages, grouping, workers, sources, feed, *, one=False, probing=None):
     """Give decisions, loads, and I(t) and the sources' own after each message.
 
     A message is (key, time, weight, sender); `one` is global estimation, `probing` seconds.
     """
     routers = [grouping.router(workers, source) for source in range(1 if one else sources)]
+    plan = plan_of(messages, grouping, workers)
+    for router in routers:
+        router.remember(plan)
     local = np.zeros((sources, workers), dtype=np.int64)
     decisions, imbalances, own = [], [], []
     for i, (key, time, weight, sender) in enumerate(messages):
