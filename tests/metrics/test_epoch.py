@@ -1,0 +1,27 @@
+"""An epoch's own metrics, and what all epochs together are told by."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evenkey.metrics import EpochMetrics, PairCounts, epoch_figures
+
+
+def test_metrics_are_those_of_what_the_workers_got():
+    counts = PairCounts(workers=2)
+    counts.add(np.array([0, 0, 1]), np.array([7, 8, 7], dtype=np.uint64), np.array([1, 4, 1]))
+    metrics = EpochMetrics.of(3, counts)
+    assert (metrics.epoch, metrics.messages, metrics.keys, metrics.pairs) == (3, 6, 2, 3)
+    assert (metrics.max_over_mean, metrics.dist_cost) == (5 / 3, 1.5)
+    assert metrics.stddev_percent == pytest.approx(100 / 3)
+
+
+def test_no_epochs_have_no_median():
+    nothing = {"p50": None, "max": None}
+    assert epoch_figures([]) == {
+        "epochs": 0,
+        "epoch_max_over_mean": nothing,
+        "epoch_stddev_percent": nothing,
+        "epoch_dist_cost": nothing,
+    }
