@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -13,6 +13,9 @@ from evenkey.cli.progress import message_bar
 from evenkey.cli.simulation_table import print_simulations
 from evenkey.errors import ConfigurationError
 from evenkey.topology.config import PipelineConfig
+
+if TYPE_CHECKING:
+    from evenkey.simulation import Feed, HashName
 
 __all__ = ["register"]
 
@@ -121,9 +124,9 @@ def _simulate(
                     config.with_options(grouping=spelling).resolved_grouping(),
                     workers=config.workers,
                     sources=config.sources,
-                    feed=feed,
+                    feed=cast("Feed", feed),  # what it cannot be is told by the simulator
                     estimation=estimation,
-                    hash=hash_name,
+                    hash=cast("HashName", hash_name),
                     weighted=weighted,
                     agreement=agreement,
                     epoch_messages=config.epoch_messages,

@@ -10,13 +10,17 @@
 from __future__ import annotations
 
 from evenkey.simulation.estimation import Estimation, Global, Local, Probing, parse_estimation
+from evenkey.simulation.feeding import Feed
+from evenkey.simulation.key_hashes import HashName
 from evenkey.simulation.report import Agreement, SimulationReport
 from evenkey.simulation.simulator import simulate
 
 __all__ = [
     "Agreement",
     "Estimation",
+    "Feed",
     "Global",
+    "HashName",
     "Local",
     "Probing",
     "SimulationReport",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from evenkey.spelling import unknown_name
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Feeding"]
+__all__ = ["Feed", "Feeding"]
 
-_FEEDS = ("shuffle", "key")
+Feed = Literal["shuffle", "key"]
+"""How messages come to sources."""
+
 _SALT = 1 << 40  # far from the salts of candidates: a source must not tell the worker
 
 
@@ -47,12 +49,12 @@ class Feeding:
     [1, 1, 1, 0, 1]
     """
 
-    def __init__(self, feed: str, sources: int) -> None:
+    def __init__(self, feed: Feed, sources: int) -> None:
         if sources < 1:
             message = f"sources = {sources}: there must be at least 1 source"
             raise ConfigurationError(message)
-        if feed not in _FEEDS:
-            unknown = unknown_name("feed", feed, _FEEDS)
+        if feed not in get_args(Feed):
+            unknown = unknown_name("feed", feed, get_args(Feed))
             raise unknown
         self._by_key = feed == "key"
         self._sources = sources

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from evenkey.streams import MessageBatch, MessageStream
 
-__all__ = ["KeyHashes"]
+__all__ = ["HashName", "KeyHashes"]
 
-_HASHES = ("xxhash64", "murmur3")
+HashName = Literal["xxhash64", "murmur3"]
+"""Hashes of keys that figures can be made with."""
 
 
 class KeyHashes:
@@ -39,9 +40,9 @@ class KeyHashes:
         There is no such hash.
     """
 
-    def __init__(self, stream: MessageStream, name: str) -> None:
-        if name not in _HASHES:
-            unknown = unknown_name("hash", name, _HASHES)
+    def __init__(self, stream: MessageStream, name: HashName) -> None:
+        if name not in get_args(HashName):
+            unknown = unknown_name("hash", name, get_args(HashName))
             raise unknown
         self._stream = stream
         self._own = name == "xxhash64"

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import Grouping
     from evenkey.simulation.estimation import Estimation
+    from evenkey.simulation.feeding import Feed
+    from evenkey.simulation.key_hashes import HashName
     from evenkey.streams import MessageStream
 
 __all__ = ["simulate"]
@@ -34,9 +36,9 @@ def simulate(
     *,
     workers: int = 50,
     sources: int = 5,
-    feed: str = "shuffle",
+    feed: Feed = "shuffle",
     estimation: Estimation | str = "local",
-    hash: str = "xxhash64",  # noqa: A002 - the option's name
+    hash: HashName = "xxhash64",  # noqa: A002 - the option's name
     weighted: bool = False,
     agreement: bool = False,
     samples: int = 200,
