@@ -51,6 +51,21 @@ class ByEpoch(Grouping):
 
 
 @dataclass(frozen=True)
+class ByCountedEpoch(ByEpoch):
+    """As `ByEpoch`, but the first and all epochs after an even number are counted first."""
+
+    name: ClassVar[str] = "by-counted-epoch"
+
+    def counts_first(self, memory):
+        return not memory or memory["told"].sum() % 2 == 0
+
+    def plan(self, keys, counts, workers):
+        del workers
+        assert len(set(keys.tolist())) == len(keys)
+        return {"told": 10 + counts}
+
+
+@dataclass(frozen=True)
 class ByFrequencies(Grouping):
     """All messages to the worker that has the number of messages."""
 

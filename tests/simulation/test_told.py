@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,7 +11,7 @@ from evenkey.hashing import hash_longs, murmur3_strings
 from evenkey.simulation import simulate
 from evenkey.simulation.frequencies import frequencies
 from evenkey.simulation.key_hashes import KeyHashes
-from tests.simulation.doubles import ByEpoch, ByFrequencies
+from tests.simulation.doubles import ByCountedEpoch, ByEpoch, ByFrequencies
 from tests.simulation.streams import ListStream, list_streams
 
 
@@ -43,6 +44,28 @@ def test_an_epochs_end_tells_every_router_what_all_learned():
     # Epochs of 3, 3 and 2 messages, told 0, 3 and 6 messages so far.
     assert report.loads.tolist() == [3, 0, 2, 3]
     assert [epoch.messages for epoch in report.epochs] == [3, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("weighted", "by_epoch", "in_one"),
+    [(False, {23: 3, 3: 3, 22: 2}, {28: 8}), (True, {26: 6, 3: 6, 24: 4}, {36: 16})],
+)
+def test_epochs_are_counted_first_where_that_is_wanted(weighted, by_epoch, in_one):
+    # Told 10 + the count of each key; then 3, what was routed before, which is odd; then again.
+    stream = ListStream([(i % 2, i, 2, None) for i in range(8)], cuts=[1, 4, 5])
+    for every, expected in ((3, by_epoch), (None, in_one)):
+        report = simulate(
+            stream,
+            ByCountedEpoch(),
+            workers=40,
+            sources=2,
+            weighted=weighted,
+            agreement=True,
+            epoch_messages=every,
+        )
+        assert {worker: load for worker, load in enumerate(report.loads) if load} == expected
+        assert report.agreement is not None
+        assert report.agreement.jaccard == 1
 
 
 def test_without_epochs_nothing_is_told():

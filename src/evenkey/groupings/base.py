@@ -91,6 +91,17 @@ class Grouping(ABC):
         message = f"{self.name}: it takes no frequencies of keys; route without a plan"
         raise ConfigurationError(message)
 
+    def counts_first(self, memory: Snapshot) -> bool:
+        """Say whether the next epoch is to be counted and planned before it is routed.
+
+        Parameters
+        ----------
+        memory
+            What routers were told for the epoch before; empty if there was none.
+        """
+        del memory
+        return False
+
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
         """Merge what the routers of one epoch learned into what the next ones start from.
 

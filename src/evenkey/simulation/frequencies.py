@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from evenkey.simulation.key_hashes import KeyHashes
+    from evenkey.simulation.sources import Messages
     from evenkey.streams import MessageStream
 
-__all__ = ["frequencies"]
+__all__ = ["count_keys", "frequencies"]
 
 _NO_WEIGHTS = np.empty(0, dtype=np.int64)
 
@@ -55,3 +58,12 @@ def frequencies(
         _kernels.add_counts(batch.ids, hashes.of(batch), weights, counts, keys)
     found = counts > 0
     return keys[found], counts[found].astype(np.float64)
+
+
+def count_keys(parts: Iterable[Messages]) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+    """Count the keys of messages that are at hand, as `frequencies` does; hashes ascending."""
+    held = list(parts)
+    keys, places = np.unique(np.concatenate([part.keys for part in held]), return_inverse=True)
+    weights = [part.weights for part in held if part.weights is not None]
+    counts = np.bincount(places, np.concatenate(weights) if weights else None)
+    return keys.astype(np.uint64), counts.astype(np.float64)

@@ -17,7 +17,7 @@ from evenkey.simulation.system import System
 from evenkey.streams import FileStream, KeyStream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from evenkey.groupings import Grouping
     from evenkey.simulation.estimation import Estimation
@@ -58,7 +58,8 @@ def simulate(
     grouping
         A grouping or its spelling. One that is given the frequencies of keys gets the exact
         ones: the stream is counted first. One that plans epochs is told at the end of each what
-        its sources learned in it. The routers of all others live as long as the stream.
+        its sources learned in it; if it wants the next epoch counted first, that one is held in
+        memory. The routers of all others live as long as the stream.
     workers, sources
         How many there are, W and S.
     feed
@@ -110,17 +111,12 @@ def simulate(
         epoch_messages=epoch_messages,
         agreement=agreement,
     )
-    if grouping.given_frequencies:
-        counted = frequencies(stream, hashes, weighted=weighted, size=_BATCH_MESSAGES)
-        system.remember(grouping.plan(*counted, workers))
-    for batch in stream.batches(_BATCH_MESSAGES):
-        keys = hashes.of(batch)
-        weights = batch.counts if weighted else None
-        origins = feeding.sources_of(keys, batch.senders)
-        system.take(Messages(keys, batch.times, weights, origins))
+    # Without epochs, to count the next one first is to count the whole stream.
+    if grouping.given_frequencies or (epoch_messages is None and grouping.counts_first({})):
+        system.plan(*frequencies(stream, hashes, weighted=weighted, size=_BATCH_MESSAGES))
+    for done in system.run(_messages(stream, hashes, feeding, weighted=weighted)):
         if on_progress is not None:
-            on_progress(system.account.messages)
-    system.end_epoch()
+            on_progress(done)
     return SimulationReport(
         setting={
             "dataset": stream.name,
@@ -148,3 +144,13 @@ def simulate(
         routing_seconds=system.sources.seconds,
         memory_bytes=system.sources.memory_bytes,
     )
+
+
+def _messages(
+    stream: MessageStream, hashes: KeyHashes, feeding: Feeding, *, weighted: bool
+) -> Iterator[Messages]:
+    """Give the stream on its way: keys hashed, each message with its weight and its source."""
+    for batch in stream.batches(_BATCH_MESSAGES):
+        keys = hashes.of(batch)
+        origins = feeding.sources_of(keys, batch.senders)
+        yield Messages(keys, batch.times, batch.counts if weighted else None, origins)

@@ -80,6 +80,7 @@ class Sources:
         self._one_for_all = isinstance(estimation, Global)
         routers = 1 if self._one_for_all else sources
         self._routers = [grouping.router(workers, source) for source in range(routers)]
+        self._told: Snapshot = {}
         self.seconds = 0.0
         """Time spent inside `Router.route` so far."""
         if isinstance(estimation, Probing) and "sent" not in self._routers[0].local_fields:
@@ -107,6 +108,17 @@ class Sources:
         """Tell every router what it is to start from."""
         for router in self._routers:
             router.remember(memory)
+        if self._grouping.plans_epochs:
+            self._told = memory
+
+    @property
+    def count_first(self) -> bool:
+        """Whether the next epoch is to be counted before it is routed."""
+        return self._grouping.counts_first(self._told)
+
+    def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64]) -> None:
+        """Tell every router the plan of how often keys occur: hashes and counts, each [k]."""
+        self.remember(self._grouping.plan(keys, counts, self._routers[0].workers))
 
     def end_epoch(self) -> None:
         """Let the routers start the next epoch from a plan, if that is what they do."""

@@ -8,16 +8,22 @@ import numpy as np
 
 from evenkey.simulation.account import Account
 from evenkey.simulation.estimation import Global, Probing
+from evenkey.simulation.frequencies import count_keys
 from evenkey.simulation.placement import Placement
 from evenkey.simulation.report import Agreement
 from evenkey.simulation.sources import Sources
-from evenkey.simulation.timeline import Timeline
+from evenkey.simulation.timeline import Timeline, epochs
 
 if TYPE_CHECKING:
-    from evenkey.groupings import Grouping, Snapshot
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from evenkey.groupings import Grouping
     from evenkey.simulation.estimation import Estimation
     from evenkey.simulation.series import Series
     from evenkey.simulation.sources import Messages
+    from evenkey.simulation.timeline import Piece
 
 __all__ = ["System"]
 
@@ -52,9 +58,11 @@ class System:
     ) -> None:
         self.sources = Sources(grouping, estimation, workers, sources)
         self._oracle = Sources(grouping, Global(), workers, sources) if agreement else None
+        self._all = [self.sources] if self._oracle is None else [self.sources, self._oracle]
         self._agreeing = 0
+        self._by_epoch = epoch_messages is not None
         self.account = Account(workers, sources, series)
-        self.placement = Placement(workers, by_epoch=epoch_messages is not None)
+        self.placement = Placement(workers, by_epoch=self._by_epoch)
         probing = estimation.seconds if isinstance(estimation, Probing) else None
         self._timeline = Timeline(epoch_messages, probing)
 
@@ -65,31 +73,36 @@ class System:
             return None
         return Agreement(self.account.messages, self._agreeing)
 
-    def remember(self, plan: Snapshot) -> None:
-        """Tell every router a plan."""
-        self.sources.remember(plan)
-        if self._oracle is not None:
-            self._oracle.remember(plan)
+    def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64]) -> None:
+        """Tell every router the plan of how often keys occur: hashes and counts, each [k]."""
+        for each in self._all:
+            each.plan(keys, counts)
 
-    def take(self, messages: Messages) -> None:
-        """Route the next messages."""
+    def run(self, stream: Iterable[Messages]) -> Iterator[int]:
+        """Route a stream, and tell now and then how many messages that were so far."""
+        for epoch in epochs(self._timeline, stream):
+            pieces: Iterable[Piece] = epoch
+            waiting = [each for each in self._all if each.count_first]
+            if waiting and self._by_epoch:
+                pieces = list(epoch)
+                counts = count_keys(piece.messages for piece in pieces)
+                for each in waiting:
+                    each.plan(*counts)
+            for piece in pieces:
+                self._take(piece)
+                yield self.account.messages
+            self.placement.end_epoch()
+            for each in self._all:
+                each.end_epoch()
+
+    def _take(self, piece: Piece) -> None:
         if not self.account.messages:
-            self.sources.warm_up(messages)
-        for piece in self._timeline.cut(messages):
-            if piece.probe:
-                self.sources.probe(self.account.loads)
-            workers = self.sources.route(piece.messages)
-            if self._oracle is not None:
-                same = workers == self._oracle.route(piece.messages)
-                self._agreeing += int(np.count_nonzero(same))
-            self.account.add(piece.messages, workers)
-            self.placement.add(piece.messages, workers)
-            if piece.ends_epoch:
-                self.end_epoch()
-
-    def end_epoch(self) -> None:
-        """End the epoch, full or not."""
-        self.placement.end_epoch()
-        self.sources.end_epoch()
+            self.sources.warm_up(piece.messages)
+        if piece.probe:
+            self.sources.probe(self.account.loads)
+        workers = self.sources.route(piece.messages)
         if self._oracle is not None:
-            self._oracle.end_epoch()
+            same = workers == self._oracle.route(piece.messages)
+            self._agreeing += int(np.count_nonzero(same))
+        self.account.add(piece.messages, workers)
+        self.placement.add(piece.messages, workers)

@@ -10,13 +10,13 @@ import numpy as np
 from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
     from evenkey.simulation.sources import Messages
 
-__all__ = ["Piece", "Timeline"]
+__all__ = ["Piece", "Timeline", "epochs"]
 
 
 class Piece(NamedTuple):
@@ -83,3 +83,23 @@ class Timeline:
         before = periods[0] if self._period is None else self._period
         self._period = periods[-1]
         return set(np.flatnonzero(np.diff(periods, prepend=before)).tolist())
+
+
+def epochs(timeline: Timeline, stream: Iterable[Messages]) -> Iterator[Iterator[Piece]]:
+    """Give the pieces of each epoch in turn; each is to be taken whole before the next.
+
+    Without epochs, all messages are those of one.
+    """
+    pieces = (piece for messages in stream for piece in timeline.cut(messages))
+    for first in pieces:
+        yield _rest_of_epoch(first, pieces)
+
+
+def _rest_of_epoch(piece: Piece, pieces: Iterator[Piece]) -> Iterator[Piece]:
+    yield piece
+    while not piece.ends_epoch:
+        try:
+            piece = next(pieces)
+        except StopIteration:
+            return
+        yield piece
