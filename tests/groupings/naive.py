@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from tests.sketches.naive import naive_space_saving
+
 MASK = (1 << 64) - 1
 
 
@@ -44,6 +46,49 @@ def partial_key(keys, weights, workers, choices, variant="storm"):
 def two_choices(key, workers):
     first, second = home(key, workers), (mix(key, 1) >> 32) * workers >> 32
     return first, second if second != first else (second + 1) % workers
+
+
+def candidates(key, workers):
+    """All workers in the order in which D-Choices takes them for candidates."""
+    first, second = two_choices(key, workers)
+    order = [first]
+    while len(order) < workers:
+        following = (order[-1] + second - first) % workers
+        order.append(following if following not in order else (following + 1) % workers)
+    return order
+
+
+def fewest_choices(shares, workers, epsilon):
+    shares = sorted(shares, reverse=True)
+    least = max(2, math.ceil(shares[0] * workers)) if shares else 2
+    for choices in range(least, workers):
+        for h in range(1, len(shares) + 1):
+            busy = workers - workers * (1 - choices / workers) ** h
+            load = sum(shares[:h]) + (busy / workers) ** choices * sum(shares[h:])
+            load += (busy / workers) ** 2 * (1 - sum(shares))
+            if load > busy * (1 / workers + epsilon):
+                break
+        else:
+            return choices
+    return workers
+
+
+def heads(stream, workers, *, threshold, capacity, epsilon=0.0, interval=0):
+    sent, out, due, choices = [0] * workers, [], min(interval, 1), workers
+    for position, (key, weight) in enumerate(stream, 1):
+        held = naive_space_saving(capacity, stream[:position])
+        total = sum(weight for _, weight in stream[:position])
+        shares = {each: (count - error) / total for each, (count, error) in held.items()}
+        if position == due:
+            heavy = [share for share in shares.values() if share > threshold]
+            choices = fewest_choices(heavy, workers, epsilon)
+            due += min(due, interval)
+        among = two_choices(key, workers)
+        if shares[key] > threshold:
+            among = sorted(candidates(key, workers)[:choices])
+        out.append(min(among, key=lambda worker: sent[worker]))
+        sent[out[-1]] += weight
+    return out
 
 
 def first_sight(keys, weights, workers, *, everywhere):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.dynamic_key import DynamicKey
+from evenkey.groupings.heads import DChoices, WChoices
 from evenkey.groupings.key import Key
 from evenkey.groupings.partial_key import PartialKey
 from evenkey.groupings.shuffle import Shuffle
@@ -24,6 +25,7 @@ from evenkey.spelling import parse as parse_spelling
 
 __all__ = [
     "CardinalityAffinity",
+    "DChoices",
     "DynamicKey",
     "Grouping",
     "Key",
@@ -34,6 +36,7 @@ __all__ = [
     "Shuffle",
     "Snapshot",
     "StaticChoices",
+    "WChoices",
     "available",
     "parse",
 ]
@@ -45,7 +48,7 @@ def available() -> dict[str, type[Grouping]]:
     Examples
     --------
     >>> sorted(available())
-    ['cam', 'dkg', 'kg', 'off-greedy', 'on-greedy', 'pkg', 'potc', 'sg']
+    ['cam', 'dchoices', 'dkg', 'kg', 'off-greedy', 'on-greedy', 'pkg', 'potc', 'sg', 'wchoices']
     """
     public = (globals()[name] for name in __all__)
     return {

@@ -1,0 +1,145 @@
+"""The head of the key distribution, as each source knows it, and how sources merge it."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from evenkey.errors import ConfigurationError
+from evenkey.groupings.base import Grouping, LocalLoadRouter, Snapshot
+from evenkey.sketches import SpaceSaving
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["HeadGrouping"]
+
+_LEAST_CAPACITY = 1000
+_COUNTERS_A_HEAD_KEY = 4
+
+
+@dataclass(frozen=True)
+class HeadGrouping(Grouping):
+    """A grouping that finds the heaviest keys with a SpaceSaving sketch.
+
+    A key is in the head while ``count - error > threshold * total`` (decision 020).
+
+    Parameters
+    ----------
+    threshold
+        Share of a source's messages above which a key is in the head, above 0 and below 1;
+        None: ``1 / (5 W)``.
+    capacity
+        Counters of the sketch; None: 4 for each key that the head can have, at least 1,000.
+    decay
+        What the counts of an epoch weigh in the next one, above 0 and at most 1, which never
+        forgets. Counts decay at the end of epochs only.
+    """
+
+    learns: ClassVar[bool] = True
+
+    threshold: float | None = None
+    capacity: int | None = None
+    decay: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None and not 0 < self.threshold < 1:
+            message = f"{self.name}: threshold = {self.threshold:g}: must be above 0 and below 1"
+            raise ConfigurationError(message)
+        if self.capacity is not None and self.capacity < 1:
+            message = f"{self.name}: capacity = {self.capacity}: must be at least 1 counter"
+            raise ConfigurationError(message)
+        if not 0 < self.decay <= 1:
+            message = f"{self.name}: decay = {self.decay:g}: must be above 0 and at most 1"
+            raise ConfigurationError(message)
+
+    def head_share(self, workers: int) -> float:
+        """Share of messages above which a key is in the head, for a number of workers."""
+        return 1 / (5 * workers) if self.threshold is None else self.threshold
+
+    def sketch(self, workers: int) -> SpaceSaving:
+        """Make the sketch that finds the head for a number of workers."""
+        fitting = math.ceil(_COUNTERS_A_HEAD_KEY / self.head_share(workers))
+        return SpaceSaving(self.capacity or max(_LEAST_CAPACITY, fitting))
+
+    def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
+        """Merge the sketches, at the scale of one source, and let them decay."""
+        sketches = [_sketch_of(memory) for memory in memories if memory]
+        if not sketches:
+            return {}
+        merged = functools.reduce(SpaceSaving.merge, sketches)
+        merged.decay(self.decay / len(sketches))
+        return _memory_of(merged)
+
+
+class HeadRouter(LocalLoadRouter):
+    """A router that gives the head `choices` candidates, and the tail two.
+
+    Parameters
+    ----------
+    epsilon, interval
+        For the number of choices, which is solved anew after so many messages at most; an
+        interval of 0 leaves it at all workers.
+    """
+
+    def __init__(
+        self, grouping: HeadGrouping, workers: int, source: int, *, epsilon: float, interval: int
+    ) -> None:
+        super().__init__(workers, source)
+        self._sketch = grouping.sketch(workers)
+        self._rules = grouping.head_share(workers), epsilon, interval
+        # Solved after 1, 2, 4, ... messages until the interval is reached.
+        self._tally = np.array([0, min(interval, 1), workers], dtype=np.int64)
+
+    def _route(
+        self,
+        keys: NDArray[np.uint64],
+        times: NDArray[np.float64],
+        weights: NDArray[np.int64],
+        workers: NDArray[np.int32],
+    ) -> None:
+        del times
+        from evenkey.groupings.heads import _kernels
+
+        counters = self._sketch.counters
+        _kernels.head_and_tail(
+            keys, weights, *counters, self._tally, self._rules, self.sent, workers
+        )
+
+    def snapshot(self) -> Snapshot:
+        return {**super().snapshot(), **_memory_of(self._sketch), "tally": self._tally.copy()}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        super().restore(snapshot)
+        if "sketch" in snapshot:
+            self._sketch = _sketch_of(snapshot)
+            self._tally = snapshot["tally"].astype(np.int64)
+
+    def memory(self) -> Snapshot:
+        return _memory_of(self._sketch) if len(self._sketch) else {}
+
+    def remember(self, memory: Snapshot) -> None:
+        if not memory:
+            return
+        from evenkey.groupings.heads import _kernels
+
+        self._sketch = _sketch_of(memory)
+        threshold, epsilon, interval = self._rules
+        if interval:
+            rows, _, _, head = self._sketch.counters
+            choices = _kernels.solve(rows, head, threshold, epsilon, self.workers)
+            self._tally = np.array([0, interval, choices], dtype=np.int64)
+
+
+def _memory_of(sketch: SpaceSaving) -> Snapshot:
+    return {"sketch": np.frombuffer(sketch.to_bytes(), dtype=np.uint8)}
+
+
+def _sketch_of(memory: Snapshot) -> SpaceSaving:
+    return SpaceSaving.from_bytes(memory["sketch"].tobytes())

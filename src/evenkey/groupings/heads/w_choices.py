@@ -1,0 +1,53 @@
+"""W-Choices: the heaviest keys go to any worker, the others to one of two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from evenkey.groupings.heads.base import HeadGrouping, HeadRouter
+
+if TYPE_CHECKING:
+    from evenkey.groupings.base import Router
+
+__all__ = ["WChoices"]
+
+
+@dataclass(frozen=True)
+class WChoices(HeadGrouping):
+    """W-Choices (``wchoices``): any worker for the head, two choices for the tail.
+
+    The head are the keys whose frequency exceeds ``theta = 1/(5W)``, found by SpaceSaving in
+    each source. A message of the head goes to the worker to which this source has sent least,
+    of equals the lowest; one of the tail as under `PartialKey`.
+
+    Guarantee: while the head has enough messages to fill up what the tail leaves uneven, the
+    loads of one source differ by no more than one message; a key in the tail is on at most
+    two workers, and at most ``5 W`` keys are in the head of a source at any time. Every key
+    in the head is as frequent as theta; every key that is more frequent than theta by
+    ``1/capacity`` is in the head. Source: M. A. U. Nasir, G. De Francisci Morales, N.
+    Kourtellis and M. Serafini, When two choices are not enough, ICDE 2016.
+
+    Parameters
+    ----------
+    threshold
+        Share of a source's messages above which a key is in the head, above 0 and below 1;
+        None: ``1 / (5 W)``.
+    capacity
+        Counters of the sketch; None: 4 for each key that the head can have, at least 1,000.
+    decay
+        What the counts of an epoch weigh in the next one, above 0 and at most 1, which never
+        forgets. Counts decay at the end of epochs only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> keys = np.array([7, 7, 7, 8, 7, 7, 7], dtype=np.uint64)
+    >>> WChoices().router(workers=5).route(keys).tolist()
+    [0, 1, 2, 3, 4, 0, 1]
+    """
+
+    name: ClassVar[str] = "wchoices"
+
+    def _router(self, workers: int, source: int) -> Router:
+        return HeadRouter(self, workers, source, epsilon=0.0, interval=0)
