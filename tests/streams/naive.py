@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from fractions import Fraction
-from math import gcd, log
+from math import exp, gcd, log
 from statistics import NormalDist
 
 WORD = 2**64
@@ -55,9 +55,9 @@ def harmonic(keys, exponent):
 
 
 def occurring(messages, top, keys, exponent):
-    """Expected distinct keys, each occurring unless all messages miss it."""
-    chances = (top * rank**-exponent for rank in range(1, keys + 1))
-    return sum(1 - (1 - chance) ** messages for chance in chances)
+    """Expected distinct keys, where each key's messages follow a Poisson law."""
+    means = (messages * top * rank**-exponent for rank in range(1, keys + 1))
+    return sum(1 - exp(-mean) for mean in means)
 
 
 def in_week(rank, week):
