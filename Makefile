@@ -12,7 +12,7 @@ PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test check faults bench lint format types imports lock clean
+.PHONY: help setup demo test check faults bench freeze lint format types imports lock clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -32,6 +32,9 @@ faults: $(READY) ## Run the tests that kill processes and break files
 
 bench: $(READY) ## Measure the speed of kernels and of routing
 	@$(PYTEST) -m benchmark || [ $$? -eq 5 ]
+
+freeze: $(READY) ## Rewrite the figures of the quality regression bench, on purpose
+	@$(BIN)/python -m tests.regression
 
 lint: $(READY) ## Check style and format
 	@$(BIN)/ruff check --quiet

@@ -1,0 +1,8 @@
+"""Freeze the figures of the regression bench anew: ``python -m tests.regression``."""
+
+from __future__ import annotations
+
+from tests.regression.bench import freeze
+
+if __name__ == "__main__":
+    freeze()

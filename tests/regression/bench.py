@@ -1,0 +1,87 @@
+"""The quality regression bench: frozen scenarios, and how far figures may be from theirs."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evenkey.groupings import available, parse
+from evenkey.simulation import simulate
+from evenkey.streams import generated
+
+HERE = Path(__file__).parent
+FIGURES = HERE / "figures.json"
+_BENCH = tomllib.loads((HERE / "scenarios.toml").read_text("utf-8"))
+
+TOLERANCES: dict[str, dict[str, float]] = _BENCH["tolerances"]
+EXCUSES: dict[str, str] = _BENCH["excuses"]
+
+
+class Scenario(NamedTuple):
+    """One grouping on one stream; `options` are those of `simulate`."""
+
+    dataset: str
+    messages: int
+    grouping: str
+    options: dict[str, Any]
+
+    def measure(self) -> dict[str, float]:
+        """Simulate it, and give the figures that are compared."""
+        stream = generated(self.dataset, messages=self.messages)
+        figures = simulate(stream, self.grouping, **self.options).to_json()
+        return {metric: figures[metric] for metric in TOLERANCES}
+
+
+def scenarios() -> dict[str, Scenario]:
+    """Every scenario by its permanent name."""
+    found = {}
+    for table in _BENCH["scenarios"]:
+        options = dict(table)
+        name, dataset, messages, groupings = map(
+            options.pop, ("name", "dataset", "messages", "groupings")
+        )
+        for grouping in groupings:
+            found[f"{name}/{grouping}"] = Scenario(dataset, messages, grouping, options)
+    return found
+
+
+def frozen() -> dict[str, dict[str, float]]:
+    """The frozen figures of each scenario."""
+    figures: dict[str, dict[str, float]] = json.loads(FIGURES.read_text("utf-8"))
+    return figures
+
+
+def freeze() -> None:
+    """Measure every scenario and write its figures down."""
+    rows = [
+        f"  {json.dumps(name)}: {json.dumps(_rounded(scenario.measure()))}"
+        for name, scenario in sorted(scenarios().items())
+    ]
+    FIGURES.write_text("{\n" + ",\n".join(rows) + "\n}\n", "utf-8")
+
+
+def differences(before: dict[str, float], now: dict[str, float]) -> dict[str, str]:
+    """Say which metrics are further from the frozen figures than they may be."""
+    return {
+        metric: f"was {before[metric]:g}, is {now[metric]:g}"
+        for metric, allowed in TOLERANCES.items()
+        if abs(now[metric] - before[metric])
+        > max(allowed["least"], allowed["part"] * before[metric])
+    }
+
+
+def unaccounted() -> dict[str, str]:
+    """Groupings without scenario and excuse, and excuses that excuse nothing; with the mend."""
+    shown = {parse(scenario.grouping).name for scenario in scenarios().values()}
+    missing = available().keys() - shown - EXCUSES.keys()
+    idle = {name for name in EXCUSES if name in shown or name not in available()}
+    return {
+        **dict.fromkeys(missing, "add it to scenarios.toml, or excuse it there"),
+        **dict.fromkeys(idle, "take its excuse out of scenarios.toml"),
+    }
+
+
+def _rounded(figures: dict[str, float]) -> dict[str, float]:
+    return {metric: float(f"{figure:.6g}") for metric, figure in figures.items()}
