@@ -30,8 +30,8 @@ class Scenario(NamedTuple):
     def measure(self) -> dict[str, float]:
         """Simulate it, and give the figures that are compared."""
         stream = generated(self.dataset, messages=self.messages)
-        figures = simulate(stream, self.grouping, **self.options).to_json()
-        return {metric: figures[metric] for metric in TOLERANCES}
+        figures = _flat(simulate(stream, self.grouping, **self.options).to_json())
+        return {metric: figures[metric] for metric in TOLERANCES if metric in figures}
 
 
 def scenarios() -> dict[str, Scenario]:
@@ -67,7 +67,8 @@ def differences(before: dict[str, float], now: dict[str, float]) -> dict[str, st
     return {
         metric: f"was {before[metric]:g}, is {now[metric]:g}"
         for metric, allowed in TOLERANCES.items()
-        if abs(now[metric] - before[metric])
+        if metric in before
+        and abs(now[metric] - before[metric])
         > max(allowed["least"], allowed["part"] * before[metric])
     }
 
@@ -81,6 +82,13 @@ def unaccounted() -> dict[str, str]:
         **dict.fromkeys(missing, "add it to scenarios.toml, or excuse it there"),
         **dict.fromkeys(idle, "take its excuse out of scenarios.toml"),
     }
+
+
+def _flat(figures: dict[str, Any]) -> dict[str, Any]:
+    """Figures with dots in the names of those that lay in another."""
+    parts = {name: each for name, each in figures.items() if isinstance(each, dict)}
+    inner = {f"{name}.{part}": each for name in parts for part, each in parts[name].items()}
+    return {**figures, **inner}
 
 
 def _rounded(figures: dict[str, float]) -> dict[str, float]:

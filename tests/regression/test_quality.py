@@ -12,7 +12,9 @@ SCENARIOS = bench.scenarios()
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_figures_are_the_frozen_ones(name):
-    changed = bench.differences(bench.frozen()[name], SCENARIOS[name].measure())
+    before, now = bench.frozen()[name], SCENARIOS[name].measure()
+    assert before.keys() == now.keys()
+    changed = bench.differences(before, now)
     assert not changed, f"{name}: if this is meant, run `make freeze` and commit figures.json"
 
 
