@@ -17,10 +17,19 @@ TARGETS = {
     "kg": 200,
     "pkg": 80,
     "dkg": 25,
+    "dchoices": 15,
+    "wchoices": 15,
+    "potc": 10,
+    "on-greedy": 10,
+    "off-greedy": None,
+    "cam": None,
+    "cam(tolerance=0.2)": None,
     "dkg(variant=reference)": None,
     "sg": None,
 }
 """Million messages a second."""
+ASKED_AT_HIGH_SKEW = {"dchoices", "wchoices"}
+"""Whose target is for z = 1.4: at z = 1.0 their sketch does not hold most of the keys it meets."""
 
 
 @pytest.fixture(scope="module", params=["1.4", "1.0"])
@@ -42,12 +51,19 @@ def route(router, keys, times):
 @pytest.mark.parametrize("grouping", TARGETS)
 def test_route(benchmark, report, stream, grouping):
     name, keys, times = stream
+    plan = {}
+    if parse(grouping).given_frequencies:
+        distinct, counts = np.unique(keys, return_counts=True)
+        plan = parse(grouping).plan(distinct, counts.astype(np.float64), WORKERS)
 
     def fresh():
-        return (parse(grouping).router(WORKERS), keys, times), {}
+        router = parse(grouping).router(WORKERS)
+        router.remember(plan)
+        return (router, keys, times), {}
 
     benchmark.pedantic(route, setup=fresh, rounds=5, warmup_rounds=1)
     speed = MESSAGES / benchmark.stats.stats.median / 1e6
     benchmark.extra_info["million_messages_per_second"] = speed
-    target = TARGETS[grouping]
+    asked = "1.4" in name or grouping not in ASKED_AT_HIGH_SKEW
+    target = TARGETS[grouping] if asked else None
     report(f"{grouping}, {name}", f"{speed:.0f} M messages/s", f">= {target} M" if target else "")

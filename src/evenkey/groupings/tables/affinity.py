@@ -35,7 +35,7 @@ class CardinalityAffinity(Grouping):
 
     Rules 1 and 2 are cAM of N. R. Katsipoulakis, A. Labrinidis and P. K. Chrysanthis, A
     holistic view of stream partitioning costs, VLDB 2017, with exact sets of keys; rule 3 is
-    ours (decision 016).
+    ours (decision 022).
 
     Guarantee: without a tolerance a key is on one worker within one source, and on at most two
     with several. The table has an entry for every key. Balance is no better than the heaviest
