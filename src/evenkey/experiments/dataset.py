@@ -1,0 +1,73 @@
+"""The streams that experiments run on, as values: a spelling, a length, a seed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenkey.streams import FileStream, LineIndex, SplitLines, generated
+
+if TYPE_CHECKING:
+    from evenkey.streams import MessageStream
+
+__all__ = ["DATA_VARIABLE", "EPINIONS", "Dataset"]
+
+DATA_VARIABLE = "EVENKEY_DATA"
+"""Environment variable that names the folder of real data."""
+
+EPINIONS = "soc-Epinions1.txt.gz"
+"""SNAP's who-trusts-whom graph of Epinions: 405,740 directed edges, one a line."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A stream of an experiment.
+
+    Parameters
+    ----------
+    name
+        Spelling of a generated stream, or the name of a graph's file, one edge a line, in the
+        folder of real data.
+    messages
+        How many messages; None for a file, which is read whole.
+    rate
+        Messages per second of event time; None lets the stream span 400 s.
+    seed
+        Of a generated stream.
+
+    Examples
+    --------
+    >>> Dataset("zipf(z=1,keys=10)", 5).stream().name
+    'zipf(z=1,keys=10)'
+    """
+
+    name: str
+    messages: int | None = None
+    rate: float | None = None
+    seed: int = 0
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is read from a file rather than generated."""
+        return "." in self.name.partition("(")[0]
+
+    def missing(self) -> str | None:
+        """Why the stream cannot be had here; None if it can."""
+        if not self.is_file or self._file().is_file():
+            return None
+        return f"{self.name} is not in {self._file().parent}: name its folder in {DATA_VARIABLE}"
+
+    def stream(self) -> MessageStream:
+        """Open the stream."""
+        if self.is_file:
+            return _edges(self)
+        return generated(self.name, messages=self.messages, seed=self.seed, rate=self.rate)
+
+    def _file(self) -> Path:
+        return Path(os.environ.get(DATA_VARIABLE, "../shared/data")) / self.name
+
+
+def _edges(dataset: Dataset) -> FileStream:
+    raise NotImplementedError

@@ -1,0 +1,91 @@
+"""Scenarios that count the keys of a stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from evenkey.experiments.scenario import Measurement, Scenario
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenkey.experiments.scenario import OnMessages
+
+__all__ = ["KeyShare", "TopKeys"]
+
+
+@dataclass(frozen=True)
+class KeyShare(Scenario):
+    """How many messages and keys a stream has, and the share of its most frequent key."""
+
+    kind: ClassVar[str] = "key-share"
+
+    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
+        """Count the messages of each key."""
+        counts = np.zeros(0, dtype=np.int64)
+        for batch in self.dataset.stream().batches():
+            counts = _added(counts, batch.ids)
+            if on_messages is not None:
+                on_messages(int(counts.sum()))
+        messages = int(counts.sum())
+        keys = int(np.count_nonzero(counts))
+        share = 100 * int(counts.max()) / messages
+        return Measurement({"messages": messages, "keys": keys, "top_share_percent": share})
+
+
+@dataclass(frozen=True)
+class TopKeys(Scenario):
+    """How often the keys that are the most frequent ones overall occur in each period.
+
+    Parameters
+    ----------
+    period_seconds
+        Length of a period in seconds of event time.
+    top
+        How many keys.
+    """
+
+    kind: ClassVar[str] = "top-keys"
+
+    period_seconds: float
+    top: int = 5
+
+    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
+        """Count the messages of each key in each period.
+
+        The series has a row a period and key: ``period`` from 0, ``key``, ``messages``.
+        """
+        stream = self.dataset.stream()
+        periods: list[NDArray[np.int64]] = []
+        done = 0
+        for batch in stream.batches():
+            numbers = (batch.times // self.period_seconds).astype(np.int64)
+            for number in np.unique(numbers).tolist():
+                periods.extend(np.zeros(0, dtype=np.int64) for _ in range(len(periods), number + 1))
+                periods[number] = _added(periods[number], batch.ids[numbers == number])
+            done += len(batch.ids)
+            if on_messages is not None:
+                on_messages(done)
+        keys = max(map(len, periods))
+        counts = np.stack([np.pad(each, (0, keys - len(each))) for each in periods])
+        top = np.argsort(-counts.sum(axis=0), kind="stable")[: self.top]
+        names = stream.texts(top).to_pylist()
+        series = pa.table(
+            {
+                "period": np.repeat(np.arange(len(counts)), len(top)),
+                "key": names * len(counts),
+                "messages": counts[:, top].ravel(),
+            }
+        )
+        return Measurement({"messages": done, "periods": len(counts)}, series)
+
+
+def _added(counts: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Add messages of keys to their counts, which grow as keys appear."""
+    added = np.bincount(ids, minlength=len(counts))
+    added[: len(counts)] += counts
+    return added

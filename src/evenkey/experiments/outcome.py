@@ -1,0 +1,80 @@
+"""What a run of an experiment gave."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from evenkey.experiments.experiment import Experiment, Finding, Plot
+    from evenkey.experiments.scale import Scale
+    from evenkey.experiments.table import Table
+
+__all__ = ["Outcome"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The results of an experiment, and what it makes of them.
+
+    Parameters
+    ----------
+    experiment, scale, seed
+        What was run.
+    frame
+        A row a scenario: its parameters and figures.
+    skipped
+        Reasons for which scenarios were left out, each once.
+    results
+        Folder of the scenarios' files.
+    """
+
+    experiment: Experiment
+    scale: Scale
+    seed: int
+    frame: pd.DataFrame
+    skipped: Sequence[str]
+    results: Path
+
+    @cached_property
+    def tables(self) -> Sequence[Table]:
+        """The experiment's tables; none where everything was skipped."""
+        return self.experiment.tables(self.frame) if len(self.frame) else ()
+
+    @cached_property
+    def plots(self) -> Sequence[Plot]:
+        """The experiment's plots."""
+        return self.experiment.plots(self.frame) if len(self.frame) else ()
+
+    @cached_property
+    def findings(self) -> Sequence[Finding]:
+        """What the paper says in words, beside the results."""
+        return self.experiment.findings(self.frame) if len(self.frame) else ()
+
+    @property
+    def command(self) -> str:
+        """The command that gives the same figures."""
+        seed = f" --seed {self.seed}" if self.seed else ""
+        return f"evenkey experiment run {self.experiment.id} --scale {self.scale.name}{seed}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Give tables and findings as JSON can hold them."""
+        return {
+            "experiment": self.experiment.id,
+            "title": self.experiment.title,
+            "reference": self.experiment.reference,
+            "scale": self.scale.name,
+            "seed": self.seed,
+            "command": self.command,
+            "tables": [{"title": table.title, "rows": table.rows()} for table in self.tables],
+            "findings": [dataclasses.asdict(finding) for finding in self.findings],
+            "skipped": list(self.skipped),
+            "scenarios": len(self.frame),
+        }

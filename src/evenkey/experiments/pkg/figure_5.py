@@ -1,0 +1,102 @@
+"""PKG, figure 5: imbalance through time, with and without probing (question Q2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from evenkey.experiments.experiment import NOT_GIVEN, Experiment, Finding, Plot
+from evenkey.experiments.figures import Axis, Grid, chart
+from evenkey.experiments.frames import series
+from evenkey.experiments.pkg.streams import PUBLISHED, dataset
+from evenkey.experiments.pkg.techniques import FEW, PROBING, WORKERS, named, pkg
+from evenkey.experiments.table import Column, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from evenkey.experiments.scale import Scale
+    from evenkey.experiments.scenario import Scenario
+
+__all__ = ["ThroughTime"]
+
+_SYMBOLS = ("TW", "WP", "CT")
+_ESTIMATIONS = ("global", "local", PROBING)
+_SAMPLES = 100
+_SECONDS_AN_HOUR = 3600
+
+
+class ThroughTime(Experiment):
+    """Imbalance I(t) over t for true loads, local estimates, and local estimates with probing."""
+
+    id: ClassVar[str] = "pkg-figure-5"
+    title: ClassVar[str] = "Imbalance through time, with and without probing"
+    reference: ClassVar[str] = "PKG, figure 5"
+    summary: ClassVar[str] = (
+        "Imbalance I(t) as a fraction of the t messages so far, for 5 sources. In L5P1 each source "
+        "asks for the workers' true loads every minute of event time. Messages come as often as "
+        "in the data sets that the streams stand for; at scale quick TW and WP are their first "
+        "minutes or hours, CT is whole."
+    )
+
+    def scenarios(self, scale: Scale) -> Sequence[Scenario]:
+        """Every estimation with every number of workers on every stream."""
+        return [
+            pkg(stream, workers, estimation=estimation, samples=_SAMPLES)
+            for stream in (dataset(symbol, scale, quick=2, timed=True) for symbol in _SYMBOLS)
+            for workers in WORKERS
+            for estimation in _ESTIMATIONS
+        ]
+
+    def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
+        """Imbalance at the end and on average."""
+        columns = [
+            Column("symbol", "Data set"),
+            Column("workers", "W", "d"),
+            Column("technique", "Technique"),
+            Column("imbalance_fraction", "I(m)/m at the end", ".1e"),
+            Column("average_imbalance_fraction", "Average I(t), fraction of m", ".1e"),
+            Column("paper", "Paper"),
+        ]
+        return [Table("Imbalance", columns, named(frame).assign(paper=NOT_GIVEN))]
+
+    def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
+        """A plot a data set, a panel a number of workers."""
+        points = named(series(frame))
+        points["fraction"] = points["imbalance"] / points["messages"]
+        points["hours"] = points["seconds"] / _SECONDS_AN_HOUR
+        plots = []
+        for symbol, rows in points.groupby("symbol", sort=False):
+            figure = chart(
+                rows,
+                x=Axis("hours", "Event time, hours"),
+                y=Axis("fraction", "Imbalance I(t), fraction of t", "log"),
+                group="technique",
+                legend="Technique",
+                panels=Grid("workers", "W = {}"),
+            )
+            plots.append(Plot(f"{symbol} ({PUBLISHED[symbol].stream})", figure))
+        return plots
+
+    def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
+        """Probing brings nothing."""
+        told = named(frame)
+        told["unbalanced"] = told["average_imbalance_fraction"] * told["messages"]
+        table = told.pivot_table("unbalanced", ["symbol", "workers"], "technique")
+        floor = table.clip(lower=FEW)
+        gain = (floor["L5"] / floor["L5P1"]).max()
+        ratio = (floor["L5"] / floor["G"]).max()
+        return [
+            Finding(
+                "Probing does not improve local load estimation",
+                f"probing lowers the average imbalance by a factor of at most {gain:.2f}",
+                bool(gain < 2),
+            ),
+            Finding(
+                "Local load estimation is always close to the global oracle",
+                f"its imbalance is at most {ratio:.1f} times the global one",
+                bool(ratio < 10),
+            ),
+        ]
+

@@ -1,0 +1,158 @@
+"""PKG, table 2: what key splitting is worth (question Q1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import pandas as pd
+
+from evenkey.experiments.experiment import Experiment, Finding, Plot
+from evenkey.experiments.figures import Axis, Grid, chart
+from evenkey.experiments.pkg.streams import PUBLISHED, dataset
+from evenkey.experiments.pkg.techniques import (
+    BALANCED,
+    FEW,
+    IMBALANCE,
+    PKG,
+    WORKERS,
+    named,
+    pkg,
+)
+from evenkey.experiments.table import Column, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenkey.experiments.scale import Scale
+    from evenkey.experiments.scenario import Scenario
+
+__all__ = ["KeySplitting"]
+
+_METHODS = {
+    PKG: "PKG",
+    "off-greedy": "Off-Greedy",
+    "on-greedy": "On-Greedy",
+    "potc": "PoTC",
+    "kg": "Hashing",
+}
+
+_PAPER = {
+    ("WP", "PKG"): (3.7e-8, 1.3e-7, 2.7e-2, 3.7e-2),
+    ("WP", "Off-Greedy"): (3.7e-8, 4.1e-8, 7.4e-2, 8.3e-2),
+    ("WP", "On-Greedy"): (3.6e-7, 6.4e-3, 7.4e-2, 8.3e-2),
+    ("WP", "PoTC"): (7.3e-7, 7.8e-3, 7.4e-2, 8.3e-2),
+    ("WP", "Hashing"): (6.4e-2, 7.8e-2, 9.2e-2, 9.2e-2),
+    ("TW", "PKG"): (3.4e-10, 1.4e-9, 2.3e-9, 3.4e-3),
+    ("TW", "Off-Greedy"): (3.4e-10, 6e-10, 6.7e-3, 1.7e-2),
+    ("TW", "On-Greedy"): (7.2e-9, 7.9e-8, 1.0e-2, 1.7e-2),
+    ("TW", "PoTC"): (1.9e-5, 4.3e-6, 1.2e-2, 1.7e-2),
+    ("TW", "Hashing"): (3.5e-2, 3.2e-2, 2.0e-2, 2.8e-2),
+}
+
+
+class KeySplitting(Experiment):
+    """Average imbalance of five methods, all of which know the workers' true loads."""
+
+    id: ClassVar[str] = "pkg-table-2"
+    title: ClassVar[str] = "Key splitting against methods that keep a key on one worker"
+    reference: ClassVar[str] = "PKG, table 2"
+    summary: ClassVar[str] = (
+        "Imbalance I(t), the load of the fullest worker less the mean, averaged over all messages "
+        "and divided by their number. All methods see the true loads; Off-Greedy knows all "
+        "frequencies beforehand. Streams are synthetic look-alikes of WP and TW. Where a method "
+        "is balanced to a few messages its fraction shrinks with the length of the stream, so "
+        "that at scale quick it cannot be as small as the paper's."
+    )
+
+    def scenarios(self, scale: Scale) -> Sequence[Scenario]:
+        """Every method on both streams."""
+        return [
+            pkg(dataset(symbol, scale, quick=2), workers, estimation="global", grouping=method)
+            for symbol in ("WP", "TW")
+            for method in _METHODS
+            for workers in WORKERS
+        ]
+
+    def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
+        """The paper's table, ours beside each figure."""
+        told = _named(frame)
+        rows = told.drop_duplicates(["symbol", "method"])[["symbol", "method"]]
+        columns = [Column("symbol", "Data set"), Column("method", "Method")]
+        for workers in WORKERS:
+            part = told[told["workers"] == workers].set_index(["symbol", "method"])
+            for name, title in (("average_imbalance_fraction", "ours"), ("paper", "paper")):
+                column = Column(f"{title}_{workers}", f"W = {workers}, {title}", ".1e")
+                rows = rows.join(part[name].rename(column.name), on=["symbol", "method"])
+                columns.append(column)
+        return [Table("Fraction of average imbalance", columns, rows)]
+
+    def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
+        """Imbalance against workers."""
+        told = _named(frame)
+        figures = pd.concat(
+            told.assign(imbalance=told[column], whose=whose)
+            for column, whose in (("average_imbalance_fraction", "ours"), ("paper", "paper"))
+        )
+        figure = chart(
+            figures,
+            x=Axis("workers", "Workers, W", "category"),
+            y=Axis("imbalance", IMBALANCE, "log"),
+            group="method",
+            legend="Method",
+            panels=Grid("symbol", "{} (look-alike)"),
+            dash="whose",
+        )
+        return [Plot("Average imbalance, ours and the paper's", figure)]
+
+    def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
+        """The paper's conclusions."""
+        told = _named(frame)
+        told["unbalanced"] = told["average_imbalance_fraction"] * told["messages"]
+        table = told.pivot_table("unbalanced", ["symbol", "workers"], "method")
+        others = [name for name in _METHODS.values() if name != "PKG"]
+        worse = [
+            f"{symbol} W = {workers}: {name}"
+            for (symbol, workers), row in table.iterrows()
+            for name in others
+            if row["PKG"] > max(row[name], FEW)
+        ]
+        hashing = (table["Hashing"] == table.max(axis="columns")).sum()
+        of_pkg = told[told["method"] == "PKG"]
+        balanced = of_pkg["average_imbalance_fraction"] < BALANCED
+        fits = of_pkg["workers"] < of_pkg["symbol"].map(_limit)
+        settings = of_pkg["symbol"] + " W = " + of_pkg["workers"].astype(str)
+        return [
+            Finding(
+                "PKG performs consistently better than the other methods",
+                f"worse than {', '.join(worse)}" if worse else
+                f"better, or balanced to {FEW} messages, in all {len(table)} settings",
+                not worse,
+            ),
+            Finding(
+                "Hashing performs the worst, in all cases",
+                f"the worst in {hashing} of {len(table)} settings",
+                bool(hashing == len(table)),
+            ),
+            Finding(
+                "PKG is either well balanced or largely imbalanced; the transition is where W "
+                "surpasses O(1/p1), around 50 workers for WP and 100 for TW",
+                f"balanced: {', '.join(settings[balanced])}; 2/p1 is "
+                + ", ".join(f"{_limit(symbol):.0f} for {symbol}" for symbol in ("WP", "TW")),
+                bool((balanced == fits).all()),
+            ),
+        ]
+
+
+def _named(frame: pd.DataFrame) -> pd.DataFrame:
+    symbols = named(frame)["symbol"]
+    methods = frame["grouping"].map(_METHODS)
+    paper = [
+        _PAPER[symbol, method][WORKERS.index(workers)]
+        for symbol, method, workers in zip(symbols, methods, frame["workers"], strict=True)
+    ]
+    return frame.assign(symbol=symbols, method=methods, paper=paper)
+
+
+def _limit(symbol: str) -> float:
+    """Workers beyond which the most frequent key alone unbalances two of them: 2/p1."""
+    return 200 / PUBLISHED[symbol].top_share_percent

@@ -1,0 +1,88 @@
+"""What the PKG paper compares, by the paper's names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenkey.experiments.pkg.streams import PUBLISHED
+from evenkey.experiments.simulation import Simulation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from evenkey.experiments.dataset import Dataset
+
+__all__ = ["BALANCED", "FEW", "IMBALANCE", "PKG", "PROBING", "WORKERS", "hashing", "named", "pkg"]
+
+PKG = "pkg(variant=paper)"
+"""Two independent hashes, which may meet, as in the paper; Storm's class moves the second on."""
+
+PROBING = "probing(seconds=60)"
+"""The paper's P1: every minute."""
+
+WORKERS = (5, 10, 50, 100)
+
+IMBALANCE = "Average imbalance, fraction of messages"
+
+BALANCED = 1e-3
+"""Average imbalance, as a fraction of the messages, below which a system counts as balanced: the
+paper's systems are either well below or well above."""
+
+FEW = 10
+"""Messages of imbalance below which all count as equally good."""
+
+_HASH = "murmur3"
+
+
+def pkg(
+    dataset: Dataset,
+    workers: int,
+    *,
+    estimation: str,
+    sources: int = 5,
+    grouping: str = PKG,
+    feed: str = "shuffle",
+    agreement: bool = False,
+    samples: int = 0,
+) -> Simulation:
+    """Simulate partial key grouping, or another `grouping`, with the paper's hash.
+
+    With global estimation there is one router, whatever the number of sources.
+    """
+    return Simulation(
+        dataset,
+        grouping,
+        workers,
+        sources=1 if estimation == "global" else sources,
+        feed=feed,
+        estimation=estimation,
+        hash=_HASH,
+        agreement=agreement,
+        samples=samples,
+    )
+
+
+def hashing(dataset: Dataset, workers: int) -> Simulation:
+    """Simulate key grouping, the paper's baseline H; how many sources there are is all one."""
+    return pkg(dataset, workers, estimation="local", sources=1, grouping="kg")
+
+
+def named(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add the paper's names of data set and technique to a frame of simulations.
+
+    ``symbol`` is the data set's; ``technique`` is H for key grouping, G for global estimation,
+    L5 for local estimation by 5 sources, L5P1 with probing every minute besides.
+    """
+    symbols = {published.stream: symbol for symbol, published in PUBLISHED.items()}
+    rows = zip(frame["grouping"], frame["estimation"], frame["sources"], strict=True)
+    return frame.assign(
+        symbol=frame["dataset"].map(symbols), technique=[_technique(*row) for row in rows]
+    )
+
+
+def _technique(grouping: str, estimation: str, sources: int) -> str:
+    if grouping == "kg":
+        return "H"
+    if estimation == "global":
+        return "G"
+    return f"L{sources}P1" if estimation == PROBING else f"L{sources}"

@@ -1,0 +1,139 @@
+"""Runs experiments: measures what is not measured yet, in one process or several."""
+
+from __future__ import annotations
+
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from evenkey.errors import ConfigurationError
+from evenkey.experiments.outcome import Outcome
+from evenkey.experiments.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from evenkey.experiments.experiment import Experiment
+    from evenkey.experiments.scale import Scale
+    from evenkey.experiments.scenario import Measurement, OnMessages, Scenario
+
+__all__ = ["OnProgress", "Progress", "run"]
+
+RESULTS = "results"
+
+
+class Progress(NamedTuple):
+    """How far a run is.
+
+    Parameters
+    ----------
+    done, total
+        Scenarios, those with results from earlier runs among the done.
+    dataset
+        Stream of the scenario that was measured last.
+    messages
+        Messages of the scenario in work so far; 0 where several are.
+    """
+
+    done: int
+    total: int
+    dataset: str
+    messages: int = 0
+
+
+OnProgress: TypeAlias = "Callable[[Progress], object]"
+
+
+def run(
+    experiment: Experiment,
+    scale: Scale,
+    output: Path,
+    *,
+    seed: int = 0,
+    jobs: int = 1,
+    again: bool = False,
+    on_progress: OnProgress | None = None,
+) -> Outcome:
+    """Run an experiment.
+
+    Scenarios that have a result in `output` are not measured again, whichever experiment
+    declared them. A run that was stopped goes on where it was.
+
+    Parameters
+    ----------
+    experiment
+        Which.
+    scale
+        How large its streams are.
+    output
+        Folder; the results go to ``results`` in it.
+    seed
+        Of the generated streams.
+    jobs
+        Processes that measure at the same time. Figures do not depend on it.
+    again
+        Whether to measure anew what has a result.
+    on_progress
+        Called when a scenario is done, and with one process also on the way.
+
+    Returns
+    -------
+    Outcome
+        The results, and the tables and plots made of them.
+
+    Raises
+    ------
+    ConfigurationError
+        `jobs` is below 1.
+    """
+    if jobs < 1:
+        message = f"jobs = {jobs}: there must be at least 1 process"
+        raise ConfigurationError(message)
+    declared = [scenario.seeded(seed) for scenario in experiment.scenarios(scale)]
+    reasons = [scenario.dataset.missing() for scenario in declared]
+    skipped = dict.fromkeys(reason for reason in reasons if reason is not None)
+    wanted = [each for each, reason in zip(declared, reasons, strict=True) if reason is None]
+    wanted = list(dict.fromkeys(wanted))
+    store = Store(output / RESULTS)
+    missing = [each for each in wanted if again or each not in store]
+    # Streams one after the other: their tables of keys are kept while they are in use.
+    missing.sort(key=lambda scenario: str(scenario.dataset))
+    done = len(wanted) - len(missing)
+
+    def show(dataset: str, messages: int = 0) -> None:
+        if on_progress is not None:
+            on_progress(Progress(done, len(wanted), dataset, messages))
+
+    for scenario, measurement in _measured(missing, jobs, show):
+        store.write(scenario, measurement)
+        done += 1
+        show(scenario.dataset.name)
+    frame = store.frame(wanted)
+    return Outcome(experiment, scale, seed, frame, tuple(skipped), store.directory)
+
+
+def _measured(
+    scenarios: Sequence[Scenario], jobs: int, show: Callable[[str, int], None]
+) -> Iterator[tuple[Scenario, Measurement]]:
+    if min(jobs, len(scenarios)) <= 1:
+        for scenario in scenarios:
+            yield scenario, _measure(scenario, _telling(scenario, show))
+        return
+    # Started anew rather than forked: threads of Arrow and Numba do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(scenarios)), context) as pool:
+        running = {pool.submit(_measure, scenario): scenario for scenario in scenarios}
+        try:
+            for future in as_completed(running):
+                yield running[future], future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _telling(scenario: Scenario, show: Callable[[str, int], None]) -> OnMessages:
+    return lambda messages: show(scenario.dataset.name, messages)
+
+
+def _measure(scenario: Scenario, on_messages: OnMessages | None = None) -> Measurement:
+    return scenario.measure(on_messages)

@@ -1,0 +1,70 @@
+"""Scenarios of the simulator: a grouping on a stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from evenkey.experiments.scenario import Measurement, Scenario
+from evenkey.simulation import simulate
+
+if TYPE_CHECKING:
+    from evenkey.experiments.scenario import OnMessages
+
+__all__ = ["Simulation"]
+
+_FIGURES = (
+    "messages",
+    "keys",
+    "max_over_mean",
+    "imbalance_fraction",
+    "average_imbalance_fraction",
+    "stddev_percent",
+    "dist_cost",
+    "pairs",
+)
+"""What is kept of a report: nothing that a clock measured."""
+
+
+@dataclass(frozen=True)
+class Simulation(Scenario):
+    """A grouping on a stream, simulated.
+
+    Parameters
+    ----------
+    grouping, workers, sources, feed, estimation, hash, agreement, epoch_messages
+        As for `evenkey.simulation.simulate`.
+    samples
+        Points of the series to keep; 0 keeps none.
+    """
+
+    kind: ClassVar[str] = "simulation"
+
+    grouping: str
+    workers: int
+    sources: int = 5
+    feed: str = "shuffle"
+    estimation: str = "local"
+    hash: str = "xxhash64"
+    agreement: bool = False
+    epoch_messages: int | None = None
+    samples: int = 0
+
+    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
+        """Simulate it."""
+        report = simulate(
+            self.dataset.stream(),
+            self.grouping,
+            workers=self.workers,
+            sources=self.sources,
+            feed=self.feed,
+            estimation=self.estimation,
+            hash=self.hash,
+            agreement=self.agreement,
+            epoch_messages=self.epoch_messages,
+            samples=max(1, self.samples),
+            on_progress=on_messages,
+        )
+        told = report.to_json()
+        figures = {name: told[name] for name in _FIGURES} | dict(told.get("agreement") or {})
+        return Measurement(figures, report.series if self.samples else None)

@@ -1,0 +1,85 @@
+"""Results on disk: one Parquet file a finished scenario, with its parameters and seed inside."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evenkey.errors import RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from evenkey.experiments.scenario import Measurement, Scenario
+
+__all__ = ["Store"]
+
+_PARAMETERS = b"evenkey.parameters"
+
+
+class Store:
+    """Results of scenarios in a folder.
+
+    A file is named by its scenario's id and has one row: a column a parameter, a column a
+    figure, and ``series``, a list with a struct a point. It appears when it is whole, and says
+    the same each time it is made.
+
+    Parameters
+    ----------
+    directory
+        The folder; made where it is missing.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def __contains__(self, scenario: Scenario) -> bool:
+        return self.path(scenario).exists()
+
+    def path(self, scenario: Scenario) -> Path:
+        """Where a scenario's result lies."""
+        return self.directory / f"{scenario.id}.parquet"
+
+    def write(self, scenario: Scenario, measurement: Measurement) -> None:
+        """Write a result, in place of an earlier one."""
+        row: dict[str, Any] = {**scenario.parameters, **measurement.figures}
+        if measurement.series is not None:
+            row["series"] = measurement.series.to_pylist()
+        parameters = json.dumps(scenario.parameters).encode()
+        table = pa.Table.from_pylist([row]).replace_schema_metadata({_PARAMETERS: parameters})
+        self.directory.mkdir(parents=True, exist_ok=True)
+        file = self.path(scenario)
+        unfinished = file.with_suffix(f".{os.getpid()}.tmp")
+        pq.write_table(table, unfinished)
+        unfinished.replace(file)
+
+    def read(self, scenario: Scenario) -> dict[str, Any]:
+        """Read a result: parameters, figures, and the series as a list.
+
+        Raises
+        ------
+        RunError
+            The file cannot be read, or holds another scenario's result.
+        """
+        file = self.path(scenario)
+        try:
+            table = pq.read_table(file)
+            parameters = json.loads(table.schema.metadata[_PARAMETERS])
+        except (pa.ArrowException, OSError, TypeError, KeyError, ValueError) as error:
+            message = f"result {file} cannot be read: delete it and run again"
+            raise RunError(message) from error
+        if parameters != scenario.parameters:
+            message = f"result {file} is of other parameters: delete it and run again"
+            raise RunError(message)
+        row: dict[str, Any] = table.to_pylist()[0]
+        return row
+
+    def frame(self, scenarios: Iterable[Scenario]) -> pd.DataFrame:
+        """Read results into a data frame, a row a scenario, in their order."""
+        return pd.DataFrame([self.read(scenario) for scenario in scenarios])
