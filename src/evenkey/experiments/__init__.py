@@ -12,9 +12,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-import re
 
-from evenkey.experiments.experiment import Experiment, Finding, Plot
+from evenkey.experiments.experiment import Experiment, Finding, Plot, order
 from evenkey.experiments.outcome import Outcome
 from evenkey.experiments.report import check_packages, write_index, write_page
 from evenkey.experiments.runner import Progress, run
@@ -51,13 +50,19 @@ def available() -> dict[str, Experiment]:
 
     Figure 9 comes before figure 10.
     """
-    found: dict[str, Experiment] = {}
-    for module in pkgutil.walk_packages(__path__, f"{__name__}."):
-        for thing in vars(importlib.import_module(module.name)).values():
-            if inspect.isclass(thing) and issubclass(thing, Experiment):
-                if not inspect.isabstract(thing) and not thing.__name__.startswith("_"):
-                    found[thing.id] = thing()
-    return dict(sorted(found.items(), key=lambda item: _order(item[0])))
+    modules = [
+        importlib.import_module(module.name)
+        for module in pkgutil.walk_packages(__path__, f"{__name__}.")
+    ]
+    found = {
+        thing.id: thing()
+        for module in modules
+        for thing in vars(module).values()
+        if inspect.isclass(thing)
+        and issubclass(thing, Experiment)
+        and not inspect.isabstract(thing)
+    }
+    return dict(sorted(found.items(), key=lambda item: order(item[0])))
 
 
 def find(experiment: str) -> Experiment:
@@ -73,9 +78,3 @@ def find(experiment: str) -> Experiment:
         error = unknown_name("experiment", experiment, experiments)
         raise error
     return experiments[experiment]
-
-
-def _order(experiment: str) -> list[tuple[str, int]]:
-    """Sort words as words and numbers as numbers."""
-    words = re.split(r"(\d+)", experiment)
-    return [(word, 0) if not word.isdecimal() else ("", int(word)) for word in words]

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenkey.streams import FileStream, LineIndex, SplitLines, generated
+from evenkey.errors import ConfigurationError
+from evenkey.streams import FileStream, generated
 
 if TYPE_CHECKING:
-    from evenkey.streams import MessageStream
+    from evenkey.streams import MessageStream, Published
 
-__all__ = ["DATA_VARIABLE", "EPINIONS", "Dataset"]
+__all__ = ["DATA_VARIABLE", "EPINIONS", "Dataset", "published"]
 
 DATA_VARIABLE = "EVENKEY_DATA"
 """Environment variable that names the folder of real data."""
@@ -71,3 +72,24 @@ class Dataset:
 
 def _edges(dataset: Dataset) -> FileStream:
     raise NotImplementedError
+
+
+def published(name: str) -> Published:
+    """Give what a paper says of the data set that a generated stream stands for.
+
+    Raises
+    ------
+    ConfigurationError
+        It stands for none.
+
+    Examples
+    --------
+    >>> published("wikipedia-like").keys
+    2900000
+    """
+    figures = getattr(generated(name), "published", None)
+    if figures is None:
+        message = f"dataset {name!r} stands for no data set of a paper: choose a look-alike"
+        raise ConfigurationError(message)
+    told: Published = figures
+    return told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
     from evenkey.experiments.scenario import Scenario
     from evenkey.experiments.table import Table
 
-__all__ = ["NOT_GIVEN", "Experiment", "Finding", "Plot"]
+__all__ = ["NOT_GIVEN", "Experiment", "Finding", "Plot", "order"]
 
-NOT_GIVEN = "not given as numbers"
-"""What stands in the paper's column where the paper only draws."""
+NOT_GIVEN = "The paper draws this; its figures are not given as numbers."
+"""The note of a table that has no figures of the paper beside ours."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,10 @@ class Finding:
     paper: str
     ours: str
     holds: bool
+
+    def __post_init__(self) -> None:
+        # Comparisons of columns give NumPy's truth values, which JSON cannot hold.
+        object.__setattr__(self, "holds", bool(self.holds))
 
 
 class Experiment(ABC):
@@ -81,3 +86,15 @@ class Experiment(ABC):
         """What the paper says in words, beside the results."""
         del frame
         return ()
+
+
+def order(experiment: str) -> list[tuple[str, int]]:
+    """Make the key that sorts experiments' ids: words as words and numbers as numbers.
+
+    Examples
+    --------
+    >>> sorted(["dkg-figure-10", "dkg-figure-9"], key=order)
+    ['dkg-figure-9', 'dkg-figure-10']
+    """
+    parts = re.split(r"(\d+)", experiment)
+    return [("", int(part)) if part.isdecimal() else (part, 0) for part in parts]

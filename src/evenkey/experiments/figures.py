@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -85,7 +86,9 @@ def plotly() -> ModuleType:
         import plotly.io
         import plotly.subplots
     except ImportError as error:
-        message = "experiments draw with plotly, which is missing: pip install 'evenkey[experiments]'"
+        message = (
+            "experiments draw with plotly, which is missing: pip install 'evenkey[experiments]'"
+        )
         raise ConfigurationError(message) from error
     module: ModuleType = plotly
     return module
@@ -197,6 +200,7 @@ def _trace(
         mode="lines+markers" if few else "lines",
         line={"color": color, "dash": _DASHES[dash % len(_DASHES)], "width": 2 if few else 1.5},
         marker={"symbol": _SYMBOLS[group % len(_SYMBOLS)], "size": 8},
+        cliponaxis=False,
     )
 
 
@@ -206,8 +210,11 @@ def _axis(frame: pd.DataFrame, axis: Axis) -> dict[str, Any]:
         return {"type": "category", "categoryorder": "array", "categoryarray": values}
     if axis.scale == "linear":
         return {"rangemode": "tozero"}
-    look: dict[str, Any] = {"type": "log", "exponentformat": "power"}
-    values = frame[axis.column]
-    if values.max() > 1000 * values.min():
-        look["dtick"] = 1  # a label a decade: more would overlap
-    return look
+    # Whole decades, the same in all panels, so that panels can be compared.
+    low, high = (math.log10(each(frame[axis.column])) for each in (min, max))
+    look: dict[str, Any] = {"type": "log", "range": [math.floor(low), math.ceil(high)]}
+    return look | {
+        "exponentformat": "power",
+        "dtick": 1,
+        "minor": {"dtick": "D1", "ticks": "outside"},
+    }

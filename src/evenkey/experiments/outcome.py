@@ -73,7 +73,10 @@ class Outcome:
             "scale": self.scale.name,
             "seed": self.seed,
             "command": self.command,
-            "tables": [{"title": table.title, "rows": table.rows()} for table in self.tables],
+            "tables": [
+                {"title": table.title, "note": table.note, "rows": table.rows()}
+                for table in self.tables
+            ],
             "findings": [dataclasses.asdict(finding) for finding in self.findings],
             "skipped": list(self.skipped),
             "scenarios": len(self.frame),

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from evenkey.errors import ConfigurationError
+from evenkey.experiments.experiment import order
 from evenkey.experiments.figures import plotly
 
 if TYPE_CHECKING:
@@ -70,15 +71,10 @@ def write_index(directory: Path) -> Path:
         if file.with_suffix(".html").exists():
             told = json.loads(file.read_text())
             entries.append({**told, "page": file.with_suffix(".html").name})
-    entries.sort(key=lambda entry: [_number(part) for part in entry["experiment"].split("-")])
+    entries.sort(key=lambda entry: (order(entry["experiment"]), entry["scale"]))
     index = directory / "index.html"
     _replace(index, _template("index.html").render(entries=entries))
     return index
-
-
-def _number(part: str) -> tuple[int, str]:
-    """Order figure 9 before figure 10."""
-    return (int(part), "") if part.isdecimal() else (-1, part)
 
 
 def _template(name: str) -> Template:

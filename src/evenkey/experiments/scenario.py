@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Measurement", "OnMessages", "Scenario", "Value"]
 
 Value: TypeAlias = "str | int | float | bool | None"
-OnMessages: TypeAlias = "Callable[[int], object]"
+OnMessages: TypeAlias = "Callable[[int], None]"
 
 _ID_DIGITS = 16
 

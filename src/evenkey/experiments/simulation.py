@@ -10,6 +10,7 @@ from evenkey.simulation import simulate
 
 if TYPE_CHECKING:
     from evenkey.experiments.scenario import OnMessages
+    from evenkey.simulation import Feed, HashName
 
 __all__ = ["Simulation"]
 
@@ -43,9 +44,9 @@ class Simulation(Scenario):
     grouping: str
     workers: int
     sources: int = 5
-    feed: str = "shuffle"
+    feed: Feed = "shuffle"
     estimation: str = "local"
-    hash: str = "xxhash64"
+    hash: HashName = "xxhash64"
     agreement: bool = False
     epoch_messages: int | None = None
     samples: int = 0

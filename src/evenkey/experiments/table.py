@@ -65,11 +65,14 @@ class Table:
         Its columns, in order.
     frame
         Its rows; other columns of the frame are not shown.
+    note
+        What stands below it.
     """
 
     title: str
     columns: Sequence[Column]
     frame: pd.DataFrame
+    note: str = ""
 
     def rows(self) -> list[dict[str, Any]]:
         """Give the rows as JSON can hold them."""

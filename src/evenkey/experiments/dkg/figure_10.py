@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import pandas as pd
-
-from evenkey.experiments.dkg.methods import FIGURES, MODEL_NOTE, named
+from evenkey.experiments.dkg.methods import named
+from evenkey.experiments.dkg.metrics import MODEL_NOTE, PART, parts_of_highest
 from evenkey.experiments.dkg.skewness import SKEWNESS, Skewness
 from evenkey.experiments.experiment import Finding, Plot
-from evenkey.experiments.figures import Axis, Grid, chart
+from evenkey.experiments.figures import Grid, chart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import pandas as pd
+
 __all__ = ["MethodsAgainstSkewness"]
 
-_SHORT = dict(zip(FIGURES, ("StdDev", "DistCost", "Fullest worker", "Throughput"), strict=True))
 _MODERATE, _SEVERE = 30, 60
 
 
@@ -33,15 +33,10 @@ class MethodsAgainstSkewness(Skewness):
 
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """A panel a method, a line a metric."""
-        told = named(frame)
-        figures = pd.concat(
-            told.assign(metric=_SHORT[figure], share=told[figure] / told[figure].max())
-            for figure in FIGURES
-        )
         figure = chart(
-            figures,
-            x=Axis("skewness", SKEWNESS),
-            y=Axis("share", "Part of the highest value"),
+            parts_of_highest(frame),
+            x=SKEWNESS,
+            y=PART,
             group="metric",
             legend="Metric",
             panels=Grid("method"),
@@ -56,7 +51,7 @@ class MethodsAgainstSkewness(Skewness):
             Finding(
                 "The increase of skewness does not change anything for SG",
                 f"its throughput bound is {bound['SG'].min():.1f} % or more at every skewness",
-                bool(bound["SG"].min() > _UNCHANGED),
+                bound["SG"].min() > 99,
             ),
             Finding(
                 "PKG does much better than KG up to a skewness of 60 %",
@@ -66,15 +61,12 @@ class MethodsAgainstSkewness(Skewness):
                     for percent in (_MODERATE, _SEVERE)
                 )
                 + f" times KG's at {_MODERATE} and {_SEVERE} %",
-                bool((bound.loc[10:_SEVERE, "PKG"] > bound.loc[10:_SEVERE, "KG"]).all()),
+                (bound.loc[10:_SEVERE, "PKG"] > bound.loc[10:_SEVERE, "KG"]).all(),
             ),
             Finding(
                 "DKG has the second highest throughput under high skew, of 60 % and more",
                 f"its bound is {severe['DKG'].min():.0f} % or more, PKG's at most "
                 f"{severe['PKG'].max():.0f} %",
-                bool((severe["DKG"] > severe[["PKG", "KG"]].max(axis=1)).all()),
+                (severe["DKG"] > severe[["PKG", "KG"]].max(axis=1)).all(),
             ),
         ]
-
-
-_UNCHANGED = 99.0

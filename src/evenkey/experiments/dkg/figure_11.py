@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from evenkey.experiments.dkg.methods import FIGURES, MODEL_NOTE, figure_axis, named
+from evenkey.experiments.dkg.methods import named
+from evenkey.experiments.dkg.metrics import MODEL_NOTE, plot_each
 from evenkey.experiments.dkg.skewness import SKEWNESS, Skewness
-from evenkey.experiments.experiment import Finding, Plot
-from evenkey.experiments.figures import Axis, chart
+from evenkey.experiments.experiment import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
+
+    from evenkey.experiments.experiment import Plot
 
 __all__ = ["MetricsAgainstSkewness"]
 
@@ -29,16 +31,7 @@ class MetricsAgainstSkewness(Skewness):
 
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """A plot a metric, a line a method."""
-        return [
-            Plot(title, chart(
-                named(frame),
-                x=Axis("skewness", SKEWNESS),
-                y=figure_axis(figure),
-                group="method",
-                legend="Method",
-            ))
-            for figure, title in FIGURES.items()
-        ]  # fmt: skip
+        return plot_each(frame, SKEWNESS)
 
     def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
         """What high skew does to each metric."""
@@ -52,12 +45,12 @@ class MetricsAgainstSkewness(Skewness):
                 "DKG has clearly better StdDev than PKG and KG after 30 % skewness",
                 f"from {_HIGH} % on at most {high['DKG'].max():.1f} %, PKG at least "
                 f"{high['PKG'].min():.1f} %, KG at least {high['KG'].min():.1f} %",
-                bool((high["DKG"] < high[["PKG", "KG"]].min(axis=1)).all()),
+                (high["DKG"] < high[["PKG", "KG"]].min(axis=1)).all(),
             ),
             Finding(
                 "PKG's StdDev increases with the skewness all the time",
                 f"from {spread['PKG'].iloc[0]:.1f} to {spread['PKG'].iloc[-1]:.1f} %",
-                bool(high["PKG"].is_monotonic_increasing),
+                high["PKG"].is_monotonic_increasing,
             ),
             Finding(
                 "SG has the worst DistCost; the other methods are very similar, with a peak of "
@@ -65,9 +58,7 @@ class MetricsAgainstSkewness(Skewness):
                 f"below 100 %: SG {common['SG'].min():.1f} or more, the others at most "
                 f"{common[['KG', 'PKG', 'DKG']].to_numpy().max():.1f}; DKG at 100 %: "
                 f"{cost.loc[100, 'DKG']:.1f}",
-                bool(
-                    common["SG"].min() > common[["KG", "PKG", "DKG"]].to_numpy().max()
-                    and cost["DKG"].idxmax() == 100
-                ),
+                common["SG"].min() > common[["KG", "PKG", "DKG"]].to_numpy().max()
+                and cost["DKG"].idxmax() == 100,
             ),
         ]

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from evenkey.experiments.dkg.methods import (
-    FIGURES,
-    MODEL_NOTE,
-    dataset,
-    every_method,
-    figure_axis,
-    figure_columns,
-    named,
-)
-from evenkey.experiments.experiment import NOT_GIVEN, Experiment, Finding, Plot
-from evenkey.experiments.figures import Axis, chart
-from evenkey.experiments.table import Column, Table
+from evenkey.experiments.dkg.methods import dataset, every_method, named
+from evenkey.experiments.dkg.metrics import MODEL_NOTE, metrics_table, plot_each
+from evenkey.experiments.experiment import Experiment, Finding
+from evenkey.experiments.figures import Axis
+from evenkey.experiments.table import Column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
+    from evenkey.experiments.experiment import Plot
     from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import Scenario
+    from evenkey.experiments.table import Table
 
 __all__ = ["MoreWorkers"]
 
@@ -45,26 +40,11 @@ class MoreWorkers(Experiment):
 
     def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
         """A row a number of workers and method."""
-        columns = [
-            Column("workers", "Workers", "d"),
-            Column("method", "Method"),
-            *figure_columns(),
-            Column("paper", "Paper"),
-        ]
-        return [Table("Metrics", columns, named(frame).assign(paper=NOT_GIVEN))]
+        return [metrics_table(frame, Column("workers", "Workers", "d"))]
 
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """A plot a metric, a line a method."""
-        return [
-            Plot(title, chart(
-                named(frame),
-                x=Axis("workers", "Workers", "category"),
-                y=figure_axis(figure),
-                group="method",
-                legend="Method",
-            ))
-            for figure, title in FIGURES.items()
-        ]  # fmt: skip
+        return plot_each(frame, Axis("workers", "Workers", "category"))
 
     def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
         """Workers help little."""
@@ -73,27 +53,28 @@ class MoreWorkers(Experiment):
         fullest = (told["max_over_mean"] / told["workers"]).groupby(
             [told["method"], told["workers"]]
         ).mean().unstack()  # fmt: skip
-        gain = {method: fullest.loc[method, 10] / fullest.loc[method, 100] for method in ("KG", "PKG")}
+        gain = {
+            method: fullest.loc[method, 10] / fullest.loc[method, 100] for method in ("KG", "PKG")
+        }
         order = ["SG", "DKG", "PKG", "KG"]
         return [
             Finding(
                 "StdDev decreases for all methods as workers are added; KG has the highest, SG "
                 "the lowest, DKG is much better than PKG",
-                "in that order with " + ", ".join(
-                    str(workers) for workers, row in spread.iterrows()
+                "in that order with "
+                + ", ".join(
+                    str(workers)
+                    for workers, row in spread.iterrows()
                     if row.sort_values().index.tolist() == order
-                ) + " workers",
+                )
+                + " workers",
                 all(row.sort_values().index.tolist() == order for _, row in spread.iterrows())
-                and bool((spread.loc[100] <= spread.loc[10] + _NOISE).all()),
+                and (spread.loc[100] <= spread.loc[10] + 0.01).all(),
             ),
             Finding(
                 "More workers barely change the time that KG and PKG take when the skew is high",
                 "ten times the workers lower the load of the fullest by "
                 + " and ".join(f"{ratio:.2f} ({method})" for method, ratio in gain.items()),
-                max(gain.values()) < _BARELY,
+                max(gain.values()) < 1.2,
             ),
         ]
-
-
-_NOISE = 0.01
-_BARELY = 1.2

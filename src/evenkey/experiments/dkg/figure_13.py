@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from evenkey.experiments.dkg.methods import (
-    FIGURES,
-    MODEL_NOTE,
-    dataset,
-    every_method,
-    figure_axis,
-    figure_columns,
-    named,
-)
-from evenkey.experiments.experiment import NOT_GIVEN, Experiment, Finding, Plot
-from evenkey.experiments.figures import Axis, chart
-from evenkey.experiments.table import Column, Table
+from evenkey.experiments.dkg.methods import dataset, every_method, named
+from evenkey.experiments.dkg.metrics import MODEL_NOTE, metrics_table, plot_each
+from evenkey.experiments.experiment import Experiment, Finding
+from evenkey.experiments.figures import Axis
+from evenkey.experiments.table import Column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
+    from evenkey.experiments.experiment import Plot
     from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import Scenario
+    from evenkey.experiments.table import Table
 
 __all__ = ["MoreSources"]
 
@@ -45,26 +40,11 @@ class MoreSources(Experiment):
 
     def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
         """A row a number of sources and method."""
-        columns = [
-            Column("sources", "Sources", "d"),
-            Column("method", "Method"),
-            *figure_columns(),
-            Column("paper", "Paper"),
-        ]
-        return [Table("Metrics", columns, named(frame).assign(paper=NOT_GIVEN))]
+        return [metrics_table(frame, Column("sources", "Sources", "d"))]
 
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """A plot a metric, a line a method."""
-        return [
-            Plot(title, chart(
-                named(frame),
-                x=Axis("sources", "Sources (spouts)", "category"),
-                y=figure_axis(figure),
-                group="method",
-                legend="Method",
-            ))
-            for figure, title in FIGURES.items()
-        ]  # fmt: skip
+        return plot_each(frame, Axis("sources", "Sources (spouts)", "category"))
 
     def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
         """Sources make no difference."""
@@ -76,11 +56,11 @@ class MoreSources(Experiment):
             Finding(
                 "The number of sources has no effect under high skew",
                 f"no method's StdDev changes by more than {change:.2f} percentage points",
-                bool(change < 1),
+                change < 1,
             ),
             Finding(
                 "DKG has better StdDev than KG and PKG",
                 f"at most {spread['DKG'].max():.2f} %, PKG at least {spread['PKG'].min():.2f} %",
-                bool(better),
+                better,
             ),
         ]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
-from evenkey.experiments.dkg.methods import dataset, every_method, figure_columns, named
-from evenkey.experiments.experiment import NOT_GIVEN, Experiment
-from evenkey.experiments.table import Column, Table
+from evenkey.experiments.dkg.methods import dataset, every_method
+from evenkey.experiments.dkg.metrics import metrics_table
+from evenkey.experiments.experiment import Experiment
+from evenkey.experiments.figures import Axis
+from evenkey.experiments.table import Column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,10 +19,11 @@ if TYPE_CHECKING:
     from evenkey.experiments.experiment import Plot
     from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import Scenario
+    from evenkey.experiments.table import Table
 
 __all__ = ["SKEWNESS", "Skewness"]
 
-SKEWNESS = "Skewness ratio, %"
+SKEWNESS = Axis("skewness", "Skewness ratio, %")
 _PERCENTS = range(0, 101, 10)
 
 
@@ -37,13 +40,7 @@ class Skewness(Experiment):
 
     def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
         """A row a skewness and method."""
-        columns = [
-            Column("skewness", SKEWNESS, "d"),
-            Column("method", "Method"),
-            *figure_columns(),
-            Column("paper", "Paper"),
-        ]
-        return [Table("Metrics", columns, named(frame).assign(paper=NOT_GIVEN))]
+        return [metrics_table(frame, Column(SKEWNESS.column, SKEWNESS.title, "d"))]
 
     @abstractmethod
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:

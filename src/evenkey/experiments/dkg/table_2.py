@@ -75,7 +75,7 @@ class DataSets(Experiment):
             Finding(
                 "Skewness ratios of 0 to 100 %",
                 f"ours differ by at most {off:.1f} percentage points",
-                bool(off < 1),
+                off < 1,
             )
         ]
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
 
-from evenkey.experiments.dkg.methods import MODEL_NOTE, dataset, every_method, named
+from evenkey.experiments.dkg.methods import dataset, every_method, named
+from evenkey.experiments.dkg.metrics import MODEL_NOTE
 from evenkey.experiments.experiment import Experiment, Finding, Plot
 from evenkey.experiments.figures import Axis, Grid, chart
 from evenkey.experiments.table import Column, Table
@@ -95,7 +96,7 @@ class TwitterElection(Experiment):
             Finding(
                 "DistCost of DKG is close to PKG's, and far below SG's",
                 ", ".join(f"{method} {cost[method]:.2f}" for method in ("KG", "PKG", "DKG", "SG")),
-                bool(cost["PKG"] <= cost["DKG"] < (cost["PKG"] + cost["SG"]) / 2),
+                cost["PKG"] <= cost["DKG"] < (cost["PKG"] + cost["SG"]) / 2,
             ),
         ]
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import pandas as pd
-
 from evenkey.experiments.experiment import NOT_GIVEN, Experiment, Finding, Plot
 from evenkey.experiments.figures import Axis, chart
 from evenkey.experiments.frames import series
@@ -16,6 +14,8 @@ from evenkey.experiments.table import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pandas as pd
 
     from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import Scenario
@@ -47,8 +47,7 @@ class CashtagDrift(Experiment):
         table = weeks.pivot_table("messages", "week", "key", sort=False).reset_index()
         keys = dict.fromkeys(weeks["key"])
         columns = [Column("week", "Week", "d"), *(Column(key, key, ",d") for key in keys)]
-        columns.append(Column("paper", "Paper"))
-        return [Table("Messages a week", columns, table.assign(paper=NOT_GIVEN))]
+        return [Table("Messages a week", columns, table, NOT_GIVEN)]
 
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """A line a cashtag."""

@@ -59,9 +59,8 @@ class LocalEstimation(Experiment):
             Column("symbol", "Data set"),
             Column("workers", "W", "d"),
             *(Column(name, name, ".1e") for name in techniques),
-            Column("paper", "Paper"),
         ]
-        return [Table("Fraction of average imbalance", columns, table.assign(paper=NOT_GIVEN))]
+        return [Table("Fraction of average imbalance", columns, table, NOT_GIVEN)]
 
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """A panel a data set."""
@@ -90,18 +89,17 @@ class LocalEstimation(Experiment):
                 "The difference between local and global estimation is always less than one "
                 "order of magnitude",
                 f"local imbalance is at most {ratio:.1f} times the global one",
-                bool(ratio < 10),
+                ratio < 10,
             ),
             Finding(
                 "Local estimation has always a lower imbalance than hashing",
                 f"higher in {above} of {len(table)} settings",
-                bool(above == 0),
+                above == 0,
             ),
             Finding(
                 "The result is robust to the number of sources",
                 f"most and least imbalance over {_SOURCES[0]} to {_SOURCES[-1]} sources differ "
                 f"by a factor of at most {spread:.1f}",
-                bool(spread < 10),
+                spread < 10,
             ),
         ]
-

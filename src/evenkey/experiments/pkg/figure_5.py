@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from evenkey.experiments.experiment import NOT_GIVEN, Experiment, Finding, Plot
 from evenkey.experiments.figures import Axis, Grid, chart
 from evenkey.experiments.frames import series
-from evenkey.experiments.pkg.streams import PUBLISHED, dataset
+from evenkey.experiments.pkg.streams import STREAMS, dataset
 from evenkey.experiments.pkg.techniques import FEW, PROBING, WORKERS, named, pkg
 from evenkey.experiments.table import Column, Table
 
@@ -57,9 +57,8 @@ class ThroughTime(Experiment):
             Column("technique", "Technique"),
             Column("imbalance_fraction", "I(m)/m at the end", ".1e"),
             Column("average_imbalance_fraction", "Average I(t), fraction of m", ".1e"),
-            Column("paper", "Paper"),
         ]
-        return [Table("Imbalance", columns, named(frame).assign(paper=NOT_GIVEN))]
+        return [Table("Imbalance", columns, named(frame), NOT_GIVEN)]
 
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """A plot a data set, a panel a number of workers."""
@@ -76,7 +75,7 @@ class ThroughTime(Experiment):
                 legend="Technique",
                 panels=Grid("workers", "W = {}"),
             )
-            plots.append(Plot(f"{symbol} ({PUBLISHED[symbol].stream})", figure))
+            plots.append(Plot(f"{symbol} ({STREAMS[symbol]})", figure))
         return plots
 
     def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
@@ -91,12 +90,11 @@ class ThroughTime(Experiment):
             Finding(
                 "Probing does not improve local load estimation",
                 f"probing lowers the average imbalance by a factor of at most {gain:.2f}",
-                bool(gain < 2),
+                gain < 2,
             ),
             Finding(
                 "Local load estimation is always close to the global oracle",
                 f"its imbalance is at most {ratio:.1f} times the global one",
-                bool(ratio < 10),
+                ratio < 10,
             ),
         ]
-

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from evenkey.experiments.dataset import EPINIONS, Dataset
 from evenkey.experiments.experiment import NOT_GIVEN, Experiment, Finding, Plot
 from evenkey.experiments.figures import Axis, Grid, chart
-from evenkey.experiments.pkg.streams import PUBLISHED, dataset
+from evenkey.experiments.pkg.streams import STREAMS, dataset
 from evenkey.experiments.pkg.techniques import FEW, IMBALANCE, WORKERS, pkg
 from evenkey.experiments.table import Column, Table
 
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
     from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import Scenario
+    from evenkey.simulation import Feed
 
 __all__ = ["SkewedSources"]
 
 _SOURCES = (5, 10, 15, 20)
-_SPLITS = {"shuffle": "Uniform", "key": "Skewed"}
+_SPLITS: dict[Feed, str] = {"shuffle": "Uniform", "key": "Skewed"}
 
 
 class SkewedSources(Experiment):
@@ -35,8 +36,8 @@ class SkewedSources(Experiment):
         "A message is an edge of a directed graph, its key the vertex that the edge leads to. "
         "Uniform deals the edges to the sources in turn; skewed gives each source the edges that "
         "leave its vertices, so that sources get as uneven parts as vertices have edges. The "
-        "graph is Epinions' who trusts whom, and a synthetic stream with the shares of "
-        "LiveJournal's keys, for which a hash of the key stands in for the sender."
+        "graph is Epinions' who trusts whom, which is real, and a synthetic look-alike of "
+        "LiveJournal, whose senders are as skewed as its keys."
     )
 
     def scenarios(self, scale: Scale) -> Sequence[Scenario]:
@@ -57,9 +58,8 @@ class SkewedSources(Experiment):
             Column("sources", "S", "d"),
             Column("workers", "W", "d"),
             *(Column(split, split, ".1e") for split in _SPLITS.values()),
-            Column("paper", "Paper"),
         ]
-        return [Table("Fraction of average imbalance", columns, table.assign(paper=NOT_GIVEN))]
+        return [Table("Fraction of average imbalance", columns, table, NOT_GIVEN)]
 
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """A panel a graph, a colour a number of workers, a dash a split."""
@@ -85,22 +85,18 @@ class SkewedSources(Experiment):
                 "uniform splitting",
                 f"it is {typical:.1f} times as large in the median setting, {worst:.1f} times at "
                 "most",
-                bool(typical < _SIMILAR and worst < 10),
+                typical < 2 and worst < 10,
             ),
             Finding(
                 "Imbalance remains very low in absolute terms",
                 f"at most {frame['average_imbalance_fraction'].max():.1e} of the messages",
-                bool(frame["average_imbalance_fraction"].max() < _LOW),
+                frame["average_imbalance_fraction"].max() < 1e-2,
             ),
         ]
 
 
-_SIMILAR = 2
-_LOW = 1e-2
-
-
 def _told(frame: pd.DataFrame) -> pd.DataFrame:
-    names = {EPINIONS: "Epinions (real)", PUBLISHED["LJ"].stream: "LiveJournal (look-alike)"}
+    names = {EPINIONS: "Epinions (real)", STREAMS["LJ"]: "LiveJournal (look-alike)"}
     return frame.assign(
         graph=frame["dataset"].map(names),
         split=frame["feed"].map(_SPLITS),

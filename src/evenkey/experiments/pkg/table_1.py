@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
 
+from evenkey.experiments.dataset import published
 from evenkey.experiments.experiment import Experiment, Plot
 from evenkey.experiments.figures import Axis, chart
 from evenkey.experiments.key_share import KeyShare
-from evenkey.experiments.pkg.streams import PUBLISHED, ZIPF_MESSAGES, dataset, zipf
+from evenkey.experiments.pkg.streams import STREAMS, ZIPF_MESSAGES, dataset, zipf
 from evenkey.experiments.table import Column, Table
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class DataSets(Experiment):
 
     def scenarios(self, scale: Scale) -> Sequence[Scenario]:
         """Count each stream once."""
-        real = [KeyShare(dataset(symbol, scale, quick=2)) for symbol in PUBLISHED]
+        real = [KeyShare(dataset(symbol, scale, quick=2)) for symbol in STREAMS]
         return [*real, *(KeyShare(zipf(1, keys, scale, quick=2)) for keys in _ZIPF_KEYS)]
 
     def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
@@ -82,8 +83,10 @@ def _published(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _rows() -> Iterator[tuple[str, dict[str, Any]]]:
     names = "symbol", "paper_messages", "paper_keys", "paper_share"
-    for symbol, (stream, *figures) in PUBLISHED.items():
-        yield stream, dict(zip(names, [symbol, *figures], strict=True))
+    for symbol, stream in STREAMS.items():
+        paper = published(stream)
+        values = [symbol, paper.messages, paper.keys, paper.top_percent]
+        yield stream, dict(zip(names, values, strict=True))
     for keys in _ZIPF_KEYS:
         share = 100 / sum(1 / rank for rank in range(1, keys + 1))
         values = [f"ZF {keys:,}", ZIPF_MESSAGES, keys, share]

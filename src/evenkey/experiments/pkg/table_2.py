@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
 
+from evenkey.experiments.dataset import published
 from evenkey.experiments.experiment import Experiment, Finding, Plot
 from evenkey.experiments.figures import Axis, Grid, chart
-from evenkey.experiments.pkg.streams import PUBLISHED, dataset
+from evenkey.experiments.pkg.streams import STREAMS, dataset
 from evenkey.experiments.pkg.techniques import (
     BALANCED,
     FEW,
@@ -124,21 +125,22 @@ class KeySplitting(Experiment):
         return [
             Finding(
                 "PKG performs consistently better than the other methods",
-                f"worse than {', '.join(worse)}" if worse else
-                f"better, or balanced to {FEW} messages, in all {len(table)} settings",
+                f"worse than {', '.join(worse)}"
+                if worse
+                else f"better, or balanced to {FEW} messages, in all {len(table)} settings",
                 not worse,
             ),
             Finding(
                 "Hashing performs the worst, in all cases",
                 f"the worst in {hashing} of {len(table)} settings",
-                bool(hashing == len(table)),
+                hashing == len(table),
             ),
             Finding(
                 "PKG is either well balanced or largely imbalanced; the transition is where W "
                 "surpasses O(1/p1), around 50 workers for WP and 100 for TW",
                 f"balanced: {', '.join(settings[balanced])}; 2/p1 is "
                 + ", ".join(f"{_limit(symbol):.0f} for {symbol}" for symbol in ("WP", "TW")),
-                bool((balanced == fits).all()),
+                (balanced == fits).all(),
             ),
         ]
 
@@ -155,4 +157,4 @@ def _named(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _limit(symbol: str) -> float:
     """Workers beyond which the most frequent key alone unbalances two of them: 2/p1."""
-    return 200 / PUBLISHED[symbol].top_share_percent
+    return 200 / published(STREAMS[symbol]).top_percent

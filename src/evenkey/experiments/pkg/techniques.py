@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.experiments.pkg.streams import PUBLISHED
+from evenkey.experiments.pkg.streams import STREAMS
 from evenkey.experiments.simulation import Simulation
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from evenkey.experiments.dataset import Dataset
+    from evenkey.simulation import Feed, HashName
 
 __all__ = ["BALANCED", "FEW", "IMBALANCE", "PKG", "PROBING", "WORKERS", "hashing", "named", "pkg"]
 
@@ -31,7 +32,7 @@ paper's systems are either well below or well above."""
 FEW = 10
 """Messages of imbalance below which all count as equally good."""
 
-_HASH = "murmur3"
+_HASH: HashName = "murmur3"
 
 
 def pkg(
@@ -41,7 +42,7 @@ def pkg(
     estimation: str,
     sources: int = 5,
     grouping: str = PKG,
-    feed: str = "shuffle",
+    feed: Feed = "shuffle",
     agreement: bool = False,
     samples: int = 0,
 ) -> Simulation:
@@ -73,7 +74,7 @@ def named(frame: pd.DataFrame) -> pd.DataFrame:
     ``symbol`` is the data set's; ``technique`` is H for key grouping, G for global estimation,
     L5 for local estimation by 5 sources, L5P1 with probing every minute besides.
     """
-    symbols = {published.stream: symbol for symbol, published in PUBLISHED.items()}
+    symbols = {stream: symbol for symbol, stream in STREAMS.items()}
     rows = zip(frame["grouping"], frame["estimation"], frame["sources"], strict=True)
     return frame.assign(
         symbol=frame["dataset"].map(symbols), technique=[_technique(*row) for row in rows]

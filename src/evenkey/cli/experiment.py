@@ -1,0 +1,173 @@
+"""``evenkey experiment``: the papers' tables and figures."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from evenkey.cli.errors import reported
+from evenkey.cli.output import JsonOption, print_json, print_title, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from evenkey import experiments
+    from evenkey.experiments import Outcome
+
+__all__ = ["register"]
+
+_WIDTH = 120  # of tables that are not printed on a terminal
+
+
+class ScaleName(enum.StrEnum):
+    """How large streams are."""
+
+    QUICK = "quick"
+    FULL = "full"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to a program."""
+    group = typer.Typer(
+        help="Make the papers' tables and figures, by simulation.", no_args_is_help=True
+    )
+    group.command("list")(reported(_list))
+    group.command("run")(reported(_run))
+    app.add_typer(group, name="experiment")
+
+
+def _list(*, as_json: JsonOption = False) -> None:
+    """List the experiments."""
+    from evenkey import experiments
+
+    found = experiments.available().values()
+    if as_json:
+        entries = [
+            {"experiment": each.id, "reference": each.reference, "title": each.title}
+            for each in found
+        ]
+        print_json({"experiments": entries})
+        return
+    table = Table(box=SIMPLE_HEAD)
+    table.add_column("experiment", no_wrap=True)
+    table.add_column("in the paper", no_wrap=True)
+    table.add_column("what it shows")
+    for each in found:
+        table.add_row(each.id, each.reference, escape(each.title))
+    Console().print(table)
+
+
+def _run(
+    names: Annotated[
+        list[str], typer.Argument(metavar="ID...", help="Experiments, or `all` for all of them.")
+    ],
+    *,
+    scale: Annotated[
+        ScaleName, typer.Option(help="quick takes minutes at most; full has the papers' sizes.")
+    ] = ScaleName.QUICK,
+    output: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder of results and pages.")
+    ] = Path("experiments"),
+    seed: Annotated[int, typer.Option(help="Another seed gives other streams of the kind.")] = 0,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes that measure at once.")] = 1,
+    again: Annotated[
+        bool, typer.Option("--again", help="Measure anew what has a result in the folder.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run experiments: measure what has no result yet, then print tables and write pages."""
+    from evenkey import experiments
+
+    wanted = experiments.available() if names == ["all"] else names
+    chosen = [experiments.find(name) for name in wanted]
+    experiments.check_packages()
+    output.mkdir(parents=True, exist_ok=True)
+    results = []
+    for experiment in chosen:
+        with _shown_progress(experiment.id) as show:
+            outcome = experiments.run(
+                experiment,
+                experiments.scale_named(scale),
+                output,
+                seed=seed,
+                jobs=jobs,
+                again=again,
+                on_progress=show,
+            )
+        page = experiments.write_page(outcome, output)
+        if as_json:
+            results.append({**outcome.to_json(), "page": str(page)})
+        else:
+            _print(outcome, page)
+    experiments.write_index(output)
+    if as_json:
+        print_json({"results": results})
+
+
+def _print(outcome: Outcome, page: Path) -> None:
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_WIDTH)
+    experiment = outcome.experiment
+    print_title(console, f"{experiment.reference}: {experiment.title} ({outcome.scale.name})")
+    for reason in outcome.skipped:
+        console.print(f"left out: {reason}", highlight=False, markup=False, soft_wrap=True)
+    for each in outcome.tables:
+        table = Table(box=SIMPLE_HEAD, title=each.title, title_justify="left")
+        for column in each.columns:
+            table.add_column(
+                escape(column.title),
+                justify="right" if column.form else "left",
+                no_wrap=not column.form,
+            )
+        for cells in each.cells():
+            table.add_row(*map(escape, cells))
+        console.print(table)
+        if each.note:
+            console.print(each.note, highlight=False, markup=False, soft_wrap=True)
+    for finding in outcome.findings:
+        mark = "agrees" if finding.holds else "DIFFERS"
+        text = f"{mark}: {finding.paper}. Here: {finding.ours}."
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+    console.print(f"page: {page}\n", highlight=False, markup=False, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def _shown_progress(name: str) -> Iterator[Callable[[experiments.Progress], None]]:
+    """Show a bar on standard error where that is a terminal, else a line a scenario."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda progress: _print_line(console, name, progress)
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[at]}"),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(name, total=None, at="")
+
+        def show(progress: experiments.Progress) -> None:
+            at = progress.dataset
+            if progress.messages:
+                at += f", {whole(progress.messages)} messages"
+            bar.update(task, completed=progress.done, total=progress.total, at=at)
+
+        yield show
+
+
+def _print_line(console: Console, name: str, progress: experiments.Progress) -> None:
+    if not progress.messages:
+        line = f"{name}: {progress.done} of {progress.total} scenarios, {progress.dataset}"
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
