@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenkey.errors import ConfigurationError
-from evenkey.streams import FileStream, generated
+from evenkey.streams import FileStream, LineIndex, SplitLines, generated
+from evenkey.streams.compressed import unpack
+from evenkey.streams.splits import Edges
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from evenkey.streams import MessageStream, Published
 
 __all__ = ["DATA_VARIABLE", "EPINIONS", "Dataset", "published"]
@@ -40,7 +46,8 @@ class Dataset:
 
     Examples
     --------
-    >>> Dataset("zipf(z=1,keys=10)", 5).stream().name
+    >>> with Dataset("zipf(z=1,keys=10)", 5).opened() as stream:
+    ...     stream.name
     'zipf(z=1,keys=10)'
     """
 
@@ -60,18 +67,18 @@ class Dataset:
             return None
         return f"{self.name} is not in {self._file().parent}: name its folder in {DATA_VARIABLE}"
 
-    def stream(self) -> MessageStream:
-        """Open the stream."""
-        if self.is_file:
-            return _edges(self)
-        return generated(self.name, messages=self.messages, seed=self.seed, rate=self.rate)
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[MessageStream]:
+        """Open the stream; what a file is unpacked to is gone when it is closed."""
+        if not self.is_file:
+            yield generated(self.name, messages=self.messages, seed=self.seed, rate=self.rate)
+            return
+        with tempfile.TemporaryDirectory(prefix="evenkey-") as directory:
+            lines = LineIndex.build(unpack([self._file()], Path(directory)))
+            yield FileStream(self.name, SplitLines(lines, Edges()), rate=self.rate)
 
     def _file(self) -> Path:
         return Path(os.environ.get(DATA_VARIABLE, "../shared/data")) / self.name
-
-
-def _edges(dataset: Dataset) -> FileStream:
-    raise NotImplementedError
 
 
 def published(name: str) -> Published:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenkey.experiments.scenario import OnMessages
+    from evenkey.streams import MessageStream
 
 __all__ = ["KeyShare", "TopKeys"]
 
@@ -27,14 +28,16 @@ class KeyShare(Scenario):
     def measure(self, on_messages: OnMessages | None = None) -> Measurement:
         """Count the messages of each key."""
         counts = np.zeros(0, dtype=np.int64)
-        for batch in self.dataset.stream().batches():
-            counts = _added(counts, batch.ids)
-            if on_messages is not None:
-                on_messages(int(counts.sum()))
-        messages = int(counts.sum())
+        done = 0
+        with self.dataset.opened() as stream:
+            for batch in stream.batches():
+                counts = _added(counts, batch.ids)
+                done += len(batch.ids)
+                if on_messages is not None:
+                    on_messages(done)
         keys = int(np.count_nonzero(counts))
-        share = 100 * int(counts.max()) / messages
-        return Measurement({"messages": messages, "keys": keys, "top_share_percent": share})
+        share = 100 * int(counts.max()) / done
+        return Measurement({"messages": done, "keys": keys, "top_share_percent": share})
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,25 @@ class TopKeys(Scenario):
 
         The series has a row a period and key: ``period`` from 0, ``key``, ``messages``.
         """
-        stream = self.dataset.stream()
+        with self.dataset.opened() as stream:
+            periods = self._periods(stream, on_messages)
+            keys = max(map(len, periods))
+            counts = np.stack([np.pad(each, (0, keys - len(each))) for each in periods])
+            top = np.argsort(-counts.sum(axis=0), kind="stable")[: self.top]
+            names = stream.texts(top).to_pylist()
+        series = pa.table(
+            {
+                "period": np.repeat(np.arange(len(counts)), len(top)),
+                "key": names * len(counts),
+                "messages": counts[:, top].ravel(),
+            }
+        )
+        return Measurement({"messages": int(counts.sum()), "periods": len(counts)}, series)
+
+    def _periods(
+        self, stream: MessageStream, on_messages: OnMessages | None
+    ) -> list[NDArray[np.int64]]:
+        """Count the messages of each key, a period after the other."""
         periods: list[NDArray[np.int64]] = []
         done = 0
         for batch in stream.batches():
@@ -70,18 +91,7 @@ class TopKeys(Scenario):
             done += len(batch.ids)
             if on_messages is not None:
                 on_messages(done)
-        keys = max(map(len, periods))
-        counts = np.stack([np.pad(each, (0, keys - len(each))) for each in periods])
-        top = np.argsort(-counts.sum(axis=0), kind="stable")[: self.top]
-        names = stream.texts(top).to_pylist()
-        series = pa.table(
-            {
-                "period": np.repeat(np.arange(len(counts)), len(top)),
-                "key": names * len(counts),
-                "messages": counts[:, top].ravel(),
-            }
-        )
-        return Measurement({"messages": done, "periods": len(counts)}, series)
+        return periods
 
 
 def _added(counts: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:

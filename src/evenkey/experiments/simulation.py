@@ -53,19 +53,20 @@ class Simulation(Scenario):
 
     def measure(self, on_messages: OnMessages | None = None) -> Measurement:
         """Simulate it."""
-        report = simulate(
-            self.dataset.stream(),
-            self.grouping,
-            workers=self.workers,
-            sources=self.sources,
-            feed=self.feed,
-            estimation=self.estimation,
-            hash=self.hash,
-            agreement=self.agreement,
-            epoch_messages=self.epoch_messages,
-            samples=max(1, self.samples),
-            on_progress=on_messages,
-        )
+        with self.dataset.opened() as stream:
+            report = simulate(
+                stream,
+                self.grouping,
+                workers=self.workers,
+                sources=self.sources,
+                feed=self.feed,
+                estimation=self.estimation,
+                hash=self.hash,
+                agreement=self.agreement,
+                epoch_messages=self.epoch_messages,
+                samples=max(1, self.samples),
+                on_progress=on_messages,
+            )
         told = report.to_json()
         figures = {name: told[name] for name in _FIGURES} | dict(told.get("agreement") or {})
         return Measurement(figures, report.series if self.samples else None)
