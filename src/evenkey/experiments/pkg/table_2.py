@@ -13,7 +13,6 @@ from evenkey.experiments.pkg.streams import STREAMS, dataset
 from evenkey.experiments.pkg.techniques import (
     BALANCED,
     FEW,
-    IMBALANCE,
     PKG,
     WORKERS,
     named,
@@ -58,11 +57,14 @@ class KeySplitting(Experiment):
     title: ClassVar[str] = "Key splitting against methods that keep a key on one worker"
     reference: ClassVar[str] = "PKG, table 2"
     summary: ClassVar[str] = (
-        "Imbalance I(t), the load of the fullest worker less the mean, averaged over all messages "
-        "and divided by their number. All methods see the true loads; Off-Greedy knows all "
-        "frequencies beforehand. Streams are synthetic look-alikes of WP and TW. Where a method "
-        "is balanced to a few messages its fraction shrinks with the length of the stream, so "
-        "that at scale quick it cannot be as small as the paper's."
+        "Imbalance is the load of the fullest worker less the mean load. All methods see the true "
+        "loads; Off-Greedy knows all frequencies beforehand. Streams are synthetic look-alikes of "
+        "WP and TW. The paper speaks of average imbalance, but its figures are those at the end of "
+        "the stream: its Off-Greedy on WP, 3.7e-8 and 4.1e-8, is 0.8 and 0.9 messages, the least "
+        "that 5 and 10 workers can have, and only the whole stream can be that even. So the end "
+        "is compared with the paper, and the average over all messages is a table of its own. "
+        "Where a method is even to a few messages its fraction goes down as the stream gets "
+        "longer: at scale quick it cannot be as small as the paper's."
     )
 
     def scenarios(self, scale: Scale) -> Sequence[Scenario]:
@@ -77,38 +79,36 @@ class KeySplitting(Experiment):
     def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
         """The paper's table, ours beside each figure."""
         told = _named(frame)
-        rows = told.drop_duplicates(["symbol", "method"])[["symbol", "method"]]
-        columns = [Column("symbol", "Data set"), Column("method", "Method")]
-        for workers in WORKERS:
-            part = told[told["workers"] == workers].set_index(["symbol", "method"])
-            for name, title in (("average_imbalance_fraction", "ours"), ("paper", "paper")):
-                column = Column(f"{title}_{workers}", f"W = {workers}, {title}", ".1e")
-                rows = rows.join(part[name].rename(column.name), on=["symbol", "method"])
-                columns.append(column)
-        return [Table("Fraction of average imbalance", columns, rows)]
+        return [
+            _table("Imbalance at the end, I(m), as a fraction of the m messages", told,
+                   {"imbalance_fraction": "ours", "paper": "paper"}),
+            _table("Average over all messages t of I(t), as a fraction of m", told,
+                   {"average_imbalance_fraction": "ours"}),
+        ]  # fmt: skip
 
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """Imbalance against workers."""
         told = _named(frame)
         figures = pd.concat(
             told.assign(imbalance=told[column], whose=whose)
-            for column, whose in (("average_imbalance_fraction", "ours"), ("paper", "paper"))
+            for column, whose in (("imbalance_fraction", "ours"), ("paper", "paper"))
         )
         figure = chart(
             figures,
             x=Axis("workers", "Workers, W", "category"),
-            y=Axis("imbalance", IMBALANCE, "log"),
+            y=Axis("imbalance", "Imbalance at the end, fraction", "log"),
             group="method",
             legend="Method",
             panels=Grid("symbol", "{} (look-alike)"),
             dash="whose",
         )
-        return [Plot("Average imbalance, ours and the paper's", figure)]
+        note = "An imbalance of 0, to which loads can come at the end, has no place on the axis."
+        return [Plot("Imbalance at the end, ours and the paper's", figure, note)]
 
     def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
         """The paper's conclusions."""
         told = _named(frame)
-        told["unbalanced"] = told["average_imbalance_fraction"] * told["messages"]
+        told["unbalanced"] = told["imbalance_fraction"] * told["messages"]
         table = told.pivot_table("unbalanced", ["symbol", "workers"], "method")
         others = [name for name in _METHODS.values() if name != "PKG"]
         worse = [
@@ -119,7 +119,7 @@ class KeySplitting(Experiment):
         ]
         hashing = (table["Hashing"] == table.max(axis="columns")).sum()
         of_pkg = told[told["method"] == "PKG"]
-        balanced = of_pkg["average_imbalance_fraction"] < BALANCED
+        balanced = of_pkg["imbalance_fraction"] < BALANCED
         fits = of_pkg["workers"] < of_pkg["symbol"].map(_limit)
         settings = of_pkg["symbol"] + " W = " + of_pkg["workers"].astype(str)
         return [
@@ -143,6 +143,19 @@ class KeySplitting(Experiment):
                 (balanced == fits).all(),
             ),
         ]
+
+
+def _table(title: str, told: pd.DataFrame, figures: dict[str, str]) -> Table:
+    """Make a table with a row a method, and columns for all figures with each number of workers."""
+    rows = told.drop_duplicates(["symbol", "method"])[["symbol", "method"]]
+    columns = [Column("symbol", "Data set"), Column("method", "Method")]
+    for workers in WORKERS:
+        part = told[told["workers"] == workers].set_index(["symbol", "method"])
+        for figure, whose in figures.items():
+            column = Column(f"{whose}_{workers}", f"W = {workers}, {whose}", ".1e")
+            rows = rows.join(part[figure].rename(column.name), on=["symbol", "method"])
+            columns.append(column)
+    return Table(title, columns, rows)
 
 
 def _named(frame: pd.DataFrame) -> pd.DataFrame:
