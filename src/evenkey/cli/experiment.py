@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_WIDTH = 120  # of tables that are not printed on a terminal
+_WIDTH = 160  # of tables that are not printed on a terminal
 
 
 class ScaleName(enum.StrEnum):
@@ -128,6 +128,7 @@ def _print(outcome: Outcome, page: Path) -> None:
                 escape(column.title),
                 justify="right" if column.form else "left",
                 no_wrap=not column.form,
+                overflow="fold",
             )
         for cells in each.cells():
             table.add_row(*map(escape, cells))

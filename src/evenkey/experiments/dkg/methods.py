@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evenkey.experiments.scale import Scale
     from evenkey.simulation import HashName
 
-__all__ = ["PUBLISHED", "Published", "dataset", "every_method", "named"]
+__all__ = ["PUBLISHED", "Published", "dataset", "every_method", "named", "placed"]
 
 _METHODS = {"sg": "SG", "kg": "KG", "pkg": "PKG", "dkg": "DKG"}
 _HASH: HashName = "murmur3"
@@ -65,17 +65,20 @@ def every_method(stream: Dataset, workers: int = 10, sources: int = 5) -> Iterat
         yield Simulation(stream, method, workers, sources, hash=_HASH)
 
 
+def placed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add the paper's name of the data set, ``data``, and its ``skewness`` in percent."""
+    names = {row.stream: name for name, row in PUBLISHED.items()}
+    skewness = {row.stream: row.skewness_percent for row in PUBLISHED.values()}
+    streams = frame["dataset"]
+    return frame.assign(data=streams.map(names), skewness=streams.map(skewness))
+
+
 def named(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add the paper's names of data set and method, its skewness, and the throughput bound.
+    """Add the paper's names of data set and ``method``, and the bound on throughput.
 
     Where the workers are the bottleneck, all wait for the fullest: ``throughput_percent`` is the
     mean load over the largest.
     """
-    names = {row.stream: name for name, row in PUBLISHED.items()}
-    skewness = {row.stream: row.skewness_percent for row in PUBLISHED.values()}
-    return frame.assign(
-        method=frame["grouping"].map(_METHODS),
-        data=frame["dataset"].map(names),
-        skewness=frame["dataset"].map(skewness),
-        throughput_percent=100 / frame["max_over_mean"],
+    return placed(frame).assign(
+        method=frame["grouping"].map(_METHODS), throughput_percent=100 / frame["max_over_mean"]
     )

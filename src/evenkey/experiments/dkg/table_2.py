@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
 
-from evenkey.experiments.dkg.methods import PUBLISHED, dataset, named
+from evenkey.experiments.dkg.methods import PUBLISHED, dataset, placed
 from evenkey.experiments.experiment import Experiment, Finding, Plot
 from evenkey.experiments.figures import Axis, chart
 from evenkey.experiments.key_share import KeyShare
@@ -81,5 +81,5 @@ class DataSets(Experiment):
 
 
 def _told(frame: pd.DataFrame) -> pd.DataFrame:
-    told = named(frame)
+    told = placed(frame)
     return told.assign(paper_messages=[PUBLISHED[name].messages for name in told["data"]])

@@ -1,0 +1,77 @@
+"""A small experiment that counts how often its scenarios are measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import pyarrow as pa
+import pytest
+
+from evenkey.experiments import Column, Experiment, Finding, Measurement, Plot, Scenario, Table
+from evenkey.experiments.dataset import Dataset
+from evenkey.experiments.figures import Axis, chart
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from evenkey.experiments import Scale
+
+MEASURED: list[str] = []
+
+
+@dataclass(frozen=True)
+class Squares(Scenario):
+    """Squares of a number and of the seed, with a series up to it."""
+
+    kind: ClassVar[str] = "squares"
+
+    number: int
+    note: str | None = None
+
+    def measure(self, on_messages=None) -> Measurement:
+        MEASURED.append(self.id)
+        if on_messages is not None:
+            on_messages(self.number)
+        series = pa.table({"step": list(range(self.number))})
+        return Measurement({"square": self.number**2 + self.dataset.seed, "third": 1 / 3}, series)
+
+
+class SmallExperiment(Experiment):
+    """Three squares, and a scenario whose file is nowhere."""
+
+    id: ClassVar[str] = "small-table-1"
+    title: ClassVar[str] = "Squares <of numbers>"
+    reference: ClassVar[str] = "Small, table 1"
+    summary: ClassVar[str] = "Squares & their numbers."
+
+    def scenarios(self, scale: Scale) -> Sequence[Scenario]:
+        stream = Dataset("uniform(keys=2)", scale.messages(1_000_000))
+        numbers = [Squares(stream, number) for number in (3, 1, 2, 3)]
+        return [*numbers, Squares(Dataset("nowhere.txt.gz"), 4)]
+
+    def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
+        columns = [Column("number", "Number", "d"), Column("square", "Square", ",d")]
+        return [Table("The squares", columns, frame, "Drawn only.")]
+
+    def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
+        axes = Axis("number", "Number"), Axis("square", "Square, units")
+        return [Plot("Squares", chart(frame, x=axes[0], y=axes[1], group="kind", legend="Kind"))]
+
+    def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
+        return [Finding("squares are large", "they are", (frame["square"] > 0).all())]
+
+
+@pytest.fixture
+def small(monkeypatch, tmp_path) -> SmallExperiment:
+    monkeypatch.setenv("EVENKEY_DATA", str(tmp_path / "data"))
+    MEASURED.clear()
+    return SmallExperiment()
+
+
+@pytest.fixture
+def measured() -> list[str]:
+    """Ids of the scenarios measured so far."""
+    return MEASURED

@@ -1,0 +1,117 @@
+"""The declared experiments: complete, well formed, and their tables and plots made."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenkey.errors import ConfigurationError
+from evenkey.experiments import FULL, QUICK, available, find, scale_named
+from evenkey.experiments.key_share import KeyShare, TopKeys
+from evenkey.experiments.simulation import Simulation
+from evenkey.groupings import parse
+from evenkey.streams import generated
+
+if TYPE_CHECKING:
+    from evenkey.experiments import Scenario
+
+PAPERS = {
+    *(f"pkg-table-{number}" for number in (1, 2)),
+    *(f"pkg-figure-{number}" for number in range(3, 10)),
+    *(f"dkg-table-{number}" for number in (1, 2, 3)),
+    *(f"dkg-figure-{number}" for number in range(9, 14)),
+}
+
+
+def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
+    """A row as the store would give it, with figures that nobody measured."""
+    if isinstance(scenario, KeyShare):
+        figures: dict[str, Any] = {"keys": 100, "top_share_percent": rng.uniform(0, 100)}
+    elif isinstance(scenario, TopKeys):
+        series = [
+            {"period": period, "key": key, "messages": int(rng.integers(1, 99))}
+            for period in range(4)
+            for key in "abcde"
+        ]
+        figures = {"periods": 4, "series": series}
+    else:
+        assert isinstance(scenario, Simulation)
+        names = (
+            "imbalance_fraction",
+            "average_imbalance_fraction",
+            "stddev_percent",
+            "jaccard",
+            "disagreement",
+        )
+        figures = {name: 10 ** rng.uniform(-6, 0) for name in names}
+        figures |= {"keys": 100, "pairs": 120, "dist_cost": 1.2, "max_over_mean": rng.uniform(1, 9)}
+        figures["series"] = [
+            {"messages": m, "seconds": m / 10, "imbalance": m / 5, "local_imbalance": m / 4}
+            for m in range(1, scenario.samples + 1)
+        ]
+    messages = scenario.dataset.messages or 1000
+    return {**scenario.parameters, "messages": messages, **figures}
+
+
+@pytest.mark.parametrize("experiment", available().values(), ids=available())
+def test_tables_plots_and_findings_are_made(experiment):
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame([made_up(scenario, rng) for scenario in experiment.scenarios(QUICK)])
+    columns = frame.columns.tolist()
+    for table in experiment.tables(frame):
+        assert table.rows()
+        json.dumps(table.rows(), allow_nan=False)
+        assert all(len(cells) == len(table.columns) for cells in table.cells())
+    for plot in experiment.plots(frame):
+        assert plot.title
+        assert plot.figure.data
+        assert all(axis.title.text is not None for axis in plot.figure.select_xaxes())
+    for finding in experiment.findings(frame):
+        assert json.dumps(dataclasses.asdict(finding))
+    assert frame.columns.tolist() == columns  # functions of the frame leave it as it is
+
+
+@pytest.mark.parametrize("experiment", available().values(), ids=available())
+@pytest.mark.parametrize("scale", [QUICK, FULL], ids=["quick", "full"])
+def test_scenarios_name_streams_and_groupings_that_exist(experiment, scale):
+    scenarios = experiment.scenarios(scale)
+    assert len({scenario.id for scenario in scenarios}) == len(set(scenarios)) == len(scenarios)
+    for scenario in scenarios:
+        if not scenario.dataset.is_file:
+            assert generated(scenario.dataset.name).name == scenario.dataset.name
+        if isinstance(scenario, Simulation):
+            assert parse(scenario.grouping)
+
+
+def test_every_table_and_figure_that_can_be_simulated_is_there():
+    assert set(available()) >= PAPERS
+
+
+def test_an_experiment_lies_in_the_file_of_its_name():
+    for name, experiment in available().items():
+        paper, item = name.split("-", 1)
+        place = type(experiment).__module__.removeprefix("evenkey.experiments.")
+        assert place == f"{paper}.{item.replace('-', '_')}"
+        assert re.fullmatch(r"(PKG|DKG), (table|figure) \d+( a to [a-e])?", experiment.reference)
+
+
+def test_full_has_the_published_length_and_quick_is_shorter():
+    full, quick = (
+        {scenario.dataset.messages for scenario in find("pkg-table-2").scenarios(scale)}
+        for scale in (FULL, QUICK)
+    )
+    assert full == {22_000_000, 1_200_000_000}
+    assert max(quick) <= 1_000_000
+
+
+def test_unknown_names_list_what_there_is():
+    with pytest.raises(ConfigurationError, match="did you mean 'pkg-table-2'"):
+        find("pkg-tabel-2")
+    with pytest.raises(ConfigurationError, match="there are: full, quick"):
+        scale_named("huge")

@@ -1,0 +1,53 @@
+"""Charts: what is drawn where."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from evenkey.experiments.figures import Axis, Grid, chart
+
+FRAME = pd.DataFrame(
+    {
+        "workers": [5, 10, 5, 10, 5],
+        "imbalance": [1e-6, 2e-3, 0.0, 3e-2, 5e-1],
+        "method": ["PKG", "PKG", "KG", "KG", "PKG"],
+        "stream": ["WP", "WP", "WP", "WP", "TW"],
+        "whose": ["ours", "ours", "ours", "ours", "paper"],
+    }
+)
+X, Y = Axis("workers", "Workers", "category"), Axis("imbalance", "Imbalance, fraction", "log")
+
+
+def drawn(**options) -> dict:
+    figure = chart(FRAME, x=X, y=Y, group="method", legend="Method", **options)
+    told: dict = figure.to_dict()
+    return told
+
+
+def test_a_line_a_group_without_what_a_logarithm_cannot_show():
+    lines = {line["name"]: line for line in drawn()["data"]}
+    assert list(lines["PKG"]["x"]) == ["5", "10", "5"]
+    assert list(lines["KG"]["y"]) == [3e-2]
+
+
+def test_a_panel_a_value_with_one_entry_a_group_in_the_legend():
+    told = drawn(panels=Grid("stream", "{} stream"))
+    assert [each["text"] for each in told["layout"]["annotations"]] == ["WP stream", "TW stream"]
+    shown = [line["name"] for line in told["data"] if line["showlegend"]]
+    assert sorted(shown) == ["KG", "PKG"]
+    assert [line["xaxis"] for line in told["data"]] == ["x", "x", "x2"]
+
+
+def test_dashes_tell_whose_figures_they_are():
+    lines = {line["name"]: line["line"] for line in drawn(dash="whose")["data"]}
+    assert lines["PKG, ours"]["dash"] == "solid"
+    assert lines["PKG, paper"]["dash"] == "dot"
+    assert lines["PKG, ours"]["color"] == lines["PKG, paper"]["color"]
+
+
+def test_axes_have_titles_units_and_whole_decades():
+    layout = drawn(kind="bars")["layout"]
+    assert layout["xaxis"]["title"]["text"] == "Workers"
+    assert layout["yaxis"]["title"]["text"] == "Imbalance, fraction"
+    assert layout["yaxis"]["type"] == "log"
+    assert list(layout["yaxis"]["range"]) == [-6, 0]

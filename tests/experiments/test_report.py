@@ -1,0 +1,57 @@
+"""Pages: self-contained, complete, and missed packages named."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+
+import pytest
+
+from evenkey.errors import ConfigurationError
+from evenkey.experiments import QUICK, check_packages, run, write_index, write_page
+
+
+def test_a_page_has_all_in_it(small, tmp_path):
+    outcome = run(small, QUICK, tmp_path)
+    page = write_page(outcome, tmp_path)
+    text = page.read_text()
+    assert page.name == "small-table-1-quick.html"
+    assert "Squares &lt;of numbers&gt;" in text
+    assert "Squares &amp; their numbers." in text
+    assert re.search(r"<td class=\"number\">3</td>\s*<td class=\"number\">9</td>", text)
+    assert "Drawn only." in text
+    assert "nowhere.txt.gz is not in" in text
+    assert "evenkey experiment run small-table-1 --scale quick" in text
+    assert "Square, units" in text
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=", text)  # nothing from elsewhere
+    assert "plotly.js v" in text
+
+
+def test_the_figures_lie_beside_the_page(small, tmp_path):
+    write_page(run(small, QUICK, tmp_path), tmp_path)
+    told = json.loads((tmp_path / "small-table-1-quick.json").read_text())
+    assert told["tables"][0]["rows"][0] == {"number": 3, "square": 9}
+    assert told["findings"][0]["holds"] is True
+    assert told["command"] == "evenkey experiment run small-table-1 --scale quick"
+
+
+def test_a_page_is_the_same_each_time(small, tmp_path):
+    first, second = (
+        write_page(run(small, QUICK, tmp_path), tmp_path).read_bytes() for _ in range(2)
+    )
+    assert first == second
+
+
+def test_the_index_leads_to_all_pages(small, tmp_path):
+    write_page(run(small, QUICK, tmp_path), tmp_path)
+    text = write_index(tmp_path).read_text()
+    assert 'href="small-table-1-quick.html"' in text
+    assert "1 of 1" in text
+
+
+@pytest.mark.parametrize("package", ["plotly", "jinja2"])
+def test_a_missing_package_is_named_with_the_extra_that_brings_it(monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ConfigurationError, match=rf"{package}.*evenkey\[experiments\]"):
+        check_packages()

@@ -1,0 +1,72 @@
+"""Running: what is measured, what is not measured again, what is left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenkey.errors import ConfigurationError
+from evenkey.experiments import QUICK, Progress, Scale, run
+from evenkey.experiments.dkg.table_1 import LargestPools
+
+TINY = Scale("tiny", 2000)
+
+
+def test_each_scenario_is_measured_once(small, measured, tmp_path):
+    outcome = run(small, QUICK, tmp_path)
+    assert len(measured) == 3
+    assert outcome.frame["number"].tolist() == [3, 1, 2]
+    assert outcome.frame["messages"].tolist() == [500_000] * 3
+    run(small, QUICK, tmp_path)
+    assert len(measured) == 3
+
+
+def test_a_run_goes_on_where_it_was_stopped(small, measured, tmp_path):
+    first = run(small, QUICK, tmp_path)
+    lost = next(first.results.glob("*.parquet"))
+    content = lost.read_bytes()
+    lost.unlink()
+    second = run(small, QUICK, tmp_path)
+    assert len(measured) == 4
+    assert lost.read_bytes() == content
+    assert second.frame.equals(first.frame)
+
+
+def test_again_measures_anew(small, measured, tmp_path):
+    run(small, QUICK, tmp_path)
+    run(small, QUICK, tmp_path, again=True)
+    assert len(measured) == 6
+
+
+def test_another_seed_is_another_result(small, measured, tmp_path):
+    squares = [run(small, QUICK, tmp_path, seed=seed).frame["square"].tolist() for seed in (0, 5)]
+    assert squares == [[9, 1, 4], [14, 6, 9]]
+    assert len(measured) == 6
+
+
+def test_what_cannot_be_had_is_left_out_with_its_reason(small, tmp_path):
+    (reason,) = run(small, QUICK, tmp_path).skipped
+    assert reason.startswith("nowhere.txt.gz is not in")
+    assert "EVENKEY_DATA" in reason
+
+
+def test_progress_comes_on_the_way_and_at_the_end(small, tmp_path):
+    told: list[Progress] = []
+    run(small, QUICK, tmp_path, on_progress=told.append)
+    assert [(each.done, each.messages) for each in told] == [
+        (0, 3), (1, 0), (1, 1), (2, 0), (2, 2), (3, 0),
+    ]  # fmt: skip
+    assert {each.total for each in told} == {3}
+
+
+def test_several_processes_give_the_same_figures(tmp_path):
+    alone, together = (
+        run(LargestPools(), TINY, tmp_path / str(jobs), jobs=jobs) for jobs in (1, 2)
+    )
+    assert together.frame.equals(alone.frame)
+    for file in alone.results.iterdir():
+        assert (together.results / file.name).read_bytes() == file.read_bytes()
+
+
+def test_there_is_at_least_one_process(small, tmp_path):
+    with pytest.raises(ConfigurationError, match="jobs = 0"):
+        run(small, QUICK, tmp_path, jobs=0)
