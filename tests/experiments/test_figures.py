@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from evenkey.experiments.figures import Axis, Grid, chart
@@ -18,9 +20,9 @@ FRAME = pd.DataFrame(
 X, Y = Axis("workers", "Workers", "category"), Axis("imbalance", "Imbalance, fraction", "log")
 
 
-def drawn(**options) -> dict:
+def drawn(**options) -> dict[str, Any]:
     figure = chart(FRAME, x=X, y=Y, group="method", legend="Method", **options)
-    told: dict = figure.to_dict()
+    told: dict[str, Any] = figure.to_dict()
     return told
 
 

@@ -148,7 +148,7 @@ def chart(
             shown.add(label)
             figure.add_trace(trace, row=place // width + 1, col=place % width + 1)
     figure.update_xaxes(title_text=x.title, **_axis(frame, x))
-    figure.update_yaxes(**_axis(frame, y))
+    figure.update_yaxes(**_axis(frame, y) | {"rangemode": "tozero"})
     figure.update_yaxes(title_text=y.title, col=1)
     figure.update_layout(
         template="plotly_white",
@@ -209,7 +209,7 @@ def _axis(frame: pd.DataFrame, axis: Axis) -> dict[str, Any]:
         values = list(dict.fromkeys(frame[axis.column].astype(str)))
         return {"type": "category", "categoryorder": "array", "categoryarray": values}
     if axis.scale == "linear":
-        return {"rangemode": "tozero"}
+        return {}
     # Whole decades, the same in all panels, so that panels can be compared.
     low, high = (math.log10(each(frame[axis.column])) for each in (min, max))
     look: dict[str, Any] = {"type": "log", "range": [math.floor(low), math.ceil(high)]}

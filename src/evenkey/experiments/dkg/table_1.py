@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
+import pandas as pd
+
 from evenkey.experiments.dataset import Dataset
 from evenkey.experiments.experiment import Experiment, Finding, Plot
 from evenkey.experiments.figures import Axis, chart
@@ -13,8 +15,6 @@ from evenkey.experiments.table import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import pandas as pd
 
     from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import Scenario
@@ -61,12 +61,18 @@ class LargestPools(Experiment):
 
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """Pools against workers."""
+        told = _told(frame)
+        figures = pd.concat(
+            told.assign(pool=told[column], whose=whose)
+            for column, whose in (("pairs", "ours"), ("paper_pool", "paper"))
+        )
         figure = chart(
-            _told(frame).assign(whose="ours"),
-            x=Axis("workers", "Workers"),
-            y=Axis("pairs", "Largest pool, workers"),
+            figures,
+            x=Axis("workers", "Workers", "category"),
+            y=Axis("pool", "Largest pool, workers"),
             group="whose",
             legend="Figures",
+            kind="bars",
         )
         return [Plot("Largest pool of a key", figure)]
 

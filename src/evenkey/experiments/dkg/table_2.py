@@ -60,7 +60,7 @@ class DataSets(Experiment):
         figure = chart(
             figures,
             x=Axis("data", "", "category"),
-            y=Axis("share", "Skewness, % of messages with the hot key"),
+            y=Axis("share", "Skewness, % of messages"),
             group="whose",
             legend="Figures",
             kind="bars",

@@ -37,7 +37,9 @@ class ThroughTime(Experiment):
         "Imbalance I(t) as a fraction of the t messages so far, for 5 sources. In L5P1 each source "
         "asks for the workers' true loads every minute of event time. Messages come as often as "
         "in the data sets that the streams stand for; at scale quick TW and WP are their first "
-        "minutes or hours, CT is whole."
+        "minutes or hours, CT is whole. Sources that learn the true loads at the same moment all "
+        "turn to the same workers: probing swings the loads by up to a minute's messages, which "
+        "shows most at the start, where a minute is a large part of the stream."
     )
 
     def scenarios(self, scale: Scale) -> Sequence[Scenario]:
