@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenkey.errors import ConfigurationError
-from evenkey.experiments import QUICK, Progress, Scale, run
+from evenkey.experiments import QUICK, Progress, Scale, run, write_page
 from evenkey.experiments.dkg.table_1 import LargestPools
 
 TINY = Scale("tiny", 2000)
@@ -47,6 +47,14 @@ def test_what_cannot_be_had_is_left_out_with_its_reason(small, tmp_path):
     (reason,) = run(small, QUICK, tmp_path).skipped
     assert reason.startswith("nowhere.txt.gz is not in")
     assert "EVENKEY_DATA" in reason
+
+
+def test_an_experiment_of_which_nothing_can_be_had_says_so(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(small, "scenarios", lambda scale: type(small)().scenarios(scale)[-1:])
+    outcome = run(small, QUICK, tmp_path)
+    assert len(outcome.skipped) == 1
+    assert not (outcome.tables or outcome.plots or outcome.findings)
+    assert "Left out: nowhere.txt.gz" in write_page(outcome, tmp_path).read_text()
 
 
 def test_progress_comes_on_the_way_and_at_the_end(small, tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,13 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _WIDTH = 160  # of tables that are not printed on a terminal
-
-
-class ScaleName(enum.StrEnum):
-    """How large streams are."""
-
-    QUICK = "quick"
-    FULL = "full"
 
 
 def register(app: typer.Typer) -> None:
@@ -72,8 +64,11 @@ def _run(
     ],
     *,
     scale: Annotated[
-        ScaleName, typer.Option(help="quick takes minutes at most; full has the papers' sizes.")
-    ] = ScaleName.QUICK,
+        str,
+        typer.Option(
+            metavar="quick|full", help="quick takes a minute or so; full has the papers' sizes."
+        ),
+    ] = "quick",
     output: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder of results and pages.")
     ] = Path("experiments"),
@@ -88,7 +83,7 @@ def _run(
     from evenkey import experiments
 
     wanted = experiments.available() if names == ["all"] else names
-    chosen = [experiments.find(name) for name in wanted]
+    chosen, size = [experiments.find(name) for name in wanted], experiments.scale_named(scale)
     experiments.check_packages()
     output.mkdir(parents=True, exist_ok=True)
     results = []
@@ -96,7 +91,7 @@ def _run(
         with _shown_progress(experiment.id) as show:
             outcome = experiments.run(
                 experiment,
-                experiments.scale_named(scale),
+                size,
                 output,
                 seed=seed,
                 jobs=jobs,

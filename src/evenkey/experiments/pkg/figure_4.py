@@ -77,9 +77,7 @@ class LocalEstimation(Experiment):
 
     def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
         """Local estimation is nearly as good as global."""
-        told = named(frame)
-        told["unbalanced"] = told["average_imbalance_fraction"] * told["messages"]
-        table = told.pivot_table("unbalanced", ["symbol", "workers"], "technique")
+        table = named(frame).pivot_table("unbalanced", ["symbol", "workers"], "technique")
         local = table[[f"L{sources}" for sources in _SOURCES]]
         most = local.max(axis="columns")
         ratio, bare = (most / table["G"].clip(lower=FEW)).max(), (most / table["G"]).max()

@@ -82,9 +82,7 @@ class ThroughTime(Experiment):
 
     def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
         """Probing brings nothing."""
-        told = named(frame)
-        told["unbalanced"] = told["average_imbalance_fraction"] * told["messages"]
-        table = told.pivot_table("unbalanced", ["symbol", "workers"], "technique")
+        table = named(frame).pivot_table("unbalanced", ["symbol", "workers"], "technique")
         floor = table.clip(lower=FEW)
         gain = (floor["L5"] / floor["L5P1"]).max()
         ratio = (floor["L5"] / floor["G"]).max()

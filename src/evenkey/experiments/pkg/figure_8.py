@@ -8,7 +8,7 @@ from evenkey.experiments.dataset import EPINIONS, Dataset
 from evenkey.experiments.experiment import NOT_GIVEN, Experiment, Finding, Plot
 from evenkey.experiments.figures import Axis, Grid, chart
 from evenkey.experiments.pkg.streams import STREAMS, dataset
-from evenkey.experiments.pkg.techniques import FEW, IMBALANCE, WORKERS, pkg
+from evenkey.experiments.pkg.techniques import FEW, IMBALANCE, WORKERS, named, pkg
 from evenkey.experiments.table import Column, Table
 
 if TYPE_CHECKING:
@@ -97,11 +97,7 @@ class SkewedSources(Experiment):
 
 def _told(frame: pd.DataFrame) -> pd.DataFrame:
     names = {EPINIONS: "Epinions (real)", STREAMS["LJ"]: "LiveJournal (look-alike)"}
-    return frame.assign(
-        graph=frame["dataset"].map(names),
-        split=frame["feed"].map(_SPLITS),
-        unbalanced=frame["average_imbalance_fraction"] * frame["messages"],
-    )
+    return named(frame).assign(graph=frame["dataset"].map(names), split=frame["feed"].map(_SPLITS))
 
 
 def _settings(frame: pd.DataFrame, figure: str) -> pd.DataFrame:

@@ -72,12 +72,15 @@ def named(frame: pd.DataFrame) -> pd.DataFrame:
     """Add the paper's names of data set and technique to a frame of simulations.
 
     ``symbol`` is the data set's; ``technique`` is H for key grouping, G for global estimation,
-    L5 for local estimation by 5 sources, L5P1 with probing every minute besides.
+    L5 for local estimation by 5 sources, L5P1 with probing every minute besides; ``unbalanced``
+    is the average imbalance in messages.
     """
     symbols = {stream: symbol for symbol, stream in STREAMS.items()}
     rows = zip(frame["grouping"], frame["estimation"], frame["sources"], strict=True)
     return frame.assign(
-        symbol=frame["dataset"].map(symbols), technique=[_technique(*row) for row in rows]
+        symbol=frame["dataset"].map(symbols),
+        technique=[_technique(*row) for row in rows],
+        unbalanced=frame["average_imbalance_fraction"] * frame["messages"],
     )
 
 
