@@ -53,7 +53,7 @@ def test_an_experiment_of_which_nothing_can_be_had_says_so(small, tmp_path, monk
     monkeypatch.setattr(small, "scenarios", lambda scale: type(small)().scenarios(scale)[-1:])
     outcome = run(small, QUICK, tmp_path)
     assert len(outcome.skipped) == 1
-    assert not (outcome.tables or outcome.plots or outcome.findings)
+    assert [*outcome.tables, *outcome.plots, *outcome.findings] == []
     assert "Left out: nowhere.txt.gz" in write_page(outcome, tmp_path).read_text()
 
 
