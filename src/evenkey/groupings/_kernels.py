@@ -107,7 +107,16 @@ def insert_all(table, items):
 
 
 @njit(cache=True)
-def dynamic_key(keys, times, weights, start, clock, tally, table, sent, rules, out):
+def slots_of(table, items):
+    """Find the slots of items that are in a table."""
+    slots = np.empty(len(items), np.int64)
+    for i in range(len(items)):
+        slots[i] = find(table, items[i].key)
+    return slots
+
+
+@njit(cache=True)
+def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent, rules, out):
     """Route from message `start` on, until a promotion is due, the table is half full, or the end.
 
     Parameters
@@ -117,7 +126,10 @@ def dynamic_key(keys, times, weights, start, clock, tally, table, sent, rules, o
     tally
         int64[3]: weight of the messages sent, keys held, keys ever seen.
     table
-        Open-addressing table of `ITEM` records, a power of two long; count 0 is a free slot.
+        Open-addressing table of `HOT` records, a power of two long; count 0 is a free slot.
+    checked
+        float64, time of the last scaling check of each slot's key; empty, and not used, where
+        the check interval is 0.
     sent
         int64[W], weight of the messages sent to each worker.
     rules
@@ -136,6 +148,7 @@ def dynamic_key(keys, times, weights, start, clock, tally, table, sent, rules, o
     workers = len(sent)
     room = len(table) // 2
     weighted = len(weights) > 0
+    paced = len(checked) > 0
     folds = recursive and scale_in <= scale_out
     total, held, ever = tally[0], tally[1], tally[2]
     # Two rings of loads on end: every pool is a run of neighbours, without a wrap to test.
@@ -158,14 +171,15 @@ def dynamic_key(keys, times, weights, start, clock, tally, table, sent, rules, o
             item.key = hashed
             item.pool = initial_pool
             item.space = BABY
-            item.checked = -np.inf
+            if paced:
+                checked[slot] = -np.inf
             item.order = ever
             ever += 1
             held += 1
         else:
-            due = now - item.checked >= check_interval
-            if due:
-                item.checked = now
+            due = not paced or now - checked[slot] >= check_interval
+            if due and paced:
+                checked[slot] = now
         item.count += weight
         item.seen = now
 
