@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from evenkey.exporters.base import Ending, Exporter, ExportSummary, Unreachable
 from evenkey.exporters.exports import Exports, check_address
+from evenkey.exporters.extras import load_extra
 from evenkey.exporters.history import RUN_FILE, History
 from evenkey.exporters.outlet import Outlet
 from evenkey.exporters.record import EpochRecord, HotKey, RunInfo
@@ -25,4 +26,5 @@ __all__ = [
     "RunInfo",
     "Unreachable",
     "check_address",
+    "load_extra",
 ]

@@ -84,8 +84,9 @@ class Address:
         if shown != text or _PASSWORD.search(text):
             message = (
                 f"export = {shown!r}: it holds a password, and addresses are shown and kept; "
-                "leave it out and set EVENKEY_INFLUXDB_PASSWORD or EVENKEY_KAFKA_PASSWORD, or "
-                "the same name with _FILE at its end to a file that holds it"
+                "leave it out and set EVENKEY_INFLUXDB_PASSWORD or "
+                "EVENKEY_KAFKA_CLIENT_SASL_PASSWORD, or the same name with _FILE at its end to a "
+                "file that holds it"
             )
             raise ConfigurationError(message)
         kind, colon, rest = text.partition(":")

@@ -7,10 +7,10 @@ from typing import Any
 
 from evenkey.errors import ConfigurationError
 
-__all__ = ["load"]
+__all__ = ["load_extra"]
 
 
-def load(module: str, extra: str, purpose: str) -> Any:
+def load_extra(module: str, extra: str, purpose: str) -> Any:
     """Import a module of an optional package.
 
     Raises

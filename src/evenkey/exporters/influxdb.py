@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenkey.errors import ConfigurationError
 from evenkey.exporters.base import Exporter, Unreachable
-from evenkey.exporters.extras import load
+from evenkey.exporters.extras import load_extra
 from evenkey.exporters.line_protocol import lines
 from evenkey.exporters.secrets import secret
 
@@ -64,7 +64,7 @@ class InfluxDB(Exporter):
             raise ConfigurationError(message)
         self._address = address
         self._run = run
-        self._module = load("influxdb", "influxdb", "export to InfluxDB")
+        self._module = load_extra("influxdb", "influxdb", "export to InfluxDB")
         self._client: Any = self._module.InfluxDBClient(
             at.host,
             at.port,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenkey.errors import ConfigurationError
 from evenkey.exporters.base import Exporter, Unreachable
-from evenkey.exporters.extras import load
+from evenkey.exporters.extras import load_extra
 from evenkey.exporters.line_protocol import lines
 from evenkey.exporters.secrets import secret
 
@@ -30,9 +30,9 @@ class Kafka(Exporter):
 
     Its value is a JSON object, or with ``format=influx`` lines of InfluxDB's protocol. Client
     options with a dot go to librdkafka as they are, such as ``security.protocol=SASL_SSL``;
-    ``sasl.password`` comes from ``EVENKEY_KAFKA_PASSWORD`` or the file that
-    ``EVENKEY_KAFKA_PASSWORD_FILE`` names. A message that was retried may come twice: run
-    and epoch identify it.
+    ``sasl.password`` comes from ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD``, or from the file that
+    ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD_FILE`` names. A message that was retried may come
+    twice: run and epoch identify it.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ class Kafka(Exporter):
             raise ConfigurationError(message)
         self._address = address
         self._run = run
-        module = load("confluent_kafka", "kafka", "export to Kafka")
-        password = secret("EVENKEY_KAFKA_PASSWORD")
+        module = load_extra("confluent_kafka", "kafka", "export to Kafka")
+        password = secret("EVENKEY_KAFKA_CLIENT_SASL_PASSWORD")
         secrets = {} if password is None else {"sasl.password": password}
         settings = {
             "bootstrap.servers": address.place,

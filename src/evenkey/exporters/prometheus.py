@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenkey.errors import ConfigurationError
 from evenkey.exporters.base import Exporter
-from evenkey.exporters.extras import load
+from evenkey.exporters.extras import load_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,8 +56,8 @@ class Prometheus(Exporter):
     def __init__(self, address: Address, run: RunInfo) -> None:
         address.only("queue")
         at = address.host_port(_PORT)
-        client = load("prometheus_client", "prometheus", "export to Prometheus")
-        self._core = load("prometheus_client.core", "prometheus", "export to Prometheus")
+        client = load_extra("prometheus_client", "prometheus", "export to Prometheus")
+        self._core = load_extra("prometheus_client.core", "prometheus", "export to Prometheus")
         self._address = address
         self._labels = {"run": run.run, "dataset": run.dataset, "grouping": run.grouping}
         self._latest: EpochRecord | None = None
