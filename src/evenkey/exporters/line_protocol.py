@@ -51,7 +51,8 @@ def line(
     measurement
         Its name, without commas and blanks.
     tags
-        Empty values are left out, as the protocol has none.
+        Empty values are left out, as the protocol has none; line ends become blanks and
+        backslashes slashes, which it cannot hold.
     fields
         Whole numbers stay whole; at least one.
     at
@@ -68,9 +69,10 @@ def line(
 
 
 def _tag(text: str) -> str:
-    # A backslash at the end would take the comma or blank that follows for a part of the text.
-    joined = " ".join(text.splitlines())
-    return _TAG_SPECIAL.sub(r"\\\1", joined + " " if joined.endswith("\\") else joined)
+    # A backslash means something before a comma, a blank or an equals sign, and itself elsewhere:
+    # which of the two cannot always be told apart, so there are none.
+    plain = " ".join(text.splitlines()).replace("\\", "/")
+    return _TAG_SPECIAL.sub(r"\\\1", plain)
 
 
 def _field(value: str | float) -> str:
