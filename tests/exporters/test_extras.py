@@ -26,8 +26,7 @@ def test_exporters_name_their_extra(monkeypatch, address, package, extra):
         Exports([address], RUN)
 
 
-@pytest.mark.parametrize("package", ["dash", "waitress"])
-def test_the_dashboard_names_its_extra(monkeypatch, tmp_path, package):
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ConfigurationError, match=rf"package {package}.*'evenkey\[dashboard\]'"):
+def test_the_dashboard_names_its_extra(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "dash", None)
+    with pytest.raises(ConfigurationError, match=r"package dash,.*'evenkey\[dashboard\]'"):
         Server([tmp_path])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Run", "Runs", "State"]
 
-_SILENCE_SECONDS = 10.0
+_SILENCE_SECONDS = 20.0
 """A run touches its sign of life every second: after so long it does not run any more."""
 _DEPTHS = ("", "*/", "*/*/", "*/*/*/")
 

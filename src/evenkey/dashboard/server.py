@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import load_extra
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["Server"]
-
-_PURPOSE = "the dashboard"
 
 
 class Server:
@@ -41,26 +40,41 @@ class Server:
                     f"run = {str(directory)!r}: there is no such directory; name a run's output"
                 )
                 raise ConfigurationError(message)
-        load_extra("dash", "dashboard", _PURPOSE)
-        waitress = load_extra("waitress", "dashboard", _PURPOSE)
+        load_extra("dash", "dashboard", "the dashboard")
+        from werkzeug.serving import WSGIRequestHandler, make_server
+
         from evenkey.dashboard.page import page
         from evenkey.dashboard.runs import Runs
 
+        class Quiet(WSGIRequestHandler):
+            """Keeps a line a second and browser off the terminal."""
+
+            def log_request(self, *_told: object) -> None:
+                pass
+
         app = page(Runs([Path(directory) for directory in directories]))
-        try:
-            self._server: Any = waitress.create_server(app.server, host=host, port=port, threads=8)
-        except OSError as error:
-            message = (
-                f"{host}:{port} cannot be listened at ({error.strerror}); choose another --port"
+        with _listening(host, port) as listener:
+            port = listener.getsockname()[1]
+            self._server = make_server(
+                host, port, app.server, threaded=True, request_handler=Quiet, fd=listener.fileno()
             )
-            raise ConfigurationError(message) from error
         shown = f"[{host}]" if ":" in host else host
-        self.url = f"http://{shown}:{self._server.effective_port}/"
+        self.url = f"http://{shown}:{port}/"
 
     def serve(self) -> None:
         """Serve until the process is interrupted or `close` is called from another thread."""
-        self._server.run()
+        self._server.serve_forever()
 
     def close(self) -> None:
-        """Stop listening."""
-        self._server.close()
+        """Stop serving and listening."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        message = f"{host}:{port} cannot be listened at ({error.strerror}); choose another --port"
+        raise ConfigurationError(message) from error
