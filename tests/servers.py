@@ -17,6 +17,7 @@ from tests.components import skip_without
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Self
 
 __all__ = ["InfluxServer", "PrometheusServer", "eventually", "fetch", "free_port"]
 
@@ -89,6 +90,13 @@ class _Server:
 
     def command(self) -> list[str]:
         raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
 
     def start(self) -> None:
         log = (self.directory / "log").open("ab")

@@ -17,10 +17,8 @@ SECRET = "hunter2"
 
 @pytest.fixture(scope="module")
 def influx(tmp_path_factory):
-    server = InfluxServer(tmp_path_factory.mktemp("influxdb"), auth=True)
-    server.start()
-    yield server
-    server.stop()
+    with InfluxServer(tmp_path_factory.mktemp("influxdb"), auth=True) as server:
+        yield server
 
 
 def test_points_arrive_and_passwords_stay_away(influx, monkeypatch):

@@ -65,18 +65,14 @@ def test_no_password_is_checked_in():
 
 @pytest.fixture(scope="module")
 def influx(tmp_path_factory):
-    server = InfluxServer(tmp_path_factory.mktemp("influxdb"))
-    server.start()
-    yield server
-    server.stop()
+    with InfluxServer(tmp_path_factory.mktemp("influxdb")) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory):
-    server = PrometheusServer(tmp_path_factory.mktemp("prometheus"))
-    server.start()
-    yield server
-    server.stop()
+    with PrometheusServer(tmp_path_factory.mktemp("prometheus")) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
