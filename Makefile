@@ -12,7 +12,7 @@ PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test check faults bench freeze lint format types imports lock clean
+.PHONY: help setup demo test check faults bench freeze lint format types imports lock grafana clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -55,6 +55,9 @@ lock: $(BIN)/python ## Choose the newest versions of all packages and write requ
 	@$(BIN)/uv pip compile pyproject.toml --all-extras --upgrade --quiet \
 	  --python-version 3.11 --python-platform linux --no-annotate \
 	  --custom-compile-command "make lock" --output-file requirements.lock
+
+grafana: $(READY) ## Write Grafana's dashboards into grafana/
+	@$(BIN)/python -m tools.grafana_dashboards grafana/dashboards
 
 clean: ## Remove .venv and everything built or cached
 	@rm -rf $(VENV) build dist spark-warehouse metastore_db derby.log \

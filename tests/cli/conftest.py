@@ -33,7 +33,7 @@ class FakeReport:
     table: pa.Table | None = None
 
     def to_json(self) -> dict[str, Any]:
-        figures = {
+        figures: dict[str, Any] = {
             "dataset": self.config.dataset,
             "grouping": self.config.grouping,
             "workers": self.config.workers,
@@ -52,6 +52,7 @@ class FakeReport:
             "latency_ms": {"p50": 1500.2, "p99": None},
             "average_imbalance_fraction": float("nan"),
             "finished": True,
+            "exports": [],
             "output": {"results": "out/results", "dead_letters": "out/dead", "state": "out/state"},
         }
         return {**figures, **self.changes}

@@ -36,6 +36,14 @@ def test_without_key_grouping_there_is_no_ratio(invoke):
     assert "sg: 10 lines rejected, in out/dead" in told.stdout
 
 
+def test_exports_that_failed_are_told(invoke, pipeline):
+    summary = {"to": "influxdb://box/db", "points": 0, "dropped": 20, "error": "no answer"}
+    pipeline.changes = {"exports": [summary, {**summary, "to": "parquet:m", "error": None}]}
+    told = invoke(*COMPARE, "--groupings", "sg")
+    assert "sg: export to influxdb://box/db: 0 points, 20 dropped (no answer)" in told.stdout
+    assert "parquet:m" not in told.stdout
+
+
 def test_the_papers_groupings_are_compared_by_default(invoke, pipeline):
     assert invoke(*COMPARE).exit_code == 0
     assert [each.grouping for each in pipeline.configs] == ["sg", "kg", "pkg", "dkg"]

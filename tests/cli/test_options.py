@@ -47,6 +47,7 @@ VALUES = {
     "reference_defaults": True,
     "output": "somewhere",
     "sink": "console",
+    "export": ["parquet:metrics", "prometheus://127.0.0.1:9108"],
 }
 INPUT = {"input", "split", "key", "count"}
 

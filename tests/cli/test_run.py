@@ -49,6 +49,22 @@ def test_summary_leaves_out_what_there_is_not(invoke, pipeline):
     assert "the same command goes on" in told.stdout
 
 
+def test_summary_says_what_was_exported_and_what_was_not(invoke, pipeline):
+    summary = {"to": "influxdb://box/db", "points": 1500, "dropped": 20, "error": "no answer"}
+    pipeline.changes = {"exports": [summary]}
+    told = invoke(*RUN, "--export", "influxdb://box/db", "--export", "parquet:metrics")
+    assert pipeline.configs[0].export == ("influxdb://box/db", "parquet:metrics")
+    line = " ".join(told.stdout.split())
+    assert "export influxdb://box/db: 1,500 points, 20 dropped (no answer)" in line
+
+
+def test_a_password_in_an_address_is_not_printed(invoke):
+    told = invoke("--debug", *RUN, "--export", "influxdb://me:hunter2@box/db")
+    assert told.exit_code == 2
+    assert "set EVENKEY_INFLUXDB_PASSWORD" in " ".join(told.stderr.split())
+    assert "hunter2" not in told.stdout + told.stderr
+
+
 def test_results_in_memory_are_previewed(invoke, pipeline):
     pipeline.table = pa.table({"key": [f"key[{i}]" for i in range(12)], "count": range(12)})
     told = invoke(*RUN)

@@ -125,11 +125,12 @@ def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     names = option_name(name)
     if kind is bool:
         names += f"/{option_name(f'no_{name}')}"
+    extra = cast("dict[str, str]", field.json_schema_extra)
     option = typer.Option(
         names,
-        metavar=None if kind is bool else _metavar(kind),
+        metavar=None if kind is bool else extra.get("metavar") or _metavar(kind),
         help=_help(field),
-        rich_help_panel=str(cast("dict[str, object]", field.json_schema_extra)["panel"]),
+        rich_help_panel=extra["panel"],
         show_default=False,
     )
     return inspect.Parameter(

@@ -63,7 +63,15 @@ def _rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
     ):
         if output[name] is not None and (name != "dead_letters" or figures["rejected"]):
             rows.append((label, output[name]))
+    rows.extend(("export", _export(each)) for each in figures["exports"])
     return rows
+
+
+def _export(summary: dict[str, Any]) -> str:
+    """Say what became of an exporter's points."""
+    lost = f", {whole(summary['dropped'])} dropped" if summary["dropped"] else ""
+    why = "" if summary["error"] is None else f" ({summary['error']})"
+    return f"{summary['to']}: {whole(summary['points'])} points{lost}{why}"
 
 
 def _print_preview(console: Console, results: pa.Table) -> None:
@@ -127,4 +135,6 @@ def _where(row: dict[str, Any]) -> list[str]:
     if row["rejected"]:
         where = "" if output["dead_letters"] is None else f", in {output['dead_letters']}"
         lines.append(f"{name}: {whole(row['rejected'])} lines rejected{where}")
+    failed = [each for each in row["exports"] if each["error"] is not None]
+    lines.extend(f"{name}: export to {_export(each)}" for each in failed)
     return lines

@@ -19,6 +19,7 @@ from pydantic import (
 
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.errors import ConfigurationError
+from evenkey.exporters import check_address
 from evenkey.groupings import parse as parse_grouping
 from evenkey.streams import generated
 from evenkey.topology.config_errors import describe
@@ -45,16 +46,25 @@ _REFERENCE_DEFAULTS = {"cost_ms": 1.0, "time_limit": 864_000.0, "aggregators": 1
 """Where the reference's defaults are not those of `PipelineConfig`."""
 
 
-def _option(panel: str, default: Any, description: str, **constraints: Any) -> Any:
-    """Declare an option: its panel in the help, its default, its help text, its limits."""
-    return Field(
-        default, description=description, json_schema_extra={"panel": panel}, **constraints
-    )
+def _option(
+    panel: str, default: Any, description: str, *, metavar: str = "", **constraints: Any
+) -> Any:
+    """Declare an option: its panel in the help, its default, its help text, its limits.
+
+    The help names its value by `metavar`, or else by its type.
+    """
+    extra: dict[str, Any] = {"panel": panel, "metavar": metavar}
+    return Field(default, description=description, json_schema_extra=extra, **constraints)
 
 
 def _paths(value: object) -> object:
     """Take one path for a list of one."""
     return (value,) if isinstance(value, str | Path) else value
+
+
+def _texts(value: object) -> object:
+    """Take one text for a list of one."""
+    return (value,) if isinstance(value, str) else value
 
 
 def _path(value: object) -> object:
@@ -93,7 +103,10 @@ class PipelineConfig(BaseModel):
     evenkey.errors.ConfigurationError: workers = 0: must be at least 1
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    # Inputs are hidden: an address that is refused for its password is not to be repeated.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True
+    )
 
     dataset: Annotated[str, AfterValidator(lambda name: generated(name).name)] | None = _option(
         "Input", None, "Generated stream to read; `evenkey dataset list` names them."
@@ -204,6 +217,16 @@ class PipelineConfig(BaseModel):
         "Output",
         "memory",
         "Where results go; where there is an output, parquet unless told otherwise.",
+    )
+    export: Annotated[
+        tuple[Annotated[str, AfterValidator(check_address)], ...], BeforeValidator(_texts)
+    ] = _option(
+        "Output",
+        (),
+        "Where the metrics of each epoch go: influxdb://HOST:PORT/DATABASE, "
+        "prometheus://HOST:PORT, parquet:DIRECTORY, kafka://SERVERS/TOPIC; may be given "
+        "several times.",
+        metavar="ADDRESS",
     )
 
     def __init__(self, /, **options: Any) -> None:

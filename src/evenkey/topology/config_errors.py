@@ -24,7 +24,7 @@ _WANTED = {
     "path": "must be a path",
     "string": "must be text",
     "string_too_short": "must not be empty",
-    "tuple": "must be a path or a list of paths",
+    "tuple": "must be text or a list of texts",
 }
 
 

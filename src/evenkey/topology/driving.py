@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
     from evenkey.topology.observer import Observer
+    from evenkey.topology.recorder import Recorder
     from evenkey.topology.report import OnProgress
     from evenkey.topology.run_directory import RunDirectory
 
-__all__ = ["Watch", "drive", "late_rows", "timing_of"]
+__all__ = ["Watch", "drive", "epochs_of", "late_rows", "span", "timing_of"]
 
 _POLL_SECONDS = 0.2
 
@@ -104,6 +105,8 @@ class Watch:
         Takes in each epoch before it is told of.
     on_progress
         Is told.
+    recorder
+        Is told how long the epochs took, before the observer takes them in.
     """
 
     def __init__(
@@ -112,11 +115,13 @@ class Watch:
         expected: int,
         observer: Observer,
         on_progress: OnProgress | None,
+        recorder: Recorder | None = None,
     ) -> None:
         self._grouping = grouping
         self._expected = expected
         self._observer = observer
         self._on_progress = on_progress
+        self._recorder = recorder
         self._last = -1
         self._started = time.monotonic()
 
@@ -130,10 +135,17 @@ class Watch:
 
     def _tell(self, query: StreamingQuery, phase: Phase) -> None:
         progress = query.lastProgress
-        if self._on_progress is None or progress is None or progress["batchId"] <= self._last:
+        nobody = self._on_progress is None and self._recorder is None
+        if nobody or progress is None or not _ran(progress) or progress["batchId"] <= self._last:
             return
+        if self._recorder is not None:
+            # All of recent progress is long: it is read only where an epoch went by unseen.
+            next_one = progress["batchId"] == self._last + 1
+            self._recorder.time([progress] if next_one else epochs_of(query))
         self._last = progress["batchId"]
         self._observer.catch_up(self._last)
+        if self._on_progress is None:
+            return
         if not self._observer.epochs:
             return
         messages = self._observer.messages
@@ -150,18 +162,28 @@ class Watch:
         )
 
 
-def _epochs(query: StreamingQuery) -> list[dict[str, Any]]:
+def epochs_of(query: StreamingQuery) -> list[dict[str, Any]]:
     """Progress of the epochs that ran, without the reports of an idle query."""
-    return [each for each in query.recentProgress if "addBatch" in each["durationMs"]]
+    return [each for each in query.recentProgress if _ran(each)]
+
+
+def _ran(progress: Any) -> bool:
+    """Whether a report is of an epoch: an idle query reports the number of the epoch to come."""
+    return "addBatch" in progress["durationMs"]
+
+
+def span(progress: Any) -> tuple[float, float]:
+    """When an epoch started, in ms since 1970, and how many ms it took."""
+    started = datetime.fromisoformat(progress["timestamp"]).timestamp() * 1000
+    return started, float(progress["durationMs"]["triggerExecution"])
 
 
 def timing_of(query: StreamingQuery) -> Timing:
     """Read from a query's progress how long its epochs took."""
-    epochs = _epochs(query)
+    epochs = epochs_of(query)
     if not epochs:
         return Timing(0.0, ())
-    starts = [datetime.fromisoformat(each["timestamp"]).timestamp() * 1000 for each in epochs]
-    lengths = [float(each["durationMs"]["triggerExecution"]) for each in epochs]
+    starts, lengths = zip(*map(span, epochs), strict=True)
     last = max(start + length for start, length in zip(starts, lengths, strict=True))
     held = [
         length
@@ -175,6 +197,6 @@ def late_rows(query: StreamingQuery) -> int:
     """Count the partial aggregates that came after their window was closed."""
     return sum(
         operator["numRowsDroppedByWatermark"]
-        for each in _epochs(query)
+        for each in epochs_of(query)
         for operator in each["stateOperators"]
     )

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from evenkey.exporters import HotKey
 from evenkey.hashing import hash_strings
 from evenkey.metrics import (
     EpochMetrics,
@@ -24,9 +27,14 @@ from evenkey.metrics import (
 from evenkey.topology.worker import PLACED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from evenkey.topology.epoch_files import EpochFiles
 
-__all__ = ["Observer", "RunMetrics"]
+__all__ = ["Observed", "Observer", "RunMetrics"]
+
+_HOTTEST = 10
+_LONGEST_KEY = 256
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,16 @@ class RunMetrics:
     dist_cost: float
 
 
+@dataclass(frozen=True)
+class Observed:
+    """All that was seen of one epoch, and of the run up to its end."""
+
+    epoch: EpochMetrics
+    run: RunMetrics
+    loads: tuple[int, ...]
+    hottest: tuple[HotKey, ...]
+
+
 class Observer:
     """Reads what workers held, epoch by epoch.
 
@@ -53,11 +71,20 @@ class Observer:
         Where the workers write.
     workers
         How many there are.
+    on_epoch
+        Is told of each epoch that was taken in, in order.
     """
 
-    def __init__(self, files: EpochFiles, workers: int) -> None:
+    def __init__(
+        self,
+        files: EpochFiles,
+        workers: int,
+        *,
+        on_epoch: Callable[[Observed], None] | None = None,
+    ) -> None:
         self._files = files
         self._workers = workers
+        self._on_epoch = on_epoch
         self._counts = PairCounts(workers)
         self._imbalances: list[float] = []
         self.epochs: list[EpochMetrics] = []
@@ -81,7 +108,11 @@ class Observer:
         )
         self._counts.merge(counts)
         self._imbalances.append(imbalance(self._counts.loads))
-        self.epochs.append(EpochMetrics.of(epoch, counts))
+        metrics = EpochMetrics.of(epoch, counts)
+        self.epochs.append(metrics)
+        if self._on_epoch is not None:
+            loads = tuple(map(int, counts.loads))
+            self._on_epoch(Observed(metrics, self.metrics(), loads, _hottest(table)))
 
     @property
     def messages(self) -> int:
@@ -103,3 +134,19 @@ class Observer:
             stddev_percent=stddev_percent(loads),
             dist_cost=self._counts.dist_cost,
         )
+
+
+def _hottest(placed: pa.Table) -> tuple[HotKey, ...]:
+    """The heaviest keys of what workers held, and where they lay."""
+    totals = placed.group_by("key").aggregate([("messages", "sum")])
+    order = [("messages_sum", "descending"), ("key", "ascending")]
+    top = totals.take(pc.select_k_unstable(totals, k=min(_HOTTEST, len(totals)), sort_keys=order))
+    shares = placed.filter(pc.is_in(placed["key"], top["key"].combine_chunks()))
+    held: dict[str, dict[int, int]] = {}
+    for row in shares.to_pylist():
+        held.setdefault(row["key"], {})[row["worker"]] = row["messages"]
+    hottest = []
+    for row in top.to_pylist():
+        pool, messages = zip(*sorted(held[row["key"]].items()), strict=True)
+        hottest.append(HotKey(row["key"][:_LONGEST_KEY], row["messages_sum"], pool, messages))
+    return tuple(hottest)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from evenkey.exporters import ExportSummary
     from evenkey.metrics import EpochMetrics
     from evenkey.topology.observer import RunMetrics
 
@@ -93,6 +94,8 @@ class RunReport:
         Partial aggregates that came after their window was closed.
     finished
         Whether the whole input was processed and all windows closed.
+    exports
+        What became of the points of each exporter.
     """
 
     dataset: str
@@ -111,6 +114,7 @@ class RunReport:
     dead_letters: Path | None
     state: Path | None
     table: pa.Table | None = None
+    exports: tuple[ExportSummary, ...] = ()
 
     @property
     def messages_per_second(self) -> float:
@@ -144,6 +148,7 @@ class RunReport:
             "latency_ms": _latency(self.timing.epoch_ms),
             **epoch_figures(self.epochs),
             "finished": self.finished,
+            "exports": [each.to_json() for each in self.exports],
             "output": {
                 "results": _text(self.results),
                 "dead_letters": _text(self.dead_letters),

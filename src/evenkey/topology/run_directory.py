@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["RunDirectory"]
 
 # What may differ between the runs that share a directory: nothing of the results.
-_FREE = {"cost_ms", "speed", "time_limit", "master", "output", "reference_defaults"}
+_FREE = {"cost_ms", "speed", "time_limit", "master", "output", "reference_defaults", "export"}
 
 
 class RunDirectory:
@@ -47,6 +47,7 @@ class RunDirectory:
             raise ConfigurationError(message) from error
         self.results = self.path / "results"
         self.dead_letters = EpochFiles(str(self.path))
+        self.history = self.path / "history"
         self.files = EpochFiles(str(self.state))
         self.checkpoint = self.state / "checkpoint"
         self.tables = self.state / "tables"

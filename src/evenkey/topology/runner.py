@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from evenkey.exporters import Exports
 from evenkey.spark.session import local_master, session
-from evenkey.topology.driving import Watch, drive, late_rows, timing_of
+from evenkey.topology.driving import Watch, drive, epochs_of, late_rows, timing_of
 from evenkey.topology.inputs import Found, find_input, open_input
 from evenkey.topology.observer import Observer
 from evenkey.topology.pipeline import results
+from evenkey.topology.recorder import Recorder, run_info
 from evenkey.topology.report import EpochProgress, RunReport
 from evenkey.topology.run_directory import RunDirectory
 from evenkey.topology.sinks import ConsoleSink, FileSink, MemorySink, Sink
@@ -56,6 +59,11 @@ def run(
         Whether to run a small stream first, so that no measured epoch pays for starting
         Python workers and loading kernels.
 
+    Returns
+    -------
+    RunReport
+        With what became of the points of each exporter.
+
     Raises
     ------
     ConfigurationError
@@ -68,10 +76,23 @@ def run(
         directory.check(config.manifest())
         found = find_input(config, directory)
         directory.claim(config.manifest())
-        spark = _session(config)
-        if prepare:
-            _warm_up(spark, config, on_progress)
-        return _execute(spark, config, directory, found, on_progress=on_progress, console=console)
+        history = None if config.output is None else directory.history
+        exports = Exports(config.export, run_info(config, found.name, history), history=history)
+        with Recorder(exports, directory.files) as recorder:
+            spark = _session(config)
+            if prepare:
+                _warm_up(spark, config, on_progress)
+            report = _execute(
+                spark,
+                config,
+                directory,
+                found,
+                on_progress=on_progress,
+                console=console,
+                recorder=recorder if exports else None,
+            )
+            exported = recorder.close("finished" if report.finished else "paused")
+        return dataclasses.replace(report, exports=exported)
 
 
 def compare(
@@ -146,6 +167,7 @@ def _warm_up(spark: SparkSession, config: PipelineConfig, on_progress: OnProgres
         time_limit=None,
         output=None,
         sink="memory",
+        export=(),
     )
     with _directory(small) as directory:
         # Nobody wants its results, so its windows may stay open.
@@ -161,14 +183,16 @@ def _execute(
     on_progress: OnProgress | None = None,
     console: TextIO | None = None,
     close: bool = True,
+    recorder: Recorder | None = None,
 ) -> RunReport:
     started = time.monotonic()
     directory.paused.unlink(missing_ok=True)
     source = open_input(spark, found, config, directory)
     sink = _sink(config, directory, console)
-    observer = Observer(directory.files, config.workers)
+    on_epoch = None if recorder is None else recorder.record
+    observer = Observer(directory.files, config.workers, on_epoch=on_epoch)
     grouping = str(config.resolved_grouping())
-    watch = Watch(grouping, source.expected, observer, on_progress)
+    watch = Watch(grouping, source.expected, observer, on_progress, recorder)
     query = (
         results(source.messages, config, directory)
         .writeStream.foreachBatch(sink.write)
@@ -177,6 +201,8 @@ def _execute(
         .start()
     )
     finished = drive(query, directory, watch, time_limit=config.time_limit, close=close)
+    if recorder is not None:
+        recorder.time(epochs_of(query))
     observer.catch_up()
     metrics = observer.metrics()
     lines, rejected = source.lines_and_rejected() or (metrics.messages, 0)

@@ -1,0 +1,43 @@
+"""``evenkey dashboard``: a live web page over running or finished pipelines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evenkey.cli.errors import reported
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to a program."""
+    app.command("dashboard")(reported(_dashboard))
+
+
+def _dashboard(
+    *,
+    run: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="Output of a run or of a comparison, or a directory that holds several; may be "
+            "given several times. Default: this directory.",
+        ),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; 0.0.0.0 lets others in, without a password.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 8050,
+) -> None:
+    """Show how runs stand on a web page, which follows them while they go on.
+
+    Runs with an output are found by their history in it.
+    """
+    from evenkey.dashboard import Server
+
+    server = Server(run or [Path()], host=host, port=port)
+    typer.echo(f"dashboard at {server.url} (Ctrl-C ends it)")
+    server.serve()

@@ -1,0 +1,204 @@
+"""The page's charts: functions of the runs and a theme."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from evenkey.dashboard.runs import Run
+    from evenkey.dashboard.theme import Theme
+    from evenkey.exporters import EpochRecord
+
+__all__ = [
+    "hot_keys",
+    "hot_keys_height",
+    "latency",
+    "loads",
+    "max_over_mean",
+    "replication",
+    "throughput",
+]
+
+_MOST_POINTS = 1000
+"""Of a line: more cannot be seen, and would be sent to the browser at each epoch."""
+_MARKED_POINTS = 60
+_MOST_TICKS = 12
+_LONGEST_KEY = 18
+_LEAST_HEIGHT, _ROW_HEIGHT, _ROWS_MARGIN = 290, 24, 66
+
+
+def loads(runs: Sequence[Run], theme: Theme) -> go.Figure:
+    """Load of each worker over the mean, of the whole run."""
+    figure = _figure(theme, "worker", "load / mean")
+    for number, run in enumerate(runs):
+        if run.latest is None:
+            continue
+        held = run.latest.loads
+        mean = max(1, sum(held)) / len(held)
+        figure.add_bar(
+            x=list(range(len(held))),
+            y=[load / mean for load in held],
+            customdata=list(held),
+            name=escape(run.info.grouping),
+            marker_color=theme.of_run(number),
+            hovertemplate="worker %{x}: %{customdata:,} messages, %{y:.2f} of the mean",
+        )
+    most = max((run.info.workers for run in runs), default=1)
+    figure.update_xaxes(range=[-0.5, most - 0.5], **_worker_ticks(most))
+    figure.add_hline(y=1, line_width=1, line_dash="dot", line_color=theme.muted)
+    return figure
+
+
+def max_over_mean(runs: Sequence[Run], theme: Theme) -> go.Figure:
+    """Max/mean of each epoch."""
+    figure = _over_time(runs, theme, "max / mean", lambda record: record.epoch_max_over_mean)
+    return figure.update_yaxes(rangemode="normal")
+
+
+def replication(runs: Sequence[Run], theme: Theme) -> go.Figure:
+    """DistCost of each epoch."""
+    figure = _over_time(runs, theme, "workers a key", lambda record: record.epoch_dist_cost)
+    return figure.update_yaxes(rangemode="normal")
+
+
+def throughput(runs: Sequence[Run], theme: Theme) -> go.Figure:
+    """Messages a second of each epoch."""
+    return _over_time(runs, theme, "messages / s", lambda record: record.epoch_throughput)
+
+
+def latency(runs: Sequence[Run], theme: Theme) -> go.Figure:
+    """How long each epoch took."""
+    return _over_time(runs, theme, "seconds", lambda record: record.latency_ms / 1000)
+
+
+def hot_keys(runs: Sequence[Run], theme: Theme) -> go.Figure:
+    """The last epoch's heaviest keys and the workers that held them, run under run."""
+    shown = [(run.info, run.latest) for run in runs if run.latest and run.latest.hottest]
+    figure = _figure(theme, "worker", "")
+    if not shown:
+        return figure
+    rows = [len(record.hottest) for _, record in shown]
+    height = hot_keys_height(runs)
+    grid = make_subplots(
+        figure=figure,
+        rows=len(shown),
+        cols=1,
+        row_heights=rows,
+        vertical_spacing=_ROWS_MARGIN / height if len(shown) > 1 else 0,
+        subplot_titles=[f"{escape(info.grouping)}, epoch {record.epoch}" for info, record in shown],
+    )
+    for row, (info, record) in enumerate(shown, start=1):
+        grid.add_trace(_heat(record, theme), row=row, col=1)
+        grid.update_xaxes(**_worker_ticks(info.workers), row=row, col=1)
+    grid.update_yaxes(autorange="reversed", ticksuffix=" ", type="category", showgrid=False)
+    _with_axes(grid, theme)
+    grid.update_xaxes(title_text="")
+    grid.update_xaxes(title_text="worker", row=len(shown), col=1)
+    grid.update_annotations(font={"size": 12, "color": theme.muted}, xanchor="left", x=0)
+    return grid.update_layout(margin={"t": 28, "l": 10})
+
+
+def hot_keys_height(runs: Sequence[Run]) -> int:
+    """Height of the chart of hot keys, in pixels: each key has a row."""
+    rows = [len(run.latest.hottest) for run in runs if run.latest and run.latest.hottest]
+    return max(_LEAST_HEIGHT, _ROW_HEIGHT * sum(rows) + _ROWS_MARGIN * len(rows) + 20)
+
+
+def _heat(record: EpochRecord, theme: Theme) -> go.Heatmap:
+    workers = range(len(record.epoch_loads))
+    shares, texts, names = [], [], []
+    for rank, hot in enumerate(record.hottest, start=1):
+        held = dict(zip(hot.pool, hot.held, strict=True))
+        shares.append([100 * held.get(worker, 0) / hot.messages for worker in workers])
+        texts.append([f"{held.get(worker, 0):,}" for worker in workers])
+        percent = 100 * hot.messages / max(1, record.messages)
+        names.append(f"{rank}. {_short(hot.key)} {percent:.1f} %")
+    return go.Heatmap(
+        x=list(workers),
+        y=names,
+        z=shares,
+        text=texts,
+        zmin=0,
+        zmax=100,
+        xgap=1,
+        ygap=1,
+        colorscale=[[0, theme.heat[0]], [1, theme.heat[1]]],
+        showscale=False,
+        hovertemplate="%{y}<br>worker %{x}: %{text} messages, %{z:.1f} % of the key<extra></extra>",
+    )
+
+
+def _worker_ticks(workers: int) -> dict[str, Any]:
+    """A number under every worker, or under every so many."""
+    return {"tick0": 0, "dtick": -(-workers // _MOST_TICKS)}
+
+
+def _short(key: str) -> str:
+    return escape(key if len(key) <= _LONGEST_KEY else key[: _LONGEST_KEY - 1] + "…")
+
+
+def _over_time(
+    runs: Sequence[Run], theme: Theme, unit: str, value: Callable[[EpochRecord], float]
+) -> go.Figure:
+    figure = _figure(theme, "seconds since the start", unit)
+    for number, run in enumerate(runs):
+        records = _thinned(run.records)
+        if not records:
+            continue
+        start = run.records[0].ended - run.records[0].duration
+        figure.add_scatter(
+            x=[record.ended - start for record in records],
+            y=[value(record) for record in records],
+            customdata=[record.epoch for record in records],
+            name=escape(run.info.grouping),
+            mode="lines+markers" if len(records) <= _MARKED_POINTS else "lines",
+            line={"color": theme.of_run(number), "width": 2},
+            marker={"size": 6},
+            hovertemplate="epoch %{customdata}: %{y:,.3~f}",
+        )
+    return figure.update_yaxes(rangemode="tozero")
+
+
+def _thinned(records: Sequence[EpochRecord]) -> Sequence[EpochRecord]:
+    """Every so many records, so that not too many are left; always the last."""
+    step = max(1, -(-len(records) // _MOST_POINTS))
+    return records[(len(records) - 1) % step :: step]
+
+
+def _figure(theme: Theme, across: str, up: str) -> go.Figure:
+    figure = go.Figure()
+    figure.update_layout(
+        template="none",
+        margin={"l": 48, "r": 12, "t": 12, "b": 40},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"family": "system-ui, sans-serif", "size": 12, "color": theme.ink},
+        hoverlabel={"bgcolor": theme.surface, "font": {"color": theme.ink}},
+        showlegend=False,  # the cards above have the colours
+        bargap=0.25,
+        dragmode=False,  # a finger that moves over a chart scrolls the page
+    )
+    figure.update_xaxes(title_text=across)
+    figure.update_yaxes(title_text=up)
+    return _with_axes(figure, theme)
+
+
+def _with_axes(figure: go.Figure, theme: Theme) -> go.Figure:
+    """Give all axes of a chart their looks."""
+    looks: dict[str, Any] = {
+        "gridcolor": theme.grid,
+        "linecolor": theme.grid,
+        "zeroline": False,
+        "ticks": "",
+        "automargin": True,
+        "title_font": {"size": 12, "color": theme.muted},
+        "title_standoff": 8,
+        "tickfont": {"size": 11, "color": theme.muted},
+    }
+    return figure.update_xaxes(showgrid=False, **looks).update_yaxes(**looks)

@@ -1,0 +1,80 @@
+"""The dashboard's web server."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenkey.errors import ConfigurationError
+from evenkey.exporters import load_extra
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Server"]
+
+
+class Server:
+    """Serves the page over runs, until it is closed.
+
+    Parameters
+    ----------
+    directories
+        Outputs of runs or comparisons, histories, or what holds several of them.
+    host, port
+        Where to listen; port 0 is any that is free.
+
+    Raises
+    ------
+    ConfigurationError
+        A directory is not there, the address cannot be listened at, or a package is missing.
+    """
+
+    def __init__(
+        self, directories: Sequence[str | Path], *, host: str = "127.0.0.1", port: int = 8050
+    ) -> None:
+        for directory in directories:
+            if not Path(directory).is_dir():
+                message = (
+                    f"run = {str(directory)!r}: there is no such directory; name a run's output"
+                )
+                raise ConfigurationError(message)
+        load_extra("dash", "dashboard", "the dashboard")
+        from werkzeug.serving import WSGIRequestHandler, make_server
+
+        from evenkey.dashboard.page import page
+        from evenkey.dashboard.runs import Runs
+
+        class Quiet(WSGIRequestHandler):
+            """Keeps a line a second and browser off the terminal."""
+
+            def log_request(self, *_told: object) -> None:
+                pass
+
+        app = page(Runs([Path(directory) for directory in directories]))
+        with _listening(host, port) as listener:
+            port = listener.getsockname()[1]
+            self._server = make_server(
+                host, port, app.server, threaded=True, request_handler=Quiet, fd=listener.fileno()
+            )
+        shown = f"[{host}]" if ":" in host else host
+        self.url = f"http://{shown}:{port}/"
+
+    def serve(self) -> None:
+        """Serve until the process is interrupted or `close` is called from another thread."""
+        self._server.serve_forever()
+
+    def close(self) -> None:
+        """Stop serving and listening."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        message = f"{host}:{port} cannot be listened at ({error.strerror}); choose another --port"
+        raise ConfigurationError(message) from error

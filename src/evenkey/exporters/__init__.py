@@ -1,0 +1,30 @@
+"""Exporters: the observer's metrics to InfluxDB, Prometheus, Kafka and Parquet files.
+
+Each has a bounded queue and a thread of its own, so that a slow or dead one never slows or
+stops the stream; what it could not take is counted.
+"""
+
+from __future__ import annotations
+
+from evenkey.exporters.base import Ending, Exporter, ExportSummary, Unreachable
+from evenkey.exporters.exports import Exports, check_address
+from evenkey.exporters.extras import load_extra
+from evenkey.exporters.history import RUN_FILE, History
+from evenkey.exporters.outlet import Outlet
+from evenkey.exporters.record import EpochRecord, HotKey, RunInfo
+
+__all__ = [
+    "RUN_FILE",
+    "Ending",
+    "EpochRecord",
+    "ExportSummary",
+    "Exporter",
+    "Exports",
+    "History",
+    "HotKey",
+    "Outlet",
+    "RunInfo",
+    "Unreachable",
+    "check_address",
+    "load_extra",
+]

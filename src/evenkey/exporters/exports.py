@@ -1,0 +1,114 @@
+"""All exporters of a run: made from their addresses, fed together, closed together."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from evenkey.errors import ConfigurationError
+from evenkey.exporters.address import Address
+from evenkey.exporters.influxdb import InfluxDB
+from evenkey.exporters.kafka import Kafka
+from evenkey.exporters.outlet import Outlet
+from evenkey.exporters.parquet import Parquet
+from evenkey.exporters.prometheus import Prometheus
+from evenkey.spelling import unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from evenkey.exporters.base import Ending, Exporter, ExportSummary
+    from evenkey.exporters.record import EpochRecord, RunInfo
+
+    Maker: TypeAlias = Callable[[Address, RunInfo], Exporter]
+
+__all__ = ["Exports", "check_address"]
+
+_QUEUE = 50_000
+
+
+def _parquet(address: Address, run: RunInfo) -> Exporter:
+    name = re.sub(r"[^\w.=()-]", "_", run.run)
+    return Parquet(Path(address.path) / name, run)
+
+
+_KINDS: dict[str, Maker] = {
+    "influxdb": InfluxDB,
+    "kafka": Kafka,
+    "parquet": _parquet,
+    "prometheus": Prometheus,
+}
+
+
+def check_address(text: str) -> str:
+    """Make sure that there is such an exporter; give the address back.
+
+    Raises
+    ------
+    ConfigurationError
+        The address cannot be read, is of no known kind, or holds a password.
+
+    Examples
+    --------
+    >>> check_address("prometheus://127.0.0.1:9108")
+    'prometheus://127.0.0.1:9108'
+    """
+    address = Address.parse(text)
+    if address.kind not in _KINDS:
+        kind = "exporter"
+        raise unknown_name(kind, address.kind, _KINDS)
+    if address.kind == "parquet" and not address.path:
+        message = f"export = {text!r}: it names no directory; write parquet:DIRECTORY"
+        raise ConfigurationError(message)
+    return text
+
+
+class Exports:
+    """Exporters side by side, each behind a queue of its own.
+
+    Parameters
+    ----------
+    addresses
+        Where to.
+    run
+        Whose records come.
+    history
+        Directory for the run's own history, besides; None is nowhere.
+
+    Raises
+    ------
+    ConfigurationError
+        One of them cannot be made; none is left open.
+    """
+
+    def __init__(
+        self, addresses: Sequence[str], run: RunInfo, *, history: Path | None = None
+    ) -> None:
+        self.run = run
+        self._outlets: list[Outlet] = []
+        self._asked_for = len(addresses)
+        try:
+            for text in addresses:
+                address = Address.parse(text)
+                exporter = _KINDS[address.kind](address, run)
+                self._outlets.append(Outlet(exporter, capacity=address.whole("queue", _QUEUE)))
+            if history is not None:
+                self._outlets.append(Outlet(Parquet(history, run)))
+        except ConfigurationError:
+            self.close("failed")
+            raise
+
+    def __bool__(self) -> bool:
+        return bool(self._outlets)
+
+    def offer(self, record: EpochRecord) -> None:
+        """Hand a record to all of them; never waits."""
+        for outlet in self._outlets:
+            outlet.offer(record)
+
+    def close(self, ending: Ending) -> tuple[ExportSummary, ...]:
+        """Close all of them; tell of those that were asked for, and of a history that failed."""
+        summaries = [outlet.close(ending) for outlet in self._outlets]
+        own = [each for each in summaries[self._asked_for :] if each.error is not None]
+        return (*summaries[: self._asked_for], *own)

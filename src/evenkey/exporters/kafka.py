@@ -1,0 +1,115 @@
+"""Export to a Kafka topic, from which InfluxDB or anything else can be fed."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING, Any
+
+from evenkey.errors import ConfigurationError
+from evenkey.exporters.base import Exporter, Unreachable
+from evenkey.exporters.extras import load_extra
+from evenkey.exporters.line_protocol import lines
+from evenkey.exporters.secrets import secret
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenkey.exporters.address import Address
+    from evenkey.exporters.base import Ending
+    from evenkey.exporters.record import EpochRecord, RunInfo
+
+__all__ = ["Kafka"]
+
+_TIMEOUT_SECONDS = 5
+_FORMATS = ("json", "influx")
+
+
+class Kafka(Exporter):
+    """Writes one message an epoch to ``kafka://SERVER[,SERVER]/TOPIC``, its key the run's name.
+
+    Its value is a JSON object, or with ``format=influx`` lines of InfluxDB's protocol. Client
+    options with a dot go to librdkafka as they are, such as ``security.protocol=SASL_SSL``;
+    ``sasl.password`` comes from ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD``, or from the file that
+    ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD_FILE`` names. A message that was retried may come
+    twice: run and epoch identify it.
+
+    Parameters
+    ----------
+    address
+        Where to.
+    run
+        Whose records come.
+
+    Raises
+    ------
+    ConfigurationError
+        The address or an option cannot be, or the package is missing.
+    """
+
+    def __init__(self, address: Address, run: RunInfo) -> None:
+        client = {name: value for name, value in address.options.items() if "." in name}
+        address.only("format", "queue", *client)
+        self._form = address.options.get("format", "json")
+        if self._form not in _FORMATS:
+            message = (
+                f"export = {address.text!r}: format = {self._form!r} must be one of "
+                f"{', '.join(_FORMATS)}"
+            )
+            raise ConfigurationError(message)
+        if not address.path:
+            message = f"export = {address.text!r}: it names no topic; add /TOPIC"
+            raise ConfigurationError(message)
+        self._address = address
+        self._run = run
+        module = load_extra("confluent_kafka", "kafka", "export to Kafka")
+        password = secret("EVENKEY_KAFKA_CLIENT_SASL_PASSWORD")
+        secrets = {} if password is None else {"sasl.password": password}
+        settings = {
+            "bootstrap.servers": address.place,
+            "message.timeout.ms": 1000 * _TIMEOUT_SECONDS,
+            "enable.idempotence": True,
+            "log_level": 0,  # what fails is told by the outlet
+            **client,
+        }
+        try:
+            self._producer: Any = module.Producer(settings | secrets)
+        except module.KafkaException as error:
+            reason = error.args[0].str() if error.args else ""
+            message = f"export = {address.text!r}: Kafka's client refuses it ({reason})"
+            raise ConfigurationError(message) from None
+
+    @property
+    def to(self) -> str:
+        """The address, which never holds a password."""
+        return self._address.text
+
+    def points(self, record: EpochRecord) -> list[bytes]:
+        """One message."""
+        if self._form == "influx":
+            return ["\n".join(lines(self._run, record)).encode()]
+        return [json.dumps(vars(self._run) | dataclasses.asdict(record)).encode()]
+
+    def write(self, points: Sequence[bytes]) -> None:
+        """Send messages, and wait until the broker has them all."""
+        failures: list[str] = []
+
+        def delivered(error: Any, _message: Any) -> None:
+            if error is not None:
+                failures.append(error.str())
+
+        try:
+            for value in points:
+                self._producer.produce(
+                    self._address.path, value, self._run.run.encode(), on_delivery=delivered
+                )
+            left = self._producer.flush(2 * _TIMEOUT_SECONDS)
+        except BufferError as error:
+            raise Unreachable(str(error)) from error
+        if failures or left:
+            self._producer.purge()
+            raise Unreachable(failures[0] if failures else "no answer")
+
+    def close(self, ending: Ending) -> None:
+        """Nothing is left to send: every write waits for the broker."""
+        del ending

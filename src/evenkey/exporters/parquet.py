@@ -1,0 +1,68 @@
+"""Export to files: a history that `evenkey dashboard`, Spark and pandas read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenkey.errors import ConfigurationError
+from evenkey.exporters.base import Exporter
+from evenkey.exporters.history import History
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenkey.exporters.base import Ending
+    from evenkey.exporters.record import EpochRecord, RunInfo
+
+__all__ = ["Parquet"]
+
+
+class Parquet(Exporter):
+    """Writes one Parquet file an epoch, and signs of life between epochs.
+
+    Parameters
+    ----------
+    directory
+        Where this run's history lies; made if it is not there.
+    run
+        Whose records come.
+
+    Raises
+    ------
+    ConfigurationError
+        The directory cannot be written.
+    """
+
+    def __init__(self, directory: str | Path, run: RunInfo) -> None:
+        self._history = History(Path(directory).expanduser().absolute())
+        try:
+            self._history.begin(run)
+        except OSError as error:
+            message = (
+                f"export = 'parquet:{directory}': {self._history.directory} cannot be written "
+                f"({error.strerror}); choose another directory"
+            )
+            raise ConfigurationError(message) from error
+
+    @property
+    def to(self) -> str:
+        """The directory, as an address."""
+        return f"parquet:{self._history.directory}"
+
+    def points(self, record: EpochRecord) -> list[EpochRecord]:
+        """The record itself."""
+        return [record]
+
+    def write(self, points: Sequence[EpochRecord]) -> None:
+        """Write a file a record."""
+        for record in points:
+            self._history.add(record)
+
+    def beat(self) -> None:
+        """Touch the sign of life."""
+        self._history.beat()
+
+    def close(self, ending: Ending) -> None:
+        """Write down how the run ended."""
+        self._history.end(ending)

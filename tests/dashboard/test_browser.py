@@ -1,0 +1,158 @@
+"""The page in a real browser: opens, follows a run, says when it stops, fits a phone."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import shutil
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from evenkey.dashboard import Server
+from evenkey.errors import ConfigurationError
+from evenkey.exporters import History, HotKey
+from tests.components import skip_without
+from tests.exporters.records import RUN, record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Page
+
+SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
+QUIET = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--no-first-run"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = shutil.which("chromium")
+    if program is None:
+        skip_without("chromium", "chromium is not installed (apt-get: chromium)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def histories(tmp_path):
+    """Two runs of 10 workers, side by side: one finished, one that goes on."""
+    made = []
+    for grouping in ("kg", "dkg"):
+        history = History(tmp_path / grouping / "history")
+        run = dataclasses.replace(RUN, run=grouping, grouping=grouping, workers=10)
+        history.begin(run)
+        for epoch in range(3):
+            history.add(epoch_of(grouping, epoch))
+        made.append(history)
+    made[0].end("finished")
+    return made
+
+
+def epoch_of(grouping, epoch):
+    loads = [820] + [20] * 9 if grouping == "kg" else [132] * 7 + [26, 25, 25]
+    held = (810,) if grouping == "kg" else (116,) * 6 + (114,)
+    return record(
+        epoch,
+        messages=1000,
+        total_count=1000 * (epoch + 1),
+        loads=tuple(load * (epoch + 1) for load in loads),
+        epoch_loads=tuple(loads),
+        epoch_max_over_mean=max(loads) / 100,
+        hottest=(
+            HotKey("Turkey", 810, tuple(range(len(held))), held),
+            HotKey("Peru", 9, (9,), (9,)),
+        ),
+    )
+
+
+@pytest.fixture
+def url(tmp_path, histories, monkeypatch) -> Iterator[str]:
+    assert len(histories) == 2
+    # Nobody beats here, and the browser may take its time.
+    monkeypatch.setattr("evenkey.dashboard.runs._SILENCE_SECONDS", 1e9)
+    server = Server([tmp_path], port=0)
+    thread = threading.Thread(target=server.serve, daemon=True)
+    thread.start()
+    yield server.url
+    server.close()
+    thread.join(10)
+
+
+@contextlib.contextmanager
+def opened(browser, url, width, height, scheme) -> Iterator[Page]:
+    """A page that loads nothing from elsewhere and reports no error."""
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page = context.new_page()
+    asked, errors = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda told: errors.append(told.text) if told.type == "error" else None)
+    page.goto(url)
+    page.wait_for_selector("#hot-keys .hm")
+    yield page
+    context.close()
+    assert [each for each in asked if not each.startswith((url, "data:", "blob:"))] == []
+    assert errors == []
+
+
+def shows(page, place, text):
+    """Wait until a part of the page has a text."""
+    page.wait_for_function(f"document.querySelector('{place}').innerText.includes('{text}')")
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "height", "scheme"),
+    [("laptop-light", 1280, 800, "light"), ("phone-dark", 390, 844, "dark")],
+)
+def test_the_page_opens_and_fits(browser, url, name, width, height, scheme):
+    with opened(browser, url, width, height, scheme) as page:
+        assert page.title() == "evenkey"
+        names = sorted(each.inner_text() for each in page.query_selector_all("article h2"))
+        assert names == ["dkg", "kg"]
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.evaluate("document.documentElement.dataset.theme") == scheme
+        graphs = page.query_selector_all(".js-plotly-plot")
+        assert len(graphs) == 6
+        for graph in graphs:
+            box = graph.bounding_box()
+            assert box is not None
+            assert box["width"] > 0.8 * (width if width < 800 else width / 2) - 40
+            assert box["height"] >= 290
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+        page.click("#toggle")
+        other = {"light": "dark", "dark": "light"}[scheme]
+        page.wait_for_function(f"document.documentElement.dataset.theme === '{other}'")
+
+
+def test_the_page_follows_a_run_and_says_that_it_stopped(browser, url, histories):
+    _, going_on = histories
+    with opened(browser, url, 1280, 800, "dark") as page:
+        shows(page, "#standing", "running: dkg")
+        shows(page, "#cards", "3,000")
+        going_on.add(epoch_of("dkg", 3))
+        shows(page, "#cards", "4,000")
+        points = "document.querySelectorAll('#latency .scatterlayer .point').length"
+        page.wait_for_function(f"{points} === 3 + 4")
+        going_on.end("finished")
+        shows(page, "#standing", "The stream has stopped: finished")
+
+
+def test_addresses_and_directories_are_checked(tmp_path):
+    with pytest.raises(ConfigurationError, match="there is no such directory"):
+        Server([tmp_path / "missing"])
+    first = Server([tmp_path], port=0)
+    port = int(first.url.rpartition(":")[2].strip("/"))
+    assert first.url.startswith("http://127.0.0.1:")
+    with pytest.raises(ConfigurationError, match=r"cannot be listened at .* another --port"):
+        Server([tmp_path], port=port)
+    first._server.server_close()

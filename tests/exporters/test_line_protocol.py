@@ -1,0 +1,43 @@
+"""Lines of InfluxDB's protocol against those of InfluxDB's own client."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from influxdb.line_protocol import make_lines
+
+from evenkey.exporters.line_protocol import line, lines
+from tests.exporters.records import RUN, record
+
+texts = st.text(st.sampled_from("ab,= \"\\'é/"))
+values = st.one_of(texts, st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False))
+
+
+@given(
+    tags=st.dictionaries(st.sampled_from(["a", "b"]), texts),
+    fields=st.dictionaries(st.sampled_from(["x", "y", "z"]), values, min_size=1),
+    at=st.integers(0, 2**50),
+)
+def test_lines_are_those_of_the_client(tags, fields, at):
+    # The client writes backslashes in tags twice, and InfluxDB reads them as two.
+    tags = {name: text.replace("\\", "/") for name, text in tags.items()}
+    point = {"measurement": "m", "tags": tags, "fields": fields, "time": at}
+    ours = line("m", dict(sorted(tags.items())), dict(sorted(fields.items())), at)
+    assert ours == make_lines({"points": [point]}).rstrip("\n")
+
+
+def test_line_ends_and_backslashes_in_tags_are_replaced():
+    assert line("m", {"run": "a\nb\\"}, {"x": 1}, 5) == r"m,run=a\ b/ x=1i 5"
+
+
+def test_a_record_is_a_point_an_epoch_a_worker_and_a_hot_key():
+    written = lines(RUN, record(7))
+    assert [each.partition(",")[0] for each in written] == [
+        *("evenkey_epoch", "evenkey_worker", "evenkey_worker"),
+        *("evenkey_hot_key", "evenkey_hot_key"),
+    ]
+    assert written[1] == (
+        r"evenkey_worker,run=dkg-1,dataset=country-skew-r80,grouping=dkg(warm_up\=5),worker=0 "
+        "load=480i,epoch_load=60i 1700000007250"
+    )
+    assert 'key="a \\"b\\"",messages=2i,share_percent=2.0,pool=1i,workers="1"' in written[4]

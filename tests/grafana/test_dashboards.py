@@ -1,0 +1,161 @@
+"""Grafana's dashboards: what is checked in, and every query of it against real servers."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from evenkey.topology import PipelineConfig, run
+from tests.servers import InfluxServer, PrometheusServer, eventually
+from tools.grafana_dashboards import dashboards
+
+GRAFANA = Path(__file__).parents[2] / "grafana"
+SOURCES = ["influxdb", "prometheus"]
+TITLES = [
+    *("Messages", "Duration", "Throughput", "StdDev", "DistCost", "Rejected"),
+    *("Balance", "Replication", "Throughput of each epoch", "StdDev of each epoch"),
+    *("Latency p50", "Latency p99", "Load of each worker", "Hottest keys"),
+]
+MESSAGES, WORKERS = 2000, 4
+
+
+def dashboard(source):
+    return json.loads((GRAFANA / "dashboards" / f"evenkey-{source}.json").read_text())
+
+
+def test_what_is_checked_in_is_what_the_code_makes():
+    written = {path.name: path.read_text() for path in (GRAFANA / "dashboards").iterdir()}
+    assert written == dashboards(), "run `make grafana`"
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_panels_have_their_places_and_sources(source):
+    made = dashboard(source)
+    assert made["uid"] == f"evenkey-{source}"
+    assert [panel["title"] for panel in made["panels"]] == TITLES
+    assert len({panel["id"] for panel in made["panels"]}) == len(TITLES)
+    provisioned = (GRAFANA / "provisioning" / "datasources" / "evenkey.yaml").read_text()
+    reference = {"type": source, "uid": f"evenkey-{source}"}
+    assert f"uid: {reference['uid']}\n    type: {source}\n" in provisioned
+    (variable,) = made["templating"]["list"]
+    assert (variable["name"], variable["datasource"]) == ("run", reference)
+    for panel in made["panels"]:
+        (target,) = panel["targets"]
+        assert panel["datasource"] == target["datasource"] == reference
+        assert target["refId"] == "A"
+        assert "$run" in (target.get("query") or target["expr"])
+    places = [panel["gridPos"] for panel in made["panels"]]
+    for place in places:
+        assert place["x"] + place["w"] <= 24
+    for one, two in itertools.combinations(places, 2):
+        across = one["x"] < two["x"] + two["w"] and two["x"] < one["x"] + one["w"]
+        down = one["y"] < two["y"] + two["h"] and two["y"] < one["y"] + one["h"]
+        assert not (across and down)
+
+
+def test_no_password_is_checked_in():
+    text = "".join(path.read_text() for path in GRAFANA.rglob("*.*"))
+    assert re.findall(r"password: (\S+)", text) == ["$EVENKEY_INFLUXDB_PASSWORD"]
+
+
+@pytest.fixture(scope="module")
+def influx(tmp_path_factory):
+    with InfluxServer(tmp_path_factory.mktemp("influxdb")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def prometheus(tmp_path_factory):
+    with PrometheusServer(tmp_path_factory.mktemp("prometheus")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def filled(spark, influx, prometheus):
+    """The report of a run of four epochs that both servers saw."""
+    assert spark is not None
+    scraped = prometheus_has_seen(prometheus)
+    config = PipelineConfig(
+        dataset="country-skew-r80",
+        messages=MESSAGES,
+        workers=WORKERS,
+        sources=3,
+        aggregators=2,
+        epochs=4,
+        cost_ms=1,
+        export=[influx.address, f"prometheus://127.0.0.1:{prometheus.target}"],
+    )
+    # The last epoch is scraped while the windows are being closed.
+    report = run(config, prepare=False, on_progress=scraped)
+    assert [(each.dropped, each.error) for each in report.exports] == [(0, None)] * 2
+    return report
+
+
+def prometheus_has_seen(server):
+    def wait(progress):
+        if progress.epoch == 3:
+            eventually(lambda: server.query(f"evenkey_messages_total == {MESSAGES}"))
+
+    return wait
+
+
+def test_every_query_of_influxdb_gives_the_run(filled, influx):
+    for panel in dashboard("influxdb")["panels"]:
+        text = panel["targets"][0]["query"]
+        for name, value in (
+            ("$timeFilter", "time > now() - 1h"),
+            ("$__interval", "1s"),
+            ("/^$run$/", "/^(dkg-.*|other\\(x=1\\))$/"),
+        ):
+            text = text.replace(name, value)
+        assert "$" not in text.replace(")$/", "")
+        series = influx.query(text)
+        points = [value for each in series for value in each["values"]]
+        check(panel["title"], filled, [point[1] for point in points])
+    (names,) = influx.query(dashboard("influxdb")["templating"]["list"][0]["query"])
+    assert len(names["values"]) == 1
+
+
+def test_every_query_of_prometheus_gives_the_run(filled, prometheus):
+    end = time.time()
+    for panel in dashboard("prometheus")["panels"]:
+        text = panel["targets"][0]["expr"].replace("$run", "dkg-.*|other\\\\(x=1\\\\)")
+        assert "$" not in text
+        # The run has ended, and is asked for as it was.
+        series = prometheus.query(text, start=str(end - 600), end=str(end), step="0.2")
+        if panel["targets"][0].get("instant"):
+            values = [each["values"][-1][1] for each in series]
+        else:
+            values = [value for each in series for _, value in each["values"]]
+        check(panel["title"], filled, list(map(float, values)))
+    seen = prometheus.query("count by (run) (last_over_time(evenkey_epoch[1h]))")
+    assert len(seen) == 1
+
+
+def check(title, report, values):
+    """A panel shows at least what the report of the run says."""
+    assert values, title
+    metrics = report.metrics
+    expected = {
+        "Messages": MESSAGES,
+        "StdDev": pytest.approx(metrics.stddev_percent),
+        "DistCost": pytest.approx(metrics.dist_cost),
+        "Rejected": 0,
+    }
+    if title in expected:
+        assert values == [expected[title]], title
+    if title == "Load of each worker":
+        assert sorted(values) == sorted(metrics.loads)
+    if title == "Balance":
+        assert {round(value, 9) for value in values} <= {
+            round(each.max_over_mean, 9) for each in report.epochs
+        }
+    if title == "Hottest keys":
+        assert len(values) >= 10
+    if title == "Latency p99":
+        assert max(values) <= max(report.timing.epoch_ms) / 1000

@@ -1,0 +1,180 @@
+"""A real InfluxDB and a real Prometheus on loopback, started and stopped by tests."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+from tests.components import skip_without
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Self
+
+__all__ = ["InfluxServer", "PrometheusServer", "eventually", "fetch", "free_port"]
+
+_PATIENCE = 30.0
+
+_INFLUX = """\
+reporting-disabled = true
+bind-address = "127.0.0.1:{rpc}"
+[meta]
+  dir = "{directory}/meta"
+[data]
+  dir = "{directory}/data"
+  wal-dir = "{directory}/wal"
+[http]
+  bind-address = "127.0.0.1:{port}"
+  auth-enabled = {auth}
+  log-enabled = false
+[monitor]
+  store-enabled = false
+"""
+
+_PROMETHEUS = """\
+global:
+  scrape_interval: 200ms
+  scrape_timeout: 200ms
+scrape_configs:
+  - job_name: evenkey
+    static_configs:
+      - targets: ["127.0.0.1:{target}"]
+"""
+
+
+def free_port() -> int:
+    """A port that nothing listens at now."""
+    with contextlib.closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def fetch(url: str, **parameters: str) -> str:
+    """What a server answers."""
+    query = f"?{urllib.parse.urlencode(parameters)}" if parameters else ""
+    with urllib.request.urlopen(f"{url}{query}", timeout=5) as answer:  # noqa: S310 - loopback
+        return str(answer.read().decode())
+
+
+def eventually(what: Any, *, within: float = _PATIENCE) -> Any:
+    """The first true value of a function that is asked again and again."""
+    deadline = time.monotonic() + within
+    while not (value := what()):
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+    return value
+
+
+class _Server:
+    """A program that listens, in a directory of its own."""
+
+    program: str
+    ready: str
+
+    def __init__(self, directory: Path) -> None:
+        if shutil.which(self.program) is None:
+            component = {"influxd": "influxdb"}.get(self.program, self.program)
+            skip_without(component, f"{self.program} is not installed (apt-get: {component})")
+        self.directory = directory
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def command(self) -> list[str]:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        log = (self.directory / "log").open("ab")
+        with log:
+            self._process = subprocess.Popen(self.command(), stdout=log, stderr=log)
+        eventually(self._answers)
+
+    def _answers(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, (self.directory / "log").read_text()
+        with contextlib.suppress(OSError):
+            fetch(self.url + self.ready)
+            return True
+        return False
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(_PATIENCE)
+            self._process = None
+
+
+class InfluxServer(_Server):
+    program = "influxd"
+    ready = "/ping"
+
+    def __init__(self, directory: Path, *, auth: bool = False) -> None:
+        super().__init__(directory)
+        self.address = f"influxdb://127.0.0.1:{self.port}/evenkey"
+        settings = _INFLUX.format(
+            rpc=free_port(), directory=directory, port=self.port, auth=str(auth).lower()
+        )
+        (directory / "influxdb.conf").write_text(settings)
+
+    def command(self) -> list[str]:
+        return [self.program, "-config", str(self.directory / "influxdb.conf")]
+
+    def query(self, text: str, **login: str) -> list[dict[str, Any]]:
+        """Series that a query selects; an error of it fails the test."""
+        url = f"{self.url}/query"
+        answer = json.loads(fetch(url, db="evenkey", epoch="ms", q=text, **login))
+        (result,) = answer["results"]
+        assert "error" not in result, (text, result)
+        series: list[dict[str, Any]] = result.get("series", [])
+        return series
+
+    def points(self, measurement: str) -> int:
+        """How many points a measurement has."""
+        series = self.query(f'SELECT * FROM "{measurement}"')  # noqa: S608 - a test's own name
+        return sum(len(each["values"]) for each in series)
+
+
+class PrometheusServer(_Server):
+    program = "prometheus"
+    ready = "/-/ready"
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.target = free_port()
+        (directory / "prometheus.yml").write_text(_PROMETHEUS.format(target=self.target))
+
+    def command(self) -> list[str]:
+        return [
+            self.program,
+            f"--config.file={self.directory / 'prometheus.yml'}",
+            f"--storage.tsdb.path={self.directory / 'data'}",
+            f"--web.listen-address=127.0.0.1:{self.port}",
+            "--log.level=error",
+        ]
+
+    def query(self, text: str, **parameters: str) -> list[dict[str, Any]]:
+        """Series that a query gives; over a range where `start`, `end` and `step` are told."""
+        kind = "query_range" if parameters else "query"
+        url = f"{self.url}/api/v1/{kind}"
+        try:
+            answer = json.loads(fetch(url, query=text, **parameters))
+        except urllib.error.HTTPError as error:
+            raise AssertionError((text, error.read())) from error
+        assert answer["status"] == "success"
+        result: list[dict[str, Any]] = answer["data"]["result"]
+        return result

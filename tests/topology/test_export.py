@@ -1,0 +1,172 @@
+"""What runs export: the observer's figures, exactly, through stops and without passwords."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+from evenkey.errors import ConfigurationError
+from evenkey.exporters import Exporter, History, exports
+from evenkey.streams import generated
+from evenkey.topology import PipelineConfig
+from evenkey.topology import run as run_prepared
+from tests.servers import free_port
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+SMALL = {"workers": 4, "sources": 3, "aggregators": 2}
+SECRET = "hunter2-secret"
+
+
+def run(config, **options):
+    return run_prepared(config, prepare=False, **options)
+
+
+def records(directory):
+    history = History(directory)
+    return [history.record(epoch) for epoch in history.numbers()]
+
+
+def ending(history):
+    ended = history.ended()
+    return None if ended is None else ended[0]
+
+
+def test_an_output_holds_the_history_of_its_run(tmp_path):
+    lines = ["hot"] * 300 + [f"cold {number % 20}" for number in range(200)]
+    lines[100:100] = ["", ""]
+    file = tmp_path / "keys.txt"
+    file.write_text("\n".join(lines))
+    config = PipelineConfig(input=file, grouping="pkg", epochs=2, output=tmp_path / "out", **SMALL)
+    report = run(config)
+    assert report.exports == ()
+    history = History(tmp_path / "out" / "history")
+    assert history.run().grouping == "pkg"
+    first, last = records(history.directory)
+    assert [first.epoch, last.epoch] == [0, 1]
+    assert (last.total_count, last.messages) == (500, 500 - first.messages)
+    assert last.loads == report.metrics.loads
+    assert tuple(map(sum, zip(first.epoch_loads, last.epoch_loads, strict=True))) == last.loads
+    assert last.std_dev == report.metrics.stddev_percent
+    assert last.dist_cost == report.metrics.dist_cost
+    assert last.max_over_mean == report.metrics.max_over_mean
+    assert [each.epoch_dist_cost for each in (first, last)] == [
+        each.dist_cost for each in report.epochs
+    ]
+    assert last.rejected == report.rejected
+    assert 0 < first.duration < last.duration
+    assert last.throughput == pytest.approx(500 / last.duration)
+    assert last.latency_p50_ms == pytest.approx((first.latency_ms + last.latency_ms) / 2)
+    assert [each.latency_ms for each in (first, last)] == list(report.timing.epoch_ms)
+
+    keys = Counter(lines[:251])  # 251 lines are half of them
+    assert first.hottest[0].key == "hot"
+    assert {each.key: each.messages for each in first.hottest} == {
+        key: keys[key] for key in keys if key
+    }
+    for each in (*first.hottest, *last.hottest):
+        assert sum(each.held) == each.messages
+        assert len(each.pool) == len(each.held) <= 2
+    assert len(last.hottest) == 10
+
+
+def test_a_run_that_goes_on_goes_on_in_its_history(tmp_path):
+    stream = generated("country-skew-r80", messages=3000)
+    config = PipelineConfig(
+        dataset=stream.name, messages=3000, output=tmp_path, epochs=4, cost_ms=2.0, **SMALL
+    )
+    paused = tmp_path / "state" / "paused"
+    assert not run(config, on_progress=lambda _: paused.touch()).finished
+    history = History(tmp_path / "history")
+    before = records(history.directory)
+    assert 0 < len(before) < 4
+    name = history.run().run
+    assert ending(history) == "paused"
+    elsewhere = f"parquet:{tmp_path / 'metrics'}"
+    finished = run(config.with_options(cost_ms=0.0, export=elsewhere))
+    after = records(history.directory)
+    assert after[: len(before)] == before
+    assert len(after) == 4
+    assert finished.exports[0].points == 4 - len(before)
+    assert records(tmp_path / "metrics" / name) == after[len(before) :]
+    assert after[-1].total_count == 3000
+    assert history.run().run == name
+    assert ending(history) == "finished"
+
+
+class Broken(Exporter):
+    """An exporter for which nothing works."""
+
+    to = "broken:"
+
+    def points(self, record):
+        return [record]
+
+    def write(self, points):
+        message = f"{len(points)} points cannot be written"
+        raise ValueError(message)
+
+    def beat(self):
+        message = "no life"
+        raise OSError(message)
+
+    def close(self, ending):
+        message = f"cannot end {ending}"
+        raise RuntimeError(message)
+
+
+def test_a_broken_exporter_stops_nothing(monkeypatch):
+    monkeypatch.setitem(exports._KINDS, "prometheus", lambda _address, _run: Broken())
+    config = PipelineConfig(
+        dataset="country-skew-r80",
+        messages=1000,
+        epochs=2,
+        export="prometheus://127.0.0.1",
+        **SMALL,
+    )
+    report = run(config)
+    assert report.finished
+    assert sum(row["count"] for row in report.table.to_pylist()) == 1000
+    (summary,) = report.to_json()["exports"]
+    assert summary == {
+        "to": "broken:",
+        "points": 0,
+        "dropped": 2,
+        "error": "cannot end finished",
+    }
+
+
+def test_passwords_are_nowhere_to_be_found(tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("EVENKEY_INFLUXDB_PASSWORD", SECRET)
+    file = tmp_path / "kafka-password"
+    file.write_text(SECRET)
+    monkeypatch.setenv("EVENKEY_KAFKA_CLIENT_SASL_PASSWORD_FILE", str(file))
+    nobody = free_port()
+    output = tmp_path / "out"
+    config = PipelineConfig(
+        dataset="country-skew-r80",
+        messages=500,
+        epochs=1,
+        output=output,
+        export=[f"influxdb://me@127.0.0.1:{nobody}/db", f"kafka://127.0.0.1:{nobody}/metrics"],
+        **SMALL,
+    )
+    report = run(config)
+    assert [each.error is not None for each in report.exports] == [True, True]
+    told = json.dumps([report.to_json(), config.manifest()]) + repr((report, config))
+    printed = capfd.readouterr()
+    for text in (told, printed.out, printed.err):
+        assert SECRET not in text
+    files = [each for each in output.rglob("*") if each.is_file()]
+    assert output / "state" / "manifest.json" in files
+    assert [each for each in files if SECRET.encode() in each.read_bytes()] == []
+
+
+def test_an_exporter_that_cannot_be_made_is_told_before_the_run(tmp_path):
+    config = PipelineConfig(
+        dataset="country-skew-r80", output=tmp_path, export="influxdb://localhost", **SMALL
+    )
+    with pytest.raises(ConfigurationError, match="names no database"):
+        run(config)

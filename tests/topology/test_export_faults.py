@@ -1,0 +1,59 @@
+"""An InfluxDB that goes away in the middle of a run, and comes back."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from evenkey.streams import generated
+from evenkey.topology import PipelineConfig, run
+from tests.servers import InfluxServer
+
+MESSAGES, WORKERS, EPOCHS = 4000, 4, 8
+POINTS = EPOCHS * (1 + WORKERS + 10)
+"""One an epoch, one a worker, one a hot key."""
+
+
+@pytest.fixture
+def server(tmp_path):
+    with InfluxServer(tmp_path) as server:
+        yield server
+
+
+@pytest.mark.faults
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("queue", [20, 50_000])
+def test_results_are_exact_and_drops_are_counted(server, queue):
+    def interrupt(progress):
+        if progress.phase == "running" and progress.epoch == 1:
+            server.stop()
+        if progress.phase == "running" and progress.epoch == 5:
+            server.start()
+
+    config = PipelineConfig(
+        dataset="country-skew-r80",
+        messages=MESSAGES,
+        workers=WORKERS,
+        sources=3,
+        aggregators=2,
+        epochs=EPOCHS,
+        cost_ms=2,
+        export=f"{server.address}?queue={queue}",
+    )
+    report = run(config, prepare=False, on_progress=interrupt)
+
+    stream = generated("country-skew-r80", messages=MESSAGES)
+    texts = stream.texts(stream.batch(0, MESSAGES).ids).to_pylist()
+    counts: Counter[str] = Counter()
+    assert report.table is not None
+    for row in report.table.to_pylist():
+        counts[row["key"]] += row["count"]
+    assert counts == Counter(texts)
+
+    (summary,) = report.exports
+    assert summary.points + summary.dropped == POINTS
+    assert "no answer" in str(summary.error)
+    assert (summary.dropped > 0) == (queue < POINTS)
+    measurements = ("evenkey_epoch", "evenkey_worker", "evenkey_hot_key")
+    assert sum(map(server.points, measurements)) == summary.points
