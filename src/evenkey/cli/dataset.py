@@ -1,25 +1,22 @@
-"""``evenkey dataset``: generated streams, listed, measured, written to files."""
+"""``evenkey dataset``: generated streams, listed, measured, written to files or topics."""
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from evenkey.cli.errors import reported
 from evenkey.cli.output import JsonOption, number, print_json, print_title, whole
+from evenkey.cli.produce import produce_command
+from evenkey.cli.progress import counted_progress
 from evenkey.topology import datasets
 from evenkey.topology.datasets import DatasetFormat
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 __all__ = ["register"]
 
@@ -35,10 +32,11 @@ Rate = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands to a program."""
-    group = typer.Typer(help="List, describe and write generated datasets.", no_args_is_help=True)
+    group = typer.Typer(help="List, describe, write and produce datasets.", no_args_is_help=True)
     group.command("list")(reported(_list))
     group.command("describe")(reported(_describe))
     group.command("write")(reported(_write))
+    group.command("produce")(reported(produce_command))
     app.add_typer(group, name="dataset")
 
 
@@ -63,7 +61,7 @@ def _describe(
 ) -> None:
     """Count a dataset's keys and name the heaviest."""
     stream = datasets.generated(name, messages=messages, seed=seed)
-    with _progress("counting", stream.length) as show:
+    with counted_progress("counting", stream.length) as show:
         summary = datasets.summarize(stream, top=top, on_progress=show)
     figures = summary.to_json()
     if as_json:
@@ -96,18 +94,6 @@ def _write(
 ) -> None:
     """Write a dataset to a file that `evenkey run --input` reads back."""
     stream = datasets.generated(name, messages=messages, seed=seed, rate=rate)
-    with _progress("writing", stream.length) as show:
+    with counted_progress("writing", stream.length) as show:
         chosen = datasets.write(stream, file, form, overwrite=overwrite, on_progress=show)
     typer.echo(f"{whole(stream.length)} messages of {stream.name} lie in {file} ({chosen})")
-
-
-@contextlib.contextmanager
-def _progress(what: str, messages: int) -> Iterator[Callable[[int], None]]:
-    """Show a bar on standard error where that is a terminal, else nothing."""
-    console = Console(stderr=True)
-    columns = TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task(what, total=messages)
-        yield lambda done: bar.update(task, completed=done)

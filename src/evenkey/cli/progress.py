@@ -1,4 +1,4 @@
-"""Progress of runs on standard error: bars on a terminal, lines elsewhere."""
+"""Progress on standard error: bars on a terminal; of runs, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Column
 
 from evenkey.cli.output import number, whole
@@ -16,7 +23,7 @@ if TYPE_CHECKING:
 
     from evenkey.topology import EpochProgress
 
-__all__ = ["shown_progress"]
+__all__ = ["counted_progress", "shown_progress"]
 
 _STARTING = "starting Spark"
 _LONGEST_NAME = 20
@@ -129,3 +136,15 @@ def _line(progress: EpochProgress) -> str:
         f"messages, max/mean {number(progress.max_over_mean)}, "
         f"{whole(progress.messages_per_second)} messages/s"
     )
+
+
+@contextlib.contextmanager
+def counted_progress(what: str, messages: int) -> Iterator[Callable[[int], None]]:
+    """Show a bar on standard error where that is a terminal, else nothing."""
+    console = Console(stderr=True)
+    columns = TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(what, total=messages)
+        yield lambda done: bar.update(task, completed=done)

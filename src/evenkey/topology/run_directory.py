@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["RunDirectory"]
 
 # What may differ between the runs that share a directory: nothing of the results.
-_FREE = {"cost_ms", "speed", "time_limit", "master", "output", "reference_defaults"}
+_FREE = {
+    "cost_ms",
+    "kafka_config",
+    "master",
+    "output",
+    "reference_defaults",
+    "speed",
+    "time_limit",
+}
 
 
 class RunDirectory:
@@ -51,6 +59,7 @@ class RunDirectory:
         self.checkpoint = self.state / "checkpoint"
         self.tables = self.state / "tables"
         self.reading = self.state / "reading.pickle"
+        self.offsets = self.state / "offsets.json"
         self.paused = self.state / "paused"
         self.closing = self.state / "closing"
         self._manifest = self.state / "manifest.json"

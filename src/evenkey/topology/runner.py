@@ -9,9 +9,15 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from evenkey.errors import ConfigurationError
 from evenkey.spark.session import local_master, session
+from evenkey.topology.config import PipelineConfig
 from evenkey.topology.driving import Watch, drive, late_rows, timing_of
+from evenkey.topology.following import GatedSink, drive_topics
 from evenkey.topology.inputs import Found, find_input, open_input
+from evenkey.topology.kafka.client import ClientSettings
+from evenkey.topology.kafka.connector import check_loaded, connector_settings
+from evenkey.topology.kafka.sink import KafkaSink
 from evenkey.topology.observer import Observer
 from evenkey.topology.pipeline import results
 from evenkey.topology.report import EpochProgress, RunReport
@@ -24,7 +30,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from evenkey.topology.config import PipelineConfig
     from evenkey.topology.report import OnProgress
 
 __all__ = ["compare", "run"]
@@ -86,12 +91,18 @@ def compare(
     ----------
     config
         What to run; its grouping is replaced. With an output, each grouping gets a
-        subdirectory of its own.
+        subdirectory of its own. Results cannot go to a topic.
     groupings
         Spellings.
     on_progress
         Called when an epoch has ended.
     """
+    if config.output_kafka is not None:
+        message = (
+            f"output_kafka = {config.output_kafka!r}: a comparison has the same results several "
+            "times, which a topic cannot tell apart; drop it"
+        )
+        raise ConfigurationError(message)
     variants = []
     for grouping in groupings:
         output = None if config.output is None else config.output / _directory_name(grouping)
@@ -117,7 +128,12 @@ def _directory(config: PipelineConfig) -> Iterator[RunDirectory]:
 def _session(config: PipelineConfig) -> SparkSession:
     """A session of the pipeline's own settings, on slots that let all workers wait at once."""
     slots = max(config.workers, os.cpu_count() or 1)
-    spark = session(config.master or os.environ.get("SPARK_MASTER") or local_master(slots))
+    connector = connector_settings() if config.kafka or config.output_kafka else {}
+    spark = session(
+        config.master or os.environ.get("SPARK_MASTER") or local_master(slots), connector
+    )
+    if config.output_kafka:
+        check_loaded(spark)
     own = spark.newSession()
     own.conf.set("spark.sql.shuffle.partitions", config.aggregators)
     own.conf.set("spark.sql.session.timeZone", "UTC")
@@ -130,22 +146,15 @@ def _warm_up(spark: SparkSession, config: PipelineConfig, on_progress: OnProgres
         grouping = str(config.resolved_grouping())
         on_progress(EpochProgress(grouping, -1, 0, None, 0.0, 0.0, "warming up"))
     messages = _WARM_UP_MESSAGES_PER_WORKER * config.workers
-    small = config.with_options(
-        dataset="uniform(keys=50)",
-        input=(),
-        split=None,
-        key=None,
-        count=None,
-        messages=messages,
-        rate=None,
-        epochs=1,
-        epoch_messages=None,
-        aggregator="count",
-        cost_ms=0.0,
-        reference_defaults=False,
-        time_limit=None,
-        output=None,
-        sink="memory",
+    small = PipelineConfig(
+        **{
+            **config.told("Grouping", "Work"),
+            "dataset": "uniform(keys=50)",
+            "messages": messages,
+            "epochs": 1,
+            "aggregator": "count",
+            "cost_ms": 0.0,
+        }
     )
     with _directory(small) as directory:
         # Nobody wants its results, so its windows may stay open.
@@ -169,14 +178,19 @@ def _execute(
     observer = Observer(directory.files, config.workers)
     grouping = str(config.resolved_grouping())
     watch = Watch(grouping, source.expected, observer, on_progress)
+    offsets = source.offsets
+    gate = sink if offsets is None else GatedSink(sink, directory.paused)
     query = (
         results(source.messages, config, directory)
-        .writeStream.foreachBatch(sink.write)
+        .writeStream.foreachBatch(gate.write)
         .option("checkpointLocation", str(directory.checkpoint))
         .outputMode("append")
         .start()
     )
-    finished = drive(query, directory, watch, time_limit=config.time_limit, close=close)
+    if offsets is None:
+        finished = drive(query, directory, watch, time_limit=config.time_limit, close=close)
+    else:
+        finished = drive_topics(query, directory, watch, offsets, time_limit=config.time_limit)
     observer.catch_up()
     metrics = observer.metrics()
     lines, rejected = source.lines_and_rejected() or (metrics.messages, 0)
@@ -206,4 +220,8 @@ def _sink(config: PipelineConfig, directory: RunDirectory, console: TextIO | Non
         return MemorySink()
     if config.sink == "console":
         return ConsoleSink(console)
+    if config.sink_address is not None:
+        topic = config.letters_topic(config.sink_address.topic)
+        settings = ClientSettings.read(config.kafka_config)
+        return KafkaSink(config.sink_address, topic, settings, directory.dead_letters)
     return FileSink(directory.results, "json" if config.sink == "jsonl" else "parquet")
