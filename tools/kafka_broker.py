@@ -7,7 +7,6 @@ An ordinary Java process in KRaft mode, broker and controller in one, of the jar
 from __future__ import annotations
 
 import base64
-import contextlib
 import os
 import signal
 import socket
@@ -85,6 +84,7 @@ class Broker:
         self.sasl_server = f"{HOST}:{port + 2}"
         self._port = port
         self._password = password
+        self._process: subprocess.Popen[bytes] | None = None
         self._data = self.directory / "data"
         self._settings = self.directory / "server.properties"
         self._pid_file = self.directory / "broker.pid"
@@ -110,17 +110,17 @@ class Broker:
                 raise BrokerError(message)
         self._format()
         with self.log.open("w") as log:
-            process = subprocess.Popen(  # noqa: S603 - our own jars
+            self._process = subprocess.Popen(  # noqa: S603 - our own jars
                 [*self._java(), "kafka.Kafka", str(self._settings)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        self._pid_file.write_text(f"{process.pid}\n")
+        self._pid_file.write_text(f"{self._process.pid}\n")
         deadline = time.monotonic() + _START_SECONDS
         while _STARTED not in self.log.read_text():
-            if process.poll() is not None or time.monotonic() > deadline:
+            if self._process.poll() is not None or time.monotonic() > deadline:
                 self.stop()
                 message = f"the broker did not start: {self.log} says why"
                 raise BrokerError(message)
@@ -136,6 +136,8 @@ class Broker:
                 if time.monotonic() > deadline:
                     os.kill(pid, signal.SIGKILL)
                 time.sleep(0.1)
+        if self._process is not None:
+            self._process.wait()
         self._pid_file.unlink(missing_ok=True)
 
     @property
@@ -146,8 +148,8 @@ class Broker:
         except (FileNotFoundError, ValueError):
             return None
         # A child that has ended stays in the list of processes until it is waited for.
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)
+        if self._process is not None:
+            self._process.poll()
         # The number may have gone to another process since.
         command = ["ps", "-ww", "-o", "command=", "-p", str(pid)]
         told = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603

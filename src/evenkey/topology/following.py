@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
     from evenkey.topology.driving import Watch
@@ -24,6 +25,7 @@ __all__ = ["GatedSink", "drive_topics"]
 
 _POLL_SECONDS = 0.2
 _PAUSED = "evenkey: the run is paused"
+_PY4J = logging.getLogger("py4j.clientserver")
 _HEADER_LINES = 2
 """Of a file in Spark's log of offsets: its version, and settings of the query."""
 
@@ -58,6 +60,7 @@ class GatedSink:
 
 
 def drive_topics(
+    spark: SparkSession,
     query: StreamingQuery,
     directory: RunDirectory,
     watch: Watch,
@@ -72,6 +75,8 @@ def drive_topics(
 
     Parameters
     ----------
+    spark
+        Where the query runs.
     query
         Just started, with a `GatedSink`.
     offsets
@@ -89,13 +94,19 @@ def drive_topics(
     def read_all() -> bool:
         return offsets.total == 0 or any(map(offsets.reached, _committed(directory.checkpoint)))
 
+    def over() -> bool:
+        late = deadline is not None and time.monotonic() > deadline
+        return late or directory.paused.exists()
+
+    _PY4J.addFilter(_no_pause)
     try:
-        finished = _until(read_all, query, watch.running(query), deadline)
+        finished = _until(read_all, query, watch.running(query), over)
         if finished:
             directory.closing.touch()
-            _until(lambda: _closed(directory.checkpoint), query, watch.closing(query), None)
+            _until(lambda: _closed(directory.checkpoint), query, watch.closing(query), over)
     finally:
-        _pause(query, directory)
+        _pause(spark, query, directory)
+        _PY4J.removeFilter(_no_pause)
     return finished
 
 
@@ -103,32 +114,44 @@ def _until(
     reached: Callable[[], bool],
     query: StreamingQuery,
     tell: Callable[[], None],
-    deadline: float | None,
+    over: Callable[[], bool],
 ) -> bool:
     while not reached():
-        if deadline is not None and time.monotonic() > deadline:
+        if over():
             return False
         _wait(query)
         tell()
     return True
 
 
-def _pause(query: StreamingQuery, directory: RunDirectory) -> None:
+def _wait(query: StreamingQuery) -> None:
+    """Wait a little; raise what has ended the query, unless that is a pause."""
+    time.sleep(_POLL_SECONDS)
+    if not query.isActive:
+        try:
+            query.awaitTermination()
+        except StreamingQueryException as error:
+            if _PAUSED not in str(error):
+                raise
+
+
+def _pause(spark: SparkSession, query: StreamingQuery, directory: RunDirectory) -> None:
+    """Let the epoch that runs end, and no other begin."""
+    context = spark.sparkContext
     directory.paused.touch()
+    # Spark takes the end by a pause for an error, and would print all of its plan.
+    context.setLogLevel("OFF")
     try:
         while query.isActive and query.status["isTriggerActive"]:
             _wait(query)
-    except StreamingQueryException as error:
-        if _PAUSED not in str(error):
-            raise
-    query.stop()
+        query.stop()
+    finally:
+        context.setLogLevel(context.getConf().get("spark.log.level", "WARN") or "WARN")
 
 
-def _wait(query: StreamingQuery) -> None:
-    """Wait a little; raise what has ended the query."""
-    time.sleep(_POLL_SECONDS)
-    if not query.isActive:
-        query.awaitTermination()
+def _no_pause(record: logging.LogRecord) -> bool:
+    """Keep a pause out of the log of errors."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], PausedError)
 
 
 def _committed(checkpoint: Path) -> list[dict[str, Any]]:

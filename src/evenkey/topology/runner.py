@@ -190,7 +190,9 @@ def _execute(
     if offsets is None:
         finished = drive(query, directory, watch, time_limit=config.time_limit, close=close)
     else:
-        finished = drive_topics(query, directory, watch, offsets, time_limit=config.time_limit)
+        finished = drive_topics(
+            spark, query, directory, watch, offsets, time_limit=config.time_limit
+        )
     observer.catch_up()
     metrics = observer.metrics()
     lines, rejected = source.lines_and_rejected() or (metrics.messages, 0)
