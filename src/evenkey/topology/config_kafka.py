@@ -80,7 +80,7 @@ class KafkaOptions(BaseModel):
         """Refuse options that a topic does not have, or that only a topic has."""
         if self.kafka is None:
             for name in _OF_A_TOPIC:
-                if name in self.model_fields_set:
+                if getattr(self, name) != type(self).model_fields[name].default:
                     message = f"{name}: only topics have it, and none is read; pass kafka"
                     raise ConfigurationError(message)
             return

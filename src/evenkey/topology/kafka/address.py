@@ -55,11 +55,11 @@ class Address:
         names = tuple(topics.split(","))
         for server in servers.split(","):
             if not _SERVER.fullmatch(server):
-                message = f"{text!r}: {server!r} is no HOST:PORT; write SERVERS/TOPIC[,TOPIC]"
+                message = f"{server!r} is no HOST:PORT; write SERVERS/TOPIC[,TOPIC]"
                 raise ConfigurationError(message)
         for topic in names:
             if not _TOPIC.fullmatch(topic):
-                message = f"{text!r}: {topic!r} is no name of a topic; write SERVERS/TOPIC[,TOPIC]"
+                message = f"{topic!r} is no name of a topic; write SERVERS/TOPIC[,TOPIC]"
                 raise ConfigurationError(message)
         if len(set(names)) < len(names):
             message = f"{text!r}: a topic is named twice; name it once"
