@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from evenkey.errors import ConfigurationError
+from evenkey.errors import ConfigurationError, RunError
 from evenkey.spark.session import local_master, session
 from evenkey.topology.config import PipelineConfig
 from evenkey.topology.driving import Watch, drive, late_rows, timing_of
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["compare", "run"]
 
 _WARM_UP_MESSAGES_PER_WORKER = 20
+_DISK_FULL = os.strerror(errno.ENOSPC)
 
 
 def run(
@@ -187,12 +189,12 @@ def _execute(
         .outputMode("append")
         .start()
     )
-    if offsets is None:
-        finished = drive(query, directory, watch, time_limit=config.time_limit, close=close)
-    else:
-        finished = drive_topics(
-            spark, query, directory, watch, offsets, time_limit=config.time_limit
-        )
+    limit = config.time_limit
+    with _full_disk_told(directory):
+        if offsets is None:
+            finished = drive(query, directory, watch, time_limit=limit, close=close)
+        else:
+            finished = drive_topics(spark, query, directory, watch, offsets, time_limit=limit)
     observer.catch_up()
     metrics = observer.metrics()
     lines, rejected = source.lines_and_rejected() or (metrics.messages, 0)
@@ -215,6 +217,21 @@ def _execute(
         state=directory.state if kept else None,
         table=sink.table() if isinstance(sink, MemorySink) else None,
     )
+
+
+@contextlib.contextmanager
+def _full_disk_told(directory: RunDirectory) -> Iterator[None]:
+    """Name the mend of what else is an error from deep inside Spark."""
+    try:
+        yield
+    except Exception as error:
+        if _DISK_FULL not in str(error):
+            raise
+        message = (
+            f"a disk is full ({_DISK_FULL}): that of {directory.path}, or of Spark's temporary "
+            "files; make room and give the same command again: it goes on where this run stopped"
+        )
+        raise RunError(message) from error
 
 
 def _sink(config: PipelineConfig, directory: RunDirectory, console: TextIO | None) -> Sink:
