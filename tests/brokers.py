@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import secrets
 import socket
@@ -19,7 +18,8 @@ __all__ = ["PASSWORD", "consume", "fill", "start_broker"]
 
 PASSWORD = secrets.token_hex(16)
 """Of the brokers' second door."""
-_PORTS = itertools.count(19_200, 10)
+_PORTS = range(20_000, 32_000, 3)
+"""Below those that systems hand out by themselves."""
 
 
 def start_broker(directory: Path) -> Broker:
@@ -30,7 +30,9 @@ def start_broker(directory: Path) -> Broker:
         skip_without("kafka", "the package confluent-kafka is not installed")
     if not any(JARS.glob("*.jar")):
         skip_without("kafka", f"there are no jars in {JARS}: run make setup-kafka")
-    broker = Broker(directory, next(filter(_free, _PORTS)), PASSWORD)
+    # By chance, so that test runs side by side do not choose the same.
+    ports = iter(lambda: secrets.choice(_PORTS), None)
+    broker = Broker(directory, next(filter(_free, ports)), PASSWORD)
     broker.start()
     return broker
 

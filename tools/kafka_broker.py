@@ -176,7 +176,8 @@ class Broker:
         if (self._data / "meta.properties").exists():
             return
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        what = ["format", "-t", cluster, "-c", str(self._settings)]
+        # With "=", as an id may begin with a dash.
+        what = ["format", f"--cluster-id={cluster}", f"--config={self._settings}"]
         formatted = subprocess.run(  # noqa: S603 - our own jars
             [*self._java(), "kafka.tools.StorageTool", *what],
             capture_output=True,

@@ -17,7 +17,8 @@ from tests.topology.killing import finish, started, wait_for_the_middle
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]
 
-STREAM = {"dataset": "country-skew-r80", "messages": 4000}
+NAME, MESSAGES = "country-skew-r80", 4000
+STREAM = {"dataset": NAME, "messages": MESSAGES}
 SHAPE = {"grouping": "dkg", "workers": 4, "sources": 3, "aggregators": 2, "epochs": 4}
 
 
@@ -74,7 +75,7 @@ def test_a_killed_executor_is_replaced_and_its_messages_go_to_the_same_workers(t
         assert len(before) == 2
         os.kill(before[0], signal.SIGKILL)
         assert process.wait(timeout=300) == 0, log.read_text()
-    assert totals(output) == truth(generated(STREAM["dataset"], messages=STREAM["messages"]))
+    assert totals(output) == truth(generated(NAME, messages=MESSAGES))
     assert placed(output) == placed(tmp_path / "undisturbed")
 
 
@@ -103,7 +104,8 @@ def small_disk(tmp_path):
 def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_room(small_disk, tmp_path):
     directory, enlarge = small_disk
     output, log = directory / "out", tmp_path / "log"
-    many = {"dataset": "zipf(z=0.5,keys=20000)", "messages": 30_000, "epochs": 4, "grouping": "pkg"}
+    name = "zipf(z=0.5,keys=20000)"
+    many = {"dataset": name, "messages": 30_000, "epochs": 4, "grouping": "pkg"}
     with started(command(output, **many), log) as process:
         assert process.wait(timeout=300) == 1, log.read_text()
     errors = [line for line in log.read_text().splitlines() if line.startswith("error:")]
@@ -115,4 +117,4 @@ def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_room(small_disk, 
     report = finish(command(output, **many))
     assert report["finished"]
     assert report["messages"] == 30_000
-    assert totals(output) == truth(generated(many["dataset"], messages=30_000))
+    assert totals(output) == truth(generated(name, messages=30_000))

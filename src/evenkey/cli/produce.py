@@ -12,7 +12,7 @@ from evenkey.cli.output import JsonOption, print_json, whole
 from evenkey.cli.progress import counted_progress
 from evenkey.topology.kafka.address import Address
 from evenkey.topology.kafka.client import ClientSettings
-from evenkey.topology.kafka.produce import ValueFormat, find_records, parse_time, produce
+from evenkey.topology.kafka.producing import ValueFormat, find_records, parse_time, produce
 
 __all__ = ["produce_command"]
 

@@ -10,7 +10,7 @@ import pytest
 from evenkey.streams import generated
 from evenkey.topology.kafka import read_results
 from evenkey.topology.kafka.address import Address
-from evenkey.topology.kafka.produce import find_records, parse_time, produce
+from evenkey.topology.kafka.producing import find_records, parse_time, produce
 from tests.brokers import start_broker
 from tests.topology.killing import finish, kill_in_the_middle, started, wait_for_the_middle
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 
 import pytest
@@ -12,7 +13,7 @@ from evenkey.cli import app
 from evenkey.errors import ConfigurationError
 from evenkey.streams import generated
 from evenkey.topology.kafka import Address, produce
-from evenkey.topology.kafka.produce import find_records, parse_time
+from evenkey.topology.kafka.producing import find_records, parse_time
 
 
 def records_of(broker, topic):
@@ -94,6 +95,6 @@ def test_what_cannot_be_sent_is_one_line(arguments, fault):
 
 
 def test_a_missing_package_is_named(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "confluent_kafka", None)
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     with pytest.raises(ConfigurationError, match=r"pip install 'evenkey\[kafka\]'"):
         produce([], Address.parse("127.0.0.1:1/a"), first=0.0)

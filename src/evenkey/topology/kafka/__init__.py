@@ -9,12 +9,12 @@ from evenkey.topology.kafka.address import Address
 from evenkey.topology.kafka.client import ClientSettings
 
 if TYPE_CHECKING:
-    from evenkey.topology.kafka.produce import produce
+    from evenkey.topology.kafka.producing import produce
     from evenkey.topology.kafka.results import read_results
 
 __all__ = ["Address", "ClientSettings", "produce", "read_results"]
 
-_HOMES = {"produce": "produce", "read_results": "results"}
+_HOMES = {"produce": "producing", "read_results": "results"}
 
 
 def __getattr__(name: str) -> Any:
