@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from evenkey.errors import ConfigurationError
-from evenkey.topology.kafka import Address, ClientSettings, produce
+from evenkey.topology.kafka import Address, ClientSettings, produce, producing
 from evenkey.topology.kafka.producing import find_records
 from tests.brokers import PASSWORD
 from tools.kafka_broker import USER
@@ -25,8 +25,9 @@ from evenkey.topology.kafka import ClientSettings, read_results
 from evenkey.topology.kafka.connector import connector_settings
 
 server, output, config = sys.argv[1:]
-events = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": output}
-spark = session("local[2]", {**connector_settings(), **events})
+events = {"enabled": "true", "dir": output, "compress": "false", "rolling.enabled": "false"}
+settings = {f"spark.eventLog.{name}": value for name, value in events.items()}
+spark = session("local[2]", {**connector_settings(), **settings})
 small = {"grouping": "pkg", "workers": 2, "sources": 2, "aggregators": 1, "epochs": 1}
 out = f"{server}/guarded-out"
 topics = {"kafka": f"{server}/guarded", "output_kafka": out, "kafka_config": config}
@@ -73,7 +74,9 @@ def test_a_password_opens_the_door_and_is_written_down_nowhere(broker, settings,
     assert manifest["kafka_config"] == str(settings)
 
 
-def test_a_wrong_password_is_refused_and_not_repeated(broker, settings, capfd):
+def test_a_wrong_password_is_refused_and_not_repeated(broker, settings, capfd, monkeypatch):
+    # librdkafka tries again until its time is up.
+    monkeypatch.setattr(producing, "_TIMEOUT_SECONDS", 2.0)
     wrong = "not-the-password"
     told = ClientSettings.read(settings, {"EVENKEY_KAFKA_CLIENT_SASL_PASSWORD": wrong})
     address = Address.parse(f"{broker.sasl_server}/guarded")
