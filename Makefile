@@ -8,14 +8,17 @@ READY := $(VENV)/.ready
 PYTEST := $(BIN)/pytest --quiet
 # Each process starts a Spark of its own, so more than a few only take each other's memory.
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
+KAFKA := build/kafka
+MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test check faults bench freeze lint format types imports lock grafana clean
+.PHONY: help setup demo test check faults bench freeze lint format types imports lock grafana \
+  setup-kafka kafka-up kafka-down clean
 
 help: ## List the targets
-	@sed -nE 's/^([a-z]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 setup: $(READY) ## Set up .venv with the locked packages, a Java among them
 
@@ -59,6 +62,14 @@ lock: $(BIN)/python ## Choose the newest versions of all packages and write requ
 grafana: $(READY) ## Write Grafana's dashboards into grafana/
 	@$(BIN)/python -m tools.grafana_dashboards grafana/dashboards
 
+setup-kafka: $(KAFKA)/.ready ## Fetch the jars of Spark's Kafka connector and of a broker, with Maven
+
+kafka-up: $(READY) $(KAFKA)/.ready ## Start a Kafka broker on 127.0.0.1:9092 (EVENKEY_KAFKA_PORT)
+	@$(BIN)/python tools/kafka_broker.py up
+
+kafka-down: $(READY) ## Stop that broker; its topics stay in build/kafka/run
+	@$(BIN)/python tools/kafka_broker.py down
+
 clean: ## Remove .venv and everything built or cached
 	@rm -rf $(VENV) build dist spark-warehouse metastore_db derby.log \
 	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
@@ -72,4 +83,12 @@ $(READY): pyproject.toml requirements.lock | $(BIN)/python
 	@echo "Setting up $(VENV) ..." >&2
 	@$(PIP) install --requirement requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(KAFKA)/.ready: connectors/pom.xml
+	@command -v mvn >/dev/null || { echo "error: install Maven (mvn), which fetches the jars" >&2; exit 1; }
+	@rm -rf $(KAFKA)/connector $(KAFKA)/broker
+	@for part in connector broker; do echo "Fetching the jars of the $$part ..." >&2; \
+	  $(MAVEN) --activate-profiles $$part dependency:copy-dependencies -DincludeScope=runtime \
+	    -DoutputDirectory=$(CURDIR)/$(KAFKA)/$$part || exit 1; done
 	@touch $@

@@ -1,4 +1,4 @@
-"""What all tests share: one Spark session for the whole run, and Hypothesis without deadlines."""
+"""What all tests share: one Spark session, one Kafka broker, and Hypothesis without deadlines."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
+from tests.brokers import start_broker
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
+
+    from tools.kafka_broker import Broker
 
 # Times are measured by benchmarks, never asserted by tests; the same examples run every time.
 hypothesis.settings.register_profile("evenkey", deadline=None, derandomize=True)
@@ -21,11 +25,13 @@ hypothesis.settings.load_profile("evenkey")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One small Spark: 4 task slots, 4 shuffle partitions, and no task gets a second chance."""
     from evenkey.spark.session import session
+    from evenkey.topology.kafka.connector import connector_settings
 
     directory = tmp_path_factory.mktemp("spark")
     small = session(
         "local[4]",
         {
+            **connector_settings(),
             "spark.local.dir": str(directory / "local"),
             "spark.sql.shuffle.partitions": "4",
             "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
@@ -34,3 +40,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     )
     yield small
     small.stop()
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """One real Kafka broker on loopback; a test uses topics of its own."""
+    running = start_broker(tmp_path_factory.mktemp("kafka"))
+    yield running
+    running.stop()

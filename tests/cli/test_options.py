@@ -11,6 +11,7 @@ import typer
 from evenkey.cli import app
 from evenkey.cli.options import option_name
 from evenkey.topology import PipelineConfig
+from evenkey.topology.kafka import Address
 
 OWN = {"--config", "--json", "--debug", "--help"}
 FIELDS = PipelineConfig.model_fields
@@ -38,6 +39,7 @@ VALUES = {
     "aggregators": 2,
     "worker_window": 5.0,
     "aggregator_window": 30.0,
+    "lateness": 5.0,
     "cost_ms": 0.5,
     "speed": 2.0,
     "epochs": 3,
@@ -48,14 +50,26 @@ VALUES = {
     "output": "somewhere",
     "sink": "console",
     "export": ["parquet:metrics", "prometheus://127.0.0.1:9108"],
+    "kafka": "127.0.0.1:9092/a,b",
+    "starting_offsets": "latest",
+    "record_part": "key",
+    "follow": True,
+    "output_kafka": "127.0.0.1:9092/out",
+    "dead_letters_topic": "bad",
+    "kafka_config": "kafka.properties",
 }
 INPUT = {"input", "split", "key", "count"}
+TOPICS = {"kafka", "starting_offsets", "record_part", "follow"}
 
 
 def context_of(field: str) -> dict[str, object]:
     """Other options without which a field cannot be set."""
     if field in INPUT:
         return {each: VALUES[each] for each in ("input", "split", "key") if each != field}
+    if field in TOPICS:
+        return {each: VALUES[each] for each in ("kafka",) if each != field}
+    if field == "dead_letters_topic":
+        return {"dataset": "country-skew-r80", "output_kafka": VALUES["output_kafka"]}
     return {} if field == "dataset" else {"dataset": "country-skew-r80"}
 
 
@@ -101,6 +115,9 @@ def test_option_and_key_mean_the_same(invoke, pipeline, tmp_path, monkeypatch, f
     monkeypatch.chdir(tmp_path)
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("user,n\nx,1\n")
+    (tmp_path / "kafka.properties").touch()
+    # No broker is there to answer.
+    monkeypatch.setattr(Address, "check_reachable", lambda _: None)
     options = {**context_of(field), field: VALUES[field]}
     file = tmp_path / "pipeline.toml"
     file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in options.items()))

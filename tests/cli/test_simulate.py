@@ -128,7 +128,7 @@ def test_compressed_edges_are_fed_by_their_senders(invoke, tmp_path):
         (("--estimation", "probing(5)", "--grouping", "sg"), "does not go by loads"),
         (("--feed", "keys"), "unknown feed 'keys'"),
         (("--cost-ms", -1), "--cost-ms"),
-        (("--input", "nowhere"), "both are given"),
+        (("--input", "nowhere"), "dataset and input are given"),
     ],
 )
 def test_bad_options_exit_with_2(invoke, options, message):

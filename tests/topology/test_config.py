@@ -136,8 +136,8 @@ def test_files_without_a_known_suffix_are_lines(tmp_path: Path) -> None:
         ({"aggregator_window": 50}, "aggregator_window = 50: must be a multiple of worker_window"),
         ({"worker_window": 90}, "aggregator_window = 60: must be a multiple of worker_window = 90"),
         ({"sink": "parquet"}, "sink = 'parquet': it writes files, and there is no output"),
-        ({"input": "a.txt"}, "reads a dataset or an input, and both are given"),
-        ({"dataset": None}, "reads a dataset or an input, and neither is given"),
+        ({"input": "a.txt"}, "and dataset and input are given"),
+        ({"dataset": None}, "and none is given"),
         ({"split": "csv"}, "split = 'csv': it describes an input, and a dataset is read"),
         ({"dataset": None, "input": ["a"], "split": "json"}, "split = 'json': it needs key"),
         (

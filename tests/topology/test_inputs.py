@@ -77,6 +77,7 @@ def test_a_run_reads_what_it_unpacked_also_when_it_is_resumed(tmp_path):
     directory.claim(config.manifest())
     (tmp_path / "a.gz").unlink()
     found = find_input(config, RunDirectory(tmp_path / "out"))
+    assert found.reading is not None
     rows = pa.Table.from_batches(found.reading.read(1, 3, 0, 1))
     assert rows["line"].to_pylist() == [b"two", b"three"]
 

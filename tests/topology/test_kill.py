@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 
 import pyarrow.dataset as ds
 import pytest
+
+from tests.topology.killing import finish, kill_in_the_middle, started
 
 EPOCHS = 4
 LINES = 4000
@@ -37,32 +34,11 @@ def lines(tmp_path):
 
 def command(path, output, grouping, cost_ms):
     return [
-        *(sys.executable, "-m", "evenkey", "run", "--json"),
         *("--input", str(path), "--key", "user", "--count", "n"),
         *("--aggregator", "sum(column=count)", "--grouping", grouping),
         *("--workers", "4", "--sources", "3", "--aggregators", "2", "--epochs", str(EPOCHS)),
         *("--cost-ms", str(cost_ms), "--output", str(output)),
     ]
-
-
-def in_the_middle_of_an_epoch(output):
-    checkpoint = output / "state" / "checkpoint"
-    started = {path.name for path in (checkpoint / "offsets").glob("[0-9]*")}
-    ended = {path.name for path in (checkpoint / "commits").glob("[0-9]*")}
-    return len(started - ended) == 1 and len(ended) >= 1
-
-
-def kill_in_the_middle(process, output, log):
-    while not in_the_middle_of_an_epoch(output):
-        assert process.poll() is None, log.read_text()
-        time.sleep(0.02)
-    # Epochs last for seconds of simulated cost, so this one is far from its end.
-    time.sleep(0.3)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    # The JVM may outlive its driver for a moment.
-    time.sleep(3)
-    assert in_the_middle_of_an_epoch(output)
 
 
 @pytest.mark.faults
@@ -72,20 +48,10 @@ def test_a_killed_driver_loses_nothing_and_counts_nothing_twice(lines, tmp_path,
     path, sums, counts = lines
     output = tmp_path / "out"
     log = tmp_path / "log"
-    with log.open("w") as written:
-        process = subprocess.Popen(
-            command(path, output, grouping, cost_ms=5),
-            stdout=subprocess.DEVNULL,
-            stderr=written,
-            start_new_session=True,
-        )
-    kill_in_the_middle(process, output, log)
+    with started(command(path, output, grouping, cost_ms=5), log) as process:
+        kill_in_the_middle(process, output, log)
 
-    again = subprocess.run(
-        command(path, output, grouping, cost_ms=0), capture_output=True, text=True, check=False
-    )
-    assert again.returncode == 0, again.stderr
-    report = json.loads(again.stdout)
+    report = finish(command(path, output, grouping, cost_ms=0))
     assert report["finished"]
     assert (report["lines"], report["messages"], report["rejected"]) == (LINES, LINES - 40, 40)
     assert report["epochs"] == EPOCHS

@@ -11,7 +11,7 @@ from evenkey.streams.files import LineIndex
 from evenkey.streams.rows import RowIndex
 from evenkey.streams.splits import JsonLines, Words
 from evenkey.topology.epoch_files import EpochFiles
-from evenkey.topology.sources import LinesReading, RowsReading, stream_of
+from evenkey.topology.sources import _ORIGIN_SECONDS, LinesReading, RowsReading, stream_of
 from evenkey.topology.splitting import DEAD_LETTERS, SPLITS, split_lines, vet_rows
 
 
@@ -52,6 +52,11 @@ def run(spark, reading, split, tmp_path, epoch_messages=300):
     return pa.concat_tables(epochs[epoch] for epoch in sorted(epochs))
 
 
+def position(message, rate):
+    """Where a message's line is, which its time tells."""
+    return (message["time"].timestamp() - _ORIGIN_SECONDS) * rate
+
+
 def letters(dead_letters):
     table = dead_letters.read(DEAD_LETTERS)
     return table.sort_by("position").to_pylist()
@@ -74,8 +79,8 @@ def test_accepted_and_rejected_lines_add_up(spark, dead_letters, files, tmp_path
         512: (b"{}", "there is no field 'user'"),
         699: (b"", "not JSON"),
     }
-    for position, (line, _) in bad.items():
-        lines[position] = line
+    for place, (line, _) in bad.items():
+        lines[place] = line
     (tmp_path / "input.jsonl").write_bytes(b"\n".join(lines) + b"\n")
     reading = LinesReading(LineIndex.build([tmp_path / "input.jsonl"]), 700, 1.0)
 
@@ -83,7 +88,7 @@ def test_accepted_and_rejected_lines_add_up(spark, dead_letters, files, tmp_path
         return split_lines(stream, JsonLines("user"), dead_letters, files)
 
     messages = run(spark, reading, split, tmp_path)
-    accepted = {row["position"]: row["key"] for row in messages.to_pylist()}
+    accepted = {position(row, 1.0): row["key"] for row in messages.to_pylist()}
     assert accepted == {p: f"u{p}" for p in range(700) if p not in bad}
     assert messages.num_rows == len(accepted)
     rejected = letters(dead_letters)
@@ -104,9 +109,9 @@ def test_a_line_gives_its_words_in_order(spark, dead_letters, files, tmp_path):
         return split_lines(stream, Words(), dead_letters, files)
 
     messages = run(spark, reading, split, tmp_path).to_pylist()
-    assert [(row["position"], row["key"], row["count"]) for row in messages] == [
-        (position, word, 1)
-        for position, line in enumerate(text.splitlines())
+    assert [(position(row, 2.0), row["key"], row["count"]) for row in messages] == [
+        (number, word, 1)
+        for number, line in enumerate(text.splitlines())
         for word in line.split()
         if word != "..."
     ]

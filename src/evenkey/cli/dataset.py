@@ -1,4 +1,4 @@
-"""``evenkey dataset``: generated streams, listed, measured, written to files."""
+"""``evenkey dataset``: generated streams, listed, measured, written to files or topics."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.table import Table
 
 from evenkey.cli.errors import reported
 from evenkey.cli.output import JsonOption, number, print_json, print_title, whole
+from evenkey.cli.produce import produce_command
 from evenkey.cli.progress import message_bar
 from evenkey.topology import datasets
 from evenkey.topology.datasets import DatasetFormat
@@ -34,10 +35,11 @@ Rate = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands to a program."""
-    group = typer.Typer(help="List, describe and write generated datasets.", no_args_is_help=True)
+    group = typer.Typer(help="List, describe, write and produce datasets.", no_args_is_help=True)
     group.command("list")(reported(_list))
     group.command("describe")(reported(_describe))
     group.command("write")(reported(_write))
+    group.command("produce")(reported(produce_command))
     app.add_typer(group, name="dataset")
 
 

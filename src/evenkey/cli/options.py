@@ -90,11 +90,10 @@ def with_pipeline_options(
     without
         Those of them for which it has none.
     """
-    fields = {
-        name: field
-        for name, field in PipelineConfig.model_fields.items()
-        if name in only and name not in without
-    }
+    # Inherited fields come first in the model, and last in the help.
+    own = PipelineConfig.__annotations__
+    ordered = sorted(PipelineConfig.model_fields.items(), key=lambda item: item[0] not in own)
+    fields = {name: field for name, field in ordered if name in only and name not in without}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)

@@ -1,4 +1,4 @@
-"""Progress of runs on standard error: bars on a terminal, lines elsewhere."""
+"""Progress on standard error: bars on a terminal; of runs, lines elsewhere."""
 
 from __future__ import annotations
 

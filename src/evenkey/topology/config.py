@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
-    Field,
     ValidationError,
     field_validator,
     model_validator,
@@ -23,7 +21,10 @@ from evenkey.exporters import check_address
 from evenkey.groupings import parse as parse_grouping
 from evenkey.streams import generated
 from evenkey.topology.config_errors import describe
+from evenkey.topology.config_fields import AnyPath, option
 from evenkey.topology.config_files import Split, check_input, check_output, read_toml, split_of
+from evenkey.topology.config_kafka import KafkaOptions
+from evenkey.topology.kafka.client import ClientSettings
 
 if TYPE_CHECKING:
     from typing import Self
@@ -34,27 +35,19 @@ if TYPE_CHECKING:
 
 __all__ = ["PipelineConfig", "Sink", "Split"]
 
-Sink = Literal["parquet", "jsonl", "console", "memory"]
+Sink = Literal["parquet", "jsonl", "console", "memory", "kafka"]
 
 _SPLITS_WITH_COLUMNS = ("csv", "json", "parquet")
 _FILE_SINKS = ("parquet", "jsonl")
+_INPUTS = ("dataset", "input", "kafka")
 _MESSAGE_COLUMNS = ("count",)
 """Numbers that every message has, besides its key and its time."""
 
 _GROUPING_OVERRIDES = ("expected_keys", "warm_up", "teenage_period", "old_period")
+_KAFKA_LATENESS = 60.0
+"""Seconds that the partitions of a topic may lie apart: a window of the results."""
 _REFERENCE_DEFAULTS = {"cost_ms": 1.0, "time_limit": 864_000.0, "aggregators": 10}
 """Where the reference's defaults are not those of `PipelineConfig`."""
-
-
-def _option(
-    panel: str, default: Any, description: str, *, metavar: str = "", **constraints: Any
-) -> Any:
-    """Declare an option: its panel in the help, its default, its help text, its limits.
-
-    The help names its value by `metavar`, or else by its type.
-    """
-    extra: dict[str, Any] = {"panel": panel, "metavar": metavar}
-    return Field(default, description=description, json_schema_extra=extra, **constraints)
 
 
 def _paths(value: object) -> object:
@@ -67,17 +60,7 @@ def _texts(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
-def _path(value: object) -> object:
-    if value == "":
-        message = "must not be empty"
-        raise ValueError(message)
-    return Path(value).expanduser() if isinstance(value, str) else value
-
-
-AnyPath = Annotated[Path, BeforeValidator(_path)]
-
-
-class PipelineConfig(BaseModel):
+class PipelineConfig(KafkaOptions):
     """The configuration of a pipeline; immutable, checked as a whole when it is made.
 
     Field names are the long options of the command line with underscores for dashes, and
@@ -108,119 +91,126 @@ class PipelineConfig(BaseModel):
         frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True
     )
 
-    dataset: Annotated[str, AfterValidator(lambda name: generated(name).name)] | None = _option(
+    dataset: Annotated[str, AfterValidator(lambda name: generated(name).name)] | None = option(
         "Input", None, "Generated stream to read; `evenkey dataset list` names them."
     )
-    input: Annotated[tuple[AnyPath, ...], BeforeValidator(_paths)] = _option(
+    input: Annotated[tuple[AnyPath, ...], BeforeValidator(_paths)] = option(
         "Input", (), "Files to read: a file, a directory or a glob; may be given several times."
     )
-    split: Split | None = _option(
+    split: Split | None = option(
         "Input",
         None,
         "How messages are found in the input; without it by suffix: .csv, .json, .jsonl, "
         ".ndjson, .parquet, else each line is a key.",
     )
-    key: str | None = _option(
+    key: str | None = option(
         "Input", None, "Column or field with the key, for csv, json and parquet.", min_length=1
     )
-    count: str | None = _option(
+    count: str | None = option(
         "Input",
         None,
         "Column or field with a message's weight, for csv, json and parquet; else 1.",
         min_length=1,
     )
-    messages: int | None = _option(
+    messages: int | None = option(
         "Input", None, "Messages of the dataset, or most lines or rows of the input.", ge=1
     )
-    seed: int = _option("Input", 0, "Another seed gives another stream of the same dataset.")
-    rate: float | None = _option(
+    seed: int = option("Input", 0, "Another seed gives another stream of the same dataset.")
+    rate: float | None = option(
         "Input", None, "Messages per second of event time; without it a run spans 400 s.", gt=0
     )
 
-    grouping: Annotated[str, AfterValidator(lambda text: str(parse_grouping(text)))] = _option(
+    grouping: Annotated[str, AfterValidator(lambda text: str(parse_grouping(text)))] = option(
         "Grouping", "dkg", "Stream grouping, such as dkg or pkg(choices=3)."
     )
-    workers: int = _option("Grouping", 10, "Workers, each one task of an epoch.", ge=1)
-    sources: int = _option(
+    workers: int = option("Grouping", 10, "Workers, each one task of an epoch.", ge=1)
+    sources: int = option(
         "Grouping", 5, "Sources, each routing by the loads that it sees itself.", ge=1
     )
-    splitters: int | None = _option(
+    splitters: int | None = option(
         "Grouping",
         None,
         "Tasks that split and route; without it as many as sources, with no shuffle between.",
         ge=1,
     )
-    load: Literal["epoch", "lifetime"] = _option(
+    load: Literal["epoch", "lifetime"] = option(
         "Grouping", "epoch", "Whether a source counts loads anew in each epoch or over its life."
     )
-    expected_keys: int | None = _option(
+    expected_keys: int | None = option(
         "Grouping", None, "Expected distinct keys, over the grouping's own (dkg: 100).", ge=1
     )
-    warm_up: float | None = _option(
+    warm_up: float | None = option(
         "Grouping", None, "Warm-up in seconds, over the grouping's own (dkg: 15).", ge=0
     )
-    teenage_period: float | None = _option(
+    teenage_period: float | None = option(
         "Grouping",
         None,
         "Seconds between promotions to the teenage space, over the grouping's own (dkg: 15).",
         gt=0,
     )
-    old_period: float | None = _option(
+    old_period: float | None = option(
         "Grouping",
         None,
         "Seconds between promotions to the old space, over the grouping's own (dkg: 60).",
         gt=0,
     )
 
-    aggregator: Annotated[str, AfterValidator(lambda text: str(parse_aggregator(text)))] = _option(
+    aggregator: Annotated[str, AfterValidator(lambda text: str(parse_aggregator(text)))] = option(
         "Work",
         "count",
         "What is computed: count, sum(column=count), mean(column=count), top-k(k=10).",
     )
-    aggregators: int = _option(
+    aggregators: int = option(
         "Work", 4, "Tasks that merge partial results; the reference has 10.", ge=1
     )
-    worker_window: float = _option(
+    worker_window: float = option(
         "Work", 15.0, "Window of a worker's partial results, in seconds of event time.", gt=0
     )
-    aggregator_window: float = _option(
+    aggregator_window: float = option(
         "Work", 60.0, "Window of the results, in seconds: a multiple of the worker window.", gt=0
     )
-    cost_ms: float = _option(
+    lateness: float = option(
+        "Work",
+        0.0,
+        "Seconds of event time that messages may come late, and results wait for them; from "
+        "Kafka 60, as partitions are not read in step.",
+        ge=0,
+    )
+    cost_ms: float = option(
         "Work", 0.0, "Simulated cost of a message in ms; a worker sleeps for it.", ge=0
     )
-    speed: float = _option("Work", 1.0, "Divides the simulated cost.", gt=0)
+    speed: float = option("Work", 1.0, "Divides the simulated cost.", gt=0)
 
-    epochs: int = _option("Run", 8, "Micro-batches that the input is cut into.", ge=1)
-    epoch_messages: int | None = _option(
+    epochs: int = option("Run", 8, "Micro-batches that the input is cut into.", ge=1)
+    epoch_messages: int | None = option(
         "Run", None, "Messages, lines or rows of an epoch, in place of epochs.", ge=1
     )
-    time_limit: float | None = _option(
+    time_limit: float | None = option(
         "Run", None, "Seconds after which the run ends with the epoch that it is in.", gt=0
     )
-    master: str | None = _option(
+    master: str | None = option(
         "Run",
         None,
         "Spark master; without it this machine, with as many slots as workers or cores.",
         min_length=1,
     )
-    reference_defaults: bool = _option(
+    reference_defaults: bool = option(
         "Run",
         default=False,
         description="The reference's defaults: 1 ms a message, 10 days, 10 aggregators.",
     )
 
-    output: AnyPath | None = _option(
+    output: AnyPath | None = option(
         "Output", None, "Directory for results, dead letters and the run's state."
     )
-    sink: Sink = _option(
+    sink: Sink = option(
         "Output",
         "memory",
         "Where results go; where there is an output, parquet unless told otherwise.",
     )
     export: Annotated[
         tuple[Annotated[str, AfterValidator(check_address)], ...], BeforeValidator(_texts)
-    ] = _option(
+    ] = option(
         "Output",
         (),
         "Where the metrics of each epoch go: influxdb://HOST:PORT/DATABASE, "
@@ -271,6 +261,16 @@ class PipelineConfig(BaseModel):
         """
         return type(self)(**{**self.model_dump(exclude_unset=True), **options})
 
+    def told(self, *panels: str) -> dict[str, Any]:
+        """Give the options of some panels of the help that were set, as `with_options` would."""
+        options = self.model_dump(exclude_unset=True)
+        extra = {name: field.json_schema_extra for name, field in type(self).model_fields.items()}
+        return {
+            name: value
+            for name, value in options.items()
+            if cast("dict[str, str]", extra[name])["panel"] in panels
+        }
+
     def resolved_grouping(self) -> Grouping:
         """Give the grouping, with the options that stand over its own parameters."""
         grouping = parse_grouping(self.grouping)
@@ -289,23 +289,28 @@ class PipelineConfig(BaseModel):
         ConfigurationError
             The files are of several kinds, or of one that needs a key and there is none.
         """
-        split = self.split or split_of(self.input)
+        split = self.split or ("lines" if self.kafka is not None else split_of(self.input))
         self._check_columns(split)
         return split
 
     def check_paths(self) -> None:
-        """Make sure, before anything starts, that input can be read and output written.
+        """Make sure, before anything starts, that input and output can be reached.
 
         Raises
         ------
         ConfigurationError
-            An input is missing, empty or unreadable, or the output cannot be a directory.
+            An input is missing, empty or unreadable, the output cannot be a directory, or no
+            broker answers.
         """
         if self.input:
             check_input(self.input)
             self.resolved_split()
         if self.output is not None:
             check_output(self.output.absolute())
+        for address in (self.source_address, self.sink_address):
+            if address is not None:
+                ClientSettings.read(self.kafka_config)
+                address.check_reachable()
 
     def manifest(self) -> dict[str, Any]:
         """Give every option as JSON can hold it, paths made absolute: what a run is known by."""
@@ -314,26 +319,37 @@ class PipelineConfig(BaseModel):
             "grouping": str(self.resolved_grouping()),
             "input": [str(path.absolute()) for path in self.input],
             "output": None if self.output is None else str(self.output.absolute()),
+            "kafka_config": None
+            if self.kafka_config is None
+            else str(self.kafka_config.absolute()),
         }
 
     @field_validator("*", mode="before")
     @classmethod
     def _no_truth_for_a_number(cls, value: object, info: ValidationInfo) -> object:
         # Pydantic takes true for 1.
-        if isinstance(value, bool) and info.field_name != "reference_defaults":
+        kind = cls.model_fields[str(info.field_name)].annotation
+        if isinstance(value, bool) and kind is not bool:
             message = f"{info.field_name} = {str(value).lower()}: must not be true or false"
             raise ValueError(message)
         return value
 
     @model_validator(mode="after")
     def _derive_and_check(self) -> Self:
-        if "sink" not in self.model_fields_set and self.output is not None:
-            self._derive("sink", "parquet")
+        if "sink" not in self.model_fields_set:
+            if self.output_kafka is not None:
+                self._derive("sink", "kafka")
+            elif self.output is not None:
+                self._derive("sink", "parquet")
+        if "lateness" not in self.model_fields_set and self.kafka is not None:
+            self._derive("lateness", _KAFKA_LATENESS)
         if self.reference_defaults:
             for name, value in _REFERENCE_DEFAULTS.items():
                 if name not in self.model_fields_set:
                     self._derive(name, value)
         self._check_input()
+        self._check_kafka_input(self.split)
+        self._check_kafka_output(self.sink)
         self._check_work()
         self.resolved_grouping()
         if self.output is None and self.sink in _FILE_SINKS:
@@ -347,16 +363,17 @@ class PipelineConfig(BaseModel):
         object.__setattr__(self, name, value)
 
     def _check_input(self) -> None:
-        if (self.dataset is None) == (not self.input):
-            given = "neither is given" if self.dataset is None else "both are given"
-            message = f"a pipeline reads a dataset or an input, and {given}: pass one of them"
+        given = [name for name in _INPUTS if getattr(self, name) not in (None, ())]
+        if len(given) != 1:
+            several = f"{' and '.join(given)} are given" if given else "none is given"
+            message = f"a pipeline reads a dataset, an input or kafka, and {several}: pass one"
             raise ConfigurationError(message)
         if self.dataset is not None:
             for name in ("split", "key", "count"):
                 if getattr(self, name) is not None:
                     message = (
                         f"{name} = {getattr(self, name)!r}: it describes an input, and a dataset "
-                        f"is read; drop {name} or pass input in place of dataset"
+                        f"is read; drop {name} or pass input or kafka in place of dataset"
                     )
                     raise ConfigurationError(message)
         elif self.split is not None:

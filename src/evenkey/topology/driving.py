@@ -100,7 +100,7 @@ class Watch:
     grouping
         Its spelling.
     expected
-        Positions that the source has.
+        Positions that the source has, where that is known.
     observer
         Takes in each epoch before it is told of.
     on_progress
@@ -112,7 +112,7 @@ class Watch:
     def __init__(
         self,
         grouping: str,
-        expected: int,
+        expected: int | None,
         observer: Observer,
         on_progress: OnProgress | None,
         recorder: Recorder | None = None,

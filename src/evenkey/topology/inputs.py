@@ -12,6 +12,11 @@ from pyspark.sql import functions as F
 
 from evenkey.errors import RunError
 from evenkey.streams import SPAN_SECONDS, RowIndex
+from evenkey.topology.kafka.address import Address
+from evenkey.topology.kafka.client import ClientSettings
+from evenkey.topology.kafka.connector import check_loaded
+from evenkey.topology.kafka.offsets import OffsetRange, find_range
+from evenkey.topology.kafka.source import PLACES, kafka_lines
 from evenkey.topology.sources import (
     GeneratorReading,
     LinesReading,
@@ -20,12 +25,12 @@ from evenkey.topology.sources import (
     stream_of,
 )
 from evenkey.topology.splitting import SPLITS, split_lines, vet_rows
-from evenkey.topology.streams import generated_stream, index_input
+from evenkey.topology.streams import generated_stream, index_input, lines_splitter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from evenkey.streams.splits import Splitter
     from evenkey.topology.config import PipelineConfig
@@ -45,7 +50,7 @@ class Found(NamedTuple):
     name
         The dataset's name, or the paths.
     reading
-        Gives rows by position.
+        Gives rows by position; None for topics, which Spark's own connector reads.
     splitter
         Takes lines apart; None where the rows bear keys.
     vetted
@@ -53,7 +58,7 @@ class Found(NamedTuple):
     """
 
     name: str
-    reading: Reading
+    reading: Reading | None
     splitter: Splitter | None
     vetted: bool
 
@@ -71,16 +76,19 @@ class Input:
     sources
         Tasks that route, each with its own local loads.
     expected
-        Positions that the source has.
+        Positions that the source has; None for topics that are followed.
     directory
         Where the splitters count.
+    offsets
+        What is read of topics; None for any other input.
     """
 
     name: str
     messages: DataFrame
     sources: int
-    expected: int
+    expected: int | None
     directory: RunDirectory
+    offsets: OffsetRange | None = None
 
     def lines_and_rejected(self) -> tuple[int, int] | None:
         """Lines read and rejected so far; None where every position is a message."""
@@ -103,6 +111,8 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
     if config.dataset is not None:
         stream = generated_stream(config.dataset, config)
         return Found(stream.name, GeneratorReading(stream), None, vetted=True)
+    if config.kafka is not None:
+        return Found(config.kafka, None, lines_splitter(config), vetted=False)
     if directory.claimed:
         return _remembered(directory)
     reading, splitter = _look(config, directory)
@@ -114,7 +124,15 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
 def open_input(
     spark: SparkSession, found: Found, config: PipelineConfig, directory: RunDirectory
 ) -> Input:
-    """Make a stream of messages of what was found."""
+    """Make a stream of messages of what was found.
+
+    Raises
+    ------
+    ConfigurationError
+        The topics cannot be read.
+    """
+    if found.reading is None:
+        return _open_topics(spark, found, config, directory)
     epoch_messages = _epoch_messages(config, found.reading.total)
     rows = stream_of(
         spark,
@@ -123,7 +141,7 @@ def open_input(
         epoch_messages=epoch_messages,
         stop_file=directory.paused,
     )
-    messages = _spread(rows, config)
+    messages = _spread(rows, config, F.col("position"), ("position",))
     if found.splitter is not None:
         messages = split_lines(messages, found.splitter, directory.dead_letters, directory.files)
     elif not found.vetted:
@@ -168,18 +186,56 @@ def _routers(config: PipelineConfig) -> int:
     return config.splitters or config.sources
 
 
-def _spread(df: DataFrame, config: PipelineConfig) -> DataFrame:
+def _spread(
+    df: DataFrame, config: PipelineConfig, number: Column, order: tuple[str, ...]
+) -> DataFrame:
     """Deal rows to other splitters by turn, where there are to be other than the sources."""
     if _routers(config) == config.sources:
         return df
-    turn = F.pmod("position", F.lit(config.splitters)).cast("int")
+    turn = F.pmod(number, F.lit(config.splitters)).cast("int")
     dealt = df.withColumn("__turn", turn).repartitionById(_routers(config), F.col("__turn"))
     columns = dealt.drop("__turn")
-    return columns.mapInArrow(_in_order, columns.schema)
+    return columns.mapInArrow(_InOrder(order), columns.schema)
 
 
-def _in_order(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Sort an epoch's share by position: blocks of a shuffle come in any order."""
-    share = [batch for batch in batches if batch.num_rows]
-    if share:
-        yield from pa.Table.from_batches(share).sort_by("position").to_batches()
+class _InOrder:
+    """Sorts an epoch's share: blocks of a shuffle come in any order."""
+
+    def __init__(self, order: tuple[str, ...]) -> None:
+        self._order = [(name, "ascending") for name in order]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        share = [batch for batch in batches if batch.num_rows]
+        if share:
+            yield from pa.Table.from_batches(share).sort_by(self._order).to_batches()
+
+
+def _open_topics(
+    spark: SparkSession, found: Found, config: PipelineConfig, directory: RunDirectory
+) -> Input:
+    """Read topics; a run that goes on keeps the end that it found when it began."""
+    settings = ClientSettings.read(config.kafka_config)
+    address = Address.parse(found.name)
+    check_loaded(spark)
+    if directory.offsets.exists():
+        offsets = OffsetRange.from_json(directory.offsets.read_text())
+    else:
+        offsets = find_range(
+            spark, address, settings, config.starting_offsets, follow=config.follow
+        )
+        directory.keep(directory.offsets, offsets.to_json().encode())
+    total = offsets.total
+    lines = kafka_lines(
+        spark,
+        address,
+        settings,
+        offsets,
+        part=config.record_part,
+        sources=config.sources,
+        epoch_records=config.epoch_messages if total is None else _epoch_messages(config, total),
+    )
+    dealt = _spread(lines, config, F.col("offset") + F.col("partition"), ("time", *PLACES))
+    messages = split_lines(
+        dealt, lines_splitter(config), directory.dead_letters, directory.files, places=PLACES
+    )
+    return Input(found.name, messages, _routers(config), total, directory, offsets)

@@ -73,7 +73,10 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
     ]
     closed = partials.unionByName(closing.select(F.col("time").alias(TIME), *nulls))
     return merge_partials(
-        closed, bound, window=_length(config.aggregator_window), watermark="0 seconds"
+        closed,
+        bound,
+        window=_length(config.aggregator_window),
+        watermark=_length(config.lateness),
     )
 
 

@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 __all__ = ["RunDirectory"]
 
 # What may differ between the runs that share a directory: nothing of the results.
-_FREE = {"cost_ms", "speed", "time_limit", "master", "output", "reference_defaults", "export"}
+_FREE = {
+    "cost_ms",
+    "export",
+    "kafka_config",
+    "master",
+    "output",
+    "reference_defaults",
+    "speed",
+    "time_limit",
+}
 
 
 class RunDirectory:
@@ -53,6 +62,7 @@ class RunDirectory:
         self.tables = self.state / "tables"
         self.unpacked = self.state / "input"
         self.reading = self.state / "reading.pickle"
+        self.offsets = self.state / "offsets.json"
         self.paused = self.state / "paused"
         self.closing = self.state / "closing"
         self._manifest = self.state / "manifest.json"

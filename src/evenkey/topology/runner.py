@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import os
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from evenkey.errors import ConfigurationError, RunError
 from evenkey.exporters import Exports
 from evenkey.spark.session import local_master, session
+from evenkey.topology.config import PipelineConfig
 from evenkey.topology.driving import Watch, drive, epochs_of, late_rows, timing_of
+from evenkey.topology.following import GatedSink, drive_topics
 from evenkey.topology.inputs import Found, find_input, open_input
+from evenkey.topology.kafka.client import ClientSettings
+from evenkey.topology.kafka.connector import check_loaded, connector_settings
+from evenkey.topology.kafka.sink import KafkaSink
 from evenkey.topology.observer import Observer
 from evenkey.topology.pipeline import results
 from evenkey.topology.recorder import Recorder, run_info
@@ -27,12 +34,12 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from evenkey.topology.config import PipelineConfig
     from evenkey.topology.report import OnProgress
 
 __all__ = ["compare", "run"]
 
 _WARM_UP_MESSAGES_PER_WORKER = 20
+_DISK_FULL = os.strerror(errno.ENOSPC)
 
 
 def run(
@@ -107,12 +114,18 @@ def compare(
     ----------
     config
         What to run; its grouping is replaced. With an output, each grouping gets a
-        subdirectory of its own.
+        subdirectory of its own. Results cannot go to a topic.
     groupings
         Spellings.
     on_progress
         Called when an epoch has ended.
     """
+    if config.output_kafka is not None:
+        message = (
+            f"output_kafka = {config.output_kafka!r}: a comparison has the same results several "
+            "times, which a topic cannot tell apart; drop it"
+        )
+        raise ConfigurationError(message)
     variants = []
     for grouping in groupings:
         output = None if config.output is None else config.output / _directory_name(grouping)
@@ -138,7 +151,12 @@ def _directory(config: PipelineConfig) -> Iterator[RunDirectory]:
 def _session(config: PipelineConfig) -> SparkSession:
     """A session of the pipeline's own settings, on slots that let all workers wait at once."""
     slots = max(config.workers, os.cpu_count() or 1)
-    spark = session(config.master or os.environ.get("SPARK_MASTER") or local_master(slots))
+    connector = connector_settings() if config.kafka or config.output_kafka else {}
+    spark = session(
+        config.master or os.environ.get("SPARK_MASTER") or local_master(slots), connector
+    )
+    if config.output_kafka:
+        check_loaded(spark)
     own = spark.newSession()
     own.conf.set("spark.sql.shuffle.partitions", config.aggregators)
     own.conf.set("spark.sql.session.timeZone", "UTC")
@@ -151,23 +169,15 @@ def _warm_up(spark: SparkSession, config: PipelineConfig, on_progress: OnProgres
         grouping = str(config.resolved_grouping())
         on_progress(EpochProgress(grouping, -1, 0, None, 0.0, 0.0, "warming up"))
     messages = _WARM_UP_MESSAGES_PER_WORKER * config.workers
-    small = config.with_options(
-        dataset="uniform(keys=50)",
-        input=(),
-        split=None,
-        key=None,
-        count=None,
-        messages=messages,
-        rate=None,
-        epochs=1,
-        epoch_messages=None,
-        aggregator="count",
-        cost_ms=0.0,
-        reference_defaults=False,
-        time_limit=None,
-        output=None,
-        sink="memory",
-        export=(),
+    small = PipelineConfig(
+        **{
+            **config.told("Grouping", "Work"),
+            "dataset": "uniform(keys=50)",
+            "messages": messages,
+            "epochs": 1,
+            "aggregator": "count",
+            "cost_ms": 0.0,
+        }
     )
     with _directory(small) as directory:
         # Nobody wants its results, so its windows may stay open.
@@ -193,14 +203,21 @@ def _execute(
     observer = Observer(directory.files, config.workers, on_epoch=on_epoch)
     grouping = str(config.resolved_grouping())
     watch = Watch(grouping, source.expected, observer, on_progress, recorder)
+    offsets = source.offsets
+    gate = sink if offsets is None else GatedSink(sink, directory.paused)
     query = (
         results(source.messages, config, directory)
-        .writeStream.foreachBatch(sink.write)
+        .writeStream.foreachBatch(gate.write)
         .option("checkpointLocation", str(directory.checkpoint))
         .outputMode("append")
         .start()
     )
-    finished = drive(query, directory, watch, time_limit=config.time_limit, close=close)
+    limit = config.time_limit
+    with _full_disk_told(directory):
+        if offsets is None:
+            finished = drive(query, directory, watch, time_limit=limit, close=close)
+        else:
+            finished = drive_topics(spark, query, directory, watch, offsets, time_limit=limit)
     if recorder is not None:
         recorder.time(epochs_of(query))
     observer.catch_up()
@@ -227,9 +244,28 @@ def _execute(
     )
 
 
+@contextlib.contextmanager
+def _full_disk_told(directory: RunDirectory) -> Iterator[None]:
+    """Name the mend of what else is an error from deep inside Spark."""
+    try:
+        yield
+    except Exception as error:
+        if _DISK_FULL not in str(error):
+            raise
+        message = (
+            f"a disk is full ({_DISK_FULL}): that of {directory.path}, or of Spark's temporary "
+            "files; make room and give the same command again: it goes on where this run stopped"
+        )
+        raise RunError(message) from error
+
+
 def _sink(config: PipelineConfig, directory: RunDirectory, console: TextIO | None) -> Sink:
     if config.sink == "memory":
         return MemorySink()
     if config.sink == "console":
         return ConsoleSink(console)
+    if config.sink_address is not None:
+        topic = config.letters_topic(config.sink_address.topic)
+        settings = ClientSettings.read(config.kafka_config)
+        return KafkaSink(config.sink_address, topic, settings, directory.dead_letters)
     return FileSink(directory.results, "json" if config.sink == "jsonl" else "parquet")

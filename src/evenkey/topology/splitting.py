@@ -23,33 +23,42 @@ if TYPE_CHECKING:
 __all__ = ["DEAD_LETTERS", "SPLITS", "split_lines", "vet_rows"]
 
 DEAD_LETTERS = "dead-letters"
-"""Kind of the epoch files that hold rejected lines: position, line, reason."""
+"""Kind of the epoch files that hold rejected lines: where they are, line, reason."""
 SPLITS = "splits"
 """Kind of the epoch files that count: lines read and lines rejected."""
+SPLIT = "key string, count bigint, time timestamp"
+"""Schema of messages that were split from lines."""
 
 
 def split_lines(
-    lines: DataFrame, splitter: Splitter, dead_letters: EpochFiles, files: EpochFiles
+    lines: DataFrame,
+    splitter: Splitter,
+    dead_letters: EpochFiles,
+    files: EpochFiles,
+    *,
+    places: tuple[str, ...] = ("position",),
 ) -> DataFrame:
     """Split raw lines: accepted messages go on, rejected lines into dead letters.
 
     Parameters
     ----------
     lines
-        ``position``, ``line`` (binary), ``time``.
+        `places`, ``line`` (binary), ``time``.
     splitter
         Takes lines apart.
     dead_letters
         Where rejected lines go, one file a task and epoch.
     files
         Where tasks count what they read and rejected.
+    places
+        Columns that say where a line is, for the dead letters.
 
     Returns
     -------
     DataFrame
-        ``position``, ``key``, ``count``, ``time``, in the order of the lines.
+        ``key``, ``count``, ``time``, in the order of the lines.
     """
-    return lines.mapInArrow(_SplitTask(splitter, dead_letters, files), MESSAGES)
+    return lines.mapInArrow(_SplitTask(splitter, dead_letters, files, places), SPLIT)
 
 
 def vet_rows(rows: DataFrame, dead_letters: EpochFiles, files: EpochFiles) -> DataFrame:
@@ -65,13 +74,13 @@ class _Task(ABC):
         self._files = files
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        read, rejected = 0, [_NONE]
+        read, rejected = 0, []
         for batch in batches:
             read += batch.num_rows
             messages, letters = self.take_apart(batch)
             rejected.append(letters)
             yield from messages.to_batches()
-        letters = pa.concat_tables(rejected)
+        letters = pa.concat_tables(rejected) if rejected else _NONE
         _, epoch, part = current_task()
         self._dead_letters.write(DEAD_LETTERS, epoch, part, letters)
         counts = pa.table({"lines": [read], "rejected": [letters.num_rows]})
@@ -83,27 +92,36 @@ class _Task(ABC):
 
 
 class _SplitTask(_Task):
-    def __init__(self, splitter: Splitter, dead_letters: EpochFiles, files: EpochFiles) -> None:
+    def __init__(
+        self,
+        splitter: Splitter,
+        dead_letters: EpochFiles,
+        files: EpochFiles,
+        places: tuple[str, ...],
+    ) -> None:
         super().__init__(dead_letters, files)
         self._splitter = splitter
+        self._places = places
 
     def take_apart(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
         split = self._splitter.split(batch["line"])
-        place = split.messages["line"].combine_chunks()
-        messages = [
-            batch["position"].take(place),
-            split.messages["key"],
-            split.messages["count"],
-            batch["time"].take(place),
-        ]
-        place = split.rejected["line"].combine_chunks()
-        raw = batch["line"].take(place).to_pylist()
-        text = [line.decode("utf-8", errors="replace") for line in raw]
-        letters = [batch["position"].take(place), pa.array(text, pa.string())]
-        return (
-            pa.Table.from_arrays(messages, names=["position", "key", "count", "time"]),
-            pa.Table.from_arrays([*letters, split.rejected["reason"]], schema=_NONE.schema),
+        line = split.messages["line"].combine_chunks()
+        messages = pa.table(
+            {
+                "key": split.messages["key"],
+                "count": split.messages["count"],
+                "time": batch["time"].take(line),
+            }
         )
+        line = split.rejected["line"].combine_chunks()
+        raw = batch["line"].take(line).to_pylist()
+        text = [each.decode("utf-8", errors="replace") for each in raw]
+        letters = {
+            **{place: batch[place].take(line) for place in self._places},
+            "line": pa.array(text, pa.string()),
+            "reason": split.rejected["reason"],
+        }
+        return messages, pa.table(letters)
 
 
 class _VetTask(_Task):

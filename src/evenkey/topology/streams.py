@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evenkey.streams.splits import Split, Splitter
     from evenkey.topology.config import PipelineConfig
 
-__all__ = ["generated_stream", "index_input", "opened_stream"]
+__all__ = ["generated_stream", "index_input", "lines_splitter", "opened_stream"]
 
 
 @contextlib.contextmanager
@@ -42,6 +42,9 @@ def opened_stream(config: PipelineConfig) -> Iterator[MessageStream]:
     if config.dataset is not None:
         yield generated_stream(config.dataset, config)
         return
+    if config.kafka is not None:
+        message = f"kafka = {config.kafka!r}: only `run` reads topics; pass a dataset or an input"
+        raise ConfigurationError(message)
     with tempfile.TemporaryDirectory(prefix="evenkey-") as unpacked:
         records: Records = index_input(config, Path(unpacked))
         if config.messages is not None and config.messages < len(records):
@@ -77,6 +80,20 @@ def index_input(config: PipelineConfig, unpacked: Path) -> SplitLines | RowIndex
     return SplitLines(index, _splitter(config, index, split))
 
 
+def lines_splitter(config: PipelineConfig) -> Splitter:
+    """Choose what takes lines apart that need no header.
+
+    Raises
+    ------
+    ConfigurationError
+        The key is lacking.
+    """
+    split = config.resolved_split()
+    if split == "json":
+        return JsonLines(_key(config), config.count)
+    return SPLITTERS[split]
+
+
 def _splitter(config: PipelineConfig, index: LineIndex, split: str) -> Splitter:
     if split == "csv":
         filled = [number for number, size in enumerate(index.sizes) if size]
@@ -85,9 +102,7 @@ def _splitter(config: PipelineConfig, index: LineIndex, split: str) -> Splitter:
             message = f"the CSV files of the input have {len(headers)} different headers"
             raise ConfigurationError(message)
         return CsvRecords(headers.pop(), _key(config), config.count)
-    if split == "json":
-        return JsonLines(_key(config), config.count)
-    return SPLITTERS[split]
+    return lines_splitter(config)
 
 
 def _key(config: PipelineConfig) -> str:

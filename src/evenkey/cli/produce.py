@@ -1,0 +1,89 @@
+"""``evenkey dataset produce``: a dataset, or a file's lines, into a topic of Kafka."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evenkey.cli.output import JsonOption, print_json, whole
+from evenkey.cli.progress import message_bar
+from evenkey.topology.kafka.address import Address
+from evenkey.topology.kafka.client import ClientSettings
+from evenkey.topology.kafka.producing import ValueFormat, find_records, parse_time, produce
+
+__all__ = ["produce_command"]
+
+
+def produce_command(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE", help="A dataset, such as country-skew-r80, or a file of lines."
+        ),
+    ],
+    target: Annotated[
+        str, typer.Argument(metavar="SERVERS/TOPIC", help="Such as 127.0.0.1:9092/clicks.")
+    ],
+    *,
+    form: Annotated[
+        ValueFormat,
+        typer.Option("--format", help="A dataset's values: the key's text, or JSON objects."),
+    ] = "lines",
+    messages: Annotated[
+        int | None, typer.Option(min=1, help="How many, from the first; without it all.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Another seed gives another stream.")] = 0,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            min=1e-6,
+            help="Messages a second, on the clock; without it as fast as it goes, with event "
+            "times spread over 400 s that end now.",
+        ),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(help="Event time of the first message, such as 2020-01-01T00:00:00+00:00."),
+    ] = None,
+    partitions: Annotated[
+        int, typer.Option(min=1, help="Partitions of the topic, where it is not there yet.")
+    ] = 5,
+    kafka_config: Annotated[
+        Path | None, typer.Option(help="Properties file for Kafka's client, as for run.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Send a dataset, or the lines of a file, into a topic."""
+    address = Address.parse(target)
+    settings = ClientSettings.read(kafka_config)
+    found = find_records(source, form=form, messages=messages, seed=seed, rate=rate)
+    clock = time.time() - (0 if rate else found.seconds)
+    first = clock if start is None else parse_time(start)
+    with message_bar("producing", found.total) as show:
+        produced = produce(
+            found.records,
+            address,
+            first=first,
+            live=rate is not None,
+            partitions=partitions,
+            settings=settings,
+            on_progress=show,
+        )
+    if as_json:
+        figures = {
+            "dataset": found.name,
+            "topic": address.topic,
+            "messages": produced.messages,
+            "seconds": produced.seconds,
+            "messages_per_second": produced.messages_per_second,
+            "first_event_time": first,
+        }
+        print_json(figures)
+    else:
+        speed = whole(produced.messages_per_second)
+        typer.echo(
+            f"{whole(produced.messages)} messages of {found.name} lie in {address} ({speed}/s)"
+        )

@@ -1,0 +1,139 @@
+"""Settings of Kafka's clients: security above all. Secrets come from files or the environment."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from evenkey.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import Self
+
+__all__ = ["ClientSettings"]
+
+_PREFIX = "EVENKEY_KAFKA_CLIENT_"
+_LOGIN_MODULES = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
+# Spark sets these itself, and refuses them.
+_SPARKS_OWN = ("bootstrap.servers", "group.id", "auto.offset.reset", "enable.auto.commit")
+
+
+@dataclass(frozen=True)
+class ClientSettings:
+    """Properties of Kafka's clients; what they hold is not shown by ``repr``.
+
+    Two clients are used: Kafka's own in Java, inside Spark, and librdkafka, which produces
+    datasets. Their names for most properties are the same. Where they differ,
+    ``sasl.username`` with ``sasl.password`` and ``ssl.ca.location`` (librdkafka's) are
+    translated for Java.
+
+    Parameters
+    ----------
+    properties
+        Such as ``security.protocol``.
+    """
+
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def read(cls, file: Path | None, environment: Mapping[str, str] = os.environ) -> Self:
+        """Read the settings from a properties file and from the environment.
+
+        Parameters
+        ----------
+        file
+            Lines ``name = value`` as Kafka's own tools read them, or None.
+        environment
+            ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD`` sets ``sasl.password``, and so on; goes
+            before the file.
+
+        Raises
+        ------
+        ConfigurationError
+            The file cannot be read, or sets what evenkey sets; no message holds a value.
+        """
+        properties = {} if file is None else _parse(file)
+        for name, value in environment.items():
+            if name.startswith(_PREFIX):
+                properties[name.removeprefix(_PREFIX).lower().replace("_", ".")] = value
+        for name in _SPARKS_OWN:
+            if name in properties:
+                message = f"kafka_config: {name} is set by evenkey; leave it out"
+                raise ConfigurationError(message)
+        return cls(properties)
+
+    def for_java(self) -> dict[str, str]:
+        """Give the properties as Kafka's own client reads them.
+
+        Raises
+        ------
+        ConfigurationError
+            There is a user name for a mechanism without one.
+
+        Examples
+        --------
+        >>> ClientSettings({"ssl.ca.location": "ca.pem"}).for_java()
+        {'ssl.truststore.type': 'PEM', 'ssl.truststore.location': 'ca.pem'}
+        """
+        properties = dict(self.properties)
+        authority = properties.pop("ssl.ca.location", None)
+        if authority is not None:
+            properties.setdefault("ssl.truststore.type", "PEM")
+            properties.setdefault("ssl.truststore.location", authority)
+        user = properties.pop("sasl.username", None)
+        password = properties.pop("sasl.password", "")
+        if user is not None:
+            mechanism = properties.get("sasl.mechanism", "PLAIN")
+            if mechanism not in _LOGIN_MODULES:
+                known = ", ".join(_LOGIN_MODULES)
+                message = (
+                    f"kafka_config: sasl.mechanism = {mechanism!r} takes no sasl.username; use one "
+                    f"of {known}, or sasl.jaas.config"
+                )
+                raise ConfigurationError(message)
+            properties["sasl.mechanism"] = mechanism
+            properties["sasl.jaas.config"] = (
+                f"{_LOGIN_MODULES[mechanism]} required username={_quoted(user)} "
+                f"password={_quoted(password)};"
+            )
+        return properties
+
+    def for_librdkafka(self) -> dict[str, str]:
+        """Give the properties as librdkafka reads them."""
+        return dict(self.properties)
+
+    def for_spark(self) -> dict[str, str]:
+        """Give Java's properties as options of Spark's source and sink."""
+        return {f"kafka.{name}": value for name, value in self.for_java().items()}
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _parse(file: Path) -> dict[str, str]:
+    try:
+        text = file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error.reason
+        message = f"kafka_config {file} cannot be read ({reason}): name a properties file"
+        raise ConfigurationError(message) from None
+    properties = {}
+    for number, line in enumerate(text.replace("\\\n", "").splitlines(), start=1):
+        bare = line.strip()
+        if not bare or bare[0] in "#!":
+            continue
+        name, sign, value = bare.partition("=")
+        if not sign or not name.strip():
+            message = f"kafka_config {file}: line {number} is no `name = value`"
+            raise ConfigurationError(message)
+        properties[name.strip()] = value.strip()
+    return properties

@@ -1,0 +1,78 @@
+"""Kafka brokers for tests: started on free ports, filled, and read."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+from typing import TYPE_CHECKING, Any
+
+from tests.components import skip_without
+from tools.kafka_broker import HOST, JARS, Broker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+__all__ = ["PASSWORD", "consume", "fill", "start_broker"]
+
+PASSWORD = secrets.token_hex(16)
+"""Of the brokers' second door."""
+_PORTS = range(20_000, 32_000, 3)
+"""Below those that systems hand out by themselves."""
+
+
+def start_broker(directory: Path) -> Broker:
+    """Start a broker; the test is skipped where its parts are missing."""
+    try:
+        import confluent_kafka  # noqa: F401 - only whether it is there
+    except ImportError:
+        skip_without("kafka", "the package confluent-kafka is not installed")
+    if not any(JARS.glob("*.jar")):
+        skip_without("kafka", f"there are no jars in {JARS}: run make setup-kafka")
+    # By chance, so that test runs side by side do not choose the same.
+    ports = iter(lambda: secrets.choice(_PORTS), None)
+    broker = Broker(directory, next(filter(_free, ports)), PASSWORD)
+    broker.start()
+    return broker
+
+
+def _free(port: int) -> bool:
+    for number in range(port, port + 3):
+        with socket.socket() as probe:
+            if probe.connect_ex((HOST, number)) == 0:
+                return False
+    return True
+
+
+def fill(broker: Broker, topic: str, values: Iterable[bytes | None], partitions: int = 2) -> None:
+    """Send values to partitions by turn, one a second of event time from 2020 on."""
+    from confluent_kafka import Producer
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewTopic
+
+    servers: Any = {"bootstrap.servers": broker.server}
+    admin = AdminClient(servers)
+    admin.create_topics([NewTopic(topic, num_partitions=partitions)])[topic].result(20)
+    producer = Producer(servers)
+    for number, value in enumerate(values):
+        timestamp = (1_577_836_800 + number) * 1000
+        producer.produce(topic, value, partition=number % partitions, timestamp=timestamp)
+    producer.flush(20)
+
+
+def consume(broker: Broker, topic: str) -> list[tuple[Any, Any]]:
+    """Read all records that a topic holds now: key and value, both read as JSON."""
+    from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+
+    consumer = Consumer(
+        {"bootstrap.servers": broker.server, "group.id": "test", "enable.auto.commit": False}
+    )
+    told = consumer.list_topics(topic, timeout=20).topics[topic].partitions
+    places = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in told]
+    ends = [consumer.get_watermark_offsets(place, timeout=20)[1] for place in places]
+    consumer.assign(places)
+    records = consumer.consume(sum(ends), timeout=20) if sum(ends) else []
+    consumer.close()
+    assert len(records) == sum(ends)
+    return [(json.loads(each.key() or b""), json.loads(each.value() or b"")) for each in records]

@@ -1,0 +1,55 @@
+"""compose.yaml, as far as it can be checked without docker: names, images, ports, files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent
+COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
+SERVICES = COMPOSE["services"]
+KNOWN = {"build", "depends_on", "environment", "image", "ports", "profiles", "volumes"}
+PINNED = re.compile(r"[a-z/]+:\d+\.\d+\.\d+(-[a-z0-9-]+)?")
+
+
+def test_it_has_the_parts_of_the_topology():
+    assert {"kafka", "influxdb", "grafana", "evenkey"} <= SERVICES.keys()
+    assert COMPOSE.keys() == {"name", "services", "volumes"}
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_service_is_pinned_and_open_to_this_machine_only(name):
+    service = SERVICES[name]
+    assert service.keys() <= KNOWN
+    assert PINNED.fullmatch(service["image"])
+    for port in service.get("ports", []):
+        assert re.fullmatch(r"127\.0\.0\.1:\d+:\d+", port)
+    for needed in service.get("depends_on", []):
+        assert needed in SERVICES
+    for mount in service.get("volumes", []):
+        origin = mount.split(":")[0]
+        assert origin in COMPOSE["volumes"] or (ROOT / origin).exists()
+
+
+def test_every_volume_is_used():
+    mounts = [mount for service in SERVICES.values() for mount in service.get("volumes", [])]
+    assert {mount.split(":")[0] for mount in mounts} >= set(COMPOSE["volumes"])
+
+
+def test_the_image_is_built_of_pinned_images_and_files_that_are_there():
+    lines = (ROOT / "Dockerfile").read_text().replace("\\\n", " ").splitlines()
+    images = [line.split()[1] for line in lines if line.startswith("FROM")]
+    assert images
+    assert all(PINNED.fullmatch(image) for image in images)
+    copied = [line.split()[1:-1] for line in lines if re.match("COPY (?!--from)", line)]
+    assert all((ROOT / file).exists() for files in copied for file in files)
+
+
+def test_kafka_is_of_the_version_of_the_broker_that_tests_run():
+    pom = (ROOT / "connectors" / "pom.xml").read_text()
+    version = re.search("<kafka.version>(.+)</kafka.version>", pom)
+    assert version is not None
+    assert SERVICES["kafka"]["image"].endswith(f":{version[1]}")

@@ -1,0 +1,75 @@
+"""Settings of Kafka's clients: from where they come, for whom, and that they stay hidden."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenkey.errors import ConfigurationError
+from evenkey.topology.kafka import ClientSettings
+
+SECRET = "open sesame"
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "kafka.properties"
+    path.write_text(
+        "# how to get in\n\nsecurity.protocol = SASL_SSL\nsasl.mechanism=SCRAM-SHA-512\n"
+        f"sasl.username=me\nsasl.password = {SECRET}\nssl.ca.location=/ca.pem\n"
+    )
+    return path
+
+
+def test_the_environment_goes_before_the_file(file):
+    environment = {"EVENKEY_KAFKA_CLIENT_SASL_PASSWORD": "=#other", "PATH": "/bin"}
+    settings = ClientSettings.read(file, environment)
+    assert settings.for_librdkafka() == {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.username": "me",
+        "sasl.password": "=#other",
+        "ssl.ca.location": "/ca.pem",
+    }
+
+
+def test_java_reads_a_login_module_and_a_trust_store(file):
+    assert ClientSettings.read(file, {}).for_spark() == {
+        "kafka.security.protocol": "SASL_SSL",
+        "kafka.sasl.mechanism": "SCRAM-SHA-512",
+        "kafka.sasl.jaas.config": (
+            "org.apache.kafka.common.security.scram.ScramLoginModule required "
+            f'username="me" password="{SECRET}";'
+        ),
+        "kafka.ssl.truststore.type": "PEM",
+        "kafka.ssl.truststore.location": "/ca.pem",
+    }
+
+
+def test_quotes_in_a_password_do_not_end_it():
+    java = ClientSettings({"sasl.username": "me", "sasl.password": 'a"b\\c'}).for_java()
+    assert java["sasl.jaas.config"].endswith('password="a\\"b\\\\c";')
+
+
+def test_values_are_not_shown(file):
+    assert SECRET not in repr(ClientSettings.read(file, {}))
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("bootstrap.servers=one:9092", "bootstrap.servers is set by evenkey"),
+        (SECRET, "line 1 is no `name = value`"),
+        (f"sasl.mechanism=GSSAPI\nsasl.username=me\nsasl.password={SECRET}", "takes no"),
+    ],
+)
+def test_bad_settings_are_told_without_their_values(tmp_path, line, fault):
+    file = tmp_path / "bad.properties"
+    file.write_text(line)
+    with pytest.raises(ConfigurationError, match=fault) as told:
+        ClientSettings.read(file, {}).for_java()
+    assert SECRET not in str(told.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"kafka_config .*missing cannot be read"):
+        ClientSettings.read(tmp_path / "missing", {})

@@ -1,0 +1,61 @@
+"""Which options of topics go together."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenkey.errors import ConfigurationError
+from evenkey.topology import PipelineConfig
+
+TOPIC = "127.0.0.1:1/clicks"
+
+
+def test_what_follows_from_topics_is_derived():
+    read = PipelineConfig(kafka=TOPIC)
+    assert (read.lateness, read.sink, read.resolved_split()) == (60.0, "memory", "lines")
+    assert PipelineConfig(kafka=TOPIC, lateness=0).lateness == 0
+    written = PipelineConfig(dataset="country-skew-r80", output_kafka=TOPIC, output="out")
+    assert (written.lateness, written.sink) == (0.0, "kafka")
+    assert written.letters_topic("clicks") == "clicks-dead-letters"
+    told = written.with_options(dead_letters_topic="bad")
+    assert told.letters_topic("clicks") == "bad"
+    assert told.with_options(grouping="kg").sink == "kafka"
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ({"kafka": "clicks"}, r"^kafka = 'clicks': 'clicks' is no HOST:PORT"),
+        ({"kafka": TOPIC, "dataset": "country-skew-r80"}, r"dataset and kafka are given"),
+        ({"kafka": TOPIC, "messages": 5}, r"messages = 5: .* drop messages"),
+        ({"kafka": TOPIC, "rate": 5}, r"rate = 5.0: .* drop rate"),
+        ({"kafka": TOPIC, "split": "csv", "key": "user"}, r"split = 'csv': records have no"),
+        ({"kafka": TOPIC, "split": "json"}, r"it needs key"),
+        ({"dataset": "country-skew-r80", "follow": True}, r"follow: .* pass kafka"),
+        ({"dataset": "country-skew-r80", "starting_offsets": "latest"}, r"starting_offsets: .*"),
+        ({"kafka": TOPIC, "sink": "kafka"}, r"sink = 'kafka': .* pass output_kafka"),
+        ({"kafka": TOPIC, "output_kafka": "h:1/a", "sink": "console"}, r"sink = 'console': "),
+        ({"kafka": TOPIC, "output_kafka": "h:1/a,b"}, r"one topic can be written"),
+        ({"kafka": TOPIC, "output_kafka": TOPIC}, r"'clicks' would be read and written"),
+        ({"kafka": TOPIC, "dead_letters_topic": "bad"}, r"dead_letters_topic = 'bad': .*"),
+        ({"kafka": TOPIC, "follow": 1.5}, r"follow = 1.5: must be true or false"),
+        ({"kafka": TOPIC, "epochs": True}, r"epochs = true: must not be true or false"),
+    ],
+)
+def test_what_cannot_be_is_refused(options, fault):
+    with pytest.raises(ConfigurationError, match=fault):
+        PipelineConfig(**options)
+
+
+def test_the_path_of_the_settings_is_told_and_what_is_in_it_not(tmp_path):
+    file = tmp_path / "kafka.properties"
+    file.write_text("sasl.password=open sesame\n")
+    config = PipelineConfig(kafka=TOPIC, kafka_config=file)
+    assert config.manifest()["kafka_config"] == str(file)
+    assert "sesame" not in f"{config!r}{config.manifest()}"
+
+
+def test_a_broker_that_does_not_answer_is_told_before_anything_starts():
+    for options in ({"kafka": TOPIC}, {"dataset": "country-skew-r80", "output_kafka": TOPIC}):
+        with pytest.raises(ConfigurationError, match=r"no Kafka broker answers .*make kafka-up"):
+            PipelineConfig(**options).check_paths()

@@ -1,0 +1,182 @@
+"""Runs from topics to topics on a real broker: exact results, each record accounted for."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+import time
+from collections import Counter
+
+import pytest
+
+from evenkey.errors import ConfigurationError
+from evenkey.topology import PipelineConfig, compare
+from evenkey.topology import run as run_prepared
+from evenkey.topology.kafka import read_results
+from tests.brokers import consume, fill
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+SMALL = {"workers": 3, "sources": 2, "aggregators": 2, "epochs": 2}
+KEYS = [b"hot", b"hot", b"hot", b"cold 1", b"hot", b"cold 2"]
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def topic():
+    return f"clicks-{next(_numbers)}"
+
+
+def run(config, **options):
+    return run_prepared(config, prepare=False, **options)
+
+
+def totals(rows, column="count"):
+    """Sums by key; no two rows are of the same window and key."""
+    assert len({(row["window_start"], row["key"]) for row in rows}) == len(rows)
+    summed: Counter[str] = Counter()
+    for row in rows:
+        summed[row["key"]] += row[column]
+    return summed
+
+
+def test_results_and_dead_letters_are_records_of_topics(spark, broker, topic, tmp_path):
+    good = [json.dumps({"user": f"user {n % 7}", "n": n % 3 + 1}).encode() for n in range(200)]
+    poison = [None, b"", b"\xff\xfe", b"{", b'{"user": null, "n": 1}', b'{"user": "a", "n": -1}']
+    fill(broker, topic, [*good[:100], *poison, *good[100:]])
+    config = PipelineConfig(
+        kafka=f"{broker.server}/{topic}",
+        split="json",
+        key="user",
+        count="n",
+        aggregator="sum(column=count)",
+        grouping="pkg",
+        output_kafka=f"{broker.server}/{topic}-out",
+        output=tmp_path / "out",
+        **SMALL,
+    )
+    report = run(config)
+    assert (report.finished, report.lines, report.rejected, report.late) == (True, 206, 6, 0)
+    truth: Counter[str] = Counter()
+    for record in map(json.loads, good):
+        truth[record["user"]] += record["n"]
+    rows = read_results(spark, f"{broker.server}/{topic}-out", config.aggregator)
+    assert totals(rows.toArrow().to_pylist(), "sum") == truth
+    for key, value in consume(broker, f"{topic}-out"):
+        assert key == {name: value[name] for name in ("window_start", "key")}
+    letters = consume(broker, f"{topic}-out-dead-letters")
+    assert all(key.items() < value.items() for key, value in letters)
+    reasons = {value["partition"] + 2 * value["offset"]: value["reason"] for _, value in letters}
+    assert sorted(reasons) == list(range(100, 106))
+    assert "not UTF-8" in reasons[102]
+    assert {value["topic"] for _, value in letters} == {topic}
+    # The same again neither reads nor writes a record.
+    assert run(config).lines == 206
+    assert len(consume(broker, f"{topic}-out")) == rows.count()
+
+
+def test_a_run_ends_with_what_was_there_though_the_topic_grows(broker, topic):
+    from confluent_kafka import Producer
+
+    fill(broker, topic, KEYS * 50, partitions=3)
+    stop = threading.Event()
+
+    def grow():
+        producer = Producer({"bootstrap.servers": broker.server})
+        while not stop.is_set():
+            producer.produce(topic, b"late comer", partition=1)
+            producer.poll(0)
+            time.sleep(0.01)
+        producer.flush(10)
+
+    growing = threading.Thread(target=grow)
+
+    def start(_):
+        if growing.ident is None:
+            growing.start()
+
+    config = PipelineConfig(kafka=f"{broker.server}/{topic}", grouping="dkg", **SMALL)
+    try:
+        report = run(config, on_progress=start)
+    finally:
+        stop.set()
+        growing.join()
+    assert report.finished
+    assert totals(report.table.to_pylist()) == {"hot": 200, "cold 1": 50, "cold 2": 50}
+
+
+def test_a_run_that_follows_pauses_and_goes_on(broker, topic, tmp_path):
+    fill(broker, topic, KEYS * 20)
+    config = PipelineConfig(
+        kafka=f"{broker.server}/{topic}",
+        follow=True,
+        epoch_messages=60,
+        grouping="kg",
+        output=tmp_path / "out",
+        **SMALL,
+    )
+    pause = tmp_path / "out" / "state" / "paused"
+    paused = run(config.with_options(time_limit=0.01))
+    assert not paused.finished
+    assert paused.metrics.messages < 120
+    again = run(config, on_progress=_until(120, pause))
+    assert not again.finished
+    assert again.metrics.messages == 120
+    assert json.loads((pause.parent / "offsets.json").read_text())["end"] is None
+
+
+def _until(messages, pause):
+    return lambda progress: progress.messages >= messages and pause.touch()
+
+
+def test_topics_start_where_they_are_told(broker, topic):
+    fill(broker, topic, KEYS)
+    fill(broker, f"{topic}-b", [b"b"] * 4)
+    starting = json.dumps({topic: {"0": 2}, f"{topic}-b": {"1": -1}})
+    config = PipelineConfig(
+        kafka=f"{broker.server}/{topic},{topic}-b",
+        starting_offsets=starting,
+        grouping="sg",
+        splitters=3,
+        **SMALL,
+    )
+    report = run(config)
+    # Partition 0 of the first topic holds every other of its records.
+    assert totals(report.table.to_pylist()) == {"hot": 2, "cold 1": 1, "cold 2": 1, "b": 2}
+    assert report.sources == 3
+
+
+def test_an_empty_topic_has_no_results(broker, topic):
+    fill(broker, topic, [])
+    report = run(PipelineConfig(kafka=f"{broker.server}/{topic}", grouping="kg", **SMALL))
+    assert (report.finished, report.lines, report.metrics.messages) == (True, 0, 0)
+
+
+def test_a_repeated_row_is_read_once_and_a_different_one_refused(spark, broker, topic):
+    fill(broker, topic, KEYS * 5)
+    out = f"{broker.server}/{topic}-out"
+    config = PipelineConfig(
+        kafka=f"{broker.server}/{topic}", output_kafka=out, grouping="kg", **SMALL
+    )
+    run(config)
+    once = read_results(spark, out).toArrow().sort_by("key")
+    run(config)
+    assert len(consume(broker, f"{topic}-out")) == 2 * once.num_rows
+    assert read_results(spark, out).toArrow().sort_by("key") == once
+    run(config.with_options(starting_offsets=json.dumps({topic: {"0": 3}})))
+    with pytest.raises(Exception, match=r"has different results of .* several runs wrote to it"):
+        read_results(spark, out).toArrow()
+
+
+def test_a_topic_that_is_not_there_is_named(broker):
+    config = PipelineConfig(kafka=f"{broker.server}/nowhere", grouping="kg", **SMALL)
+    with pytest.raises(ConfigurationError, match=r"no topic nowhere .*dataset produce"):
+        run(config)
+
+
+def test_a_comparison_does_not_write_topics(broker):
+    config = PipelineConfig(dataset="country-skew-r80", output_kafka=f"{broker.server}/a")
+    with pytest.raises(ConfigurationError, match=r"output_kafka .* drop it"):
+        compare(config, ["kg", "sg"])

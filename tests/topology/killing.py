@@ -1,0 +1,76 @@
+"""Runs as processes of their own, and ends that they do not choose."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["finish", "kill_in_the_middle", "started", "wait_for_the_middle"]
+
+
+@contextlib.contextmanager
+def started(arguments: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Start ``evenkey run`` in a process group of its own, which is gone at the end."""
+    with log.open("w") as written:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "evenkey", "run", "--json", *arguments],
+            stdout=subprocess.DEVNULL,
+            stderr=written,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def finish(arguments: list[str]) -> dict[str, Any]:
+    """Run to the end, and give the report."""
+    done = subprocess.run(
+        [sys.executable, "-m", "evenkey", "run", "--json", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def in_the_middle_of_an_epoch(output: Path) -> bool:
+    """Whether an epoch was begun and not ended, and one was ended before it."""
+    checkpoint = output / "state" / "checkpoint"
+    begun = {path.name for path in (checkpoint / "offsets").glob("[0-9]*")}
+    ended = {path.name for path in (checkpoint / "commits").glob("[0-9]*")}
+    return len(begun - ended) == 1 and len(ended) >= 1
+
+
+def wait_for_the_middle(process: subprocess.Popen[bytes], output: Path, log: Path) -> None:
+    """Wait until an epoch after the first has begun."""
+    while not in_the_middle_of_an_epoch(output):
+        assert process.poll() is None, log.read_text()
+        time.sleep(0.02)
+    # Epochs last for seconds of simulated cost, so this one is far from its end.
+    time.sleep(0.3)
+
+
+def kill_in_the_middle(process: subprocess.Popen[bytes], output: Path, log: Path) -> None:
+    """Kill a run with -9 in the middle of an epoch after its first."""
+    wait_for_the_middle(process, output, log)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    # The JVM may outlive its driver for a moment.
+    time.sleep(3)
+    assert in_the_middle_of_an_epoch(output)
