@@ -75,9 +75,10 @@ class Recorder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if not self._closed:
-            self.close("failed")
+            # An interrupted run ends with its epoch, and can go on.
+            self.close("paused" if kind is KeyboardInterrupt else "failed")
 
     def close(self, ending: Ending) -> tuple[ExportSummary, ...]:
         """Let the exporters write what is left, and tell what became of all."""
