@@ -209,7 +209,7 @@ def check_plan(grouping: Grouping) -> None:
     keys, times = stream()
     distinct, occurrences = np.unique(keys, return_counts=True)
     counts = occurrences.astype(np.float64)
-    if not grouping.given_frequencies:
+    if not (grouping.given_frequencies or grouping.plans_epochs):
         try:
             grouping.plan(distinct, counts, _WORKERS)
         except ConfigurationError:

@@ -10,6 +10,7 @@ SHIFT_32 = np.uint64(32)
 LOW_32 = np.uint64(0xFFFFFFFF)
 OWNER_BITS = np.uint64(24)
 OWNER = np.uint64((1 << 24) - 1)
+OFFSET = np.uint64(0x9E3779B9)
 EMPTY = -1
 
 
@@ -117,8 +118,8 @@ def fill(order, loads, homes, earlier, starts, places, room, extra, sliver, out)
 @njit(cache=True, inline="always")
 def slot_of(hashed, word, bits):
     """Slot of a key among those with places of their own, by its bucket's multiplier."""
-    factor = word >> OWNER_BITS
-    return np.int64((((hashed >> SHIFT_32) * factor) & LOW_32) >> (SHIFT_32 - bits))
+    upper = ((hashed >> SHIFT_32) + OFFSET) & LOW_32
+    return np.int64(((upper * (word >> OWNER_BITS)) & LOW_32) >> (SHIFT_32 - bits))
 
 
 @njit(cache=True)
@@ -126,10 +127,11 @@ def displace(keys, order, starts, words, slots, bits, tries):
     """Give each bucket the first odd multiplier that sends its keys to free slots.
 
     `order` lists buckets, `starts` says where the keys of each lie in `keys`. Writes the
-    multipliers into `words`, above the owners, and rows of keys into `slots`. False where a
-    bucket finds none.
+    multipliers into `words`, above the owners, and rows of keys into `slots`. Gives the place
+    in `order` of the first bucket that finds none, else -1.
     """
-    for bucket in order:
+    for place in range(len(order)):
+        bucket = order[place]
         first, last = starts[bucket], starts[bucket + 1]
         owner = words[bucket] & OWNER
         found = False
@@ -149,8 +151,8 @@ def displace(keys, order, starts, words, slots, bits, tries):
             for row in range(first, placed):
                 slots[slot_of(keys[row], word, bits)] = EMPTY
         if not found:
-            return False
-    return True
+            return place
+    return -1
 
 
 @njit(cache=True)

@@ -35,6 +35,7 @@ class Capacities(tuple[float, ...]):
     __slots__ = ()
 
     def __new__(cls, values: str | Iterable[float]) -> Self:
+        """Read them."""
         parts = values.split(":") if isinstance(values, str) else values
         try:
             numbers = tuple(float(part) for part in parts)

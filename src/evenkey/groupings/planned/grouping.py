@@ -82,7 +82,7 @@ class Planned(Grouping):
     [1, 1, 0, 1, 1, 1, 1, 0]
     >>> router.remember(grouping.plan(*np.unique(keys, return_counts=True), workers=2))
     >>> router.route(keys).tolist()
-    [1, 0, 0, 1, 1, 1, 0, 0]
+    [1, 1, 0, 1, 0, 0, 1, 0]
     """
 
     name: ClassVar[str] = "planned"

@@ -11,12 +11,16 @@ if TYPE_CHECKING:
 
     from evenkey.groupings.planned.plan import Plan
 
-__all__ = ["OWNER_BITS", "Lookup", "compile_plan"]
+__all__ = ["OFFSET", "OWNER_BITS", "Lookup", "compile_plan"]
 
 OWNER_BITS = 24
 """Bits of a word that hold the bucket's owner; the multiplier lies above them."""
 
+OFFSET = 0x9E3779B9
+"""Added to the upper half of a hash before it is multiplied, modulo 2**32."""
+
 _TRIES = 1 << 12
+_MOST_DOUBLINGS = 4
 
 
 class Lookup(NamedTuple):
@@ -24,7 +28,7 @@ class Lookup(NamedTuple):
 
     With h the hash of a key and ``word = words[h mod B]``: the owner of its bucket is
     ``word mod 2**24``, and the key's slot, out of T = ``len(slot_keys)``, is the upper
-    ``log2(T)`` bits of the 32-bit product ``(h >> 32) * (word >> 24) mod 2**32``. If the slot
+    ``log2(T)`` bits of the 32-bit product ``(h // 2**32 + OFFSET) * (word // 2**24)``. If the slot
     holds h, the key has places of its own: `slot_places` is its worker or, from W on, W plus
     the number of a split key. (Fredman, Komlos, Szemeredi, JACM 31, 1984; here the slots are
     shared by all buckets, whose multipliers are chosen one after the other.)
@@ -48,7 +52,8 @@ def compile_plan(plan: Plan) -> Lookup:
     """Make the lookup of a plan.
 
     Of keys of one bucket whose hashes agree in their upper 32 bits too, only the one with most
-    pieces keeps places of its own; that costs balance, never correctness.
+    pieces keeps places of its own, and so do the keys of a bucket that finds no multiplier, which
+    hashes do not do but by design. That costs balance, never correctness.
     """
     from evenkey.groupings.planned import _kernels
 
@@ -63,12 +68,17 @@ def compile_plan(plan: Plan) -> Lookup:
     fullest_first = np.argsort(-np.diff(starts), kind="stable")
     order = fullest_first[: np.count_nonzero(np.diff(starts))]
     bits = (2 * len(rows) - 1).bit_length() if len(rows) else 0
+    most_bits = bits + _MOST_DOUBLINGS
     while True:
         words = plan.owners.astype(np.uint64) | np.uint64(1 << OWNER_BITS)
         slots = np.full(1 << bits, -1, dtype=np.int64)
-        if _kernels.displace(keys, order, starts, words, slots, np.uint64(bits), _TRIES):
+        stuck = _kernels.displace(keys, order, starts, words, slots, np.uint64(bits), _TRIES)
+        if stuck < 0:
             break
-        bits += 1
+        if bits < most_bits:
+            bits += 1
+        else:
+            order = np.delete(order, stuck)
     split = lengths[rows] > 1
     places = plan.places[plan.starts[rows]].astype(np.int32)
     places[split] = plan.workers + np.arange(split.sum())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -75,7 +75,8 @@ class Plan:
     def from_arrays(cls, arrays: Snapshot) -> Plan:
         """Take a plan from what `to_arrays` gave, among other arrays perhaps."""
         keys, buckets = arrays["moved"].tolist()
-        return cls(*(arrays[name] for name in _ARRAYS), moved_keys=keys, moved_buckets=buckets)
+        own: dict[str, NDArray[Any]] = {name: arrays[name] for name in _ARRAYS}
+        return cls(**own, moved_keys=keys, moved_buckets=buckets)
 
 
 def unplanned(buckets: int, workers: int) -> Plan:
@@ -149,7 +150,7 @@ def make_plan(
     ...     np.array([16, 17], dtype=np.uint64), np.array([48.0, 8.0]), np.ones(8), np.ones(4)
     ... )
     >>> plan.keys.tolist(), plan.places.tolist(), plan.shares.round(3).tolist()
-    ([16, 17], [0, 1, 2, 3], [0.335, 0.335, 0.33, 1.0])
+    ([16], [0, 1, 2], [0.335, 0.335, 0.33])
     >>> plan.owners.tolist(), plan.loads.round(2).tolist()
     ([3, 3, 3, 3, 3, 3, 3, 3], [16.08, 16.08, 15.84, 16.0])
     """
@@ -195,7 +196,7 @@ def make_plan(
         starts=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
         places=workers[rows],
         shares=np.where(counts[items[rows]] > 0, parts[rows] / whole, 1.0),
-        loads=np.bincount(workers, parts, minlength=len(capacities)),
+        loads=np.bincount(workers, parts, minlength=len(capacities)).astype(np.float64),
         moved_keys=int(moved[: len(keys)].sum()),
         moved_buckets=int(moved[len(keys) :].sum()),
     )

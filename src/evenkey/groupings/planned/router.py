@@ -75,9 +75,11 @@ class PlannedRouter(Router):
             self._epoch.sketch.update(keys, weights if len(weights) else None)
 
     def snapshot(self) -> Snapshot:
+        """Copy everything, the epoch's counts with it."""
         return {**self.memory(), "dealt": self._dealt.copy()}
 
     def restore(self, snapshot: Snapshot) -> None:
+        """Take over a snapshot, or the counters of dealing alone."""
         if "loads" in snapshot:
             self.remember(snapshot)
             self._sent = snapshot["sent"].astype(np.int64)
@@ -88,10 +90,12 @@ class PlannedRouter(Router):
             self._dealt = snapshot["dealt"].astype(np.int64)
 
     def memory(self) -> Snapshot:
+        """Give the plan, what it was made from, and what this epoch held."""
         memory = {**self._plan.to_arrays(), **self._past, "sent": self._sent.copy()}
         return memory | self._epoch.to_arrays("epoch") if self._learning else memory
 
     def remember(self, memory: Snapshot) -> None:
+        """Follow another plan, and count anew."""
         if memory:
             self._past = {name: memory[name] for name in memory if name.startswith("past_")}
             self._follow(Plan.from_arrays(memory))

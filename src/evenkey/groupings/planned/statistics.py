@@ -118,7 +118,7 @@ class KeyStatistics:
         self, keys: NDArray[np.uint64], loads: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         buckets = (keys & np.uint64(len(self.bucket_loads) - 1)).astype(np.int64)
-        return np.bincount(buckets, loads, minlength=len(self.bucket_loads))
+        return np.bincount(buckets, loads, minlength=len(self.bucket_loads)).astype(np.float64)
 
     def to_arrays(self, prefix: str) -> Snapshot:
         """Give the statistics as named arrays."""
