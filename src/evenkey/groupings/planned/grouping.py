@@ -214,16 +214,42 @@ class Planned(Grouping):
         sent = np.sum([memory["sent"] for memory in memories], axis=0)
         if "epoch_sketch" not in first:
             return {**plan.to_arrays(), "sent": sent}
-        merged = {"sent": sent}
         statistics = KeyStatistics.from_arrays(first, "epoch")
         for memory in memories[1:]:
             statistics.merge(KeyStatistics.from_arrays(memory, "epoch"))
-        if "past_sketch" in first and self.decay and not self._is_stale(merged):
-            past = KeyStatistics.from_arrays(first, "past")
+        return self.learned(first, statistics, plan.workers, sent)
+
+    def learned(
+        self,
+        memory: Snapshot,
+        epoch: KeyStatistics,
+        workers: int,
+        sent: NDArray[np.int64] | None = None,
+    ) -> Snapshot:
+        """Make the next epoch's memory of an epoch's statistics.
+
+        Parameters
+        ----------
+        memory
+            What the epoch's routers remembered; empty if nothing.
+        epoch
+            What the epoch held.
+        workers
+            How many workers there are.
+        sent
+            int64[W], load of each worker in the epoch; None: what the plan makes of `epoch`.
+        """
+        plan = Plan.from_arrays(memory) if memory else unplanned(len(epoch.bucket_loads), workers)
+        if sent is None:
+            keys, loads, rests = epoch.items(0.0, None)
+            sent = np.rint(plan.loads_of(keys, loads, rests)).astype(np.int64)
+        merged = {"sent": sent}
+        if "past_sketch" in memory and self.decay and not self._is_stale(merged):
+            past = KeyStatistics.from_arrays(memory, "past")
             past.decay(self.decay)
-            statistics.merge(past)
-        merged |= statistics.to_arrays("past")
-        return {**merged, **self.plan_of(statistics, plan.workers, plan).to_arrays()}
+            epoch.merge(past)
+        merged |= epoch.to_arrays("past")
+        return {**merged, **self.plan_of(epoch, workers, plan).to_arrays()}
 
     def _is_stale(self, memory: Snapshot) -> bool:
         sent = memory.get("sent")

@@ -66,6 +66,25 @@ class Plan:
         """(worker, key) pairs beyond one a key, at most W - 1."""
         return len(self.places) - len(self.keys)
 
+    def loads_of(
+        self,
+        keys: NDArray[np.uint64],
+        counts: NDArray[np.float64],
+        bucket_counts: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Give float64[W], the workers' loads under the plan, for what `make_plan` takes."""
+        buckets = (keys & np.uint64(len(self.owners) - 1)).astype(np.int64)
+        rows = _rows(keys, self.keys)
+        whole = rows < 0
+        loads = np.zeros(self.workers)
+        loads += np.bincount(self.owners, bucket_counts, minlength=self.workers)
+        loads += np.bincount(self.owners[buckets[whole]], counts[whole], minlength=self.workers)
+        own = np.zeros(len(self.keys))
+        own[rows[~whole]] = counts[~whole]
+        parts = np.repeat(own, np.diff(self.starts)) * self.shares
+        loads += np.bincount(self.places, parts, minlength=self.workers)
+        return loads
+
     def to_arrays(self) -> Snapshot:
         """Give the plan as named arrays."""
         moved = np.array([self.moved_keys, self.moved_buckets], dtype=np.int64)
