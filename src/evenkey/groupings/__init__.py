@@ -50,7 +50,8 @@ def available() -> dict[str, type[Grouping]]:
     Examples
     --------
     >>> sorted(available())
-    ['cam', 'dchoices', 'dkg', 'kg', 'off-greedy', 'on-greedy', 'pkg', 'potc', 'sg', 'wchoices']
+    ['cam', 'dchoices', 'dkg', 'kg', 'off-greedy', 'on-greedy', 'pkg', 'planned', 'potc',
+     'sg', 'wchoices']
     """
     public = (globals()[name] for name in __all__)
     return {

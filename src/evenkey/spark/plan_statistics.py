@@ -28,7 +28,7 @@ __all__ = ["count_keys", "learn_from"]
 logger = logging.getLogger(__name__)
 
 _SAMPLE = "__evenkey_sample"
-_SAMPLED = 16
+_SAMPLED = 8
 """Of so many rows of a stream one is counted."""
 _LAG = 2
 _MOST_TRACKED = 1_000_000  # Spark's own limit
@@ -78,7 +78,7 @@ def learn_from(
 ) -> DataFrame:
     """Let a stream tell its keys, epoch by epoch, and plan from them.
 
-    One row in 16, drawn at random, is counted. An epoch's figures reach the driver when the next
+    One row in 8, drawn at random, is counted. An epoch's figures reach the driver when the next
     one may have started, so they serve the one after that: table N + 2 is made of epoch N.
     """
     name = f"evenkey-keys-{uuid.uuid4()}"

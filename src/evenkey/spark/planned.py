@@ -136,7 +136,7 @@ def route_planned(
     A batch is counted first, here and now, unless a plan is there that the grouping may follow.
     A stream follows the plans in `tables` and, if it is to `learn`, makes them.
     """
-    if df.isStreaming and grouping.planning == "current":
+    if df.isStreaming and learn and grouping.planning == "current":
         message = (
             f"{grouping}: Spark routes an epoch of a stream while it reads it; route in "
             "foreachBatch, where it is counted first, or choose another planning"

@@ -56,6 +56,7 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
         load=config.load,
         tables=directory.tables,
         column=WORKER,
+        learn=False,
     )
     aggregator = parse_aggregator(config.aggregator)
     held, bound = messages_of(

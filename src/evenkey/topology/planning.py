@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from evenkey.groupings.planned import KeyStatistics
+from evenkey.groupings.planned import KeyStatistics, Plan
 from evenkey.hashing import hash_strings
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from evenkey.topology.worker import PLACED
@@ -79,14 +79,15 @@ class EpochPlanner:
     def end(self, epoch: int) -> None:
         """Plan the epoch after `epoch`, which has ended."""
         table = self._files.read(PLACED, [epoch])
-        if table is None or not table.num_rows:
+        if table is None:
             return
         counts = table["messages"].to_numpy()
         sent = np.bincount(table["worker"].to_numpy(), counts, minlength=self._workers)
         before = self._tables.read(epoch).memory
         if self._grouping.planning in ("auto", "previous"):
             statistics = self._grouping.statistics(self._workers)
-            statistics.add_summed(hash_strings(table["key"].combine_chunks()), counts)
+            keys, places = np.unique(hash_strings(table["key"]), return_inverse=True)
+            statistics.add_counted(keys, np.bincount(places, counts).astype(np.float64))
             memory = self._grouping.learned(
                 before, statistics, self._workers, sent.astype(np.int64)
             )
@@ -98,9 +99,7 @@ class EpochPlanner:
 
     def _position(self, epoch: int) -> int:
         """Where the epoch after `epoch` begins: those that held messages lie before it."""
-        past = [each for each in self._files.epochs(PLACED) if each <= epoch]
-        held = [self._files.read(PLACED, [each]) for each in past]
-        return self._epoch_messages * sum(1 for each in held if each is not None and each.num_rows)
+        return self._epoch_messages * sum(each <= epoch for each in self._files.epochs(PLACED))
 
     def _counted(self, memory: Snapshot, start: int) -> Snapshot:
         """Count the epoch that begins at a position, and plan it; empty past the input's end."""
@@ -111,17 +110,20 @@ class EpochPlanner:
             self._reading,
             self._splitter,
             (start, stop, self._sources),
-            self._grouping.statistics(self._workers),
+            self._grouping,
+            self._workers,
         )
         parts = self._spark.range(0, self._sources, 1, self._sources)
         statistics = self._grouping.statistics(self._workers)
         for row in parts.mapInArrow(task, "sketch binary, buckets binary").toArrow().to_pylist():
-            arrays = {
+            arrays: Snapshot = {
                 "part_sketch": np.frombuffer(row["sketch"], np.uint8),
                 "part_buckets": np.frombuffer(row["buckets"], np.float64),
             }
             statistics.merge(KeyStatistics.from_arrays(arrays, "part"))
-        return self._grouping.planned(statistics, self._workers, memory)
+        previous = Plan.from_arrays(memory) if memory else None
+        plan = self._grouping.plan_of(statistics, self._workers, previous)
+        return plan.to_arrays()
 
 
 class _CountTask:
@@ -132,20 +134,23 @@ class _CountTask:
         reading: Reading,
         splitter: Splitter | None,
         span: tuple[int, int, int],
-        statistics: KeyStatistics,
+        grouping: Planned,
+        workers: int,
     ) -> None:
         self._reading = reading
         self._splitter = splitter
         self._span = span
-        self._statistics = statistics
+        self._grouping = grouping
+        self._workers = workers
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         start, stop, sources = self._span
         for batch in batches:
+            statistics = self._grouping.statistics(self._workers)
             for source in batch.column(0).to_pylist():
                 for rows in self._reading.read(start, stop, source, sources):
-                    self._statistics.add(hash_strings(self._keys(rows)))
-            arrays = self._statistics.to_arrays("part")
+                    statistics.add(hash_strings(self._keys(rows)))
+            arrays = statistics.to_arrays("part")
             values = [pa.array([array.tobytes()], pa.binary()) for array in arrays.values()]
             yield pa.RecordBatch.from_arrays(values, names=["sketch", "buckets"])
 

@@ -9,11 +9,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from evenkey.groupings import Planned
 from evenkey.spark.session import local_master, session
 from evenkey.topology.driving import Watch, drive, late_rows, timing_of
-from evenkey.topology.inputs import Found, find_input, open_input
+from evenkey.topology.inputs import Found, epoch_positions, find_input, open_input
 from evenkey.topology.observer import Observer
 from evenkey.topology.pipeline import results
+from evenkey.topology.planning import EpochPlanner
 from evenkey.topology.report import EpochProgress, RunReport
 from evenkey.topology.run_directory import RunDirectory
 from evenkey.topology.sinks import ConsoleSink, FileSink, MemorySink, Sink
@@ -22,7 +24,7 @@ from evenkey.topology.splitting import DEAD_LETTERS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from evenkey.topology.config import PipelineConfig
     from evenkey.topology.report import OnProgress
@@ -169,9 +171,16 @@ def _execute(
     observer = Observer(directory.files, config.workers)
     grouping = str(config.resolved_grouping())
     watch = Watch(grouping, source.expected, observer, on_progress)
+    planner = _planner(spark, found, config, directory)
+
+    def write(rows: DataFrame, epoch: int) -> None:
+        sink.write(rows, epoch)
+        if planner is not None:
+            planner.end(epoch)
+
     query = (
         results(source.messages, config, directory)
-        .writeStream.foreachBatch(sink.write)
+        .writeStream.foreachBatch(write)
         .option("checkpointLocation", str(directory.checkpoint))
         .outputMode("append")
         .start()
@@ -199,6 +208,27 @@ def _execute(
         state=directory.state if kept else None,
         table=sink.table() if isinstance(sink, MemorySink) else None,
     )
+
+
+def _planner(
+    spark: SparkSession, found: Found, config: PipelineConfig, directory: RunDirectory
+) -> EpochPlanner | None:
+    """Start the planner of a grouping that plans; None for the others."""
+    grouping = config.resolved_grouping()
+    if not isinstance(grouping, Planned):
+        return None
+    planner = EpochPlanner(
+        spark,
+        grouping,
+        config.workers,
+        found.reading,
+        found.splitter,
+        directory,
+        epoch_messages=epoch_positions(config, found.reading.total),
+        sources=config.sources,
+    )
+    planner.start()
+    return planner
 
 
 def _sink(config: PipelineConfig, directory: RunDirectory, console: TextIO | None) -> Sink:

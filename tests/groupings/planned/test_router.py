@@ -20,9 +20,9 @@ def zipf(messages, exponent=1.4, seed=0, keys=1000):
     return hashes[random.choice(keys, messages, p=chances / chances.sum())]
 
 
-def plan(grouping, keys, workers, previous=None):
+def plan(grouping, keys, workers):
     distinct, counts = np.unique(keys, return_counts=True)
-    return grouping.plan(distinct, counts.astype(np.float64), workers, previous)
+    return grouping.plan(distinct, counts.astype(np.float64), workers)
 
 
 def loads(grouping, memory, keys, workers, sources=3):

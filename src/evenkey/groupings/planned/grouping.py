@@ -161,26 +161,21 @@ class Planned(Grouping):
             return not memory or self._is_stale(memory)
         return self.planning == "current" or (self.planning == "fit" and not memory)
 
-    def plan(
+    def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64], workers: int) -> Snapshot:
+        """Make a plan of keys that were counted or whose costs were summed."""
+        return self.replan(keys, counts, workers, {})
+
+    def replan(
         self,
         keys: NDArray[np.uint64],
         counts: NDArray[np.float64],
         workers: int,
-        previous: Snapshot | None = None,
+        memory: Snapshot,
     ) -> Snapshot:
-        """Make a plan of keys that were counted.
-
-        Parameters
-        ----------
-        keys, counts, workers
-            As for `Grouping.plan`; `counts` may be costs.
-        previous
-            What routers remembered in the epoch before, whose places are kept where balance
-            allows it; None or empty: there was none.
-        """
+        """Make a plan that keeps the places of the one before where balance allows it."""
         statistics = self.statistics(workers)
         statistics.add_counted(np.asarray(keys, np.uint64), np.asarray(counts, np.float64))
-        before = Plan.from_arrays(previous) if previous else None
+        before = Plan.from_arrays(memory) if memory else None
         return self.plan_of(statistics, workers, before).to_arrays()
 
     def plan_of(
