@@ -127,6 +127,7 @@ def route_planned(
     grouping: Planned,
     workers: int,
     *,
+    plan: Snapshot | None,
     tables: str | Path | None,
     column: str,
     learn: bool = True,
@@ -143,6 +144,8 @@ def route_planned(
         )
         raise ConfigurationError(message)
     store = RoutingTables(tables or temporary_directory(df), str(grouping), workers)
+    if plan is not None:
+        store.write(0, RoutingTable(plan))
     if df.isStreaming:
         if learn and grouping.planning in ("auto", "previous"):
             df = learn_from(df, hashed, grouping, workers, store)

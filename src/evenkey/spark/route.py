@@ -122,7 +122,14 @@ def route(
     hashed = F.xxhash64(*keys)
     if isinstance(grouping, Planned):
         return route_planned(
-            df, hashed, grouping, workers, tables=tables, column=column, learn=learn
+            df,
+            hashed,
+            grouping,
+            workers,
+            plan=plan,
+            tables=tables,
+            column=column,
+            learn=learn,
         )
     native = _native(grouping, hashed, workers, streaming=df.isStreaming)
     if native is not None:
@@ -151,7 +158,7 @@ def _check_plan(grouping: Grouping, plan: Snapshot | None) -> None:
             "or use a grouping that learns it, such as dkg or dchoices"
         )
         raise ConfigurationError(message)
-    if plan is not None and not grouping.given_frequencies:
+    if plan is not None and not (grouping.given_frequencies or grouping.plans_epochs):
         message = f"grouping {grouping}: it takes no plan; leave plan away"
         raise ConfigurationError(message)
 
