@@ -34,8 +34,8 @@ def routed(df, **options):
     return rows["hash"].to_numpy().view(np.uint64), rows["worker"].to_numpy()
 
 
-def assert_follows(plan, hashes, workers, noise):
-    """Whole keys are where the plan has them, split ones in their shares but for `noise`."""
+def assert_follows(plan, hashes, workers):
+    """Whole keys are where the plan has them, split ones in their shares but for noise."""
     split = dict(zip(plan.keys[np.diff(plan.starts) > 1].tolist(), range(99), strict=False))
     places = {
         int(key): plan.places[start:stop]
@@ -51,14 +51,14 @@ def assert_follows(plan, hashes, workers, noise):
         shares = plan.shares[plan.starts[row] : plan.starts[row + 1]]
         sent = np.bincount(went, minlength=WORKERS)
         assert sent.sum() == sent[places[int(key)]].sum()
-        assert np.abs(sent[places[int(key)]] / len(went) - shares).max() < noise
+        assert np.abs(sent[places[int(key)]] / len(went) - shares).max() < 2 / np.sqrt(len(went))
     assert split
 
 
 def test_batch_is_counted_and_level(batch, tmp_path):
     hashes, workers = routed(batch, tables=tmp_path)
     plan = Plan.from_arrays(RoutingTables(tmp_path, "planned", WORKERS).read(0).memory)
-    assert_follows(plan, hashes, workers, noise=0.02)
+    assert_follows(plan, hashes, workers)
     loads = np.bincount(workers, minlength=WORKERS)
     assert loads.max() / loads.mean() < 1.03
     pairs = len(set(zip(hashes.tolist(), workers.tolist(), strict=True)))
@@ -69,7 +69,7 @@ def test_a_plan_that_is_there_is_followed(batch, tmp_path):
     plan = operators.fit(batch, "key", "planned", WORKERS, tables=tmp_path)
     before = sorted(tmp_path.iterdir())
     hashes, workers = routed(batch.filter("id % 2 = 0"), tables=tmp_path)
-    assert_follows(plan, hashes, workers, noise=0.03)
+    assert_follows(plan, hashes, workers)
     assert sorted(tmp_path.iterdir()) == before
     given_plan = routed(batch.filter("id % 2 = 0"), plan=plan.to_arrays())
     np.testing.assert_array_equal(given_plan[1], workers)
@@ -125,7 +125,7 @@ def test_a_stream_follows_each_epochs_table(session, tmp_path):
     for epoch, rows in epochs.items():
         plan = Plan.from_arrays(plans[0] if epoch < 2 else plans[1])
         hashes = rows["hash"].to_numpy().view(np.uint64)
-        assert_follows(plan, hashes, rows["worker"].to_numpy(), noise=0.06)
+        assert_follows(plan, hashes, rows["worker"].to_numpy())
 
 
 def test_a_stream_makes_its_plans(session, tmp_path):

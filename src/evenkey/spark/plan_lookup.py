@@ -55,20 +55,29 @@ def read_memory(tables: RoutingTables, query: str, epoch: int) -> Snapshot:
 
 
 def with_planned_worker(
-    df: DataFrame, hashed: Column, grouping: Planned, workers: int, tables: RoutingTables, name: str
+    df: DataFrame,
+    hashed: Column,
+    grouping: Planned,
+    workers: int,
+    tables: RoutingTables,
+    name: str,
+    position: Column | None = None,
 ) -> DataFrame:
     """Add the int column `name`: the worker of each row by the plan in `tables`.
 
     The plan is one row of arrays, which Spark reads as a scalar subquery: once a batch job, and
     once an epoch of a stream, before the epoch's tasks start, so that all of them see the same
-    one. Messages of split keys are dealt by position in the partition (golden ratio) in a batch,
-    and by Spark's random numbers, which are a function of partition and row, in a stream, whose
-    rows Spark does not number.
+    one. Messages of split keys are dealt by `position` (golden ratio), which is the position in
+    the partition in a batch where none is given. Spark does not number the rows of a stream:
+    without positions it deals them by random numbers, a function of partition and row.
     """
+    if position is None and not df.isStreaming:
+        row = F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_PARTITION))
+        position = row + F.spark_partition_id()
     read = LookupTask(grouping, workers, tables)
     schema = ", ".join(f"{field} {kind}" for field, kind in _FIELDS.items())
-    row = df.sparkSession.range(0, 1, 1, 1).mapInArrow(read, schema)
-    lookup = row.select(F.struct("*").alias("lookup")).scalar()
+    plan = df.sparkSession.range(0, 1, 1, 1).mapInArrow(read, schema)
+    lookup = plan.select(F.struct("*").alias("lookup")).scalar()
     hash_, word, slot, place, point = (F.col(step) for step in _STEPS)
     buckets = grouping.bucket_count(workers)
     upper = (F.shiftrightunsigned(hash_, 32) + F.lit(OFFSET)).bitwiseAND(F.lit(_LOW_32))
@@ -87,7 +96,7 @@ def with_planned_worker(
         F.when(
             F.get(lookup["slot_keys"], slot) == hash_, F.get(lookup["slot_places"], slot)
         ).otherwise(word.bitwiseAND(F.lit(_OWNER)).cast("int")),
-        F.rand() if df.isStreaming else _position_point(),
+        F.rand() if position is None else _evenly(position),
     )
     for step, column in zip(_STEPS, steps, strict=True):
         df = df.withColumn(step, column)
@@ -95,10 +104,9 @@ def with_planned_worker(
     return df.withColumn(name, worker).drop(*_STEPS)
 
 
-def _position_point() -> Column:
-    """Multiples of the golden ratio, modulo 1, by the row's position in its partition."""
-    row = F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_PARTITION))
-    multiple = (row + F.spark_partition_id()) * F.lit(_GOLDEN)
+def _evenly(position: Column) -> Column:
+    """Multiples of the golden ratio, modulo 1."""
+    multiple = position * F.lit(_GOLDEN)
     return multiple - F.floor(multiple)
 
 

@@ -130,6 +130,7 @@ def route_planned(
     plan: Snapshot | None,
     tables: str | Path | None,
     column: str,
+    position: Column | None = None,
     learn: bool = True,
 ) -> DataFrame:
     """Route by plans, without Python in the way of a message.
@@ -153,7 +154,7 @@ def route_planned(
         numbers = store.numbers()
         if grouping.counts_first(store.read(numbers[-1]).memory if numbers else {}):
             _fit(df, hashed, None, grouping, workers, store)
-    return with_planned_worker(df, hashed, grouping, workers, store, column)
+    return with_planned_worker(df, hashed, grouping, workers, store, column, position)
 
 
 def temporary_directory(df: DataFrame) -> str:

@@ -46,6 +46,7 @@ def route(
     tables: str | Path | None = None,
     plan: Snapshot | None = None,
     column: str = "worker",
+    position: str | None = None,
     learn: bool = True,
 ) -> DataFrame:
     """Add the worker of each row, chosen message by message inside each task.
@@ -85,6 +86,9 @@ def route(
         them, with hashes as Spark's ``xxhash64`` gives them.
     column
         Name of the new column.
+    position
+        Column of whole numbers that numbers the rows, such as Kafka's offset. By it planned
+        grouping deals the rows of split keys evenly, where a stream has no other numbers.
     learn
         Whether planned grouping makes its plans itself as a stream flows by; False: somebody
         else writes them into `tables`.
@@ -129,6 +133,7 @@ def route(
             plan=plan,
             tables=tables,
             column=column,
+            position=None if position is None else key_columns(df, position)[0],
             learn=learn,
         )
     native = _native(grouping, hashed, workers, streaming=df.isStreaming)
