@@ -11,7 +11,15 @@ from __future__ import annotations
 
 from evenkey.aggregators import Aggregator, Count, Fold, Mean, Sum, TopK
 from evenkey.errors import ConfigurationError, EvenkeyError, RunError
-from evenkey.groupings import DynamicKey, Grouping, Key, PartialKey, Router, Shuffle
+from evenkey.groupings import (
+    DynamicKey,
+    Grouping,
+    Key,
+    PartialKey,
+    Planned,
+    Router,
+    Shuffle,
+)
 
 __all__ = [
     "Aggregator",
@@ -24,6 +32,7 @@ __all__ = [
     "Key",
     "Mean",
     "PartialKey",
+    "Planned",
     "Router",
     "RunError",
     "Shuffle",

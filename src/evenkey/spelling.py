@@ -113,7 +113,8 @@ def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> 
         What it is, for messages: ``"grouping"``, ``"dataset"``, ``"aggregator"``.
     cls
         A dataclass whose fields are of type ``bool``, ``int``, ``float``, ``str``,
-        a ``Literal`` of these, or one of them or ``None`` (spelled ``none``).
+        a ``Literal`` of these, a class that reads itself from text, or one of them or ``None``
+        (spelled ``none``).
     name
         How the thing is spelled, for messages.
     parameters
@@ -180,6 +181,8 @@ def _convert(where: str, text: str, hint: Any) -> object:
         raise ConfigurationError(message)
     try:
         return hint(text)
+    except ConfigurationError:
+        raise
     except ValueError:
         wanted = {int: "a whole number", float: "a number"}.get(hint, hint.__name__)
         message = f"{where} = {text!r}: must be {wanted}"

@@ -120,9 +120,10 @@ def test_run_reports_under_the_shared_names_on_spark(invoke, tmp_path, monkeypat
     assert (figures["messages"], figures["keys"], figures["rejected"]) == (120, 4, 0)
     for name in (
         *("dataset", "grouping", "workers", "sources", "max_over_mean", "imbalance_fraction"),
-        *("average_imbalance_fraction", "stddev_percent", "dist_cost", "pairs", "seconds"),
+        *("average_imbalance_fraction", "stddev_percent", "dist_cost"),
+        *("dist_cost_lower_bound", "pairs", "seconds"),
         *("makespan_ms", "messages_per_second", "epochs", "latency_ms", "epoch_max_over_mean"),
-        *("epoch_stddev_percent", "epoch_dist_cost"),
+        *("epoch_stddev_percent", "epoch_dist_cost", "epoch_dist_cost_lower_bound"),
     ):
         assert figures[name] is not None
 

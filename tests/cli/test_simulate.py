@@ -24,6 +24,7 @@ SHARED = [
     "average_imbalance_fraction",
     "stddev_percent",
     "dist_cost",
+    "dist_cost_lower_bound",
     "pairs",
     "seconds",
     "makespan_ms",
@@ -31,7 +32,13 @@ SHARED = [
     "routing_messages_per_second",
     "memory_bytes",
 ]
-EPOCHS = ["epochs", "epoch_max_over_mean", "epoch_stddev_percent", "epoch_dist_cost"]
+EPOCHS = [
+    "epochs",
+    "epoch_max_over_mean",
+    "epoch_stddev_percent",
+    "epoch_dist_cost",
+    "epoch_dist_cost_lower_bound",
+]
 
 
 def simulated(invoke, *options):

@@ -14,6 +14,8 @@ SPELLINGS = [
     "pkg(variant=paper)",
     "cam(tolerance=0.2)",
     "dkg(variant=reference)",
+    "planned(planning=current)",
+    "planned(planning=previous,buckets=4096,tracked=50)",
     "dkg(scale_in=minus-root,expected_keys=20)",
 ]
 

@@ -14,6 +14,7 @@ def test_metrics_are_those_of_what_the_workers_got():
     metrics = EpochMetrics.of(3, counts)
     assert (metrics.epoch, metrics.messages, metrics.keys, metrics.pairs) == (3, 6, 2, 3)
     assert (metrics.max_over_mean, metrics.dist_cost) == (5 / 3, 1.5)
+    assert metrics.dist_cost_lower_bound == 1.5
     assert metrics.stddev_percent == pytest.approx(100 / 3)
 
 
@@ -24,4 +25,5 @@ def test_no_epochs_have_no_median():
         "epoch_max_over_mean": nothing,
         "epoch_stddev_percent": nothing,
         "epoch_dist_cost": nothing,
+        "epoch_dist_cost_lower_bound": nothing,
     }

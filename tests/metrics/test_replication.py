@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.errors import ConfigurationError
-from evenkey.metrics import PairCounts
+from evenkey.metrics import PairCounts, dist_cost_lower_bound
 
 WORKERS = 5
 keys = st.one_of(st.integers(0, 6), st.sampled_from([2**63, 2**64 - 1]))
@@ -110,3 +110,24 @@ def test_senseless_workers():
         PairCounts(0)
     with pytest.raises(ConfigurationError, match="cannot be merged"):
         PairCounts(2).merge(PairCounts(3))
+
+
+@given(st.lists(messages, min_size=1, max_size=4))
+def test_lower_bound_counts_what_keys_weigh(batches):
+    parts = [added(PairCounts(WORKERS), batch) for batch in batches]
+    for part in parts[1:]:
+        parts[0].merge(part)
+    weights: Counter[int] = Counter()
+    for _, key, weight in (message for batch in batches for message in batch):
+        weights[key] += weight
+    total = sum(weights.values())
+    # In whole numbers: a key of weight w needs ceil(w W 100 / (105 total)) workers.
+    needed = [-(-weight * WORKERS * 100 // (105 * total)) for weight in weights.values()]
+    expected = sum(needed) / len(needed) if needed else 1.0
+    assert parts[0].dist_cost_lower_bound == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("arguments", [([1], 0), ([0], 1), ([1], 1, -0.1)])
+def test_lower_bound_refuses_what_cannot_be(arguments):
+    with pytest.raises(ConfigurationError, match="must be at least 1"):
+        dist_cost_lower_bound(*arguments)

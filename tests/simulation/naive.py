@@ -19,7 +19,8 @@ def plan_of(messages, grouping, workers):
     for key, _, weight, _ in messages:
         counts[key] += weight
     keys, weights = np.array(list(counts), "u8"), np.array(list(counts.values()), "f8")
-    return grouping.plan(keys, weights, workers) if grouping.given_frequencies else {}
+    told = grouping.given_frequencies or grouping.counts_first({})
+    return grouping.plan(keys, weights, workers) if told else {}
 
 
 def simulate(messages, grouping, workers, sources, feed, *, one=False, probing=None):

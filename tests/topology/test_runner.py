@@ -16,7 +16,7 @@ from evenkey.topology.sources import _ORIGIN_SECONDS
 
 pytestmark = pytest.mark.usefixtures("spark")
 
-GROUPINGS = ["sg", "kg", "pkg", "dkg"]
+GROUPINGS = ["sg", "kg", "pkg", "dkg", "planned"]
 SMALL = {"workers": 4, "sources": 3, "aggregators": 2}
 
 

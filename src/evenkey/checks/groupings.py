@@ -209,7 +209,7 @@ def check_plan(grouping: Grouping) -> None:
     keys, times = stream()
     distinct, occurrences = np.unique(keys, return_counts=True)
     counts = occurrences.astype(np.float64)
-    if not grouping.given_frequencies:
+    if not (grouping.given_frequencies or grouping.plans_epochs):
         try:
             grouping.plan(distinct, counts, _WORKERS)
         except ConfigurationError:
@@ -223,6 +223,36 @@ def check_plan(grouping: Grouping) -> None:
     planned, again, unplanned = (router.route(keys, times) for router in routers)
     np.testing.assert_array_equal(planned, again)
     assert (planned != unplanned).any()
+
+
+def check_epochs_are_planned(grouping: Grouping) -> None:
+    """An epoch that was planned is level, adds at most W - 1 pairs, and is like its repetition.
+
+    Frequencies in other proportions give another plan; the same ones, told again, move nothing.
+    """
+    if not grouping.plans_epochs:
+        return
+    keys, times = stream(20 * _MESSAGES)
+    distinct, occurrences = np.unique(keys, return_counts=True)
+    counts = occurrences.astype(np.float64)
+    memory = grouping.plan(distinct, counts, _WORKERS)
+    assert not grouping.counts_first(memory) or grouping.counts_first({})
+    routed = []
+    for source in range(2):
+        router = grouping.router(_WORKERS, source)
+        router.remember(memory)
+        routed.append(router.route(keys[source::2], times[source::2]))
+    workers, order = np.concatenate(routed), np.concatenate((keys[::2], keys[1::2]))
+    loads = np.bincount(workers, minlength=_WORKERS)
+    assert loads.max() <= 1.05 * loads.mean()
+    pairs = len(np.unique(np.stack((order, workers.astype(np.uint64))), axis=1).T)
+    assert pairs <= len(distinct) + _WORKERS - 1
+    again = grouping.router(_WORKERS, 0)
+    again.remember(grouping.replan(distinct, counts, _WORKERS, memory))
+    np.testing.assert_array_equal(again.route(keys[::2], times[::2]), routed[0])
+    other = grouping.router(_WORKERS, 0)
+    other.remember(grouping.replan(distinct, counts[::-1], _WORKERS, memory))
+    assert (other.route(keys[::2], times[::2]) != routed[0]).any()
 
 
 def check_memory_is_bounded(grouping: Grouping) -> None:
@@ -295,6 +325,7 @@ _CHECKS: tuple[Check, ...] = (
     check_weights_are_counted,
     check_bad_weights_are_refused,
     check_plan,
+    check_epochs_are_planned,
     check_memory_is_bounded,
     check_memory_carries_over,
     check_spelling_round_trip,

@@ -13,6 +13,7 @@ from evenkey.groupings.dynamic_key import DynamicKey
 from evenkey.groupings.heads import DChoices, WChoices
 from evenkey.groupings.key import Key
 from evenkey.groupings.partial_key import PartialKey
+from evenkey.groupings.planned import Planned
 from evenkey.groupings.shuffle import Shuffle
 from evenkey.groupings.tables import (
     CardinalityAffinity,
@@ -32,6 +33,7 @@ __all__ = [
     "OfflineGreedy",
     "OnlineGreedy",
     "PartialKey",
+    "Planned",
     "Router",
     "Shuffle",
     "Snapshot",
@@ -48,7 +50,8 @@ def available() -> dict[str, type[Grouping]]:
     Examples
     --------
     >>> sorted(available())
-    ['cam', 'dchoices', 'dkg', 'kg', 'off-greedy', 'on-greedy', 'pkg', 'potc', 'sg', 'wchoices']
+    ['cam', 'dchoices', 'dkg', 'kg', 'off-greedy', 'on-greedy', 'pkg', 'planned', 'potc',
+     'sg', 'wchoices']
     """
     public = (globals()[name] for name in __all__)
     return {

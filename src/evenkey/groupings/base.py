@@ -91,6 +91,25 @@ class Grouping(ABC):
         message = f"{self.name}: it takes no frequencies of keys; route without a plan"
         raise ConfigurationError(message)
 
+    def replan(
+        self,
+        keys: NDArray[np.uint64],
+        counts: NDArray[np.float64],
+        workers: int,
+        memory: Snapshot,
+    ) -> Snapshot:
+        """Make a plan, as `plan` does, near to the one before.
+
+        Parameters
+        ----------
+        keys, counts, workers
+            As for `plan`.
+        memory
+            What routers were told before; empty if nothing.
+        """
+        del memory
+        return self.plan(keys, counts, workers)
+
     def counts_first(self, memory: Snapshot) -> bool:
         """Say whether the next epoch is to be counted and planned before it is routed.
 

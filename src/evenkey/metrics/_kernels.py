@@ -44,13 +44,37 @@ def insert_all(table, words):
     return new
 
 
+@njit(cache=True, inline="always")
+def add_to(table, counts, word, count):
+    """Add to the count of a fingerprint; tell whether it is new."""
+    mask = np.uint64(len(table) - 1)
+    slot = word & mask
+    while table[slot] != EMPTY and table[slot] != word:
+        slot = (slot + np.uint64(1)) & mask
+    new = table[slot] == EMPTY
+    table[slot] = word
+    counts[slot] += count
+    return new
+
+
 @njit(cache=True)
-def insert_pairs(pairs, keys, workers, hashes):
-    """Put (worker, key) pairs in, and the keys of new ones; count new pairs and new keys."""
+def add_all(table, counts, words, more):
+    """Add the counts of another table; count the fingerprints that are new."""
+    new = 0
+    for i in range(len(words)):
+        if words[i] != EMPTY and add_to(table, counts, words[i], more[i]):
+            new += 1
+    return new
+
+
+@njit(cache=True)
+def insert_pairs(pairs, keys, counts, workers, hashes, weights):
+    """Put (worker, key) pairs in, and add to the keys' counts; count new pairs and new keys."""
     new_pairs, new_keys = 0, 0
     for i in range(len(hashes)):
         if insert(pairs, fingerprint(hashes[i], workers[i] + 1)):
             new_pairs += 1
-            if insert(keys, fingerprint(hashes[i], 0)):
-                new_keys += 1
+        weight = weights[i] if len(weights) else 1
+        if add_to(keys, counts, fingerprint(hashes[i], 0), weight):
+            new_keys += 1
     return new_pairs, new_keys

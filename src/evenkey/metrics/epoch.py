@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EpochMetrics", "epoch_figures"]
 
+_FIGURES = ("max_over_mean", "stddev_percent", "dist_cost", "dist_cost_lower_bound")
+
 
 @dataclass(frozen=True)
 class EpochMetrics:
@@ -29,7 +31,7 @@ class EpochMetrics:
         Load of all workers.
     keys, pairs
         Distinct keys, and distinct (worker, key) pairs.
-    max_over_mean, stddev_percent, dist_cost
+    max_over_mean, stddev_percent, dist_cost, dist_cost_lower_bound
         As the functions of `evenkey.metrics` define them.
     """
 
@@ -40,6 +42,7 @@ class EpochMetrics:
     max_over_mean: float
     stddev_percent: float
     dist_cost: float
+    dist_cost_lower_bound: float = 1.0
 
     @classmethod
     def of(cls, epoch: int, counts: PairCounts) -> EpochMetrics:
@@ -52,6 +55,7 @@ class EpochMetrics:
             max_over_mean(counts.loads),
             stddev_percent(counts.loads),
             counts.dist_cost,
+            counts.dist_cost_lower_bound,
         )
 
 
@@ -61,9 +65,9 @@ def epoch_figures(epochs: Sequence[EpochMetrics]) -> dict[str, object]:
     Returns
     -------
     dict
-        ``epochs``, how many there were; ``epoch_max_over_mean``, ``epoch_stddev_percent`` and
-        ``epoch_dist_cost``, each with the median over them, ``p50``, and the largest, ``max``;
-        both None where there is no epoch.
+        ``epochs``, how many there were; ``epoch_max_over_mean``, ``epoch_stddev_percent``,
+        ``epoch_dist_cost`` and ``epoch_dist_cost_lower_bound``, each with the median over them,
+        ``p50``, and the largest, ``max``; both None where there is no epoch.
 
     Examples
     --------
@@ -72,7 +76,7 @@ def epoch_figures(epochs: Sequence[EpochMetrics]) -> dict[str, object]:
     {'p50': 2.25, 'max': 3.0}
     """
     figures: dict[str, object] = {"epochs": len(epochs)}
-    for name in ("max_over_mean", "stddev_percent", "dist_cost"):
+    for name in _FIGURES:
         values = [getattr(each, name) for each in epochs]
         p50, most = (float(np.median(values)), max(values)) if values else (None, None)
         figures[f"epoch_{name}"] = {"p50": p50, "max": most}

@@ -7,13 +7,62 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenkey.errors import ConfigurationError
+from evenkey.metrics.fingerprints import CountedFingerprints, Fingerprints
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PairCounts"]
+__all__ = ["PairCounts", "dist_cost_lower_bound"]
 
 _STEP = 1 << 14
+_UNCOUNTED = np.empty(0, dtype=np.int64)
+_UNCOUNTED.flags.writeable = False
+
+
+def dist_cost_lower_bound(counts: ArrayLike, workers: int, imbalance: float = 0.05) -> float:
+    """What DistCost cannot be below if no worker may exceed the mean load by more.
+
+    A worker takes at most ``(1 + imbalance) / W`` of all messages, so a key that has the share p
+    of them lies on at least ``ceil(p W / (1 + imbalance))`` workers. The bound is the mean of that
+    over all keys.
+
+    Parameters
+    ----------
+    counts
+        Messages of each key, above 0, shape [k].
+    workers
+        How many workers there are, W, at least 1.
+    imbalance
+        Allowed excess over the mean load, at least 0.
+
+    Returns
+    -------
+    float
+        1 where there are no keys.
+
+    Raises
+    ------
+    ConfigurationError
+        An argument is out of range.
+
+    Examples
+    --------
+    >>> dist_cost_lower_bound([80, 5, 5, 5, 5], workers=10)
+    2.4
+    """
+    checked = np.asarray(counts, dtype=np.float64)
+    if workers < 1 or not imbalance >= 0 or not (checked > 0).all():
+        message = (
+            f"workers = {workers}, imbalance = {imbalance}, counts from "
+            f"{checked.min(initial=np.inf):g}: workers must be at least 1, the imbalance at least "
+            "0, and every count above 0"
+        )
+        raise ConfigurationError(message)
+    if not len(checked):
+        return 1.0
+    # Rounding must not add a worker where a share fits exactly.
+    most = checked.sum() * (1 + imbalance) / workers * (1 + 1e-12)
+    return float(np.ceil(checked / most).mean())
 
 
 class PairCounts:
@@ -21,7 +70,7 @@ class PairCounts:
 
     Pairs are told apart by 64-bit fingerprints, as keys are by their 64-bit hashes: among 62
     million pairs the chance that any two are taken for one is about 1 in 10,000. Memory is 11
-    to 22 bytes a pair and as much a key, and half as much again while it grows.
+    to 22 bytes a pair and twice as much a key, and half as much again while it grows.
 
     Parameters
     ----------
@@ -47,8 +96,8 @@ class PairCounts:
             raise ConfigurationError(message)
         self.workers = workers
         self._loads = np.zeros(workers, dtype=np.int64)
-        self._pairs = _Fingerprints()
-        self._keys = _Fingerprints()
+        self._pairs = Fingerprints()
+        self._keys = CountedFingerprints()
 
     def add(
         self,
@@ -78,7 +127,8 @@ class PairCounts:
         else:
             np.add.at(self._loads, workers, counts)
         for start in range(0, len(keys), _STEP):
-            self._add(workers[start : start + _STEP], keys[start : start + _STEP])
+            step = slice(start, start + _STEP)
+            self._add(workers[step], keys[step], _UNCOUNTED if counts is None else counts[step])
 
     def merge(self, other: PairCounts) -> None:
         """Add all that `other`, of as many workers, holds.
@@ -93,7 +143,7 @@ class PairCounts:
             raise ConfigurationError(message)
         self._loads += other._loads
         self._pairs.update(other._pairs)
-        self._keys.update(other._keys)
+        self._keys.add(other._keys)
 
     @property
     def loads(self) -> NDArray[np.int64]:
@@ -114,6 +164,11 @@ class PairCounts:
     def dist_cost(self) -> float:
         """Mean number of workers a key lies on (DistCost, DKG paper, equation 8); 1 if none."""
         return self.pairs / self.keys if self.pairs else 1.0
+
+    @property
+    def dist_cost_lower_bound(self) -> float:
+        """What DistCost must be at least at an imbalance of 5 %; see `dist_cost_lower_bound`."""
+        return dist_cost_lower_bound(self._keys.counts[self._keys.counts > 0], self.workers)
 
     def _check(
         self,
@@ -136,37 +191,18 @@ class PairCounts:
             message = f"a message counts {counts.min()}: it must count at least 1"
             raise ConfigurationError(message)
 
-    def _add(self, workers: NDArray[np.integer], keys: NDArray[np.uint64]) -> None:
+    def _add(
+        self,
+        workers: NDArray[np.integer],
+        keys: NDArray[np.uint64],
+        counts: NDArray[np.int64],
+    ) -> None:
         from evenkey.metrics import _kernels
 
         self._pairs.make_room(len(keys))
         self._keys.make_room(len(keys))
-        pairs, new = _kernels.insert_pairs(self._pairs.table, self._keys.table, workers, keys)
+        pairs, new = _kernels.insert_pairs(
+            self._pairs.table, self._keys.table, self._keys.counts, workers, keys, counts
+        )
         self._pairs.held += pairs
         self._keys.held += new
-
-
-class _Fingerprints:
-    """A growing set of 64-bit fingerprints; at most three quarters of its table are full."""
-
-    def __init__(self) -> None:
-        self.table = np.zeros(1 << 10, dtype=np.uint64)
-        self.held = 0
-
-    def make_room(self, more: int) -> None:
-        """Grow, where it takes that, until `more` fit in."""
-        from evenkey.metrics import _kernels
-
-        size = len(self.table)
-        while self.held + more > size * 3 // 4:
-            size *= 2
-        if size > len(self.table):
-            grown = np.zeros(size, dtype=np.uint64)
-            _kernels.insert_all(grown, self.table)
-            self.table = grown
-
-    def update(self, other: _Fingerprints) -> None:
-        from evenkey.metrics import _kernels
-
-        self.make_room(other.held)
-        self.held += int(_kernels.insert_all(self.table, other.table))

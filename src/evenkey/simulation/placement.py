@@ -49,6 +49,11 @@ class Placement:
         return self._whole.pairs
 
     @property
+    def dist_cost_lower_bound(self) -> float:
+        """What DistCost must be at least, of all epochs that have ended."""
+        return self._whole.dist_cost_lower_bound
+
+    @property
     def keys(self) -> int:
         """Distinct keys of all epochs that have ended."""
         return self._whole.keys

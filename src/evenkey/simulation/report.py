@@ -66,6 +66,8 @@ class SimulationReport:
         What was simulated, by the names of the command line.
     messages, keys, pairs
         Messages, distinct keys, distinct (worker, key) pairs.
+    dist_cost_lower_bound
+        As `evenkey.metrics.dist_cost_lower_bound` defines it.
     loads
         int64[W], load of each worker: its messages, or their weights where those count.
     average_imbalance
@@ -90,6 +92,7 @@ class SimulationReport:
     messages: int
     keys: int
     pairs: int
+    dist_cost_lower_bound: float
     loads: NDArray[np.int64]
     average_imbalance: float
     series: pa.Table
@@ -132,6 +135,7 @@ class SimulationReport:
             "average_imbalance_fraction": self.average_imbalance / max(1, total),
             "stddev_percent": stddev_percent(self.loads),
             "dist_cost": self.pairs / self.keys if self.keys else 1.0,
+            "dist_cost_lower_bound": self.dist_cost_lower_bound,
             "seconds": self.seconds,
             "makespan_ms": makespan_ms,
             "messages_per_second": 1000 * self.messages / makespan_ms if makespan_ms else None,

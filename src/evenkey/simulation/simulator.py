@@ -134,6 +134,7 @@ def simulate(
         messages=system.account.messages,
         keys=system.placement.keys,
         pairs=system.placement.pairs,
+        dist_cost_lower_bound=system.placement.dist_cost_lower_bound,
         rejected=stream.rejected if isinstance(stream, FileStream) else 0,
         loads=system.account.loads,
         average_imbalance=system.account.average_imbalance,

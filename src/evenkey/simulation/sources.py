@@ -118,7 +118,8 @@ class Sources:
 
     def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64]) -> None:
         """Tell every router the plan of how often keys occur: hashes and counts, each [k]."""
-        self.remember(self._grouping.plan(keys, counts, self._routers[0].workers))
+        workers = self._routers[0].workers
+        self.remember(self._grouping.replan(keys, counts, workers, self._told))
 
     def end_epoch(self) -> None:
         """Let the routers start the next epoch from a plan, if that is what they do."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from evenkey.spark.aggregate import aggregate
 from evenkey.spark.observe import EpochLoads, LoadObserver, observe
 from evenkey.spark.place import place
+from evenkey.spark.planned import fit
 from evenkey.spark.route import Load, route
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 
@@ -15,6 +16,7 @@ __all__ = [
     "RoutingTable",
     "RoutingTables",
     "aggregate",
+    "fit",
     "observe",
     "place",
     "route",

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterator  # noqa: TC003 - Spark reads the hints of the functions
 from typing import TYPE_CHECKING, Literal
 
@@ -13,9 +10,10 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from evenkey.errors import ConfigurationError
-from evenkey.groupings import Grouping, Key, Router, Shuffle, parse
+from evenkey.groupings import Grouping, Key, Planned, Router, Shuffle, parse
 from evenkey.spark.columns import absent, key_columns, time_column
 from evenkey.spark.learning import Lesson, LessonCollector
+from evenkey.spark.planned import route_planned, temporary_directory
 from evenkey.spark.routing_table import RoutingTables
 from evenkey.spark.task import TaskId, current_task
 
@@ -48,14 +46,17 @@ def route(
     tables: str | Path | None = None,
     plan: Snapshot | None = None,
     column: str = "worker",
+    position: str | None = None,
+    learn: bool = True,
 ) -> DataFrame:
     """Add the worker of each row, chosen message by message inside each task.
 
     Each task is one source: it routes its partition's rows in order, with its own local load
     estimate, as a pure function of these rows and of the epoch's routing table. Only the
     hash of the key (and the time, where the grouping uses it) goes to Python; all other
-    columns stay in the JVM. Key grouping, and shuffle grouping of a batch, are native
-    expressions, without Python.
+    columns stay in the JVM. Key grouping, planned grouping, and shuffle grouping of a batch, are
+    native expressions, without Python. Planned grouping counts a batch before it routes it, in
+    a job of its own that this call runs, unless `tables` holds a plan (see `fit`).
 
     Parameters
     ----------
@@ -85,6 +86,12 @@ def route(
         them, with hashes as Spark's ``xxhash64`` gives them.
     column
         Name of the new column.
+    position
+        Column of whole numbers that numbers the rows, such as Kafka's offset. By it planned
+        grouping deals the rows of split keys evenly, where a stream has no other numbers.
+    learn
+        Whether planned grouping makes its plans itself as a stream flows by; False: somebody
+        else writes them into `tables`.
 
     Returns
     -------
@@ -117,13 +124,25 @@ def route(
         message = f"rate = {rate}: must be above 0 messages a second"
         raise ConfigurationError(message)
     hashed = F.xxhash64(*keys)
+    if isinstance(grouping, Planned):
+        return route_planned(
+            df,
+            hashed,
+            grouping,
+            workers,
+            plan=plan,
+            tables=tables,
+            column=column,
+            position=None if position is None else key_columns(df, position)[0],
+            learn=learn,
+        )
     native = _native(grouping, hashed, workers, streaming=df.isStreaming)
     if native is not None:
         return df.withColumn(column, native)
     session = df.sparkSession
     accumulator, store = None, None
     if df.isStreaming and (grouping.learns or load == "lifetime"):
-        store = RoutingTables(tables or _temporary_directory(df), str(grouping), workers)
+        store = RoutingTables(tables or temporary_directory(df), str(grouping), workers)
         collector = LessonCollector(store, grouping)
         accumulator = session.sparkContext.accumulator({}, collector)
     task = RoutingTask(grouping, workers, load, rate, plan or {}, store, accumulator)
@@ -144,7 +163,7 @@ def _check_plan(grouping: Grouping, plan: Snapshot | None) -> None:
             "or use a grouping that learns it, such as dkg or dchoices"
         )
         raise ConfigurationError(message)
-    if plan is not None and not grouping.given_frequencies:
+    if plan is not None and not (grouping.given_frequencies or grouping.plans_epochs):
         message = f"grouping {grouping}: it takes no plan; leave plan away"
         raise ConfigurationError(message)
 
@@ -158,12 +177,6 @@ def _native(grouping: Grouping, hashed: Column, workers: int, *, streaming: bool
         row = F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_PARTITION))
         return F.pmod(row + F.spark_partition_id(), F.lit(workers)).cast("int")
     return None
-
-
-def _temporary_directory(df: DataFrame) -> str:
-    directory = tempfile.mkdtemp(prefix="evenkey-tables-")
-    weakref.finalize(df.sparkSession, shutil.rmtree, directory, ignore_errors=True)
-    return directory
 
 
 class RoutingTask:

@@ -18,6 +18,7 @@ from pydantic import (
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import check_address
+from evenkey.groupings import Planned
 from evenkey.groupings import parse as parse_grouping
 from evenkey.streams import generated
 from evenkey.topology.config_errors import describe
@@ -351,7 +352,7 @@ class PipelineConfig(KafkaOptions):
         self._check_kafka_input(self.split)
         self._check_kafka_output(self.sink)
         self._check_work()
-        self.resolved_grouping()
+        self._check_planning(self.resolved_grouping())
         if self.output is None and self.sink in _FILE_SINKS:
             message = f"sink = {self.sink!r}: it writes files, and there is no output; pass output"
             raise ConfigurationError(message)
@@ -392,6 +393,15 @@ class PipelineConfig(KafkaOptions):
                     f"have columns, and split is {split!r}; drop {name} or pass another split"
                 )
                 raise ConfigurationError(message)
+
+    def _check_planning(self, grouping: Grouping) -> None:
+        ahead = isinstance(grouping, Planned) and grouping.planning == "current"
+        if self.kafka is not None and ahead:
+            message = (
+                f"grouping = {str(grouping)!r}: records of topics cannot be counted before they "
+                "are routed; choose planned, or planned(planning=previous)"
+            )
+            raise ConfigurationError(message)
 
     def _check_work(self) -> None:
         for column in parse_aggregator(self.aggregator).columns:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from evenkey.topology.config import PipelineConfig
     from evenkey.topology.run_directory import RunDirectory
 
-__all__ = ["Found", "Input", "find_input", "open_input"]
+__all__ = ["Found", "Input", "epoch_positions", "find_input", "open_input"]
 
 _LARGEST_BLOCK = 256
 _BLOCKS_A_SOURCE = 4
@@ -133,7 +133,7 @@ def open_input(
     """
     if found.reading is None:
         return _open_topics(spark, found, config, directory)
-    epoch_messages = _epoch_messages(config, found.reading.total)
+    epoch_messages = epoch_positions(config, found.reading.total)
     rows = stream_of(
         spark,
         found.reading,
@@ -174,11 +174,12 @@ def _extent(config: PipelineConfig, positions: int) -> tuple[int, float, int]:
     """
     total = positions if config.messages is None else min(positions, config.messages)
     rate = total / SPAN_SECONDS if config.rate is None else config.rate
-    share = _epoch_messages(config, total) // (_BLOCKS_A_SOURCE * config.sources)
+    share = epoch_positions(config, total) // (_BLOCKS_A_SOURCE * config.sources)
     return total, rate, min(_LARGEST_BLOCK, max(1, share))
 
 
-def _epoch_messages(config: PipelineConfig, total: int) -> int:
+def epoch_positions(config: PipelineConfig, total: int) -> int:
+    """Say how many positions an epoch takes, of a total."""
     return config.epoch_messages or max(1, -(-total // config.epochs))
 
 
@@ -232,7 +233,7 @@ def _open_topics(
         offsets,
         part=config.record_part,
         sources=config.sources,
-        epoch_records=config.epoch_messages if total is None else _epoch_messages(config, total),
+        epoch_records=config.epoch_messages if total is None else epoch_positions(config, total),
     )
     dealt = _spread(lines, config, F.col("offset") + F.col("partition"), ("time", *PLACES))
     messages = split_lines(

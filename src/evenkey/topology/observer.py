@@ -50,6 +50,7 @@ class RunMetrics:
     average_imbalance_fraction: float
     stddev_percent: float
     dist_cost: float
+    dist_cost_lower_bound: float
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,7 @@ class Observer:
             / max(1, self.messages),
             stddev_percent=stddev_percent(loads),
             dist_cost=self._counts.dist_cost,
+            dist_cost_lower_bound=self._counts.dist_cost_lower_bound,
         )
 
 

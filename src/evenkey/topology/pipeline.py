@@ -35,7 +35,7 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
     Parameters
     ----------
     messages
-        Streaming, with the columns ``key``, ``count`` and ``time``.
+        Streaming, with the columns ``position``, ``key``, ``count`` and ``time``.
     config
         What to do with them.
     directory
@@ -56,6 +56,8 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
         load=config.load,
         tables=directory.tables,
         column=WORKER,
+        position="position",
+        learn=False,
     )
     aggregator = parse_aggregator(config.aggregator)
     held, bound = messages_of(

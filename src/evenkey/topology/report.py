@@ -142,6 +142,7 @@ class RunReport:
             "average_imbalance_fraction": metrics.average_imbalance_fraction,
             "stddev_percent": metrics.stddev_percent,
             "dist_cost": metrics.dist_cost,
+            "dist_cost_lower_bound": metrics.dist_cost_lower_bound,
             "seconds": self.seconds,
             "makespan_ms": self.timing.makespan_ms,
             "messages_per_second": self.messages_per_second,

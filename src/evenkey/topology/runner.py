@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, TextIO
 
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.exporters import Exports
+from evenkey.groupings import Planned
 from evenkey.spark.session import local_master, session
 from evenkey.topology.config import PipelineConfig
 from evenkey.topology.driving import Watch, drive, epochs_of, late_rows, timing_of
 from evenkey.topology.following import GatedSink, drive_topics
-from evenkey.topology.inputs import Found, find_input, open_input
+from evenkey.topology.inputs import Found, epoch_positions, find_input, open_input
 from evenkey.topology.kafka.client import ClientSettings
 from evenkey.topology.kafka.connector import check_loaded, connector_settings
 from evenkey.topology.kafka.sink import KafkaSink
 from evenkey.topology.observer import Observer
 from evenkey.topology.pipeline import results
+from evenkey.topology.planning import EpochPlanner, PlannableInput
 from evenkey.topology.recorder import Recorder, run_info
 from evenkey.topology.report import EpochProgress, RunReport
 from evenkey.topology.run_directory import RunDirectory
@@ -32,7 +34,7 @@ from evenkey.topology.splitting import DEAD_LETTERS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from evenkey.topology.report import OnProgress
 
@@ -205,9 +207,16 @@ def _execute(
     watch = Watch(grouping, source.expected, observer, on_progress, recorder)
     offsets = source.offsets
     gate = sink if offsets is None else GatedSink(sink, directory.paused)
+    planner = _planner(spark, found, config, directory)
+
+    def write(rows: DataFrame, epoch: int) -> None:
+        gate.write(rows, epoch)
+        if planner is not None:
+            planner.end(epoch)
+
     query = (
         results(source.messages, config, directory)
-        .writeStream.foreachBatch(gate.write)
+        .writeStream.foreachBatch(write)
         .option("checkpointLocation", str(directory.checkpoint))
         .outputMode("append")
         .start()
@@ -257,6 +266,22 @@ def _full_disk_told(directory: RunDirectory) -> Iterator[None]:
             "files; make room and give the same command again: it goes on where this run stopped"
         )
         raise RunError(message) from error
+
+
+def _planner(
+    spark: SparkSession, found: Found, config: PipelineConfig, directory: RunDirectory
+) -> EpochPlanner | None:
+    """Start the planner of a grouping that plans; None for the others."""
+    grouping = config.resolved_grouping()
+    if not isinstance(grouping, Planned):
+        return None
+    ahead = None
+    if found.reading is not None:
+        epoch_messages = epoch_positions(config, found.reading.total)
+        ahead = PlannableInput(found.reading, found.splitter, epoch_messages, config.sources)
+    planner = EpochPlanner(spark, grouping, config.workers, directory, ahead)
+    planner.start()
+    return planner
 
 
 def _sink(config: PipelineConfig, directory: RunDirectory, console: TextIO | None) -> Sink:

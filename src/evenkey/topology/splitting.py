@@ -26,8 +26,6 @@ DEAD_LETTERS = "dead-letters"
 """Kind of the epoch files that hold rejected lines: where they are, line, reason."""
 SPLITS = "splits"
 """Kind of the epoch files that count: lines read and lines rejected."""
-SPLIT = "key string, count bigint, time timestamp"
-"""Schema of messages that were split from lines."""
 
 
 def split_lines(
@@ -51,14 +49,14 @@ def split_lines(
     files
         Where tasks count what they read and rejected.
     places
-        Columns that say where a line is, for the dead letters.
+        Columns that say where a line is, for the dead letters; the last one is its number.
 
     Returns
     -------
     DataFrame
-        ``key``, ``count``, ``time``, in the order of the lines.
+        ``position`` (the line's number), ``key``, ``count``, ``time``, in the order of the lines.
     """
-    return lines.mapInArrow(_SplitTask(splitter, dead_letters, files, places), SPLIT)
+    return lines.mapInArrow(_SplitTask(splitter, dead_letters, files, places), MESSAGES)
 
 
 def vet_rows(rows: DataFrame, dead_letters: EpochFiles, files: EpochFiles) -> DataFrame:
@@ -108,6 +106,7 @@ class _SplitTask(_Task):
         line = split.messages["line"].combine_chunks()
         messages = pa.table(
             {
+                "position": batch[self._places[-1]].take(line),
                 "key": split.messages["key"],
                 "count": split.messages["count"],
                 "time": batch["time"].take(line),

@@ -1,0 +1,23 @@
+"""Planned grouping: the grouping, its plans and what they are made from."""
+
+from __future__ import annotations
+
+from evenkey.groupings.planned.capacities import Capacities
+from evenkey.groupings.planned.grouping import Planned, Planning
+from evenkey.groupings.planned.lookup import OFFSET, OWNER_BITS, Lookup, compile_plan
+from evenkey.groupings.planned.plan import Plan, make_plan, unplanned
+from evenkey.groupings.planned.statistics import KeyStatistics
+
+__all__ = [
+    "OFFSET",
+    "OWNER_BITS",
+    "Capacities",
+    "KeyStatistics",
+    "Lookup",
+    "Plan",
+    "Planned",
+    "Planning",
+    "compile_plan",
+    "make_plan",
+    "unplanned",
+]

@@ -1,0 +1,189 @@
+"""Numba kernels of planned grouping: filling workers, building and reading the lookup."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+GOLDEN = 0.6180339887498949
+SHIFT_32 = np.uint64(32)
+LOW_32 = np.uint64(0xFFFFFFFF)
+OWNER_BITS = np.uint64(24)
+OWNER = np.uint64((1 << 24) - 1)
+OFFSET = np.uint64(0x9E3779B9)
+EMPTY = -1
+
+
+@njit(cache=True, inline="always")
+def _lift(tree, room, worker):
+    """Bring the tournament for the roomiest worker up to date after `worker`'s room changed."""
+    half = len(tree) // 2
+    node = (half + worker) // 2
+    while node > 0:
+        left, right = tree[2 * node], tree[2 * node + 1]
+        if right == EMPTY or (left != EMPTY and room[left] >= room[right]):
+            tree[node] = left
+        else:
+            tree[node] = right
+        node //= 2
+
+
+@njit(cache=True)
+def fill(order, loads, homes, earlier, starts, places, room, extra, sliver, out):
+    """Place items on workers, heaviest first; only keys are ever split.
+
+    Parameters
+    ----------
+    order
+        int64[n], the items in the order in which they are placed.
+    loads
+        float64[n]; the items from ``len(earlier)`` on are buckets.
+    homes
+        int32[n], owner of the item, or of its bucket, in the plan before.
+    earlier
+        int64[k], row of the key in `starts` of the plan before, or -1.
+    starts, places
+        Workers of keys that had places of their own in the plan before.
+    room
+        float64[W], load that each worker still takes; written.
+    extra
+        float64[W], how much more it takes of what stays there.
+    sliver
+        float64[W], room below which it takes no piece of what was there before.
+    out
+        Arrays with a row a piece: item, worker, load; and bool[n], whether the item has come to
+        a worker where it was not.
+
+    Returns
+    -------
+    int
+        Number of pieces.
+    """
+    items, workers, parts, moved = out
+    half = 1
+    while half < len(room):
+        half *= 2
+    tree = np.full(2 * half, EMPTY, dtype=np.int64)
+    for worker in range(len(room)):
+        tree[half + worker] = worker
+    for worker in range(len(room)):
+        _lift(tree, room, worker)
+    single = np.empty(1, dtype=np.int32)
+    count = 0
+    for item in order:
+        load = loads[item]
+        single[0] = homes[item]
+        before = single
+        if item < len(earlier) and earlier[item] != EMPTY:
+            row = earlier[item]
+            before = places[starts[row] : starts[row + 1]]
+        target = EMPTY
+        for worker in before:
+            if load <= room[worker] + extra[worker] or load == 0:
+                target = worker
+                break
+        if target == EMPTY and (item >= len(earlier) or load <= room[tree[1]]):
+            target = tree[1]
+            moved[item] = True
+            for worker in before:
+                if worker == target:
+                    moved[item] = False
+        if target != EMPTY:
+            items[count], workers[count], parts[count] = item, target, load
+            count += 1
+            room[target] -= load
+            _lift(tree, room, target)
+            continue
+        for worker in before:
+            if room[worker] > sliver[worker] and load > 0:
+                part = min(load, room[worker])
+                items[count], workers[count], parts[count] = item, worker, part
+                count += 1
+                load -= part
+                room[worker] -= part
+                _lift(tree, room, worker)
+        while load > 0:
+            worker = tree[1]
+            # Without tolerance rounding may leave less room than load in the end.
+            part = min(load, room[worker]) if room[worker] > 1e-9 * load else load
+            items[count], workers[count], parts[count] = item, worker, part
+            count += 1
+            load -= part
+            room[worker] -= part
+            _lift(tree, room, worker)
+            moved[item] = True
+    return count
+
+
+@njit(cache=True, inline="always")
+def slot_of(hashed, word, bits):
+    """Slot of a key among those with places of their own, by its bucket's multiplier."""
+    upper = ((hashed >> SHIFT_32) + OFFSET) & LOW_32
+    return np.int64(((upper * (word >> OWNER_BITS)) & LOW_32) >> (SHIFT_32 - bits))
+
+
+@njit(cache=True)
+def displace(keys, order, starts, words, slots, bits, tries):
+    """Give each bucket the first odd multiplier that sends its keys to free slots.
+
+    `order` lists buckets, `starts` says where the keys of each lie in `keys`. Writes the
+    multipliers into `words`, above the owners, and rows of keys into `slots`. Gives the place
+    in `order` of the first bucket that finds none, else -1.
+    """
+    for place in range(len(order)):
+        bucket = order[place]
+        first, last = starts[bucket], starts[bucket + 1]
+        owner = words[bucket] & OWNER
+        found = False
+        for attempt in range(tries):
+            word = (np.uint64(2 * attempt + 1) << OWNER_BITS) | owner
+            placed = first
+            while placed < last:
+                slot = slot_of(keys[placed], word, bits)
+                if slots[slot] != EMPTY:
+                    break
+                slots[slot] = placed
+                placed += 1
+            if placed == last:
+                words[bucket] = word
+                found = True
+                break
+            for row in range(first, placed):
+                slots[slot_of(keys[row], word, bits)] = EMPTY
+        if not found:
+            return place
+    return -1
+
+
+@njit(cache=True)
+def planned(keys, weights, lookup, bits, offset, state, out):
+    """Route by the lookup, and count loads and, where asked, buckets."""
+    words, slot_keys, slot_places, starts, workers, cuts = lookup
+    dealt, sent, buckets = state
+    mask = np.uint64(len(words) - 1)
+    for i in range(len(keys)):
+        hashed = keys[i]
+        weight = weights[i] if len(weights) else 1
+        bucket = hashed & mask
+        word = words[bucket]
+        slot = slot_of(hashed, word, bits)
+        worker = np.int64(word & OWNER)
+        if slot_keys[slot] == hashed:
+            worker = np.int64(slot_places[slot])
+            if worker >= len(sent):
+                split = worker - len(sent)
+                # The golden ratio's multiples fill the unit interval evenly from any point on.
+                point = (dealt[split] * GOLDEN + offset) % 1.0
+                dealt[split] += 1
+                low, high = starts[split], starts[split + 1] - 1
+                while low < high:
+                    middle = (low + high) // 2
+                    if point < cuts[middle]:
+                        high = middle
+                    else:
+                        low = middle + 1
+                worker = np.int64(workers[low])
+        sent[worker] += weight
+        if len(buckets):
+            buckets[bucket] += weight
+        out[i] = worker

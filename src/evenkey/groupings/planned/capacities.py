@@ -1,0 +1,70 @@
+"""Capacities of unequal workers."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+__all__ = ["Capacities"]
+
+
+class Capacities(tuple[float, ...]):
+    """How much each worker can take, in proportion: ``"2:1:1"`` or ``(2, 1, 1)``.
+
+    Raises
+    ------
+    ConfigurationError
+        They are no numbers above 0.
+
+    Examples
+    --------
+    >>> Capacities("2:1:1") == (2.0, 1.0, 1.0), str(Capacities([2, 1, 0.5]))
+    (True, '2:1:0.5')
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, values: str | Iterable[float]) -> Self:
+        """Read them."""
+        parts = values.split(":") if isinstance(values, str) else values
+        try:
+            numbers = tuple(float(part) for part in parts)
+        except ValueError:
+            numbers = ()
+        if not numbers or not all(0 < number < math.inf for number in numbers):
+            message = (
+                f"capacities = {values!r}: give one number above 0 a worker, such as 2:1:1 for "
+                "three workers of which the first takes twice as much"
+            )
+            raise ConfigurationError(message)
+        return super().__new__(cls, numbers)
+
+    def __str__(self) -> str:
+        """Spell them as they are read."""
+        return ":".join(f"{number:g}" for number in self)
+
+    def of(self, workers: int) -> NDArray[np.float64]:
+        """Give them as an array.
+
+        Raises
+        ------
+        ConfigurationError
+            They are not as many as workers.
+        """
+        if len(self) != workers:
+            message = (
+                f"capacities = {self}: these are {len(self)}, and there are {workers} workers; "
+                "give one a worker"
+            )
+            raise ConfigurationError(message)
+        return np.array(self)

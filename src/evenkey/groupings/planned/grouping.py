@@ -1,0 +1,257 @@
+"""Planned grouping: once an epoch, decide where keys go from how many messages they have."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from evenkey.errors import ConfigurationError
+from evenkey.groupings.base import Grouping, Router, Snapshot
+from evenkey.groupings.planned.capacities import Capacities
+from evenkey.groupings.planned.plan import Plan, make_plan, unplanned
+from evenkey.groupings.planned.router import PlannedRouter
+from evenkey.groupings.planned.statistics import KeyStatistics
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Planned", "Planning"]
+
+Planning = Literal["auto", "previous", "current", "fit"]
+
+_BUCKETS_PER_WORKER = 64
+_TRACKED_PER_WORKER = 32
+_LEAST_TRACKED = 1024
+
+
+@dataclass(frozen=True)
+class Planned(Grouping):
+    """Planned grouping (``planned``): a plan of all keys' places, made once an epoch.
+
+    The keys' hashes fall into B buckets, and the heaviest keys are known one by one. The plan
+    (`evenkey.groupings.planned.make_plan`) gives every bucket and every heavy key to one worker,
+    but for the keys that are too heavy for one: they are split over as many as they need, in
+    exact shares. All workers end at one load, and a key lies on one worker unless it must not.
+    Messages of a split key are dealt out by the golden ratio: message n of the key goes where
+    ``n * 0.618... + offset of the source (mod 1)`` falls among its shares laid end to end, so
+    that each share deviates by a few messages whatever their number.
+
+    Guarantee: in an epoch of the frequencies that the plan was made for, no worker has more than
+    ``(1 + tolerance + stickiness)`` times its fair load and the heaviest bucket, and there are at
+    most W - 1 (worker, key) pairs more than keys. An epoch that is a fresh sample of the same
+    frequencies adds sampling noise, of about ``sqrt(2 W / messages)`` relative to the mean load.
+    Source: the wrap-around rule of McNaughton (Management Science 6, 1959) for the heavy keys, bin
+    packing for the rest; planning by micro-batch as in Prompt (SIGMOD 2020).
+
+    Parameters
+    ----------
+    planning
+        What plans are made from. ``previous``: the epochs before. ``current``: the epoch itself,
+        which whoever routes counts first. ``auto``: ``previous``, but ``current`` while there
+        are no statistics, and after an epoch whose balance shows that they went stale. ``fit``:
+        one plan, made of a sample, for good.
+    buckets
+        Number of buckets, a power of two; None: at least 64 a worker.
+    tracked
+        Heavy keys that are counted one by one; None: 32 a worker, at least 1024.
+    tolerance
+        How far above its fair load a plan fills a worker.
+    stickiness
+        How much further by keys that stay where they were in the plan before.
+    decay
+        Weight of the epochs before against the last one: their counts are scaled by it once an
+        epoch, which forgets keys that are hot no longer.
+    stale
+        Imbalance, ``max / mean - 1``, from which on an epoch shows that statistics went stale;
+        what sampling explains is allowed on top. Stale statistics are dropped.
+    capacities
+        How much each worker can take, such as ``2:1:1``; None: all the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> keys = np.array([7, 7, 8, 7, 9, 7, 7, 10], dtype=np.uint64)
+    >>> grouping = Planned(buckets=16)
+    >>> router = grouping.router(workers=2)
+    >>> router.route(keys).tolist()
+    [1, 1, 0, 1, 1, 1, 1, 0]
+    >>> router.remember(grouping.plan(*np.unique(keys, return_counts=True), workers=2))
+    >>> router.route(keys).tolist()
+    [1, 1, 0, 1, 0, 0, 1, 0]
+    """
+
+    name: ClassVar[str] = "planned"
+    learns: ClassVar[bool] = True
+    plans_epochs: ClassVar[bool] = True
+
+    planning: Planning = "auto"
+    buckets: int | None = None
+    tracked: int | None = None
+    tolerance: float = 0.005
+    stickiness: float = 0.01
+    decay: float = 0.5
+    stale: float = 0.05
+    capacities: Capacities | None = None
+
+    def __post_init__(self) -> None:
+        if self.planning not in ("auto", "previous", "current", "fit"):
+            message = (
+                f"planned: planning = {self.planning!r}: must be auto, previous, current or fit"
+            )
+            raise ConfigurationError(message)
+        if self.buckets is not None and (self.buckets < 1 or self.buckets & (self.buckets - 1)):
+            message = f"planned: buckets = {self.buckets}: must be a power of two, such as 1024"
+            raise ConfigurationError(message)
+        if self.tracked is not None and self.tracked < 1:
+            message = f"planned: tracked = {self.tracked}: at least 1 key must be tracked"
+            raise ConfigurationError(message)
+        for field in ("tolerance", "stickiness", "decay", "stale"):
+            value = getattr(self, field)
+            if not 0 <= value < math.inf:
+                message = f"planned: {field} = {value}: must be at least 0"
+                raise ConfigurationError(message)
+        if self.decay > 1:
+            message = f"planned: decay = {self.decay}: must be at most 1"
+            raise ConfigurationError(message)
+        if self.capacities is not None:
+            object.__setattr__(self, "capacities", Capacities(self.capacities))
+
+    def bucket_count(self, workers: int) -> int:
+        """Give the number of buckets for so many workers, a power of two."""
+        if self.buckets is not None:
+            return self.buckets
+        return 1 << (_BUCKETS_PER_WORKER * workers - 1).bit_length()
+
+    def worker_capacities(self, workers: int) -> NDArray[np.float64]:
+        """Give the capacity of each worker.
+
+        Raises
+        ------
+        ConfigurationError
+            There are not as many capacities as workers.
+        """
+        return np.ones(workers) if self.capacities is None else self.capacities.of(workers)
+
+    def statistics(self, workers: int) -> KeyStatistics:
+        """Make empty statistics of the sizes that so many workers ask for."""
+        tracked = self.tracked or max(_LEAST_TRACKED, _TRACKED_PER_WORKER * workers)
+        return KeyStatistics(tracked, self.bucket_count(workers))
+
+    def _router(self, workers: int, source: int) -> Router:
+        self.worker_capacities(workers)
+        statistics = self.statistics(workers)
+        plan = unplanned(self.bucket_count(workers), workers)
+        learning = self.planning in ("auto", "previous")
+        return PlannedRouter(plan, source, statistics, learning=learning)
+
+    def counts_first(self, memory: Snapshot) -> bool:
+        """Say whether the next epoch is to be counted, and planned, before it is routed.
+
+        Parameters
+        ----------
+        memory
+            What `merge_memories` or `plan` gave for the epoch before; empty if there was none.
+        """
+        if self.planning == "auto":
+            return not memory or self._is_stale(memory)
+        return self.planning == "current" or (self.planning == "fit" and not memory)
+
+    def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64], workers: int) -> Snapshot:
+        """Make a plan of keys that were counted or whose costs were summed."""
+        return self.replan(keys, counts, workers, {})
+
+    def replan(
+        self,
+        keys: NDArray[np.uint64],
+        counts: NDArray[np.float64],
+        workers: int,
+        memory: Snapshot,
+    ) -> Snapshot:
+        """Make a plan that keeps the places of the one before where balance allows it."""
+        statistics = self.statistics(workers)
+        statistics.add_counted(np.asarray(keys, np.uint64), np.asarray(counts, np.float64))
+        before = Plan.from_arrays(memory) if memory else None
+        return self.plan_of(statistics, workers, before).to_arrays()
+
+    def plan_of(
+        self, statistics: KeyStatistics, workers: int, previous: Plan | None = None
+    ) -> Plan:
+        """Make the plan for statistics, near the plan before."""
+        # Lighter keys go with their buckets: they could not unbalance a worker.
+        least = self.tolerance * statistics.total / workers
+        keys, loads, rests = statistics.items(least, None if previous is None else previous.keys)
+        return make_plan(
+            keys,
+            loads,
+            rests,
+            self.worker_capacities(workers),
+            previous,
+            tolerance=self.tolerance,
+            stickiness=self.stickiness,
+        )
+
+    def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
+        """Make the next epoch's plan of what all sources counted.
+
+        Statistics of earlier epochs are scaled by `decay`, or dropped if the epoch shows that
+        they are stale. Without learning (``current``, ``fit``) the plan stays.
+        """
+        memories = [memory for memory in memories if memory]
+        if not memories:
+            return {}
+        first = memories[0]
+        plan = Plan.from_arrays(first)
+        sent = np.sum([memory["sent"] for memory in memories], axis=0)
+        if "epoch_sketch" not in first:
+            return {**plan.to_arrays(), "sent": sent}
+        statistics = KeyStatistics.from_arrays(first, "epoch")
+        for memory in memories[1:]:
+            statistics.merge(KeyStatistics.from_arrays(memory, "epoch"))
+        return self.learned(first, statistics, plan.workers, sent)
+
+    def learned(
+        self,
+        memory: Snapshot,
+        epoch: KeyStatistics,
+        workers: int,
+        sent: NDArray[np.int64] | None = None,
+    ) -> Snapshot:
+        """Make the next epoch's memory of an epoch's statistics.
+
+        Parameters
+        ----------
+        memory
+            What the epoch's routers remembered; empty if nothing.
+        epoch
+            What the epoch held.
+        workers
+            How many workers there are.
+        sent
+            int64[W], load of each worker in the epoch; None: what the plan makes of `epoch`.
+        """
+        plan = Plan.from_arrays(memory) if memory else unplanned(len(epoch.bucket_loads), workers)
+        if sent is None:
+            keys, loads, rests = epoch.items(0.0, None)
+            sent = np.rint(plan.loads_of(keys, loads, rests)).astype(np.int64)
+        merged = {"sent": sent}
+        if "past_sketch" in memory and self.decay and not self._is_stale(merged):
+            past = KeyStatistics.from_arrays(memory, "past")
+            past.decay(self.decay)
+            epoch.merge(past)
+        merged |= epoch.to_arrays("past")
+        return {**merged, **self.plan_of(epoch, workers, plan).to_arrays()}
+
+    def _is_stale(self, memory: Snapshot) -> bool:
+        sent = memory.get("sent")
+        if sent is None or not sent.any():
+            return False
+        capacities = self.worker_capacities(len(sent))
+        fair = capacities / capacities.sum() * sent.sum()
+        # The largest of W deviations lies within four standard deviations, each of sqrt(fair).
+        limits = fair * (1 + self.stale) + 4 * np.sqrt(fair)
+        return bool((sent > limits).any())

@@ -1,0 +1,101 @@
+"""The lookup of a plan: what routes a message in three reads of arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenkey.groupings.planned.plan import Plan
+
+__all__ = ["OFFSET", "OWNER_BITS", "Lookup", "compile_plan"]
+
+OWNER_BITS = 24
+"""Bits of a word that hold the bucket's owner; the multiplier lies above them."""
+
+OFFSET = 0x9E3779B9
+"""Added to the upper half of a hash before it is multiplied, modulo 2**32."""
+
+_TRIES = 1 << 12
+_MOST_DOUBLINGS = 4
+
+
+class Lookup(NamedTuple):
+    """A plan as arrays that need no search: a perfect hash of the keys with places of their own.
+
+    With h the hash of a key and ``word = words[h mod B]``: the owner of its bucket is
+    ``word mod 2**24``, and the key's slot, out of T = ``len(slot_keys)``, is the upper
+    ``log2(T)`` bits of the 32-bit product ``(h // 2**32 + OFFSET) * (word // 2**24)``. If the slot
+    holds h, the key has places of its own: `slot_places` is its worker or, from W on, W plus
+    the number of a split key. (Fredman, Komlos, Szemeredi, JACM 31, 1984; here the slots are
+    shared by all buckets, whose multipliers are chosen one after the other.)
+    """
+
+    words: NDArray[np.uint64]
+    """[B], the multiplier above `OWNER_BITS`, the owner below."""
+    slot_keys: NDArray[np.uint64]
+    """[T], a power of two."""
+    slot_places: NDArray[np.int32]
+    """[T]."""
+    starts: NDArray[np.int64]
+    """[s + 1], where the pieces of each split key begin."""
+    workers: NDArray[np.int32]
+    """[pieces]."""
+    cuts: NDArray[np.float64]
+    """[pieces], shares of a split key added up, so that its last is 1."""
+
+
+def compile_plan(plan: Plan) -> Lookup:
+    """Make the lookup of a plan.
+
+    Of keys of one bucket whose hashes agree in their upper 32 bits too, only the one with most
+    pieces keeps places of its own, and so do the keys of a bucket that finds no multiplier, which
+    hashes do not do but by design. That costs balance, never correctness.
+    """
+    from evenkey.groupings.planned import _kernels
+
+    lengths = np.diff(plan.starts)
+    buckets = (plan.keys & np.uint64(len(plan.owners) - 1)).astype(np.int64)
+    alike = (buckets.astype(np.uint64) << np.uint64(32)) | (plan.keys >> np.uint64(32))
+    most_first = np.lexsort((plan.keys, -lengths))
+    rows = most_first[np.unique(alike[most_first], return_index=True)[1]]
+    rows = rows[np.argsort(buckets[rows], kind="stable")]
+    keys = plan.keys[rows]
+    starts = np.searchsorted(buckets[rows], np.arange(len(plan.owners) + 1))
+    fullest_first = np.argsort(-np.diff(starts), kind="stable")
+    order = fullest_first[: np.count_nonzero(np.diff(starts))]
+    bits = (2 * len(rows) - 1).bit_length() if len(rows) else 0
+    most_bits = bits + _MOST_DOUBLINGS
+    while True:
+        words = plan.owners.astype(np.uint64) | np.uint64(1 << OWNER_BITS)
+        slots = np.full(1 << bits, -1, dtype=np.int64)
+        stuck = _kernels.displace(keys, order, starts, words, slots, np.uint64(bits), _TRIES)
+        if stuck < 0:
+            break
+        if bits < most_bits:
+            bits += 1
+        else:
+            order = np.delete(order, stuck)
+    split = lengths[rows] > 1
+    places = plan.places[plan.starts[rows]].astype(np.int32)
+    places[split] = plan.workers + np.arange(split.sum())
+    # A free slot holds hash 0 and says of it what is true.
+    slot_keys = np.zeros(len(slots), dtype=np.uint64)
+    slot_places = np.full(len(slots), plan.owners[0], dtype=np.int32)
+    used = slots >= 0
+    slot_keys[used] = keys[slots[used]]
+    slot_places[used] = places[slots[used]]
+    pieces = [np.arange(plan.starts[row], plan.starts[row + 1]) for row in rows[split]]
+    cuts = [np.append(np.cumsum(plan.shares[each])[:-1], 1.0) for each in pieces]
+    flat = np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int64)
+    return Lookup(
+        words,
+        slot_keys,
+        slot_places,
+        np.concatenate(([0], np.cumsum(lengths[rows[split]]))).astype(np.int64),
+        plan.places[flat].astype(np.int32),
+        np.concatenate(cuts) if cuts else np.empty(0),
+    )

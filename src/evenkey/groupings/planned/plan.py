@@ -1,0 +1,262 @@
+"""Plans: which worker holds which keys, made of how many messages each key has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenkey.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenkey.groupings.base import Snapshot
+
+__all__ = ["Plan", "make_plan", "unplanned"]
+
+_ARRAYS = ("owners", "keys", "starts", "places", "shares", "loads")
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Where each key goes: to the owner of its bucket, or to places of its own.
+
+    The bucket of a key is ``H(key) mod B`` with B = ``len(owners)``, a power of two. Key
+    number i of `keys` goes to ``places[starts[i]:starts[i + 1]]`` in the proportions
+    ``shares[starts[i]:starts[i + 1]]``, which add up to 1.
+
+    Parameters
+    ----------
+    owners
+        int32[B], the worker that owns each bucket.
+    keys
+        uint64[p], hashes of the keys with places of their own, ascending.
+    starts
+        int64[p + 1].
+    places
+        int32[q], workers.
+    shares
+        float64[q].
+    loads
+        float64[W], the load that each worker is planned to have.
+    moved_keys
+        Keys known to the planner that came to a worker where the plan before had them not.
+    moved_buckets
+        Buckets that changed their owner.
+    """
+
+    owners: NDArray[np.int32]
+    keys: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    places: NDArray[np.int32]
+    shares: NDArray[np.float64]
+    loads: NDArray[np.float64]
+    moved_keys: int = 0
+    moved_buckets: int = 0
+
+    @property
+    def workers(self) -> int:
+        """How many workers it is for."""
+        return len(self.loads)
+
+    @property
+    def extra_pairs(self) -> int:
+        """(worker, key) pairs beyond one a key, at most W - 1."""
+        return len(self.places) - len(self.keys)
+
+    def loads_of(
+        self,
+        keys: NDArray[np.uint64],
+        counts: NDArray[np.float64],
+        bucket_counts: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Give float64[W], the workers' loads under the plan, for what `make_plan` takes."""
+        buckets = (keys & np.uint64(len(self.owners) - 1)).astype(np.int64)
+        rows = _rows(keys, self.keys)
+        whole = rows < 0
+        loads = np.zeros(self.workers)
+        loads += np.bincount(self.owners, bucket_counts, minlength=self.workers)
+        loads += np.bincount(self.owners[buckets[whole]], counts[whole], minlength=self.workers)
+        own = np.zeros(len(self.keys))
+        own[rows[~whole]] = counts[~whole]
+        parts = np.repeat(own, np.diff(self.starts)) * self.shares
+        loads += np.bincount(self.places, parts, minlength=self.workers)
+        return loads
+
+    def to_arrays(self) -> Snapshot:
+        """Give the plan as named arrays."""
+        moved = np.array([self.moved_keys, self.moved_buckets], dtype=np.int64)
+        return {"moved": moved, **{name: getattr(self, name) for name in _ARRAYS}}
+
+    @classmethod
+    def from_arrays(cls, arrays: Snapshot) -> Plan:
+        """Take a plan from what `to_arrays` gave, among other arrays perhaps."""
+        keys, buckets = arrays["moved"].tolist()
+        own: dict[str, NDArray[Any]] = {name: arrays[name] for name in _ARRAYS}
+        return cls(**own, moved_keys=keys, moved_buckets=buckets)
+
+
+def unplanned(buckets: int, workers: int) -> Plan:
+    """The plan before there is any: buckets dealt to the workers by turn.
+
+    Examples
+    --------
+    >>> unplanned(buckets=8, workers=3).owners.tolist()
+    [0, 1, 2, 0, 1, 2, 0, 1]
+    """
+    return Plan(
+        owners=(np.arange(buckets) % workers).astype(np.int32),
+        keys=np.empty(0, dtype=np.uint64),
+        starts=np.zeros(1, dtype=np.int64),
+        places=np.empty(0, dtype=np.int32),
+        shares=np.empty(0),
+        loads=np.zeros(workers),
+    )
+
+
+def make_plan(
+    keys: NDArray[np.uint64],
+    counts: NDArray[np.float64],
+    bucket_counts: NDArray[np.float64],
+    capacities: NDArray[np.float64],
+    previous: Plan | None = None,
+    *,
+    tolerance: float = 0.005,
+    stickiness: float = 0.01,
+) -> Plan:
+    """Place keys and buckets on workers, so that all have a load in proportion to their capacity.
+
+    Items are placed heaviest first. An item stays on a worker where it was if that one has
+    room for it up to ``(1 + tolerance + stickiness)`` times its fair load; else it goes to the
+    worker with most room, if it fits there up to ``(1 + tolerance)`` times the fair load. A key
+    that fits nowhere is split: it fills workers, first those where it was, until its rest fits.
+    A bucket is never split.
+
+    Guarantees: since every split fills a worker, there are at most W - 1 of them, as in
+    McNaughton's wrap-around rule (Management Science 6, 1959): the plan holds at most W - 1
+    (worker, key) pairs more than keys. No load exceeds ``(1 + tolerance + stickiness)`` times
+    the fair one by more than the heaviest bucket.
+
+    Parameters
+    ----------
+    keys
+        uint64[k], hashes of distinct keys, the heavy ones at least.
+    counts
+        float64[k], their load: messages, or a cost.
+    bucket_counts
+        float64[B], the load of each bucket without these keys; B is a power of two.
+    capacities
+        float64[W], above 0; only their proportions count.
+    previous
+        The plan before, for as many buckets and workers; None: `unplanned`.
+    tolerance
+        How far above the fair load a worker is filled; at least 0.
+    stickiness
+        How much further by what stays where it is; at least 0.
+
+    Raises
+    ------
+    ConfigurationError
+        Arrays do not fit each other or the plan before, or a capacity or load is out of range.
+
+    Examples
+    --------
+    A key with three quarters of the load, one with an eighth, and eight buckets:
+
+    >>> plan = make_plan(
+    ...     np.array([16, 17], dtype=np.uint64), np.array([48.0, 8.0]), np.ones(8), np.ones(4)
+    ... )
+    >>> plan.keys.tolist(), plan.places.tolist(), plan.shares.round(3).tolist()
+    ([16], [0, 1, 2], [0.335, 0.335, 0.33])
+    >>> plan.owners.tolist(), plan.loads.round(2).tolist()
+    ([3, 3, 3, 3, 3, 3, 3, 3], [16.08, 16.08, 15.84, 16.0])
+    """
+    from evenkey.groupings.planned import _kernels
+
+    previous = _checked(keys, counts, bucket_counts, capacities, previous)
+    ascending = np.argsort(keys)
+    keys, counts = keys[ascending], counts[ascending]
+    earlier = _rows(keys, previous.keys)
+    buckets = (keys & np.uint64(len(bucket_counts) - 1)).astype(np.int64)
+    loads = np.concatenate((counts, bucket_counts))
+    fair = capacities / capacities.sum() * loads.sum()
+    most = len(loads) + len(capacities)
+    items, workers = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int32)
+    parts, moved = np.empty(most), np.zeros(len(loads), dtype=bool)
+    pieces = _kernels.fill(
+        np.argsort(-loads, kind="stable"),
+        loads,
+        np.concatenate((previous.owners[buckets], previous.owners)),
+        earlier,
+        previous.starts,
+        previous.places,
+        fair * (1 + tolerance),
+        fair * stickiness,
+        fair * tolerance,
+        (items, workers, parts, moved),
+    )
+    items, workers, parts = items[:pieces], workers[:pieces], parts[:pieces]
+    owners = np.empty(len(bucket_counts), dtype=np.int32)
+    of_buckets = items >= len(keys)
+    owners[items[of_buckets] - len(keys)] = workers[of_buckets]
+    # A key that lies whole with its bucket needs no place of its own.
+    numbers = np.bincount(items[~of_buckets], minlength=len(keys))
+    own = ~of_buckets
+    own[own] = (numbers[items[own]] > 1) | (workers[own] != owners[buckets[items[own]]])
+    rows = np.flatnonzero(own)
+    rows = rows[np.argsort(items[rows], kind="stable")]
+    pinned, lengths = np.unique(items[rows], return_counts=True)
+    whole = np.where(counts[items[rows]] > 0, counts[items[rows]], 1.0)
+    return Plan(
+        owners=owners,
+        keys=keys[pinned],
+        starts=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        places=workers[rows],
+        shares=np.where(counts[items[rows]] > 0, parts[rows] / whole, 1.0),
+        loads=np.bincount(workers, parts, minlength=len(capacities)).astype(np.float64),
+        moved_keys=int(moved[: len(keys)].sum()),
+        moved_buckets=int(moved[len(keys) :].sum()),
+    )
+
+
+def _rows(keys: NDArray[np.uint64], among: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Row of each key in an ascending array, -1 where it is not in there."""
+    rows = np.searchsorted(among, keys)
+    rows[rows == len(among)] = -1
+    if len(among):
+        rows[among[rows] != keys] = -1
+    return rows.astype(np.int64)
+
+
+def _checked(
+    keys: NDArray[np.uint64],
+    counts: NDArray[np.float64],
+    bucket_counts: NDArray[np.float64],
+    capacities: NDArray[np.float64],
+    previous: Plan | None,
+) -> Plan:
+    buckets = len(bucket_counts)
+    if buckets < 1 or buckets & (buckets - 1):
+        message = f"{buckets} buckets: their number must be a power of two"
+        raise ConfigurationError(message)
+    if len(keys) != len(counts):
+        message = f"{len(keys)} keys but {len(counts)} counts: give one count a key"
+        raise ConfigurationError(message)
+    if not len(capacities) or not (capacities > 0).all():
+        message = f"capacities = {capacities.tolist()}: give each worker one above 0"
+        raise ConfigurationError(message)
+    for loads in (counts, bucket_counts):
+        if not (loads >= 0).all() or np.isinf(loads).any():
+            message = f"loads from {loads.min()} to {loads.max()}: must be finite and at least 0"
+            raise ConfigurationError(message)
+    if previous is None:
+        return unplanned(buckets, len(capacities))
+    if (len(previous.owners), previous.workers) != (buckets, len(capacities)):
+        message = (
+            f"the plan before has {len(previous.owners)} buckets and {previous.workers} workers, "
+            f"this one {buckets} and {len(capacities)}: plan anew, without it"
+        )
+        raise ConfigurationError(message)
+    return previous

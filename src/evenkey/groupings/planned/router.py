@@ -1,0 +1,102 @@
+"""The router of planned grouping."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from evenkey.groupings.base import Router, Snapshot
+from evenkey.groupings.planned.lookup import compile_plan
+from evenkey.groupings.planned.plan import Plan
+from evenkey.groupings.planned.statistics import KeyStatistics
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["PlannedRouter"]
+
+_SOURCES_APART = 0.7548776662466927
+"""The plastic number's inverse: its multiples are spread evenly, and not as the golden ratio's."""
+
+
+class PlannedRouter(Router):
+    """Routes by a plan, and counts keys for the next one.
+
+    Parameters
+    ----------
+    plan
+        Followed until `remember` brings another.
+    source
+        Index of the source.
+    statistics
+        Empty; says how many keys to track.
+    learning
+        Whether to count keys.
+    """
+
+    local_fields: ClassVar[tuple[str, ...]] = ("dealt",)
+
+    def __init__(
+        self, plan: Plan, source: int, statistics: KeyStatistics, *, learning: bool
+    ) -> None:
+        super().__init__(plan.workers, source)
+        self._learning = learning
+        self._empty = statistics
+        self._past: Snapshot = {}
+        self._offset = source * _SOURCES_APART % 1.0
+        self._follow(plan)
+        self._forget()
+
+    def _follow(self, plan: Plan) -> None:
+        self._plan = plan
+        self._lookup = compile_plan(plan)
+        self._bits = np.uint64(len(self._lookup.slot_keys).bit_length() - 1)
+        self._dealt = np.zeros(len(self._lookup.starts) - 1, dtype=np.int64)
+
+    def _forget(self) -> None:
+        self._epoch = KeyStatistics(self._empty.sketch.capacity, len(self._empty.bucket_loads))
+        self._sent = np.zeros(self.workers, dtype=np.int64)
+
+    def _route(
+        self,
+        keys: NDArray[np.uint64],
+        times: NDArray[np.float64],
+        weights: NDArray[np.int64],
+        workers: NDArray[np.int32],
+    ) -> None:
+        del times
+        from evenkey.groupings.planned import _kernels
+
+        buckets = self._epoch.bucket_loads if self._learning else self._epoch.bucket_loads[:0]
+        state = (self._dealt, self._sent, buckets)
+        _kernels.planned(keys, weights, self._lookup, self._bits, self._offset, state, workers)
+        if self._learning:
+            self._epoch.sketch.update(keys, weights if len(weights) else None)
+
+    def snapshot(self) -> Snapshot:
+        """Copy everything, the epoch's counts with it."""
+        return {**self.memory(), "dealt": self._dealt.copy()}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Take over a snapshot, or the counters of dealing alone."""
+        if "loads" in snapshot:
+            self.remember(snapshot)
+            self._sent = snapshot["sent"].astype(np.int64)
+            if self._learning:
+                self._epoch = KeyStatistics.from_arrays(snapshot, "epoch")
+        # Counters of another plan's split keys mean nothing.
+        if len(snapshot["dealt"]) == len(self._dealt):
+            self._dealt = snapshot["dealt"].astype(np.int64)
+
+    def memory(self) -> Snapshot:
+        """Give the plan, what it was made from, and what this epoch held."""
+        memory = {**self._plan.to_arrays(), **self._past, "sent": self._sent.copy()}
+        return memory | self._epoch.to_arrays("epoch") if self._learning else memory
+
+    def remember(self, memory: Snapshot) -> None:
+        """Follow another plan, and count anew."""
+        if memory:
+            self._past = {name: memory[name] for name in memory if name.startswith("past_")}
+            self._follow(Plan.from_arrays(memory))
+            self._forget()

@@ -1,0 +1,135 @@
+"""Statistics that plans are made from: the heaviest keys, and the load of every bucket."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.errors import ConfigurationError
+from evenkey.sketches import SpaceSaving
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from evenkey.groupings.base import Snapshot
+
+__all__ = ["KeyStatistics"]
+
+
+class KeyStatistics:
+    """The heaviest keys by SpaceSaving, and every bucket's load exactly.
+
+    Memory is bounded by the keys tracked and by the buckets, whatever the number of keys.
+
+    Parameters
+    ----------
+    tracked
+        Keys that can be tracked, at least 1.
+    buckets
+        Number of buckets, a power of two.
+
+    Examples
+    --------
+    >>> statistics = KeyStatistics(tracked=2, buckets=4)
+    >>> statistics.add(np.array([7, 7, 7, 8, 9, 7], dtype=np.uint64))
+    >>> keys, counts, rest = statistics.items(at_least=2.0)
+    >>> keys.tolist(), counts.tolist(), rest.tolist()
+    ([7], [4.0], [1.0, 1.0, 0.0, 0.0])
+    """
+
+    def __init__(self, tracked: int, buckets: int) -> None:
+        self.sketch = SpaceSaving(tracked)
+        self.bucket_loads = np.zeros(buckets)
+
+    @property
+    def total(self) -> float:
+        """The load of all messages so far."""
+        return float(self.bucket_loads.sum())
+
+    def add(self, keys: NDArray[np.uint64], loads: NDArray[np.float64] | None = None) -> None:
+        """Add messages, or keys with their loads; None is 1 each."""
+        self.bucket_loads += self._by_bucket(keys, loads)
+        self.sketch.update(keys, loads)
+
+    def add_counted(self, keys: NDArray[np.uint64], loads: NDArray[np.float64]) -> None:
+        """Add distinct keys whose loads are known: the heaviest are tracked, exactly."""
+        heaviest = np.argsort(-loads, kind="stable")[: self.sketch.capacity]
+        lighter = np.ones(len(keys), dtype=bool)
+        lighter[heaviest] = False
+        self.add(keys[heaviest], loads[heaviest])
+        self.bucket_loads += self._by_bucket(keys[lighter], loads[lighter])
+
+    def merge(self, other: KeyStatistics) -> None:
+        """Add what others saw.
+
+        Raises
+        ------
+        ConfigurationError
+            The sizes differ.
+        """
+        if len(other.bucket_loads) != len(self.bucket_loads):
+            message = (
+                f"statistics of {len(other.bucket_loads)} buckets do not merge into "
+                f"{len(self.bucket_loads)}: use one number of buckets"
+            )
+            raise ConfigurationError(message)
+        self.bucket_loads = self.bucket_loads + other.bucket_loads
+        self.sketch = self.sketch.merge(other.sketch)
+
+    def decay(self, factor: float) -> None:
+        """Scale everything, so that later messages weigh more."""
+        self.bucket_loads = self.bucket_loads * factor
+        self.sketch.decay(factor)
+
+    def items(
+        self, at_least: float, also: NDArray[np.uint64] | None = None
+    ) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64]]:
+        """Give the keys that a plan is to place one by one.
+
+        A key counts for what it has at the least, so that keys and rests add up to the total.
+
+        Parameters
+        ----------
+        at_least
+            Load from which on a key is given.
+        also
+            uint64[m], keys that are given if they are tracked at all.
+
+        Returns
+        -------
+        tuple
+            uint64[k] keys, float64[k] their loads, float64[B] the load of each bucket
+            without these keys.
+        """
+        items = self.sketch.items()
+        loads = items["count"] - items["error"]
+        given = loads >= at_least
+        if also is not None:
+            given |= np.isin(items["key"], also)
+        given &= loads > 0
+        keys, loads = items["key"][given].astype(np.uint64), loads[given]
+        rests = self.bucket_loads - self._by_bucket(keys, loads)
+        return keys, loads, np.maximum(rests, 0.0)
+
+    def _by_bucket(
+        self, keys: NDArray[np.uint64], loads: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
+        buckets = (keys & np.uint64(len(self.bucket_loads) - 1)).astype(np.int64)
+        return np.bincount(buckets, loads, minlength=len(self.bucket_loads)).astype(np.float64)
+
+    def to_arrays(self, prefix: str) -> Snapshot:
+        """Give the statistics as named arrays."""
+        sketch = np.frombuffer(self.sketch.to_bytes(), dtype=np.uint8)
+        return {f"{prefix}_sketch": sketch, f"{prefix}_buckets": self.bucket_loads.copy()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Snapshot, prefix: str) -> Self:
+        """Restore what `to_arrays` gave."""
+        bucket_loads = arrays[f"{prefix}_buckets"]
+        statistics = cls(1, len(bucket_loads))
+        statistics.sketch = SpaceSaving.from_bytes(arrays[f"{prefix}_sketch"].tobytes())
+        statistics.bucket_loads = bucket_loads.astype(np.float64)
+        return statistics

@@ -1,0 +1,55 @@
+"""Obvious twins of the planner and of routing by a plan, in plain Python."""
+
+from __future__ import annotations
+
+GOLDEN = 0.6180339887498949
+APART = 0.7548776662466927
+
+
+def plan(keys, buckets, room, extra, before):
+    """Place ``{item: load}`` on workers; `before` gives the workers of keys and buckets."""
+    pieces = {}  # type: ignore[var-annotated]
+    tolerance = [load * 0.005 / 1.005 for load in room]
+    items = [*sorted(keys.items()), *enumerate(buckets)]
+    order = sorted(range(len(items)), key=lambda i: -items[i][1])
+    for i in order:
+        (name, load), is_key = items[i], i < len(keys)
+        mine = pieces[("key" if is_key else "bucket", name)] = {}
+        was = before("key" if is_key else "bucket", name)
+        stays = [w for w in was if load <= room[w] + extra[w] or load == 0]
+        roomiest = max(range(len(room)), key=lambda w: (room[w], -w))
+        if stays or not is_key or load <= room[roomiest]:
+            pieces_of = [(stays[0] if stays else roomiest, load)]
+        else:
+            pieces_of = [(w, room[w]) for w in was if room[w] > tolerance[w]]
+        while True:
+            for worker, part in pieces_of:
+                if min(part, load) > 0 or part == 0:
+                    mine[worker] = min(part, load)
+                    room[worker] -= mine[worker]
+                    load -= mine[worker]
+            if load <= 0:
+                break
+            roomiest = max(range(len(room)), key=lambda w: (room[w], -w))
+            pieces_of = [(roomiest, room[roomiest])]
+    return pieces
+
+
+def route(keys, plan, source):
+    """Follow a plan message by message."""
+    shares = {
+        key: list(zip(plan.places[start:stop], plan.shares[start:stop], strict=True))
+        for key, start, stop in zip(plan.keys, plan.starts, plan.starts[1:], strict=False)
+    }
+    dealt, out = dict.fromkeys(shares, 0), []
+    for key in keys:
+        pieces = shares.get(key, [(plan.owners[key % len(plan.owners)], 1.0)])
+        point = (dealt.get(key, 0) * GOLDEN + source * APART % 1.0) % 1.0
+        dealt[key] = dealt.get(key, 0) + 1
+        cut = 0.0
+        for worker, share in pieces:
+            cut += share
+            if point < cut or worker == pieces[-1][0]:
+                out.append(int(worker))
+                break
+    return out

@@ -1,0 +1,128 @@
+"""The planner against its twin, and what plans guarantee."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenkey.errors import ConfigurationError
+from evenkey.groupings.planned import make_plan, unplanned
+from tests.groupings.planned import naive
+
+TOLERANCE, STICKINESS = 0.005, 0.01
+# Sums of multiples of a quarter are exact, so that kernel and twin see the same ties.
+loads = st.integers(0, 4000).map(lambda quarters: quarters / 4)
+
+
+@st.composite
+def problems(draw):
+    """Keys and buckets with loads, on one to nine workers, planned twice."""
+    workers, buckets = draw(st.integers(1, 9)), draw(st.sampled_from([1, 4, 32]))
+    keys = draw(st.lists(st.integers(0, 2**64 - 1), max_size=12, unique=True))
+    lists = [st.lists(loads, min_size=n, max_size=n) for n in (len(keys), buckets) * 2]
+    counts, rests, later_counts, later_rests = (np.array(draw(each)) for each in lists)
+    capacities = draw(
+        st.lists(st.sampled_from([1.0, 1.0, 2.0]), min_size=workers, max_size=workers)
+    )
+    keys = np.array(keys, dtype=np.uint64)
+    return keys, (counts, rests), (later_counts, later_rests), np.array(capacities)
+
+
+def places(plan, kind, name):
+    if kind == "key" and name in plan.keys:
+        row = int(np.searchsorted(plan.keys, np.uint64(name)))
+        return plan.places[plan.starts[row] : plan.starts[row + 1]].tolist()
+    return [int(plan.owners[int(name) % len(plan.owners)])]
+
+
+def twin(keys, counts, rests, capacities, previous):
+    fair = capacities / capacities.sum() * np.concatenate((counts[np.argsort(keys)], rests)).sum()
+    return naive.plan(
+        dict(zip(keys.tolist(), counts.tolist(), strict=True)),
+        rests.tolist(),
+        (fair * (1 + TOLERANCE)).tolist(),
+        (fair * STICKINESS).tolist(),
+        lambda kind, name: places(previous, kind, name),
+    )
+
+
+@given(problems())
+@settings(max_examples=60)
+def test_plan_equals_its_twin(problem):
+    keys, *epochs, capacities = problem
+    plan = unplanned(len(epochs[0][1]), len(capacities))
+    for counts, rests in epochs:
+        expected = twin(keys, counts, rests, capacities, plan)
+        plan = make_plan(keys, counts, rests, capacities, plan)
+        for (kind, name), pieces in expected.items():
+            assert places(plan, kind, name) == list(pieces)
+
+
+@given(problems())
+@settings(max_examples=60)
+def test_guarantees(problem):
+    keys, *epochs, capacities = problem
+    plan = None
+    for counts, rests in epochs:
+        plan = make_plan(keys, counts, rests, capacities, plan)
+        fair = capacities / capacities.sum() * (counts.sum() + rests.sum())
+        limit = fair * (1 + TOLERANCE + STICKINESS) + rests.max()
+        assert (plan.loads <= limit * (1 + 1e-9) + 1e-9).all()
+        assert plan.loads.sum() == pytest.approx(counts.sum() + rests.sum())
+        assert plan.extra_pairs <= len(capacities) - 1
+        for start, stop in zip(plan.starts, plan.starts[1:], strict=False):
+            assert plan.shares[start:stop].sum() == pytest.approx(1.0)
+            assert len(set(plan.places[start:stop])) == stop - start
+
+
+def test_a_plan_for_the_same_loads_moves_nothing():
+    random = np.random.default_rng(3)
+    keys, counts = np.arange(50, dtype=np.uint64), 1000 / np.arange(1, 51)
+    rests = random.integers(10, 20, 512).astype(np.float64)
+    first = make_plan(keys, counts, rests, np.ones(8))
+    again = make_plan(keys, counts, rests, np.ones(8), first)
+    assert first.moved_buckets > 0
+    assert (again.moved_keys, again.moved_buckets) == (0, 0)
+    np.testing.assert_array_equal(again.owners, first.owners)
+
+
+def test_unequal_workers_get_unequal_loads():
+    rests = np.full(1024, 1.0)
+    keys, counts = np.array([7], dtype=np.uint64), np.array([1024.0])
+    plan = make_plan(keys, counts, rests, np.array([2.0, 1.0, 1.0]))
+    assert plan.loads / 2048 == pytest.approx([0.5, 0.25, 0.25], rel=0.02)
+
+
+def test_a_million_tracked_keys_on_a_thousand_workers():
+    """The bounds hold at this size too; how long it takes is for the benchmarks."""
+    counts = (1e6 / np.arange(1, 1_000_001) ** 1.1).astype(np.float64)
+    keys = np.random.default_rng(0).integers(0, 2**64, len(counts), dtype=np.uint64)
+    plan = make_plan(keys, counts, np.zeros(65_536), np.ones(1000))
+    assert plan.extra_pairs <= 999
+    assert plan.loads.max() <= plan.loads.mean() * 1.0151
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (([1], [1.0, 2.0], [1.0], [1.0]), "1 keys but 2 counts: give one count a key"),
+        (([1], [1.0], [1.0] * 3, [1.0]), "3 buckets: their number must be a power of two"),
+        (([1], [1.0], [1.0], [1.0, 0.0]), "capacities = [1.0, 0.0]: give each worker one above 0"),
+        (([1], [-1.0], [1.0], [1.0]), "loads from -1.0 to -1.0: must be finite and at least 0"),
+    ],
+)
+def test_bad_arguments(arguments, says):
+    keys, *rest = arguments
+    counts, rests, capacities = (np.array(each) for each in rest)
+    with pytest.raises(ConfigurationError) as error:
+        make_plan(np.array(keys, dtype=np.uint64), counts, rests, capacities)
+    assert str(error.value) == says
+
+
+def test_a_plan_of_another_size_is_refused():
+    with pytest.raises(ConfigurationError, match="plan anew"):
+        make_plan(
+            np.empty(0, dtype=np.uint64), np.empty(0), np.ones(8), np.ones(2), unplanned(4, 2)
+        )

@@ -1,0 +1,198 @@
+"""Routing by a plan against its twin; what is counted, merged and forgotten."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenkey.errors import ConfigurationError
+from evenkey.groupings import Planned, parse
+from evenkey.groupings.planned import KeyStatistics, Plan, compile_plan
+from tests.groupings.planned import naive
+
+
+def zipf(messages, exponent=1.4, seed=0, keys=1000):
+    random = np.random.default_rng(seed)
+    hashes = np.random.default_rng(9).integers(0, 2**64, keys, dtype=np.uint64)
+    chances = np.arange(1, keys + 1.0) ** -exponent
+    return hashes[random.choice(keys, messages, p=chances / chances.sum())]
+
+
+def plan(grouping, keys, workers):
+    distinct, counts = np.unique(keys, return_counts=True)
+    return grouping.plan(distinct, counts.astype(np.float64), workers)
+
+
+def loads(grouping, memory, keys, workers, sources=3):
+    routers = [grouping.router(workers, source) for source in range(sources)]
+    for router in routers:
+        router.remember(memory)
+    routed = [router.route(keys[source::sources]) for source, router in enumerate(routers)]
+    return np.bincount(np.concatenate(routed), minlength=workers), routers
+
+
+@given(st.integers(0, 5), st.integers(1, 12), st.integers(0, 3))
+@settings(max_examples=15)
+def test_routing_equals_its_twin(seed, workers, source):
+    keys, grouping = zipf(600, seed=seed, keys=60), Planned(buckets=64)
+    memory = plan(grouping, keys, workers)
+    router = grouping.router(workers, source)
+    router.remember(memory)
+    expected = naive.route(keys.tolist(), Plan.from_arrays(memory), source)
+    assert router.route(keys).tolist() == expected
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 50), max_size=200, unique=True))
+@settings(max_examples=40)
+def test_the_lookup_finds_every_key(keys):
+    """Also keys that are no hashes, small numbers, as long as one of a bucket is enough."""
+    keys = np.sort(np.array(keys, dtype=np.uint64))
+    buckets = 256
+    upper = keys >> np.uint64(32)
+    _, alone = np.unique(upper * np.uint64(buckets) + keys % buckets, return_index=True)
+    keys = keys[np.sort(alone)]
+    plan = Plan(
+        np.zeros(buckets, dtype=np.int32),
+        keys,
+        np.arange(len(keys) + 1),
+        (np.arange(len(keys)) % 7).astype(np.int32),
+        np.ones(len(keys)),
+        np.zeros(7),
+    )
+    lookup = compile_plan(plan)
+    held = dict(zip(lookup.slot_keys.tolist(), lookup.slot_places.tolist(), strict=True))
+    found = [held[key] for key in keys.tolist()]
+    assert found == plan.places.tolist()
+
+
+def test_shares_are_dealt_evenly():
+    """Every share of a split key is off by a few messages, in every prefix."""
+    keys, grouping = np.full(10_000, 7, dtype=np.uint64), Planned()
+    memory = grouping.plan(np.array([7], dtype=np.uint64), np.array([1.0]), 6)
+    for source in range(4):
+        router = grouping.router(6, source)
+        router.remember(memory)
+        routed = router.route(keys)
+        for messages in (10, 100, 1000, 10_000):
+            sent = np.bincount(routed[:messages], minlength=6)
+            shares = memory["shares"][np.argsort(memory["places"])]
+            assert np.abs(sent - shares * messages).max() < 4
+
+
+def test_an_epoch_planned_from_itself_is_level():
+    keys, grouping = zipf(200_000), Planned(planning="current")
+    assert grouping.counts_first({})
+    memory = plan(grouping, keys, 20)
+    sent, _ = loads(grouping, memory, keys, 20)
+    assert sent.max() / sent.mean() <= 1.02
+
+
+@pytest.mark.parametrize("messages", [2_000, 20_000, 200_000])
+def test_a_fresh_sample_adds_sampling_noise_only(messages):
+    """The bound that the documentation states: 4.5 standard deviations of both samples."""
+    workers, grouping = 20, Planned()
+    memory = plan(grouping, zipf(messages, seed=1), workers)
+    sent, _ = loads(grouping, memory, zipf(messages, seed=2), workers)
+    assert sent.max() / sent.mean() <= 1.015 + 4.5 * np.sqrt(2 * workers / messages)
+
+
+def test_previous_follows_a_change_within_two_epochs():
+    workers, grouping = 10, parse("planned(planning=previous)")
+    before, after = zipf(40_000), ~zipf(80_000, seed=5)
+    epochs = [before, before, np.concatenate((before[:20_000], after[:20_000])), after[:40_000]]
+    memory, imbalances = {}, []  # type: ignore[var-annotated]
+    for keys in [*epochs, after[40_000:]]:
+        sent, routers = loads(grouping, memory, keys, workers)
+        imbalances.append(sent.max() / sent.mean())
+        assert not grouping.counts_first(memory)
+        memory = grouping.merge_memories([router.memory() for router in routers])
+    assert imbalances[0] > 2
+    assert imbalances[2] > 1.5
+    assert imbalances[1] < 1.1
+    assert imbalances[4] < 1.1
+
+
+def test_auto_counts_first_without_statistics_and_when_they_are_stale():
+    workers, grouping = 10, Planned()
+    keys = zipf(40_000)
+    assert grouping.counts_first({})
+    memory = plan(grouping, keys, workers)
+    assert not grouping.counts_first(memory)
+    _, routers = loads(grouping, memory, keys, workers)
+    memory = grouping.merge_memories([router.memory() for router in routers])
+    assert not grouping.counts_first(memory)
+    _, routers = loads(grouping, memory, ~keys, workers)
+    memory = grouping.merge_memories([router.memory() for router in routers])
+    assert grouping.counts_first(memory)
+
+
+def test_decay_forgets_keys_that_are_hot_no_longer():
+    grouping = Planned(planning="previous", stale=100.0, tracked=64)
+    memory = grouping.plan(np.array([7], dtype=np.uint64), np.array([5000.0]), 4)
+    assert 7 in memory["keys"]
+    for seed in range(6):
+        _, routers = loads(grouping, memory, zipf(5000, seed=seed), 4)
+        memory = grouping.merge_memories([router.memory() for router in routers])
+    assert 7 not in memory["keys"]
+
+
+def test_a_fitted_plan_stays():
+    keys, grouping = zipf(10_000), Planned(planning="fit")
+    assert grouping.counts_first({})
+    memory = plan(grouping, keys, 5)
+    assert not grouping.counts_first(memory)
+    _, routers = loads(grouping, memory, ~keys, 5)
+    after = grouping.merge_memories([router.memory() for router in routers])
+    np.testing.assert_array_equal(after["owners"], memory["owners"])
+    np.testing.assert_array_equal(after["keys"], memory["keys"])
+
+
+def test_weights_count_as_loads():
+    keys, weights = zipf(20_000), np.full(20_000, 3)
+    light, heavy = Planned().router(5), Planned().router(5)
+    np.testing.assert_array_equal(light.route(keys), heavy.route(keys, weights=weights))
+    np.testing.assert_array_equal(3 * light.memory()["sent"], heavy.memory()["sent"])
+    statistics = [KeyStatistics.from_arrays(each.memory(), "epoch") for each in (light, heavy)]
+    assert 3 * statistics[0].total == statistics[1].total
+    np.testing.assert_array_equal(
+        3 * statistics[0].sketch.items()["count"], statistics[1].sketch.items()["count"]
+    )
+
+
+def test_unequal_workers():
+    keys, grouping = zipf(100_000), parse("planned(capacities=2:1:1)")
+    assert str(grouping) == "planned(capacities=2:1:1)"
+    sent, _ = loads(grouping, plan(grouping, keys, 3), keys, 3)
+    assert sent / len(keys) == pytest.approx([0.5, 0.25, 0.25], rel=0.02)
+    with pytest.raises(ConfigurationError, match="there are 4 workers"):
+        grouping.router(4)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "says"),
+    [
+        ("planned(buckets=48)", "must be a power of two"),
+        ("planned(tracked=0)", "at least 1 key must be tracked"),
+        ("planned(decay=2)", "must be at most 1"),
+        ("planned(stale=-1)", "must be at least 0"),
+        ("planned(capacities=2:x)", "give one number above 0 a worker"),
+        ("planned(planning=never)", "must be one of auto, previous, current, fit"),
+    ],
+)
+def test_bad_parameters(spelling, says):
+    with pytest.raises(ConfigurationError, match=says):
+        parse(spelling)
+
+
+GOLDEN = [1, 0, 1, 1, 0, 2, 3, 2, 1, 0, 2, 3, 0, 3, 2, 1]
+
+
+def test_golden_vector():
+    """Routing of a tiny stream after a plan; who changes it moves users' keys."""
+    keys = np.array([7, 7, 1, 7, 7, 2, 7, 3, 7, 7, 1 << 40, 7, 7, 7, 5, 7], dtype=np.uint64)
+    grouping = Planned(buckets=16)
+    router = grouping.router(4, source=1)
+    router.remember(plan(grouping, keys, 4))
+    assert router.route(keys).tolist() == GOLDEN

@@ -1,0 +1,191 @@
+"""Planned grouping on Spark: rows go where the plan says, natively, in batches and streams."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import functions as F
+
+from evenkey import spark as operators
+from evenkey.errors import ConfigurationError
+from evenkey.groupings import Planned, parse
+from evenkey.groupings.planned import Plan
+from evenkey.spark.plan_lookup import _alias
+from evenkey.spark.routing_table import RoutingTable, RoutingTables
+from evenkey.streams import generated
+from tests.spark import oracle
+
+ROWS, WORKERS = 6000, 5
+BUCKETS = Planned().bucket_count(WORKERS)
+
+
+@pytest.fixture(scope="module")
+def batch(spark):
+    return oracle.skewed(spark, ROWS, 3)
+
+
+def routed(df, **options):
+    table = operators.route(df, "key", "planned", WORKERS, **options)
+    rows = table.withColumn("hash", F.xxhash64("key")).toArrow()
+    return rows["hash"].to_numpy().view(np.uint64), rows["worker"].to_numpy()
+
+
+def assert_follows(plan, hashes, workers):
+    """Whole keys are where the plan has them, split ones in their shares but for noise."""
+    split = dict(zip(plan.keys[np.diff(plan.starts) > 1].tolist(), range(99), strict=False))
+    places = {
+        int(key): plan.places[start:stop]
+        for key, start, stop in zip(plan.keys, plan.starts, plan.starts[1:], strict=False)
+    }
+    for key in np.unique(hashes):
+        went = workers[hashes == key]
+        if int(key) not in split:
+            expected = places.get(int(key), plan.owners[[int(key) % BUCKETS]])
+            assert set(went) == set(expected)
+            continue
+        row = np.searchsorted(plan.keys, key)
+        shares = plan.shares[plan.starts[row] : plan.starts[row + 1]]
+        sent = np.bincount(went, minlength=WORKERS)
+        assert sent.sum() == sent[places[int(key)]].sum()
+        assert np.abs(sent[places[int(key)]] / len(went) - shares).max() < 2 / np.sqrt(len(went))
+    assert split
+
+
+def test_batch_is_counted_and_level(batch, tmp_path):
+    hashes, workers = routed(batch, tables=tmp_path)
+    plan = Plan.from_arrays(RoutingTables(tmp_path, "planned", WORKERS).read(0).memory)
+    assert_follows(plan, hashes, workers)
+    loads = np.bincount(workers, minlength=WORKERS)
+    assert loads.max() / loads.mean() < 1.03
+    pairs = len(set(zip(hashes.tolist(), workers.tolist(), strict=True)))
+    assert pairs <= len(set(hashes.tolist())) + WORKERS - 1
+
+
+def test_a_plan_that_is_there_is_followed(batch, tmp_path):
+    plan = operators.fit(batch, "key", "planned", WORKERS, tables=tmp_path)
+    before = sorted(tmp_path.iterdir())
+    hashes, workers = routed(batch.filter("id % 2 = 0"), tables=tmp_path)
+    assert_follows(plan, hashes, workers)
+    assert sorted(tmp_path.iterdir()) == before
+    given_plan = routed(batch.filter("id % 2 = 0"), plan=plan.to_arrays())
+    np.testing.assert_array_equal(given_plan[1], workers)
+
+
+def test_costs_in_place_of_counts(batch, tmp_path):
+    cost = F.when(F.col("key") == "hot", 0.001).otherwise(1.0)
+    df = batch.withColumn("cost", cost)
+    plan = operators.fit(df, "key", "planned", WORKERS, tables=tmp_path, cost="cost")
+    hot = np.uint64(batch.select(F.xxhash64(F.lit("hot"))).first()[0] % 2**64)
+    assert len(plan.places[plan.starts[:-1][plan.keys == hot]]) <= 1
+    assert plan.extra_pairs < WORKERS
+    assert plan.loads.sum() == pytest.approx(df.agg(F.sum("cost")).first()[0])
+
+
+def test_a_sample_is_enough(batch, tmp_path):
+    plan = operators.fit(batch, "key", "planned", WORKERS, tables=tmp_path, fraction=0.5)
+    assert plan.loads.sum() == pytest.approx(ROWS / 2, rel=0.1)
+
+
+def test_no_python_for_a_message(batch, tmp_path):
+    df = operators.route(batch, "key", "planned", WORKERS, tables=tmp_path)
+    plan = oracle.plan_of(operators.place(df, WORKERS))
+    assert "ArrowEvalPython" not in plan
+    assert "LookupTask" in plan
+
+
+def test_other_columns_stay_as_they_are(batch, tmp_path):
+    rows = operators.route(batch, "key", "planned", WORKERS, tables=tmp_path).drop("worker")
+    assert rows.toArrow() == batch.toArrow()
+
+
+def test_a_stream_follows_each_epochs_table(session, tmp_path):
+    """Tables of the directory until there are some of the query's own; restarts find them."""
+    stream = generated("country-skew-r80", messages=6000)
+    grouping, tables = Planned(), RoutingTables(tmp_path / "tables", "planned", WORKERS)
+    keys = stream.hashes(stream.ids(0, 6000))
+    plans = []
+    for part in (keys[:2000], keys[:4]):
+        distinct, counts = np.unique(part, return_counts=True)
+        plans.append(grouping.plan(distinct, counts.astype(np.float64), WORKERS))
+    tables.write(0, RoutingTable(plans[0]))
+    tables.write(2, RoutingTable(plans[1]))
+    df = oracle.streaming(session, stream, tmp_path)
+    df = operators.route(df, "key", "planned", WORKERS, tables=tmp_path / "tables", learn=False)
+    df = df.withColumn("hash", F.xxhash64("key"))
+    epochs = oracle.run(df, tmp_path, lambda _: (tmp_path / "paused").touch())
+    (tmp_path / "paused").unlink()
+    epochs |= oracle.run(df, tmp_path)
+    assert min(epochs) == 0
+    assert max(epochs) >= 2
+    assert sum(rows.num_rows for rows in epochs.values()) == 6000
+    for epoch, rows in epochs.items():
+        plan = Plan.from_arrays(plans[0] if epoch < 2 else plans[1])
+        hashes = rows["hash"].to_numpy().view(np.uint64)
+        assert_follows(plan, hashes, rows["worker"].to_numpy())
+
+
+def test_a_stream_makes_its_plans(session, tmp_path):
+    """Epoch N is planned from epoch N - 2; a restart goes on from the plans that are there."""
+    stream = generated("country-skew-r80", messages=12_000)
+    tables = tmp_path / "tables"
+
+    def wait_for_plan(epoch):
+        deadline = time.monotonic() + 60
+        while not list(tables.glob(f"*/table-{epoch + 2:010d}.npz")):
+            assert time.monotonic() < deadline, "no plan was made"
+            time.sleep(0.05)
+
+    df = oracle.streaming(session, stream, tmp_path, epochs=3)
+    df = operators.route(df, "key", "planned", WORKERS, tables=tables)
+    loads = {}
+
+    def after_epoch(epoch):
+        if epoch == 1:
+            wait_for_plan(0)
+
+    for epoch, rows in oracle.run(df, tmp_path, after_epoch).items():
+        loads[epoch] = np.bincount(rows["worker"].to_numpy(), minlength=WORKERS)
+    assert [int(each.sum()) for each in loads.values()] == [4000] * 3
+    assert loads[0].max() / loads[0].mean() > 3
+    assert loads[2].max() / loads[2].mean() < 1.3
+
+
+@given(st.lists(st.integers(1, 1000), min_size=2, max_size=9), st.integers(2, 5))
+def test_alias_tables_hold_the_shares(parts, offset):
+    shares = np.array(parts) / sum(parts)
+    cuts = np.concatenate(
+        (np.linspace(1 / offset, 1, offset), np.append(np.cumsum(shares)[:-1], 1))
+    )
+    starts = np.array([0, offset, offset + len(parts)])
+    workers = np.arange(len(cuts), dtype=np.int32)
+    others, limits = _alias(starts, workers, cuts)
+    held = np.bincount(workers, limits) + np.bincount(others, 1 - limits, minlength=len(workers))
+    assert held[offset:] / len(parts) == pytest.approx(shares)
+    assert ((limits >= 0) & (limits <= 1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"grouping": "pkg"}, "only planned grouping is fitted"),
+        ({"fraction": 0.0}, "fraction = 0.0"),
+        ({"cost": "price"}, "no column 'price'"),
+        ({"grouping": "planned(capacities=1:2)"}, "there are 5 workers"),
+    ],
+)
+def test_fit_refuses_what_cannot_be(batch, tmp_path, options, says):
+    usual = {"grouping": "planned", "tables": tmp_path}
+    with pytest.raises(ConfigurationError, match=says):
+        operators.fit(batch, "key", workers=WORKERS, **{**usual, **options})
+
+
+def test_a_stream_cannot_be_counted_first(session, tmp_path):
+    df = oracle.streaming(session, generated("uniform(keys=5)", messages=10), tmp_path)
+    with pytest.raises(ConfigurationError, match="route in foreachBatch"):
+        operators.route(df, "key", "planned(planning=current)", WORKERS)
+    with pytest.raises(ConfigurationError, match="fit counts a batch"):
+        operators.fit(df, "key", parse("planned"), WORKERS, tables=tmp_path)

@@ -1,0 +1,58 @@
+"""Plans of whole runs: counted first where asked, gone on with after a pause, exact results."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pyarrow.dataset as ds
+import pytest
+
+from evenkey.spark.routing_table import RoutingTables
+from evenkey.topology import PipelineConfig, run
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+WORKERS, LINES = 4, 6000
+
+
+@pytest.fixture(scope="module")
+def clicks(tmp_path_factory):
+    """Lines of which the first half is heavy on one key, the second half on another."""
+    path = tmp_path_factory.mktemp("input") / "clicks.jsonl"
+    users = [
+        f"hot {number * 2 // LINES}" if number % 10 < 6 else f"cold {number * 7919 % 300}"
+        for number in range(LINES)
+    ]
+    path.write_text("".join(f"{json.dumps({'user': user})}\n" for user in users))
+    return path, Counter(users)
+
+
+def test_a_paused_run_goes_on_with_its_plans(clicks, tmp_path):
+    path, expected = clicks
+    config = PipelineConfig(
+        input=(path,),
+        key="user",
+        grouping="planned",
+        workers=WORKERS,
+        sources=2,
+        aggregators=2,
+        epochs=4,
+        output=tmp_path,
+    )
+    paused = tmp_path / "state" / "paused"
+    first = run(config, prepare=False, on_progress=lambda _: paused.touch())
+    assert not first.finished
+    tables = RoutingTables(tmp_path / "state" / "tables", config.grouping, WORKERS)
+    before = tables.numbers()
+    assert before
+    report = run(config, prepare=False)
+    assert report.finished
+    assert tables.numbers()[: len(before)] == before
+    counts: Counter[str] = Counter()
+    for row in ds.dataset(report.results, partitioning="hive").to_table().to_pylist():
+        counts[row["key"]] += row["count"]
+    assert counts == expected
+    # The first epoch is counted, the third has another hot key, and the fourth is counted again.
+    assert [epoch.max_over_mean < 1.05 for epoch in report.epochs] == [True, True, False, True]
+    assert all(epoch.pairs <= epoch.keys + WORKERS - 1 for epoch in report.epochs)
