@@ -95,7 +95,7 @@ def test_a_fresh_sample_adds_sampling_noise_only(messages):
     workers, grouping = 20, Planned()
     memory = plan(grouping, zipf(messages, seed=1), workers)
     sent, _ = loads(grouping, memory, zipf(messages, seed=2), workers)
-    assert sent.max() / sent.mean() <= 1.015 + 4.5 * np.sqrt(2 * workers / messages)
+    assert sent.max() / sent.mean() <= 1.01 + 4.5 * np.sqrt(2 * workers / messages)
 
 
 def test_previous_follows_a_change_within_two_epochs():
@@ -126,6 +126,17 @@ def test_auto_counts_first_without_statistics_and_when_they_are_stale():
     _, routers = loads(grouping, memory, ~keys, workers)
     memory = grouping.merge_memories([router.memory() for router in routers])
     assert grouping.counts_first(memory)
+
+
+def test_keys_that_are_not_known_well_go_with_their_buckets():
+    """A plan of exact counts knows more heavy keys than the sketch that plans the next epoch."""
+    workers, grouping = 20, Planned(tracked=300)
+    memory = plan(grouping, zipf(200_000, 0.9, seed=1, keys=20_000), workers)
+    for seed in (1, 2, 3):
+        keys = zipf(200_000, 0.9, seed=seed, keys=20_000)
+        sent, routers = loads(grouping, memory, keys, workers)
+        assert sent.max() / sent.mean() <= 1.01 + 4.5 * np.sqrt(2 * workers / 200_000)
+        memory = grouping.merge_memories([router.memory() for router in routers])
 
 
 def test_decay_forgets_keys_that_are_hot_no_longer():

@@ -25,7 +25,7 @@ __all__ = ["Planned", "Planning"]
 Planning = Literal["auto", "previous", "current", "fit"]
 
 _BUCKETS_PER_WORKER = 64
-_TRACKED_PER_WORKER = 32
+_TRACKED_PER_WORKER = 64
 _LEAST_TRACKED = 1024
 
 
@@ -58,7 +58,7 @@ class Planned(Grouping):
     buckets
         Number of buckets, a power of two; None: at least 64 a worker.
     tracked
-        Heavy keys that are counted one by one; None: 32 a worker, at least 1024.
+        Heavy keys that are counted one by one; None: 64 a worker, at least 1024.
     tolerance
         How far above its fair load a plan fills a worker.
     stickiness
@@ -93,7 +93,7 @@ class Planned(Grouping):
     buckets: int | None = None
     tracked: int | None = None
     tolerance: float = 0.005
-    stickiness: float = 0.01
+    stickiness: float = 0.005
     decay: float = 0.5
     stale: float = 0.05
     capacities: Capacities | None = None
@@ -182,8 +182,8 @@ class Planned(Grouping):
         self, statistics: KeyStatistics, workers: int, previous: Plan | None = None
     ) -> Plan:
         """Make the plan for statistics, near the plan before."""
-        # Lighter keys go with their buckets: they could not unbalance a worker.
-        least = self.tolerance * statistics.total / workers
+        # Keys lighter than a usual bucket go with theirs: they could not unbalance a worker.
+        least = statistics.total / len(statistics.bucket_loads)
         keys, loads, rests = statistics.items(least, None if previous is None else previous.keys)
         return make_plan(
             keys,

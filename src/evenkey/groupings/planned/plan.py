@@ -124,7 +124,7 @@ def make_plan(
     previous: Plan | None = None,
     *,
     tolerance: float = 0.005,
-    stickiness: float = 0.01,
+    stickiness: float = 0.005,
 ) -> Plan:
     """Place keys and buckets on workers, so that all have a load in proportion to their capacity.
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["KeyStatistics"]
 
+_UNCERTAIN = 0.1
+
 
 class KeyStatistics:
     """The heaviest keys by SpaceSaving, and every bucket's load exactly.
@@ -89,14 +91,16 @@ class KeyStatistics:
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64]]:
         """Give the keys that a plan is to place one by one.
 
-        A key counts for what it has at the least, so that keys and rests add up to the total.
+        A key counts for what it has at the least, so that keys and rests add up to the total. One
+        of which a tenth or more is uncertain is left with its bucket, where all of it is counted:
+        with a place of its own it would bring load there that the plan does not know of.
 
         Parameters
         ----------
         at_least
             Load from which on a key is given.
         also
-            uint64[m], keys that are given if they are tracked at all.
+            uint64[m], keys that are given however light they are.
 
         Returns
         -------
@@ -109,7 +113,7 @@ class KeyStatistics:
         given = loads >= at_least
         if also is not None:
             given |= np.isin(items["key"], also)
-        given &= loads > 0
+        given &= (loads > 0) & (items["error"] <= _UNCERTAIN * items["count"])
         keys, loads = items["key"][given].astype(np.uint64), loads[given]
         rests = self.bucket_loads - self._by_bucket(keys, loads)
         return keys, loads, np.maximum(rests, 0.0)
