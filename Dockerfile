@@ -11,7 +11,7 @@ RUN apt-get update \
 COPY --from=jars /jars /opt/evenkey/jars
 COPY pyproject.toml README.md LICENSE /opt/evenkey/source/
 COPY src /opt/evenkey/source/src
-RUN pip install --no-cache-dir "/opt/evenkey/source[kafka]"
+RUN pip install --no-cache-dir "/opt/evenkey/source[kafka,influxdb]"
 ENV EVENKEY_KAFKA_JARS=/opt/evenkey/jars
 WORKDIR /runs
 ENTRYPOINT ["evenkey"]

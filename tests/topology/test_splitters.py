@@ -52,7 +52,7 @@ def run(spark, reading, split, tmp_path, epoch_messages=300):
     return pa.concat_tables(epochs[epoch] for epoch in sorted(epochs))
 
 
-def position(message, rate):
+def place_of(message, rate):
     """Where a message's line is, which its time tells."""
     return (message["time"].timestamp() - _ORIGIN_SECONDS) * rate
 
@@ -88,7 +88,7 @@ def test_accepted_and_rejected_lines_add_up(spark, dead_letters, files, tmp_path
         return split_lines(stream, JsonLines("user"), dead_letters, files)
 
     messages = run(spark, reading, split, tmp_path)
-    accepted = {position(row, 1.0): row["key"] for row in messages.to_pylist()}
+    accepted = {place_of(row, 1.0): row["key"] for row in messages.to_pylist()}
     assert accepted == {p: f"u{p}" for p in range(700) if p not in bad}
     assert messages.num_rows == len(accepted)
     rejected = letters(dead_letters)
@@ -109,7 +109,7 @@ def test_a_line_gives_its_words_in_order(spark, dead_letters, files, tmp_path):
         return split_lines(stream, Words(), dead_letters, files)
 
     messages = run(spark, reading, split, tmp_path).to_pylist()
-    assert [(position(row, 2.0), row["key"], row["count"]) for row in messages] == [
+    assert [(place_of(row, 2.0), row["key"], row["count"]) for row in messages] == [
         (number, word, 1)
         for number, line in enumerate(text.splitlines())
         for word in line.split()

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from evenkey.topology.config import PipelineConfig
     from evenkey.topology.run_directory import RunDirectory
 
-__all__ = ["Found", "Input", "epoch_positions", "find_input", "open_input"]
+__all__ = ["Found", "Input", "epoch_positions", "find_input", "find_offsets", "open_input"]
 
 _LARGEST_BLOCK = 256
 _BLOCKS_A_SOURCE = 4
@@ -121,16 +121,29 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
     return found
 
 
-def open_input(
-    spark: SparkSession, found: Found, config: PipelineConfig, directory: RunDirectory
-) -> Input:
-    """Make a stream of messages of what was found.
+def find_offsets(spark: SparkSession, config: PipelineConfig, directory: RunDirectory) -> None:
+    """Write down from where to where topics are read, unless the run has begun already.
 
     Raises
     ------
     ConfigurationError
-        The topics cannot be read.
+        The topics cannot be read, or Spark lacks the connector.
     """
+    address = config.source_address
+    if address is None:
+        return
+    check_loaded(spark)
+    if directory.claimed:
+        return
+    settings = ClientSettings.read(config.kafka_config)
+    offsets = find_range(spark, address, settings, config.starting_offsets, follow=config.follow)
+    directory.keep(directory.offsets, offsets.to_json().encode())
+
+
+def open_input(
+    spark: SparkSession, found: Found, config: PipelineConfig, directory: RunDirectory
+) -> Input:
+    """Make a stream of messages of what was found."""
     if found.reading is None:
         return _open_topics(spark, found, config, directory)
     epoch_messages = epoch_positions(config, found.reading.total)
@@ -214,22 +227,13 @@ class _InOrder:
 def _open_topics(
     spark: SparkSession, found: Found, config: PipelineConfig, directory: RunDirectory
 ) -> Input:
-    """Read topics; a run that goes on keeps the end that it found when it began."""
-    settings = ClientSettings.read(config.kafka_config)
-    address = Address.parse(found.name)
-    check_loaded(spark)
-    if directory.offsets.exists():
-        offsets = OffsetRange.from_json(directory.offsets.read_text())
-    else:
-        offsets = find_range(
-            spark, address, settings, config.starting_offsets, follow=config.follow
-        )
-        directory.keep(directory.offsets, offsets.to_json().encode())
+    """Read topics as far as the run found them to reach when it began."""
+    offsets = OffsetRange.from_json(directory.offsets.read_text())
     total = offsets.total
     lines = kafka_lines(
         spark,
-        address,
-        settings,
+        Address.parse(found.name),
+        ClientSettings.read(config.kafka_config),
         offsets,
         part=config.record_part,
         sources=config.sources,

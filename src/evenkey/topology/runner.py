@@ -18,7 +18,7 @@ from evenkey.spark.session import local_master, session
 from evenkey.topology.config import PipelineConfig
 from evenkey.topology.driving import Watch, drive, epochs_of, late_rows, timing_of
 from evenkey.topology.following import GatedSink, drive_topics
-from evenkey.topology.inputs import Found, epoch_positions, find_input, open_input
+from evenkey.topology.inputs import Found, epoch_positions, find_input, find_offsets, open_input
 from evenkey.topology.kafka.client import ClientSettings
 from evenkey.topology.kafka.connector import check_loaded, connector_settings
 from evenkey.topology.kafka.sink import KafkaSink
@@ -84,11 +84,12 @@ def run(
     with _directory(config) as directory:
         directory.check(config.manifest())
         found = find_input(config, directory)
+        spark = _session(config)
+        find_offsets(spark, config, directory)
         directory.claim(config.manifest())
         history = None if config.output is None else directory.history
         exports = Exports(config.export, run_info(config, found.name, history), history=history)
         with Recorder(exports, directory.files) as recorder:
-            spark = _session(config)
             if prepare:
                 _warm_up(spark, config, on_progress)
             report = _execute(

@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 from evenkey.streams import generated
+from evenkey.topology import PipelineConfig, run
 from evenkey.topology.kafka import read_results
 from evenkey.topology.kafka.address import Address
 from evenkey.topology.kafka.producing import find_records, parse_time, produce
@@ -88,10 +89,16 @@ def test_a_broker_may_be_away_for_a_while(spark, tmp_path):
 @pytest.mark.parametrize(
     ("grouping", "messages"), [("kg", 50_000), ("pkg", 50_000), ("sg", 50_000), ("dkg", 1_000_000)]
 )
-def test_results_equal_exact_counts(spark, broker, tmp_path, grouping, messages):
+def test_results_equal_exact_counts(spark, broker, grouping, messages):
     topic = f"exact-{grouping}"
     send(broker, topic, messages)
-    options = {"grouping": grouping, "workers": 10, "sources": 5, "aggregators": 4, "epochs": 2}
-    report = finish(command(broker, topic, tmp_path / "out", **options))
-    assert (report["messages"], report["rejected"], report["late"]) == (messages, 0, 0)
+    config = PipelineConfig(
+        kafka=f"{broker.server}/{topic}",
+        output_kafka=f"{broker.server}/{topic}-out",
+        grouping=grouping,
+        workers=10,
+        epochs=2,
+    )
+    report = run(config, prepare=False)
+    assert (report.metrics.messages, report.rejected, report.late) == (messages, 0, 0)
     assert counted(spark, broker, topic) == truth(messages)

@@ -170,10 +170,14 @@ def test_a_repeated_row_is_read_once_and_a_different_one_refused(spark, broker, 
         read_results(spark, out).toArrow()
 
 
-def test_a_topic_that_is_not_there_is_named(broker):
-    config = PipelineConfig(kafka=f"{broker.server}/nowhere", grouping="kg", **SMALL)
-    with pytest.raises(ConfigurationError, match=r"no topic nowhere .*dataset produce"):
-        run(config)
+def test_a_topic_that_is_not_there_is_named_and_leaves_the_output_free(broker, tmp_path):
+    config = PipelineConfig(
+        kafka=f"{broker.server}/nowhere", grouping="kg", output=tmp_path / "out", **SMALL
+    )
+    for _ in range(2):
+        with pytest.raises(ConfigurationError, match=r"no topic nowhere .*dataset produce"):
+            run(config)
+    assert not (tmp_path / "out" / "state" / "manifest.json").exists()
 
 
 def test_a_comparison_does_not_write_topics(broker):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -31,6 +32,7 @@ _TOLD_EVERY = 10_000
 _LATE_SECONDS = 0.01
 """A producer that is ahead of its rate by less than this does not wait."""
 _TIMEOUT_SECONDS = 20.0
+_FLOAT_ERROR = 1e-6
 _SILENT = logging.getLogger(__name__)
 """librdkafka reports each attempt at a server here; what counts is raised."""
 _SILENT.addHandler(logging.NullHandler())
@@ -242,7 +244,7 @@ def produce(
     for record in records:
         if live:
             _wait(started + record.seconds)
-        sender.send(record, sent % count, round(1000 * (first + record.seconds)))
+        sender.send(record, sent % count, round(1000 * first) + _milliseconds(record.seconds))
         sent += 1
         if on_progress is not None and sent % _TOLD_EVERY == 0:
             on_progress(sent)
@@ -260,6 +262,11 @@ def _client() -> Any:
         message = "producing needs the package confluent-kafka: pip install 'evenkey[kafka]'"
         raise ConfigurationError(message) from error
     return confluent_kafka
+
+
+def _milliseconds(seconds: float) -> int:
+    """Round down, so that no record moves into the next window."""
+    return math.floor(1000 * seconds + _FLOAT_ERROR)
 
 
 def _wait(due: float) -> None:
