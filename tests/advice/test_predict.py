@@ -11,7 +11,8 @@ from tests.advice.conftest import sample_of
 
 
 def test_predictions_are_the_simulators():
-    sample, steps = sample_of("country-skew-r80"), []
+    sample = sample_of("country-skew-r80")
+    steps: list[str] = []
     predictions = predict(sample, ["pkg", "planned"], [4, 8], sources=3, on_progress=steps.append)
     names = ["sg", "kg", "pkg", "planned"]
     assert [(each.workers, each.grouping) for each in predictions] == [

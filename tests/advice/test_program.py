@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -34,7 +35,7 @@ def write(split, directory):
 
 
 def results_of(code):
-    names = {"__name__": "__main__"}
+    names: dict[str, Any] = {"__name__": "__main__"}
     exec(code, names)  # noqa: S102 - what users paste
     return {row[0]: row[1] for row in names["results"].collect()}
 

@@ -50,7 +50,7 @@ def test_bad_samples_are_told(numbers, tmp_path):
     with pytest.raises(ConfigurationError, match="sample = 0: at least 1 line"):
         sampled("a.txt", numbers, 0)
     with pytest.raises(ConfigurationError, match="did you mean 'even'"):
-        sampled("a.txt", numbers, 4, "evn")
+        sampled("a.txt", numbers, 4, "evn")  # type: ignore[arg-type]
     (tmp_path / "empty.txt").write_text("\n\n")
     records = SplitLines(LineIndex.build([tmp_path / "empty.txt"]), Lines())
     with pytest.raises(ConfigurationError, match="none of 2 lines is a message"):
