@@ -126,6 +126,7 @@ def _tables(advice: Advice) -> list[Table]:
                 Column("grouping", "grouping"),
                 Column("max_over_mean", "fullest over mean", ".3f"),
                 Column("dist_cost", "DistCost", ".2f"),
+                Column("dist_cost_lower_bound", "its lower bound", ".2f"),
                 Column("relative_throughput", "throughput, sg = 1", ".3f"),
                 Column("fullest", "messages of the fullest", ",d"),
             ),

@@ -36,6 +36,8 @@ class Prediction:
         The same over the mean.
     dist_cost
         Workers that hold a key, on average over keys; partial results to merge for each.
+    dist_cost_lower_bound
+        What that must be at least at an imbalance of 5 %.
     relative_throughput
         Throughput over that of sg: the fullest worker of sg over this one's.
     """
@@ -45,6 +47,7 @@ class Prediction:
     fullest: int
     max_over_mean: float
     dist_cost: float
+    dist_cost_lower_bound: float
     relative_throughput: float
 
 
@@ -136,6 +139,7 @@ def predict(
                     fullest,
                     figures["max_over_mean"],
                     figures["dist_cost"],
+                    figures["dist_cost_lower_bound"],
                     even / fullest,
                 )
             )
