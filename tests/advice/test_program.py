@@ -60,7 +60,7 @@ def test_every_kind_of_input_is_read_and_grouped(split, tmp_path):
 def test_the_advice_runs_on_the_file_that_it_is_on(setting):
     sample = sample_of("country-skew-r80", 3000)
     advice = advise(sample, setting, [4], groupings=["planned"])
-    assert 'grouping="planned", workers=4' in advice.code
+    assert 'grouping="planned",\n    workers=4' in advice.code
     counted = Counter(sample.texts(sample.batch.ids).to_pylist())
     assert results_of(advice.code) == counted
 

@@ -28,7 +28,8 @@ def test_text(invoke, visits):
     assert [row[0] for row in rows if len(row) == 4 and row[0] in ("kg", "pkg", "planned")] == (
         2 * ["kg", "pkg", "planned"]
     )
-    assert 'df, key="country", grouping="planned", workers=8, aggregator=Work()' in told.stdout
+    for line in ('key="country"', 'grouping="planned"', "workers=8", "aggregator=Work()"):
+        assert f"    {line},\n" in told.stdout
 
 
 def test_json(invoke, visits):

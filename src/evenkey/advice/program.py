@@ -45,7 +45,11 @@ results.show()
 """
 _GROUPED = """\
 results = eks.aggregate(
-    df, key=$key, grouping="$grouping", workers=$workers, aggregator=$aggregator
+    df,
+    key=$key,
+    grouping="$grouping",
+    workers=$workers,
+    aggregator=$aggregator,
 )
 results.show()
 """
