@@ -79,7 +79,7 @@ def _advise(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write a page with plots; needs evenkey[experiments].",
+            help="Write a page with plots; needs the extra `experiments`.",
             rich_help_panel=_PANEL,
             show_default=False,
         ),
