@@ -77,7 +77,10 @@ def distinct_groupings(config: PipelineConfig, groupings: str) -> list[str]:
 
 
 def with_pipeline_options(
-    *, only: Collection[str] = PipelineConfig.model_fields.keys(), without: Collection[str] = ()
+    *,
+    only: Collection[str] = PipelineConfig.model_fields.keys(),
+    without: Collection[str] = (),
+    arguments: Collection[str] = (),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command an option for each field of `PipelineConfig`, and ``--config``.
 
@@ -89,6 +92,8 @@ def with_pipeline_options(
         Fields for which it has an option.
     without
         Those of them for which it has none.
+    arguments
+        Those of them that are given without the option's name.
     """
     # Inherited fields come first in the model, and last in the help.
     own = PipelineConfig.__annotations__
@@ -107,7 +112,10 @@ def with_pipeline_options(
         parameters = [
             _CONFIG_FILE,
             *(each for each in own if each.name != "config"),
-            *(_parameter(name, field) for name, field in fields.items()),
+            *(
+                _parameter(name, field, argument=name in arguments)
+                for name, field in fields.items()
+            ),
         ]
         with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         with_options.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -116,22 +124,31 @@ def with_pipeline_options(
     return decorate
 
 
-def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
+def _parameter(name: str, field: FieldInfo, *, argument: bool) -> inspect.Parameter:
     # Values stay text: the configuration reads them, so that a bad one is told in the same
     # words wherever it was given.
     kind = _kind(field)
     annotation: Any = {bool: bool | None, tuple: list[str] | None}.get(kind, str | None)
-    names = option_name(name)
-    if kind is bool:
-        names += f"/{option_name(f'no_{name}')}"
     extra = cast("dict[str, str]", field.json_schema_extra)
-    option = typer.Option(
-        names,
-        metavar=None if kind is bool else extra.get("metavar") or _metavar(kind),
-        help=_help(field),
-        rich_help_panel=extra["panel"],
-        show_default=False,
-    )
+    option: Any
+    if argument:
+        option = typer.Argument(
+            metavar=name.upper(),
+            help=_help(field),
+            rich_help_panel=extra["panel"],
+            show_default=False,
+        )
+    else:
+        names = option_name(name)
+        if kind is bool:
+            names += f"/{option_name(f'no_{name}')}"
+        option = typer.Option(
+            names,
+            metavar=None if kind is bool else extra.get("metavar") or _metavar(kind),
+            help=_help(field),
+            rich_help_panel=extra["panel"],
+            show_default=False,
+        )
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,

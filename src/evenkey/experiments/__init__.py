@@ -15,7 +15,8 @@ import pkgutil
 
 from evenkey.experiments.experiment import Experiment, Finding, Plot, order
 from evenkey.experiments.outcome import Outcome
-from evenkey.experiments.report import check_packages, write_index, write_page
+from evenkey.experiments.pages import check_packages
+from evenkey.experiments.report import write_index, write_page
 from evenkey.experiments.runner import Progress, run
 from evenkey.experiments.scale import FULL, QUICK, Scale, scale_named
 from evenkey.experiments.scenario import Measurement, Scenario

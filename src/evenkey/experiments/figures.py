@@ -87,7 +87,7 @@ def plotly() -> ModuleType:
         import plotly.subplots
     except ImportError as error:
         message = (
-            "experiments draw with plotly, which is missing: pip install 'evenkey[experiments]'"
+            "plots are drawn with plotly, which is missing: pip install 'evenkey[experiments]'"
         )
         raise ConfigurationError(message) from error
     module: ModuleType = plotly

@@ -14,6 +14,7 @@ from evenkey.streams.lognormal import Lognormal
 from evenkey.streams.look_alike import LookAlike
 from evenkey.streams.published import Published
 from evenkey.streams.rows import RowIndex
+from evenkey.streams.sampling import FirstRecords, SpreadRecords
 from evenkey.streams.uniform import Uniform
 from evenkey.streams.zipf import Zipf
 
@@ -25,6 +26,7 @@ __all__ = [
     "Drift",
     "Entry",
     "FileStream",
+    "FirstRecords",
     "GraphLookAlike",
     "KeyStream",
     "LineIndex",
@@ -35,6 +37,7 @@ __all__ = [
     "Published",
     "RowIndex",
     "SplitLines",
+    "SpreadRecords",
     "Uniform",
     "Zipf",
     "catalogue",

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenkey.errors import ConfigurationError
-from evenkey.streams import FileStream, LineIndex, RowIndex, SplitLines, find_files, generated
+from evenkey.streams import (
+    FileStream,
+    FirstRecords,
+    LineIndex,
+    RowIndex,
+    SplitLines,
+    find_files,
+    generated,
+)
 from evenkey.streams.compressed import unpack
 from evenkey.streams.splits import SPLITTERS, CsvRecords, JsonLines
 
@@ -18,10 +25,16 @@ if TYPE_CHECKING:
 
     from evenkey.streams import KeyStream, MessageStream
     from evenkey.streams.file_stream import Records
-    from evenkey.streams.splits import Split, Splitter
+    from evenkey.streams.splits import Splitter
     from evenkey.topology.config import PipelineConfig
 
-__all__ = ["generated_stream", "index_input", "lines_splitter", "opened_stream"]
+__all__ = [
+    "generated_stream",
+    "index_input",
+    "lines_splitter",
+    "opened_records",
+    "opened_stream",
+]
 
 
 @contextlib.contextmanager
@@ -45,11 +58,22 @@ def opened_stream(config: PipelineConfig) -> Iterator[MessageStream]:
     if config.kafka is not None:
         message = f"kafka = {config.kafka!r}: only `run` reads topics; pass a dataset or an input"
         raise ConfigurationError(message)
-    with tempfile.TemporaryDirectory(prefix="evenkey-") as unpacked:
-        records: Records = index_input(config, Path(unpacked))
-        if config.messages is not None and config.messages < len(records):
-            records = _First(records, config.messages)
+    with opened_records(config) as every:
+        records = every
+        if config.messages is not None and config.messages < len(every):
+            records = FirstRecords(every, config.messages)
         yield FileStream(", ".join(map(str, config.input)), records, rate=config.rate)
+
+
+@contextlib.contextmanager
+def opened_records(config: PipelineConfig) -> Iterator[Records]:
+    """Open the files of a configuration by line or row, all of them.
+
+    Compressed files are unpacked for as long as the records are open. Yields and raises as
+    `opened_stream` does.
+    """
+    with tempfile.TemporaryDirectory(prefix="evenkey-") as unpacked:
+        yield index_input(config, Path(unpacked))
 
 
 def generated_stream(name: str, config: PipelineConfig) -> KeyStream:
@@ -110,17 +134,3 @@ def _key(config: PipelineConfig) -> str:
         message = "this input needs key: the column or field that holds the key"
         raise ConfigurationError(message)
     return config.key
-
-
-@dataclass(frozen=True)
-class _First:
-    """The first few of other records."""
-
-    records: Records
-    length: int
-
-    def __len__(self) -> int:
-        return self.length
-
-    def split(self, start: int, stop: int) -> Split:
-        return self.records.split(start, min(stop, self.length))

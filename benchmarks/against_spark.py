@@ -1,0 +1,299 @@
+"""What a Spark user would do about hot keys today, and groupings, in one run.
+
+Every contender does the same work on the same cached rows, message by message in Python after the
+shuffle, and ends with one result a key, which is checked. A message costs its worker `--cost-ms` of
+sleep, so that W task slots stand for W cores on any machine. Contenders come by turns, `--rounds`
+times over; the figures are medians.
+
+    python benchmarks/against_spark.py                    # about five minutes
+    python benchmarks/against_spark.py --json > figures.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import statistics
+import sys
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+from pyspark import TaskContext
+from pyspark.sql import functions as F
+from rich.box import MARKDOWN
+from rich.console import Console
+from rich.table import Table
+
+from evenkey import spark as eks
+from evenkey.metrics import dist_cost_lower_bound
+from evenkey.spark.session import local_master, session
+from evenkey.streams import generated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+STREAMS = {"z = 1.4": "zipf(z=1.4,keys=100000)", "r80": "country-skew-r80"}
+PARTIAL = "key string, worker int, messages long"
+NEAR_LEAST = 1.1  # replication that counts as near its lower bound
+SEED = 7
+ROW_BYTES = 32  # of a shuffled row
+
+# Adaptive execution merges small shuffle partitions; at the sizes that it is made for it would not.
+USUAL = {"spark.sql.adaptive.coalescePartitions.enabled": "false"}
+# Its rules for skew, brought down from hundreds of megabytes to the size of these rows.
+SKEW = {
+    "spark.sql.adaptive.skewJoin.enabled": "true",
+    "spark.sql.adaptive.skewJoin.skewedPartitionFactor": "1.1",
+    "spark.sql.adaptive.optimizeSkewsInRebalancePartitions.enabled": "true",
+    "spark.sql.adaptive.rebalancePartitionsSmallPartitionFactor": "0.1",
+}
+
+
+def count_messages(rows: pd.DataFrame, cost_ms: float) -> dict[str, int]:
+    """Do the work on each message: it is counted under its key, and costs time."""
+    counts: dict[str, int] = {}
+    for key in rows["key"]:
+        counts[key] = counts.get(key, 0) + 1
+    time.sleep(cost_ms / 1000 * len(rows))
+    return counts
+
+
+def this_worker() -> int:
+    context = TaskContext.get()
+    return -1 if context is None else context.partitionId()
+
+
+def on_groups(cost_ms: float) -> Callable[[tuple[Any, ...], pd.DataFrame], pd.DataFrame]:
+    """Work on all messages of a key, or of a key and a salt."""
+
+    def work(group: tuple[Any, ...], rows: pd.DataFrame) -> pd.DataFrame:
+        count = count_messages(rows, cost_ms)[group[0]]
+        return pd.DataFrame({"key": [group[0]], "worker": [this_worker()], "messages": [count]})
+
+    return work
+
+
+def on_partitions(cost_ms: float) -> Callable[[Iterable[pd.DataFrame]], Iterator[pd.DataFrame]]:
+    """Work on all messages of a worker."""
+
+    def work(batches: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        held: dict[str, int] = {}
+        for rows in batches:
+            for key, count in count_messages(rows, cost_ms).items():
+                held[key] = held.get(key, 0) + count
+        yield pd.DataFrame({"key": [*held], "worker": this_worker(), "messages": [*held.values()]})
+
+    return work
+
+
+class Contender(NamedTuple):
+    """A way to spread the work: from rows to partial results, under Spark settings."""
+
+    name: str
+    partials: Callable[[DataFrame, float, int], DataFrame]
+    settings: dict[str, str]
+
+
+def by_key(rows: DataFrame, cost_ms: float, workers: int) -> DataFrame:
+    del workers
+    return rows.groupBy("key").applyInPandas(on_groups(cost_ms), PARTIAL)
+
+
+def salted(salts: int | None) -> Callable[[DataFrame, float, int], DataFrame]:
+    def partials(rows: DataFrame, cost_ms: float, workers: int) -> DataFrame:
+        salt = F.floor(F.rand(SEED) * (salts or workers))
+        groups = rows.withColumn("salt", salt).groupBy("key", "salt")
+        return groups.applyInPandas(on_groups(cost_ms), PARTIAL)
+
+    return partials
+
+
+def rebalanced(*columns: str) -> Callable[[DataFrame, float, int], DataFrame]:
+    def partials(rows: DataFrame, cost_ms: float, workers: int) -> DataFrame:
+        spread = rows.hint("rebalance", workers, *columns)
+        return spread.mapInPandas(on_partitions(cost_ms), PARTIAL)
+
+    return partials
+
+
+def grouped(grouping: str) -> Callable[[DataFrame, float, int], DataFrame]:
+    def partials(rows: DataFrame, cost_ms: float, workers: int) -> DataFrame:
+        placed = eks.place(eks.route(rows, "key", grouping, workers), workers)
+        return placed.mapInPandas(on_partitions(cost_ms), PARTIAL)
+
+    return partials
+
+
+CONTENDERS = (
+    Contender("groupBy", by_key, USUAL),
+    Contender("groupBy, adaptive skew rules", by_key, USUAL | SKEW),
+    Contender("groupBy with 8 salts", salted(8), USUAL),
+    Contender("groupBy with W salts", salted(None), USUAL),
+    Contender("rebalance hint", rebalanced(), USUAL | SKEW),
+    Contender("rebalance hint by key", rebalanced("key"), USUAL | SKEW),
+    *(Contender(name, grouped(name), USUAL) for name in ("kg", "pkg", "dkg", "planned")),
+)
+
+
+@contextlib.contextmanager
+def settings_of(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
+    before = {name: str(spark.conf.get(name)) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+
+
+def rows_of(spark: SparkSession, stream: str, messages: int, partitions: int) -> DataFrame:
+    made = generated(stream, messages=messages)
+    keys = made.texts(made.ids(0, messages)).to_pandas()
+    df = spark.createDataFrame(pd.DataFrame({"key": keys})).repartition(partitions).persist()
+    df.count()
+    return df
+
+
+def measured(
+    spark: SparkSession, contender: Contender, rows: DataFrame, cost_ms: float, workers: int
+) -> tuple[float, pd.DataFrame]:
+    """Seconds to the merged result, and how many messages of each key each worker had."""
+    with settings_of(spark, contender.settings):
+        start = time.perf_counter()
+        partials = contender.partials(rows, cost_ms, workers)
+        merged = partials.groupBy("key").agg(
+            F.sum("messages").alias("messages"),
+            F.collect_list(F.struct("worker", "messages")).alias("parts"),
+        )
+        results = merged.collect()
+        seconds = time.perf_counter() - start
+    held = [(row.key, part.worker, part.messages) for row in results for part in row.parts]
+    return seconds, pd.DataFrame(held, columns=["key", "worker", "messages"])
+
+
+def figures(
+    spark: SparkSession, rows: DataFrame, cost_ms: float, workers: int, rounds: int
+) -> list[dict[str, Any]]:
+    counted = {row[0]: row[1] for row in rows.groupBy("key").count().collect()}
+    least = dist_cost_lower_bound([*counted.values()], workers)
+    for contender in CONTENDERS:  # starts Python workers, compiles kernels
+        measured(spark, contender, rows.limit(1000), 0.0, workers)
+    seconds: dict[str, list[float]] = {contender.name: [] for contender in CONTENDERS}
+    held: dict[str, pd.DataFrame] = {}
+    for _ in range(rounds):
+        for contender in CONTENDERS:
+            taken, held[contender.name] = measured(spark, contender, rows, cost_ms, workers)
+            seconds[contender.name].append(taken)
+            found = held[contender.name].groupby("key")["messages"].sum()
+            if found.to_dict() != counted:
+                message = f"{contender.name}: the result is not that of counting"
+                raise AssertionError(message)
+    return [
+        {
+            "contender": name,
+            "seconds": statistics.median(seconds[name]),
+            "max_over_mean": fullest(parts, workers),
+            "dist_cost": len(parts.drop_duplicates(["key", "worker"])) / len(counted),
+            "dist_cost_lower_bound": least,
+        }
+        for name, parts in held.items()
+    ]
+
+
+def fullest(parts: pd.DataFrame, workers: int) -> float:
+    """Load of the fullest task over an even share of W; there may be more tasks than W."""
+    loads = parts.groupby("worker")["messages"].sum()
+    return float(loads.max() * workers / loads.sum())
+
+
+def plain_counts(spark: SparkSession, messages: int, workers: int, rounds: int) -> dict[str, float]:
+    """Seconds of a plain count by key: Spark's own, and two groupings'."""
+    rows = rows_of(spark, STREAMS["r80"], messages, workers)
+    ways = {
+        "Spark's groupBy().count()": lambda: rows.groupBy("key").count().collect(),
+        "aggregate(kg, count)": lambda: eks.aggregate(rows, "key", "kg", workers).collect(),
+        "aggregate(planned, count)": lambda: eks.aggregate(
+            rows, "key", "planned", workers
+        ).collect(),
+    }
+    taken: dict[str, list[float]] = {name: [] for name in ways}
+    for number in range(rounds + 1):
+        for name, way in ways.items():
+            start = time.perf_counter()
+            way()
+            if number:  # the first round warms up
+                taken[name].append(time.perf_counter() - start)
+    rows.unpersist()
+    return {name: statistics.median(times) for name, times in taken.items()}
+
+
+def show(outcome: dict[str, Any]) -> None:
+    console = Console(width=120)
+    for stream, contenders in outcome["streams"].items():
+        bound = contenders[0]["dist_cost_lower_bound"]
+        console.print(f"\n{stream}: least replication {bound:.3f}\n", highlight=False)
+        table = Table(box=MARKDOWN)
+        for heading in ("contender", "wall time, s", "max/mean", "DistCost", "near the least"):
+            table.add_column(heading, justify="left" if heading == "contender" else "right")
+        for each in contenders:
+            near = each["dist_cost"] <= NEAR_LEAST * bound
+            table.add_row(
+                each["contender"],
+                f"{each['seconds']:.1f}",
+                f"{each['max_over_mean']:.3f}",
+                f"{each['dist_cost']:.3f}",
+                "yes" if near else "no",
+            )
+        console.print(table)
+    console.print(f"\nA plain count of {outcome['count_messages']:,} messages\n", highlight=False)
+    table = Table(box=MARKDOWN)
+    table.add_column("way")
+    table.add_column("wall time, s", justify="right")
+    for way, seconds in outcome["plain_count"].items():
+        table.add_row(way, f"{seconds:.2f}")
+    console.print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--messages", type=int, default=40_000, help="messages of a stream")
+    parser.add_argument("--cost-ms", type=float, default=0.5, help="cost of a message, ms")
+    parser.add_argument("--workers", type=int, default=10, help="workers, each a task slot")
+    parser.add_argument("--rounds", type=int, default=1, help="how often each contender runs")
+    parser.add_argument("--count-messages", type=int, default=2_000_000, help="of the plain count")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    given = parser.parse_args()
+    spark = session(
+        local_master(given.workers),
+        {
+            "spark.sql.shuffle.partitions": str(given.workers),
+            # Adaptive execution goes by bytes, and a hot key's rows compress to nearly nothing.
+            "spark.shuffle.compress": "false",
+        },
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    share = ROW_BYTES * given.messages // given.workers
+    spark.conf.set("spark.sql.adaptive.advisoryPartitionSizeInBytes", str(share))
+    spark.conf.set("spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes", str(share))
+    outcome: dict[str, Any] = {**vars(given), "streams": {}}
+    for name, stream in STREAMS.items():
+        rows = rows_of(spark, stream, given.messages, given.workers)
+        outcome["streams"][name] = figures(spark, rows, given.cost_ms, given.workers, given.rounds)
+        rows.unpersist()
+    outcome["plain_count"] = plain_counts(spark, given.count_messages, given.workers, 3)
+    spark.stop()
+    if given.json:
+        sys.stdout.write(json.dumps(outcome, indent=2) + "\n")
+    else:
+        show(outcome)
+
+
+if __name__ == "__main__":
+    main()

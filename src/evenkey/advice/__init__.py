@@ -1,0 +1,40 @@
+"""Advice: how skewed users' own keys are, and which grouping and worker count serve them.
+
+>>> from evenkey.streams import generated
+>>> sample = Sample.take(generated("country-skew-r80", messages=10_000))
+>>> advice = advise(sample, Setting(input=("visits.csv",), split="csv", key="country"), [10])
+>>> advice.recommendation.grouping, advice.recommendation.workers
+('planned', 10)
+"""
+
+from __future__ import annotations
+
+from evenkey.advice.advising import Advice, advise
+from evenkey.advice.measure import Skew, TopKey, ZipfFit, fit_zipf, measure
+from evenkey.advice.predict import Prediction, predict, usual_groupings, worker_range
+from evenkey.advice.program import Setting, check_split
+from evenkey.advice.recommend import EVEN, Recommendation, combined_by_spark, recommend
+from evenkey.advice.sample import Sample, Sampling, sampled
+
+__all__ = [
+    "EVEN",
+    "Advice",
+    "Prediction",
+    "Recommendation",
+    "Sample",
+    "Sampling",
+    "Setting",
+    "Skew",
+    "TopKey",
+    "ZipfFit",
+    "advise",
+    "check_split",
+    "combined_by_spark",
+    "fit_zipf",
+    "measure",
+    "predict",
+    "recommend",
+    "sampled",
+    "usual_groupings",
+    "worker_range",
+]

@@ -1,0 +1,137 @@
+"""Advice as a page with plots, with all that it needs inside."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from evenkey.advice.measure import zipf_shares
+from evenkey.errors import ConfigurationError
+from evenkey.experiments.experiment import Plot
+from evenkey.experiments.figures import Axis, chart
+from evenkey.experiments.pages import check_packages, drawn, replace, template
+from evenkey.experiments.table import Column, Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evenkey.advice.advising import Advice
+    from evenkey.advice.measure import Skew
+
+__all__ = ["check_page", "write_page"]
+
+_POINTS = 200
+"""Ranks that are drawn, evenly spaced by their logarithm."""
+
+
+def check_page(file: Path) -> None:
+    """Make sure, before anything is measured, that the page can be drawn and written.
+
+    Raises
+    ------
+    ConfigurationError
+        A package is missing, or the folder of the file is.
+    """
+    check_packages()
+    if file.is_dir() or not file.absolute().parent.is_dir():
+        message = f"html = {str(file)!r}: name a file in a folder that exists, such as advice.html"
+        raise ConfigurationError(message)
+
+
+def write_page(advice: Advice, file: Path) -> Path:
+    """Write the page, and give its path."""
+    plots, script = drawn(_plots(advice))
+    text = template("advice.html", __package__).render(
+        advice=advice, plots=plots, plotly=script, tables=_tables(advice)
+    )
+    replace(file, text)
+    return file
+
+
+def _plots(advice: Advice) -> list[Plot]:
+    predictions = pd.DataFrame([dataclasses.asdict(each) for each in advice.predictions])
+    # The recommended one is drawn last: lines of even groupings lie on one another.
+    drawn_last = predictions["grouping"] == advice.recommendation.grouping
+    predictions = pd.concat([predictions[~drawn_last], predictions[drawn_last]])
+    workers = Axis("workers", "Workers", "category")
+
+    def of(y: Axis) -> Any:  # a figure of Plotly's, which is imported in experiments only
+        return chart(predictions, x=workers, y=y, group="grouping", legend="Grouping")
+
+    return [
+        Plot(
+            "How skewed the keys are",
+            chart(
+                _ranks(advice.skew),
+                x=Axis("rank", "Rank of the key, heaviest first", "log"),
+                y=Axis("share", "Share of all messages, %", "log"),
+                group="what",
+                legend="Keys",
+            ),
+            "A straight line is Zipf's law; the flatter, the less skew.",
+        ),
+        Plot(
+            "Balance",
+            of(Axis("max_over_mean", "Fullest worker over the mean", "log")),
+            "1 is even; 2 means that the fullest worker has twice what it should.",
+        ),
+        Plot(
+            "Throughput",
+            of(Axis("relative_throughput", "Throughput, that of sg being 1")),
+            "What the fullest worker allows, where the work after the shuffle is done message by "
+            "message and each costs the same. Merging partial results is not in it.",
+        ),
+        Plot(
+            "Replication",
+            of(Axis("dist_cost", "Workers that hold a key, on average")),
+            "1 is the least: every key whole on one worker. More are partial results to merge.",
+        ),
+    ]
+
+
+def _ranks(skew: Skew) -> pd.DataFrame:
+    ranks = np.unique(np.geomspace(1, skew.keys, min(_POINTS, skew.keys)).round().astype(int))
+    shares = {"measured": skew.counts / skew.messages}
+    if skew.zipf is not None:
+        law = f"Zipf's law, z = {skew.zipf.exponent:.2f}"
+        shares[law] = zipf_shares(skew.keys, skew.zipf.exponent)
+    return pd.concat(
+        [
+            pd.DataFrame({"rank": ranks, "share": 100 * each[ranks - 1], "what": what})
+            for what, each in shares.items()
+        ]
+    )
+
+
+def _tables(advice: Advice) -> list[Table]:
+    keys = pd.DataFrame([{**each._asdict(), "share": 100 * each.share} for each in advice.skew.top])
+    predictions = pd.DataFrame([dataclasses.asdict(each) for each in advice.predictions])
+    return [
+        Table(
+            "Heaviest keys",
+            (
+                Column("key", "key"),
+                Column("messages", "messages", ",d"),
+                Column("share", "share of all messages, %", ".2f"),
+            ),
+            keys,
+        ),
+        Table(
+            "Predictions",
+            (
+                Column("workers", "workers", ",d"),
+                Column("grouping", "grouping"),
+                Column("max_over_mean", "fullest over mean", ".3f"),
+                Column("dist_cost", "DistCost", ".2f"),
+                Column("dist_cost_lower_bound", "its lower bound", ".2f"),
+                Column("relative_throughput", "throughput, sg = 1", ".3f"),
+                Column("fullest", "messages of the fullest", ",d"),
+            ),
+            predictions,
+            "Simulated on the sample, with local load estimation. planned is fitted on the sample, "
+            "as it counts a batch before it routes it; in a stream, from the second epoch on.",
+        ),
+    ]

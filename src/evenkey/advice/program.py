@@ -1,0 +1,160 @@
+"""The code to paste: what was recommended, on the user's own files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from string import Template
+from typing import TYPE_CHECKING
+
+from evenkey.aggregators import Count, Mean, Sum, parse
+from evenkey.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from evenkey.advice.recommend import Recommendation
+
+__all__ = ["Setting", "check_split", "program_for"]
+
+_READERS = {
+    "csv": "spark.read.csv($paths, header=True)",
+    "json": "spark.read.json($paths)",
+    "parquet": "spark.read.parquet($unpacked)",
+    "lines": "spark.read.text($paths).where(\"value != ''\")",
+    "words": (
+        'spark.read.text($paths).select(\n    F.explode(F.split(F.lower("value"), '
+        'r"[^\\pL\\pM\\pN_]+")).alias("word")\n).where("word != \'\'")'
+    ),
+}
+_KEYS = {"lines": "value", "words": "word"}
+
+_HEAD = """\
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+spark = SparkSession.builder.getOrCreate()
+df = $reader
+"""
+_COMBINED = """\
+results = df.groupBy($key).agg($aggregate)
+results.show()
+"""
+_BY_KEY = """\
+placed = df.repartition($workers, $key)  # every key whole on one of $workers workers
+results = placed.groupBy($key).agg(F.count("*"))  # your own work by key, such as applyInPandas
+results.show()
+"""
+_GROUPED = """\
+results = eks.aggregate(
+    df,
+    key=$key,
+    grouping="$grouping",
+    workers=$workers,
+    aggregator=$aggregator,
+)
+results.show()
+"""
+_WORK = '''\
+class Work(ek.Fold):
+    """Your work on the messages of a key; this one counts them."""
+
+    name = "work"
+    columns = ()  # columns that it reads besides the key
+    result = pa.schema([("messages", pa.int64())])
+
+    def zero(self):
+        return 0
+
+    def add(self, state, message):  # your work on one message: its key and its columns
+        return state + 1
+
+    def combine(self, first, second):  # of the same key, from two workers
+        return first + second
+
+    def answer(self, state):
+        return {"messages": state}
+
+
+'''
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Whose advice it is: the user's files, their key, and what is computed.
+
+    Parameters
+    ----------
+    input
+        Paths, as the user gave them.
+    split
+        How messages are found in them: csv, json, parquet, lines or words.
+    key
+        Column or field of the key; None for text.
+    aggregator
+        Spelling of what is computed by key; None is work of the user's own.
+    """
+
+    input: tuple[str, ...]
+    split: str
+    key: str | None = None
+    aggregator: str | None = None
+
+
+def check_split(split: str) -> None:
+    """Make sure that there is code to read such input with.
+
+    Raises
+    ------
+    ConfigurationError
+        There is none: a paper's raw format.
+    """
+    if split not in _READERS:
+        message = (
+            f"split = {split!r}: advice is on {', '.join(_READERS)}; simulate a paper's raw format "
+            "with `evenkey simulate`"
+        )
+        raise ConfigurationError(message)
+
+
+def program_for(setting: Setting, recommendation: Recommendation) -> str:
+    """Write a program that does as recommended; it runs as it is where the input is found.
+
+    Raises
+    ------
+    ConfigurationError
+        As `check_split`.
+    """
+    check_split(setting.split)
+    key = json.dumps(_KEYS.get(setting.split, setting.key), ensure_ascii=False)
+    unpacked = ", ".join(json.dumps(path, ensure_ascii=False) for path in setting.input)
+    paths = unpacked if len(setting.input) == 1 else f"[{unpacked}]"
+    filled = {"key": key, "workers": recommendation.workers}
+    filled |= {"paths": paths, "unpacked": unpacked}
+    reader = Template(_READERS[setting.split]).substitute(filled)
+    head = Template(_HEAD).substitute(reader=reader)
+    if recommendation.combined:
+        return head + Template(_COMBINED).substitute(filled, aggregate=_native(setting.aggregator))
+    if recommendation.grouping is None:
+        return head + Template(_BY_KEY).substitute(filled)
+    if setting.split != "words":
+        head = head.replace("from pyspark.sql import functions as F\n", "")
+    own = setting.aggregator is None
+    aggregator = "Work()" if own else json.dumps(setting.aggregator)
+    grouped = Template(_GROUPED).substitute(
+        filled, grouping=recommendation.grouping, aggregator=aggregator
+    )
+    imports, rest = head.split("\n\n", 1)
+    ours = "from evenkey import spark as eks\n"
+    ours = f"import pyarrow as pa\n\nimport evenkey as ek\n{ours}" if own else ours
+    return f"{ours}{imports}\n\n{f'{chr(10)}{_WORK}' if own else ''}{rest}{grouped}"
+
+
+def _native(spelling: str | None) -> str:
+    """Spark's own function for an aggregate that it combines."""
+    aggregator = parse(spelling or "count")
+    if isinstance(aggregator, Sum | Mean):
+        function = "sum" if isinstance(aggregator, Sum) else "mean"
+        return f"F.{function}({json.dumps(aggregator.column, ensure_ascii=False)})"
+    if isinstance(aggregator, Count):
+        return 'F.count("*")'
+    message = f"aggregator = {spelling!r}: it has no function of Spark's own"
+    raise ConfigurationError(message)

@@ -1,0 +1,87 @@
+"""Advice as text: the skew, the predictions, the recommendation, the code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from evenkey.cli.output import number, print_title, whole
+
+if TYPE_CHECKING:
+    from evenkey.advice import Advice
+
+__all__ = ["print_advice"]
+
+_SHOWN_KEYS = 5
+_LONGEST_KEY = 40
+
+
+def print_advice(advice: Advice) -> None:
+    """Print all of it, the recommendation last."""
+    console = Console()
+    skew, sample = advice.skew, advice.sample
+    print_title(console, f"{sample.name}: {whole(skew.messages)} messages, {whole(skew.keys)} keys")
+    _say(console, advice.caution or "All lines were read.")
+    if sample.rejected:
+        _say(console, f"{whole(sample.rejected)} of them are no messages.")
+    _print_skew(console, advice)
+    _print_predictions(console, advice)
+    print_title(console, "Recommendation")
+    for reason in advice.recommendation.reasons:
+        _say(console, reason)
+    console.print()
+    typed = advice.code.rstrip()
+    console.print(typed, highlight=False, markup=False, soft_wrap=True)
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, highlight=False, markup=False)
+
+
+def _print_skew(console: Console, advice: Advice) -> None:
+    skew = advice.skew
+    table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+    table.add_column("heaviest keys")
+    table.add_column("messages", justify="right", no_wrap=True)
+    table.add_column("share, %", justify="right", no_wrap=True)
+    for key, messages, share in skew.top[:_SHOWN_KEYS]:
+        shown = key if len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}..."
+        table.add_row(escape(shown), whole(messages), number(100 * share))
+    console.print(table)
+    if skew.zipf is not None:
+        _say(
+            console,
+            f"Zipf's law fits best with z = {number(skew.zipf.exponent)}; it is off by "
+            f"{number(100 * skew.zipf.distance, 1)} % of the messages at most.",
+        )
+    _say(
+        console,
+        f"The heaviest key is more than a fair load on more than 1/p1 = "
+        f"{number(skew.most_workers(1), 1)} workers; split over two, on more than 2/p1 = "
+        f"{number(skew.most_workers(2), 1)}.",
+    )
+
+
+def _print_predictions(console: Console, advice: Advice) -> None:
+    table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+    table.add_column("workers", justify="right")
+    table.add_column("grouping", overflow="fold")
+    for heading in ("max/mean", "DistCost", "throughput, sg = 1"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    before = None
+    for each in advice.predictions:
+        if before not in (None, each.workers):
+            table.add_section()
+        table.add_row(
+            whole(each.workers) if each.workers != before else "",
+            escape(each.grouping),
+            number(each.max_over_mean, 3),
+            number(each.dist_cost),
+            number(each.relative_throughput, 3),
+        )
+        before = each.workers
+    console.print(table)

@@ -1,0 +1,159 @@
+"""``evenkey advise``: which grouping and how many workers serve the user's own data."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+from rich.console import Console
+
+from evenkey.cli.advice_text import print_advice
+from evenkey.cli.errors import reported
+from evenkey.cli.options import distinct_groupings, with_pipeline_options
+from evenkey.cli.output import JsonOption, print_json
+from evenkey.errors import ConfigurationError
+from evenkey.topology.config import PipelineConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from evenkey.advice import Advice, Sample, Sampling
+
+__all__ = ["register"]
+
+_FIELDS = ("input", "split", "key", "sources")
+_PANEL = "Advice"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to a program."""
+    with_options = with_pipeline_options(only=_FIELDS, arguments=("input",))
+    app.command("advise")(reported(with_options(_advise)))
+
+
+def _advise(
+    *,
+    config: PipelineConfig,
+    workers: Annotated[
+        str,
+        typer.Option(
+            metavar="W[,W...]",
+            help="Worker counts to choose from, with commas between.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = "10",
+    groupings: Annotated[
+        str | None,
+        typer.Option(
+            help="Groupings to choose from, with commas between; else all that suit a stream.",
+            rich_help_panel=_PANEL,
+            show_default=False,
+        ),
+    ] = None,
+    aggregator: Annotated[
+        str | None,
+        typer.Option(
+            help="What is computed by key: count, sum(column=...), mean(column=...), top-k(k=10); "
+            "else work of your own.",
+            rich_help_panel=_PANEL,
+            show_default=False,
+        ),
+    ] = None,
+    sample: Annotated[
+        int,
+        typer.Option(
+            metavar="LINES", help="Most lines or rows that are read.", rich_help_panel=_PANEL
+        ),
+    ] = 1_000_000,
+    sampling: Annotated[
+        str,
+        typer.Option(
+            metavar="even|first",
+            help="Which ones: evenly spread over all by number, or the first.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = "even",
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a page with plots; needs the extra `experiments`.",
+            rich_help_panel=_PANEL,
+            show_default=False,
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure how skewed your keys are, and recommend a grouping and a worker count.
+
+    Reads csv, json, parquet and text without Spark, simulates each grouping on a sample, and
+    prints the code to paste.
+    """
+    counts = _worker_counts(workers)
+    chosen = None if groupings is None else distinct_groupings(config, groupings)
+    config.check_paths()
+    # Not before: what is wrong is told, and help shown, without kernels.
+    from evenkey import advice
+
+    setting = advice.Setting(
+        tuple(map(str, config.input)), config.resolved_split(), config.key, aggregator
+    )
+    advice.check_split(setting.split)
+    if html is not None:
+        from evenkey.advice.page import check_page
+
+        check_page(html)
+    taken = _sample(config, sample, cast("Sampling", sampling))
+    with _shown_step() as show:
+        outcome = advice.advise(
+            taken,
+            setting,
+            counts,
+            groupings=chosen,
+            sources=config.sources,
+            on_progress=show,
+        )
+    _print(outcome, html, as_json=as_json)
+
+
+def _worker_counts(text: str) -> list[int]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdecimal() and int(part) for part in parts):
+        message = f"workers = {text!r}: give whole numbers of at least 1, such as 10 or 8,16,32"
+        raise ConfigurationError(message)
+    return [int(part) for part in parts]
+
+
+def _sample(config: PipelineConfig, length: int, sampling: Sampling) -> Sample:
+    from evenkey import advice
+    from evenkey.topology.streams import opened_records
+
+    with opened_records(config) as records:
+        return advice.sampled(", ".join(map(str, config.input)), records, length, sampling)
+
+
+@contextlib.contextmanager
+def _shown_step() -> Iterator[Callable[[str], None]]:
+    """Show on standard error what is simulated, where that is a terminal, else nothing."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with console.status("reading") as status:
+        yield lambda step: status.update(f"simulating {step}")
+
+
+def _print(outcome: Advice, html: Path | None, *, as_json: bool) -> None:
+    page = None
+    if html is not None:
+        from evenkey.advice.page import write_page
+
+        page = str(write_page(outcome, html))
+    if as_json:
+        print_json({**outcome.to_json(), "page": page})
+        return
+    print_advice(outcome)
+    if page is not None:
+        typer.echo(f"page: {page}")

@@ -1,0 +1,33 @@
+"""A small file of skewed visits, and predictions made up."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenkey.advice import Prediction, Sample, Setting
+from evenkey.streams import generated
+
+
+def write_visits(directory):
+    """Write a CSV file: 80 % of its 3,000 rows bear one country."""
+    stream = generated("country-skew-r80", messages=3000)
+    keys = stream.texts(stream.ids(0, 3000)).to_pylist()
+    rows = [f'"{key}",{number % 7}' for number, key in enumerate(keys)]
+    file = directory / "visits.csv"
+    file.write_text("\n".join(["country,amount", *rows, ""]), "utf-8")
+    return file
+
+
+@pytest.fixture
+def setting(tmp_path):
+    return Setting(input=(str(write_visits(tmp_path)),), split="csv", key="country")
+
+
+def sample_of(name, messages=2000):
+    return Sample.take(generated(name, messages=messages))
+
+
+def predicted(workers, grouping, max_over_mean, dist_cost=1.0, messages=100_000):
+    """What a prediction is, with the mean load of so many messages."""
+    fullest = round(max_over_mean * messages / workers)
+    return Prediction(workers, grouping, fullest, max_over_mean, dist_cost, 1.0, 1 / max_over_mean)

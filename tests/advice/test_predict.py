@@ -1,0 +1,41 @@
+"""Predictions are what the simulator finds."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenkey.advice import advise, predict
+from evenkey.errors import ConfigurationError
+from evenkey.simulation import simulate
+from tests.advice.conftest import sample_of
+
+
+def test_predictions_are_the_simulators():
+    sample = sample_of("country-skew-r80")
+    steps: list[str] = []
+    predictions = predict(sample, ["pkg", "planned"], [4, 8], sources=3, on_progress=steps.append)
+    names = ["sg", "kg", "pkg", "planned"]
+    assert [(each.workers, each.grouping) for each in predictions] == [
+        (workers, name) for workers in (4, 8) for name in names
+    ]
+    assert steps[2] == "pkg on 4 workers"
+    for each in predictions:
+        report = simulate(sample, each.grouping, workers=each.workers, sources=3)
+        even = simulate(sample, "sg", workers=each.workers, sources=3)
+        assert each.fullest == report.loads.max()
+        assert each.max_over_mean == report.to_json()["max_over_mean"]
+        assert each.dist_cost == report.to_json()["dist_cost"]
+        assert each.dist_cost_lower_bound == report.to_json()["dist_cost_lower_bound"]
+        assert each.relative_throughput == even.loads.max() / report.loads.max()
+
+
+def test_planned_is_fitted_on_the_sample():
+    (_, _, planned) = predict(sample_of("country-skew-r80", 20_000), ["planned"], [10])
+    assert planned.max_over_mean < 1.05
+    assert planned.dist_cost < 1.1
+
+
+@pytest.mark.parametrize("workers", [[], [4, 0]])
+def test_no_workers_are_told(setting, workers):
+    with pytest.raises(ConfigurationError, match="worker counts of at least 1"):
+        advise(sample_of("country-skew-r80"), setting, workers)

@@ -1,0 +1,93 @@
+"""The code to paste runs as it is printed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evenkey.advice import Recommendation, Setting, advise, check_split
+from evenkey.advice.program import program_for
+from evenkey.errors import ConfigurationError
+from tests.advice.conftest import sample_of
+
+WORDS = ["to", "be", "or", "not", "to", "be"]
+COUNTED = {"to": 2, "be": 2, "or": 1, "not": 1}
+
+
+def write(split, directory):
+    file = directory / f"a 'b'.{split}"
+    if split == "csv":
+        file.write_text("\n".join(["a word,n", *(f"{word},3" for word in WORDS), ""]))
+    elif split == "json":
+        file.write_text("".join(json.dumps({"a word": word, "n": 3}) + "\n" for word in WORDS))
+    elif split == "parquet":
+        pq.write_table(pa.table({"a word": WORDS, "n": [3] * 6}), file)
+    elif split == "lines":
+        file.write_text("\n".join([*WORDS, "", ""]))
+    else:
+        file.write_text("To be, or\n\nnot to be\n")
+    return file
+
+
+def results_of(code):
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(code, names)  # noqa: S102 - what users paste
+    return {row[0]: row[1] for row in names["results"].collect()}
+
+
+def told(grouping, *, combined=False):
+    return Recommendation(grouping, 3, combined=combined, reasons=())
+
+
+def setting_of(split, directory, aggregator=None):
+    key = None if split in ("lines", "words") else "a word"
+    return Setting((str(write(split, directory)),), split, key, aggregator)
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("split", ["csv", "json", "parquet", "lines", "words"])
+def test_every_kind_of_input_is_read_and_grouped(split, tmp_path):
+    setting = setting_of(split, tmp_path)
+    assert results_of(program_for(setting, told("sg"))) == COUNTED
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_advice_runs_on_the_file_that_it_is_on(setting):
+    sample = sample_of("country-skew-r80", 3000)
+    advice = advise(sample, setting, [4], groupings=["planned"])
+    assert 'grouping="planned",\n    workers=4' in advice.code
+    counted = Counter(sample.texts(sample.batch.ids).to_pylist())
+    assert results_of(advice.code) == counted
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    ("aggregator", "grouping", "combined", "results"),
+    [
+        ("count", None, True, COUNTED),
+        ("sum(column=n)", None, True, {key: 3 * count for key, count in COUNTED.items()}),
+        ("mean(column=n)", None, True, dict.fromkeys(COUNTED, 3)),
+        (None, None, False, COUNTED),
+        ("top-k(k=4)", "kg", False, COUNTED),
+    ],
+)
+def test_every_kind_of_advice(tmp_path, aggregator, grouping, combined, results):
+    setting = setting_of("json", tmp_path, aggregator)
+    assert results_of(program_for(setting, told(grouping, combined=combined))) == results
+
+
+def test_several_files_are_read_together():
+    setting = Setting(("a.csv", "b/*.csv"), "csv", "key")
+    assert 'spark.read.csv(["a.csv", "b/*.csv"], header=True)' in program_for(setting, told("sg"))
+    rows = Setting(("a.parquet", "b.parquet"), "parquet", "key")
+    assert 'spark.read.parquet("a.parquet", "b.parquet")' in program_for(rows, told("sg"))
+
+
+def test_raw_formats_are_refused():
+    with pytest.raises(ConfigurationError, match="evenkey simulate"):
+        check_split("twitter-election")

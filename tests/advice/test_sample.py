@@ -1,0 +1,57 @@
+"""Samples of files, in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evenkey.advice import Sample, sampled
+from evenkey.errors import ConfigurationError
+from evenkey.simulation import simulate
+from evenkey.streams import LineIndex, SplitLines, generated
+from evenkey.streams.splits import Lines
+
+
+@pytest.fixture
+def numbers(tmp_path):
+    (tmp_path / "a.txt").write_text("".join(f"{number}\n" for number in range(10)))
+    return SplitLines(LineIndex.build([tmp_path / "a.txt"]), Lines())
+
+
+@pytest.mark.parametrize(
+    ("sampling", "keys"), [("even", ["0", "2", "5", "7"]), ("first", ["0", "1", "2", "3"])]
+)
+def test_what_it_holds(numbers, sampling, keys):
+    sample = sampled("a.txt", numbers, 4, sampling)
+    assert sample.texts(sample.batch.ids).to_pylist() == keys
+    assert (sample.lines, sample.of_lines, sample.whole) == (4, 10, False)
+    assert sampled("a.txt", numbers, 10, sampling).whole
+
+
+def test_it_is_simulated_as_what_it_was_taken_from():
+    stream = generated("country-skew-r80", messages=2000)
+    sample = Sample.take(stream)
+    for grouping in ("pkg", "dkg"):
+        ours, theirs = (simulate(each, grouping, workers=7) for each in (sample, stream))
+        assert ours.loads.tolist() == theirs.loads.tolist()
+        assert (ours.keys, ours.pairs) == (theirs.keys, theirs.pairs)
+
+
+def test_batches_are_the_whole_in_order():
+    sample = Sample.take(generated("zipf(z=1,keys=50)", messages=100))
+    batches = list(sample.batches(30))
+    assert [len(batch.ids) for batch in batches] == [30, 30, 30, 10]
+    assert (
+        np.concatenate([batch.times for batch in batches]).tolist() == sample.batch.times.tolist()
+    )
+
+
+def test_bad_samples_are_told(numbers, tmp_path):
+    with pytest.raises(ConfigurationError, match="sample = 0: at least 1 line"):
+        sampled("a.txt", numbers, 0)
+    with pytest.raises(ConfigurationError, match="did you mean 'even'"):
+        sampled("a.txt", numbers, 4, "evn")  # type: ignore[arg-type]
+    (tmp_path / "empty.txt").write_text("\n\n")
+    records = SplitLines(LineIndex.build([tmp_path / "empty.txt"]), Lines())
+    with pytest.raises(ConfigurationError, match="none of 2 lines is a message"):
+        sampled("empty.txt", records, 4)
