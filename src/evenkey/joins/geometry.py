@@ -1,0 +1,73 @@
+"""Geometries as they come: well-known binary in, valid geometries or a reason out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import shapely
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+__all__ = ["Vetted", "vet"]
+
+
+class Vetted(NamedTuple):
+    """What is left of geometries after they were looked at.
+
+    Parameters
+    ----------
+    geometries
+        object[n]; None where there is a reason.
+    reasons
+        object[n], why a geometry cannot be used; None where it can.
+    """
+
+    geometries: NDArray[np.object_]
+    reasons: NDArray[np.object_]
+
+    @property
+    def good(self) -> NDArray[np.bool_]:
+        """bool[n], which can be used."""
+        return np.asarray(~shapely.is_missing(self.geometries))
+
+
+def vet(encoded: pa.Array | NDArray[np.object_]) -> Vetted:
+    """Decode geometries, repair invalid ones, and say what is wrong with the others.
+
+    Parameters
+    ----------
+    encoded
+        n geometries as well-known binary (WKB); null for none.
+
+    Returns
+    -------
+    Vetted
+        A polygon that crosses itself is repaired (`shapely.make_valid`) and keeps its area;
+        null, broken, empty and infinite ones have a reason.
+
+    Examples
+    --------
+    >>> bow_tie = shapely.Polygon([(0, 0), (1, 1), (1, 0), (0, 1)])
+    >>> vetted = vet(np.array([shapely.to_wkb(bow_tie), b"?", None], dtype=object))
+    >>> [str(each) for each in vetted.reasons]
+    ['None', 'geometry is not well-known binary', 'geometry is null']
+    >>> vetted.geometries[0].geom_type
+    'MultiPolygon'
+    """
+    given = np.asarray(encoded, dtype=object)
+    geometries = shapely.from_wkb(given, on_invalid="ignore")
+    reasons = np.full(len(given), None, dtype=object)
+    invalid = np.flatnonzero(~shapely.is_valid(geometries) & ~shapely.is_missing(geometries))
+    geometries[invalid] = shapely.make_valid(geometries[invalid])
+    missing = shapely.is_missing(geometries)
+    absent = np.array([each is None for each in given], dtype=np.bool_)
+    reasons[missing] = "geometry is not well-known binary"
+    reasons[absent] = "geometry is null"
+    bounds = shapely.bounds(geometries)
+    reasons[~missing & ~np.isfinite(bounds).all(axis=1)] = "geometry has infinite coordinates"
+    reasons[~missing & shapely.is_empty(geometries)] = "geometry is empty"
+    geometries[[each is not None for each in reasons]] = None
+    return Vetted(geometries, reasons)
