@@ -63,7 +63,7 @@ class DynamicDistributor:
     threshold, min_items, wait_periods, period, min_improvement
         Defaults are those of Table 1; `period` in seconds of the join's clock.
     load
-        What counts as load of a partition.
+        What counts as load of a partition; None: what the mode says, seconds by itself.
     planner
         Finds the new owners.
     forced
@@ -86,7 +86,7 @@ class DynamicDistributor:
     wait_periods: int = 3
     period: float = 10.0
     min_improvement: float = 0.3
-    load: LoadMetric = seconds
+    load: LoadMetric | None = None
     planner: Planner = greedy
     forced: tuple[int, ...] = ()
 
@@ -111,7 +111,7 @@ class DynamicDistributor:
         began, now
             The clock, in seconds, at the epoch's begin and end.
         """
-        loads = [float(each) for each in self.load(work)]
+        loads = [float(each) for each in (self.load or seconds)(work)]
         oldest = now - self.wait_periods * self.period
         epochs = [each for each in window.epochs if each[0] > oldest]
         epochs.append((now, int(work.items.sum()), loads))

@@ -23,10 +23,13 @@ class Vetted(NamedTuple):
         object[n]; None where there is a reason.
     reasons
         object[n], why a geometry cannot be used; None where it can.
+    repaired
+        int64[m], numbers of those that were invalid and were repaired.
     """
 
     geometries: NDArray[np.object_]
     reasons: NDArray[np.object_]
+    repaired: NDArray[np.int64]
 
     @property
     def good(self) -> NDArray[np.bool_]:
@@ -70,4 +73,4 @@ def vet(encoded: pa.Array | NDArray[np.object_]) -> Vetted:
     reasons[~missing & ~np.isfinite(bounds).all(axis=1)] = "geometry has infinite coordinates"
     reasons[~missing & shapely.is_empty(geometries)] = "geometry is empty"
     geometries[[each is not None for each in reasons]] = None
-    return Vetted(geometries, reasons)
+    return Vetted(geometries, reasons, invalid)

@@ -20,31 +20,28 @@ from evenkey.errors import ConfigurationError, RunError
 from evenkey.joins.files import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-__all__ = ["Manifest", "PartitionFile", "StaticStore", "StaticWriter"]
+__all__ = ["Manifest", "StaticFile", "StaticStore", "StaticWriter"]
 
 _VERSION = re.compile(r"v(\d+)")
 _MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True)
-class PartitionFile:
-    """One partition of a version, as the manifest knows it.
+class StaticFile:
+    """One file of a version, as the manifest knows it.
 
     Parameters
     ----------
-    partition
-        Its number.
     rows
-        How many rows it has.
+        How many rows it has; a partition without rows has no file.
     bytes
         Length of its file.
     checksum
         BLAKE2b of the file, 128 bits in hexadecimal.
     """
 
-    partition: int
     rows: int
     bytes: int
     checksum: str
@@ -62,13 +59,16 @@ class Manifest:
         How rows found their partition, as JSON can hold it.
     files
         One entry a partition, in order of the partitions.
+    index
+        The file of the replicated index; None where the join has none.
     schema
         Of the partitions' rows.
     """
 
     version: int
     partitioning: dict[str, Any]
-    files: tuple[PartitionFile, ...]
+    files: tuple[StaticFile, ...]
+    index: StaticFile | None
     schema: pa.Schema
 
     @property
@@ -92,8 +92,9 @@ class Manifest:
         """Decode what `to_bytes` encoded."""
         fields = json.loads(content)
         schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(fields["schema"])))
-        files = tuple(PartitionFile(**each) for each in fields["files"])
-        return cls(fields["version"], fields["partitioning"], files, schema)
+        files = tuple(StaticFile(**each) for each in fields["files"])
+        index = None if fields["index"] is None else StaticFile(**fields["index"])
+        return cls(fields["version"], fields["partitioning"], files, index, schema)
 
 
 class StaticWriter:
@@ -106,10 +107,10 @@ class StaticWriter:
         self.directory = directory
         self.version = version
 
-    def write(self, partition: int, table: pa.Table) -> PartitionFile:
-        """Write a partition and say what was written.
+    def write(self, partition: int | None, table: pa.Table) -> StaticFile:
+        """Write a partition, or the index where that is None, and say what was written.
 
-        A task that runs twice replaces its file by one of its own rows.
+        A task that runs twice replaces its file.
 
         Raises
         ------
@@ -120,7 +121,7 @@ class StaticWriter:
         pq.write_table(table, sink)
         content = sink.getvalue().to_pybytes()
         write_whole(self.directory / _name(partition), content)
-        return PartitionFile(partition, table.num_rows, len(content), _checksum(content))
+        return StaticFile(table.num_rows, len(content), _checksum(content))
 
 
 class StaticStore:
@@ -163,11 +164,12 @@ class StaticStore:
     def commit(
         self,
         writer: StaticWriter,
-        files: Iterable[PartitionFile],
+        files: Mapping[int, StaticFile],
         *,
         partitions: int,
         partitioning: Mapping[str, Any],
         schema: pa.Schema,
+        index: StaticFile | None = None,
     ) -> Manifest:
         """Make a version visible, whole.
 
@@ -176,13 +178,15 @@ class StaticStore:
         writer
             That wrote it.
         files
-            What it wrote, in any order; a partition without rows needs no file.
+            What it wrote, by partition; one without rows needs no file.
         partitions
             How many there are, P.
         partitioning
             How rows found their partition.
         schema
             Of the rows.
+        index
+            The replicated index, if there is one.
 
         Raises
         ------
@@ -191,11 +195,9 @@ class StaticStore:
         RunError
             The directory cannot be written.
         """
-        written = {each.partition: each for each in files}
-        entries = (
-            written.get(number, PartitionFile(number, 0, 0, "")) for number in range(partitions)
-        )
-        manifest = Manifest(writer.version, dict(partitioning), tuple(entries), schema)
+        nothing = StaticFile(0, 0, "")
+        entries = tuple(files.get(number, nothing) for number in range(partitions))
+        manifest = Manifest(writer.version, dict(partitioning), entries, index, schema)
         write_whole(writer.directory / _MANIFEST, manifest.to_bytes())
         try:
             writer.directory.rename(self.directory / f"v{writer.version}")
@@ -218,8 +220,8 @@ class StaticStore:
         """
         return _manifest(self.directory / f"v{version}" / _MANIFEST)
 
-    def read(self, version: int, partition: int) -> pa.Table:
-        """Read a partition and check that it is what was written.
+    def read(self, version: int, partition: int | None) -> pa.Table:
+        """Read a partition, or the index where that is None, and check that it is what was written.
 
         Raises
         ------
@@ -227,8 +229,8 @@ class StaticStore:
             Its file is missing or is not what was written.
         """
         manifest = self.manifest(version)
-        expected = manifest.files[partition]
-        if not expected.rows:
+        expected = manifest.index if partition is None else manifest.files[partition]
+        if expected is None or not expected.rows:
             return manifest.schema.empty_table()
         path = self.directory / f"v{version}" / _name(partition)
         try:
@@ -240,7 +242,8 @@ class StaticStore:
             if len(content) == expected.bytes:
                 reason = "is not what was written: its checksum differs"
             raise _broken(path, reason)
-        return pq.ParquetFile(pa.BufferReader(content)).read()
+        # One thread: its time is measured, and all cores have other tasks.
+        return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
 
 
 @lru_cache(maxsize=8)
@@ -252,8 +255,8 @@ def _manifest(path: Path) -> Manifest:
         raise RunError(message) from error
 
 
-def _name(partition: int) -> str:
-    return f"p{partition:05d}.parquet"
+def _name(partition: int | None) -> str:
+    return "index.parquet" if partition is None else f"p{partition:05d}.parquet"
 
 
 def _checksum(content: bytes) -> str:
