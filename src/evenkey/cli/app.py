@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from evenkey.cli import compare, dataset, experiment, run, simulate
+from evenkey.cli import compare, dataset, experiment, join, run, simulate
 from evenkey.cli.errors import show_traces
 
 __all__ = ["app", "main"]
@@ -19,7 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for _command in (run, compare, simulate, dataset, experiment):
+for _command in (run, compare, simulate, dataset, join, experiment):
     _command.register(app)
 
 

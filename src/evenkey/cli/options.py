@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from pydantic.fields import FieldInfo
 
-__all__ = ["distinct_groupings", "option_name", "with_pipeline_options"]
+    from evenkey.topology.config_base import Configuration
+
+__all__ = ["distinct_groupings", "option_name", "with_options_of", "with_pipeline_options"]
 
 _CONFIG_FILE = inspect.Parameter(
     "config_file",
@@ -90,10 +92,16 @@ def with_pipeline_options(
     without
         Those of them for which it has none.
     """
+    left_out = (PipelineConfig.model_fields.keys() - {*only}) | {*without}
+    return with_options_of(PipelineConfig, without=left_out)
+
+
+def with_options_of(
+    configuration: type[PipelineConfig | Configuration], *, without: Collection[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each field of a configuration, as `with_pipeline_options`."""
     fields = {
-        name: field
-        for name, field in PipelineConfig.model_fields.items()
-        if name in only and name not in without
+        name: field for name, field in configuration.model_fields.items() if name not in without
     }
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -102,7 +110,7 @@ def with_pipeline_options(
             options = {name: given.pop(name) for name in fields}
             # An option that may be repeated comes as an empty list where it was not given.
             told = {name: value for name, value in options.items() if value != []}
-            command(config=PipelineConfig.read(config_file, **told), **given)
+            command(config=configuration.read(config_file, **told), **given)
 
         own = inspect.signature(command, eval_str=True).parameters.values()
         parameters = [
