@@ -22,7 +22,7 @@ from evenkey.joins.partition_join import CANDIDATES, HASH, PARTITION, SLOT
 from evenkey.joins.partitioners import Leaves
 from evenkey.joins.planning import EpochPlanner
 from evenkey.joins.sides import check_sides, check_store, result_schema, stream_columns
-from evenkey.joins.slots import on_slots
+from evenkey.joins.slots import on_slots, own_processes
 from evenkey.joins.spreading import KeySpread, SpaceSpread
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.static_writing import write_static
@@ -157,7 +157,9 @@ def balanced_join(
     task = JoinTask(
         join, planner, cache_bytes=cache_bytes, keeps_static=mode.keeps_static, time=time
     )
-    return on_slots(spread, workers, stay=mode.keeps_static).mapInArrow(task, schema)
+    placed = on_slots(spread, workers, stay=mode.keeps_static)
+    with own_processes(stream):
+        return placed.mapInArrow(task, schema)
 
 
 def refresh(

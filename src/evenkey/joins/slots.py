@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -10,11 +11,17 @@ from evenkey.joins.partition_join import SLOT
 from evenkey.spark.place import place
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import DataFrame
 
-__all__ = ["CLUSTER_SETTINGS", "on_slots"]
+__all__ = ["CLUSTER_SETTINGS", "on_slots", "own_processes"]
+
+_MARK = "EVENKEY_JOIN"
 
 CLUSTER_SETTINGS = {
+    # Then an executor has one process that joins, and that holds all static partitions there.
+    "spark.executor.cores": "1",
     # A slot waits for its executor rather than starting elsewhere, with nothing cached.
     "spark.locality.wait": "30s",
     # Else Spark prefers where most of a slot's shuffled rows lie.
@@ -47,6 +54,22 @@ def on_slots(df: DataFrame, workers: int, *, stay: bool) -> DataFrame:
     # evenly over the executors.
     anchor.count()
     return placed.join(anchor.hint("shuffle_hash"), SLOT)
+
+
+@contextlib.contextmanager
+def own_processes(df: DataFrame) -> Iterator[None]:
+    """Let the Python functions that are made inside run in worker processes of their own.
+
+    Spark keeps a pool of processes for each set of environment variables. Without this the
+    task that joins would take any idle process of its executor, such as one that has only
+    read the stream so far and holds no static partition.
+    """
+    environment = df.sparkSession.sparkContext.environment
+    environment[_MARK] = "1"
+    try:
+        yield
+    finally:
+        del environment[_MARK]
 
 
 def _local(df: DataFrame) -> bool:

@@ -68,7 +68,7 @@ class JoinConfig(Configuration):
     )
     seed: int = option("Stream", 0, "Another seed gives other subscriptions and publications.")
 
-    subscriptions: int = option("Static side", 2_000, "Subscriptions; the paper has 10,000.", ge=1)
+    subscriptions: int = option("Static side", 10_000, "Subscriptions, drawn from polygons.", ge=1)
     polygons: AnyPath | None = option(
         "Static side",
         None,
@@ -78,7 +78,7 @@ class JoinConfig(Configuration):
         "Static side", None, "CSV of UK car collisions, around which publications are drawn."
     )
 
-    pipeline: PipelineName = option("Join", "spis", "How publications find subscriptions.")
+    pipeline: PipelineName = option("Join", "sps", "How publications find subscriptions.")
     mode: ModeName = option("Join", "dynamic-lb-stal", "What is balanced, and where is joined.")
     workers: int = option("Join", 16, "Worker slots.", ge=1)
     partitions: int | None = option("Join", None, "Partitions; without it 4 a worker.", ge=1)

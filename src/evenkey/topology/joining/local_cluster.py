@@ -40,7 +40,8 @@ def join_session(master: str | None = None) -> SparkSession:
         _use_home_of_links()
         # Its executors are processes of this machine, with this interpreter's packages.
         settings["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(_package_paths())
-        settings["spark.python.daemon.module"] = "evenkey.spark.daemon"
+    # Workers live long and need nothing of what evenkey's own daemon prepares.
+    settings["spark.python.daemon.module"] = "pyspark.daemon"
     own = session(wanted, settings).newSession()
     own.conf.set("spark.sql.shuffle.partitions", os.cpu_count() or 1)
     own.conf.set("spark.sql.session.timeZone", "UTC")
@@ -63,4 +64,14 @@ def _use_home_of_links() -> None:
     for entry in Path(pyspark.__file__).parent.iterdir():
         (home / entry.name).symlink_to(entry)
     os.environ["SPARK_HOME"] = str(home)
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    atexit.register(_stop, home)
+
+
+def _stop(home: Path) -> None:
+    """Stop Spark before its home goes, or its workers start executors without one."""
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        active.stop()
+    shutil.rmtree(home, ignore_errors=True)

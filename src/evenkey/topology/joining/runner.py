@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from evenkey.joins import DynamicDistributor, SpatialMatch, balanced_join
 from evenkey.joins.dead_letters import DEAD_LETTERS, STATIC_DEAD_LETTERS
 from evenkey.joins.epoch_log import EpochLog
 from evenkey.joins.reference import reference_digest
+from evenkey.joins.slots import own_processes
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.static_writing import write_static
 from evenkey.topology.driving import drive, timing_of
@@ -169,11 +171,16 @@ def _warm_up(spark: SparkSession) -> None:
     """Start the Python workers and let them import what they need, so that no epoch does."""
     tasks = spark.range(0, _TASKS_TO_WARM_UP, 1, _TASKS_TO_WARM_UP)
     tasks.mapInArrow(_import_all, "id bigint").count()
+    with own_processes(tasks):
+        joining = tasks.mapInArrow(_import_all, "id bigint")
+    joining.count()
 
 
 def _import_all(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    import evenkey.topology.joining.publishing  # noqa: F401
+    import evenkey.topology.joining.publishing  # noqa: F401 - to have it done
 
+    # Spark collects garbage after each task; what is frozen is not looked at.
+    gc.freeze()
     yield from batches
 
 
