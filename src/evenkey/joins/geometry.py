@@ -62,15 +62,15 @@ def vet(encoded: pa.Array | NDArray[np.object_]) -> Vetted:
     """
     given = np.asarray(encoded, dtype=object)
     geometries = shapely.from_wkb(given, on_invalid="ignore")
-    reasons = np.full(len(given), None, dtype=object)
-    invalid = np.flatnonzero(~shapely.is_valid(geometries) & ~shapely.is_missing(geometries))
+    missing, empty = shapely.is_missing(geometries), shapely.is_empty(geometries)
+    # GEOS cannot repair what is infinite.
+    infinite = ~np.isfinite(shapely.bounds(geometries)).all(axis=1) & ~missing & ~empty
+    invalid = np.flatnonzero(~shapely.is_valid(geometries) & ~missing & ~infinite)
     geometries[invalid] = shapely.make_valid(geometries[invalid])
-    missing = shapely.is_missing(geometries)
-    absent = np.array([each is None for each in given], dtype=np.bool_)
+    reasons = np.full(len(given), None, dtype=object)
     reasons[missing] = "geometry is not well-known binary"
-    reasons[absent] = "geometry is null"
-    bounds = shapely.bounds(geometries)
-    reasons[~missing & ~np.isfinite(bounds).all(axis=1)] = "geometry has infinite coordinates"
-    reasons[~missing & shapely.is_empty(geometries)] = "geometry is empty"
+    reasons[[each is None for each in given]] = "geometry is null"
+    reasons[infinite] = "geometry has infinite coordinates"
+    reasons[empty] = "geometry is empty"
     geometries[[each is not None for each in reasons]] = None
     return Vetted(geometries, reasons, invalid)

@@ -19,7 +19,7 @@ Planner: TypeAlias = Callable[
 ]
 """Takes owners int32[P], loads float64[P] and the number of locations to new owners int32[P]."""
 
-GOOD_ENOUGH = 0.05
+GOOD_ENOUGH = 0.15
 """MLDC below which the greedy planner moves nothing more: each move has its price."""
 
 _WORTHWHILE = 0.01
