@@ -102,7 +102,9 @@ def test_a_corrupt_partition_fails_the_query_and_says_which(sides, tmp_path):
     files = list((StaticStore(tmp_path / "static").directory / "v1").glob("p*.parquet"))
     for file in files:
         file.write_bytes(b"?" * file.stat().st_size)
-    with pytest.raises(Exception, match=r"static partition \S+p\d+.parquet is not what was written"):
+    with pytest.raises(
+        Exception, match=r"static partition \S+p\d+.parquet is not what was written"
+    ):
         joined.collect()
 
 

@@ -92,7 +92,13 @@ def _polygon(path: Path, number: int, feature: Any) -> shapely.Geometry:
     # Not by GEOS's own reader, which refuses rings that are not closed; some files have them.
     try:
         return shapely.geometry.shape(feature["geometry"])
-    except (KeyError, TypeError, ValueError, shapely.errors.ShapelyError) as error:
+    except (
+        AttributeError,
+        KeyError,
+        TypeError,
+        ValueError,
+        shapely.errors.ShapelyError,
+    ) as error:
         message = f"{path}: the geometry of feature {number} cannot be read ({error}): mend it"
         raise ConfigurationError(message) from error
 
