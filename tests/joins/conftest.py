@@ -33,7 +33,7 @@ def stream_of_files(session, tmp_path):
 def run_to_end(tmp_path):
     """Run a streaming DataFrame to its end and give its rows; between epochs call a hook."""
 
-    def run(df, after_epoch=lambda epoch: None):
+    def run(df, after_epoch=lambda _: None):
         parts = {}
 
         def keep(rows, epoch):

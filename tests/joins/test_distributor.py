@@ -94,6 +94,8 @@ def test_a_forced_redistribution_asks_for_no_condition():
     forced = DynamicDistributor(forced=(3,), min_items=10**9)
     assert not moved(after(forced, SKEWED, now=10, epoch=2))
     assert moved(after(forced, SKEWED, now=1, epoch=3))
+    owners = after(forced, [9] * 8, now=1, epoch=3)[1]
+    assert list(owners) == [1, 2, 3, 0, 1, 2, 3, 0]
 
 
 def test_nothing_moves_without_load():

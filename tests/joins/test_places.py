@@ -129,7 +129,7 @@ def feature(name, ring, key="district"):
     return {"type": "Feature", "properties": {key: name}, "geometry": geometry}
 
 
-def square(x, y, closed=True):
+def square(x, y, *, closed=True):
     ring = [[x, y], [x + 2, y], [x + 2, y + 2], [x, y + 2], [x, y]]
     return ring if closed else ring[:-1]
 
@@ -179,7 +179,7 @@ def test_a_file_that_is_no_geojson_is_told(tmp_path):
     (tmp_path / "bad.gz").write_bytes(b"no gzip")
     with pytest.raises(ConfigurationError, match=r"polygons \S+bad.gz cannot be read"):
         read_atlas(tmp_path / "bad.gz")
-    with pytest.raises(ConfigurationError, match="none.json cannot be read"):
+    with pytest.raises(ConfigurationError, match=r"none\.json cannot be read"):
         read_atlas(tmp_path / "none.json")
 
 

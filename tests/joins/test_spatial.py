@@ -55,7 +55,7 @@ def pairs_of(pipeline, leaves, published):
         if pipeline in ("sps", "spis"):
             part = published.take(rows[parts == partition])
         else:
-            lists = [[] for _ in range(published.num_rows)]
+            lists: list[list[int]] = [[] for _ in range(published.num_rows)]
             place = {row: number for number, row in enumerate(mine)}
             for row, candidate in zip(found, static, strict=True):
                 if candidate in place:
@@ -106,9 +106,9 @@ def test_unknown_names_are_told():
     with pytest.raises(ConfigurationError, match="did you mean 'within'"):
         codes_of(["withn"])
     with pytest.raises(ConfigurationError, match="unknown pipeline 'sp'"):
-        SpatialMatch(pipeline="sp")
+        SpatialMatch(pipeline="sp")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="unknown partitioner"):
-        SpatialMatch(partitioner="grid")
+        SpatialMatch(partitioner="grid")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="both the geometry and the relation"):
         SpatialMatch(relation_column="geometry")
 

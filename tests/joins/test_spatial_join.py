@@ -32,7 +32,6 @@ def sides(session):
 
 
 def cross_join(stream, static):
-    @F.arrow_udf("boolean")
     def holds(left: pa.Array, right: pa.Array, relation: pa.Array) -> pa.Array:
         one = shapely.from_wkb(left.to_numpy(zero_copy_only=False))
         other = shapely.from_wkb(right.to_numpy(zero_copy_only=False))
@@ -40,8 +39,10 @@ def cross_join(stream, static):
         overlaps = shapely.overlaps(one, other)
         return pa.array(np.where(np.array(relation.to_pylist()) == "within", within, overlaps))
 
+    # Spark reads the kind of UDF from the hints.
+    udf = F.arrow_udf(holds, "boolean")  # type: ignore[call-overload]
     right = static.withColumnRenamed("geometry", "other")
-    pairs = stream.crossJoin(right).where(holds("geometry", "other", "relation"))
+    pairs = stream.crossJoin(right).where(udf("geometry", "other", "relation"))
     return sorted(map(tuple, pairs.select("p", "s").collect()))
 
 

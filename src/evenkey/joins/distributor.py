@@ -67,8 +67,8 @@ class DynamicDistributor:
     planner
         Finds the new owners.
     forced
-        Epochs before which partitions move in any case, if the planner finds a better place
-        for any, whatever the conditions; for experiments.
+        Epochs before which partitions move whatever the conditions, for experiments; where
+        the planner would leave them, every partition goes to the next location.
 
     Raises
     ------
@@ -178,6 +178,8 @@ class DynamicDistributor:
         if current <= self.threshold and not force:
             return None
         planned = self.planner(owners, loads, workers)
+        if force and np.array_equal(planned, owners):
+            return (owners + 1) % workers
         improvement = current - max_load_distance(load_per_location(planned, loads, workers))
         enough = force or improvement > self.min_improvement
         return planned if enough and not np.array_equal(planned, owners) else None

@@ -39,7 +39,7 @@ class JoinConfig(Configuration):
     64
     >>> JoinConfig(pipeline="spis", skew=7)
     Traceback (most recent call last):
-    evenkey.errors.ConfigurationError: skew = 7: Input should be less than or equal to 1
+    evenkey.errors.ConfigurationError: skew = 7: must be at most 1
     """
 
     publications: int = option(
