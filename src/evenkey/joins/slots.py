@@ -62,8 +62,12 @@ def own_processes(df: DataFrame) -> Iterator[None]:
 
     Spark keeps a pool of processes for each set of environment variables. Without this the
     task that joins would take any idle process of its executor, such as one that has only
-    read the stream so far and holds no static partition.
+    read the stream so far and holds no static partition. A local master has one pool of
+    processes for all slots, which this would only double.
     """
+    if _local(df):
+        yield
+        return
     environment = df.sparkSession.sparkContext.environment
     environment[_MARK] = "1"
     try:
