@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from evenkey.cli import advise, compare, dashboard, dataset, experiment, run, simulate
+from evenkey.cli import advise, compare, dashboard, dataset, experiment, join, run, simulate
 from evenkey.cli.errors import show_traces
 
 __all__ = ["app", "main"]
@@ -19,7 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for _command in (run, compare, simulate, advise, dashboard, dataset, experiment):
+for _command in (run, compare, simulate, advise, join, dashboard, dataset, experiment):
     _command.register(app)
 
 

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from pydantic.fields import FieldInfo
 
-__all__ = ["distinct_groupings", "option_name", "with_pipeline_options"]
+    from evenkey.topology.config_base import Configuration
+
+__all__ = ["distinct_groupings", "option_name", "with_options_of", "with_pipeline_options"]
 
 _CONFIG_FILE = inspect.Parameter(
     "config_file",
@@ -95,10 +97,21 @@ def with_pipeline_options(
     arguments
         Those of them that are given without the option's name.
     """
+    left_out = (PipelineConfig.model_fields.keys() - {*only}) | {*without}
+    return with_options_of(PipelineConfig, without=left_out, arguments=arguments)
+
+
+def with_options_of(
+    configuration: type[PipelineConfig | Configuration],
+    *,
+    without: Collection[str] = (),
+    arguments: Collection[str] = (),
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each field of a configuration, as `with_pipeline_options`."""
     # Inherited fields come first in the model, and last in the help.
-    own = PipelineConfig.__annotations__
-    ordered = sorted(PipelineConfig.model_fields.items(), key=lambda item: item[0] not in own)
-    fields = {name: field for name, field in ordered if name in only and name not in without}
+    own = configuration.__annotations__
+    ordered = sorted(configuration.model_fields.items(), key=lambda item: item[0] not in own)
+    fields = {name: field for name, field in ordered if name not in without}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
@@ -106,7 +119,7 @@ def with_pipeline_options(
             options = {name: given.pop(name) for name in fields}
             # An option that may be repeated comes as an empty list where it was not given.
             told = {name: value for name, value in options.items() if value != []}
-            command(config=PipelineConfig.read(config_file, **told), **given)
+            command(config=configuration.read(config_file, **told), **given)
 
         own = inspect.signature(command, eval_str=True).parameters.values()
         parameters = [

@@ -21,6 +21,7 @@ _WANTED = {
     "greater_than": "must be above {gt:g}",
     "greater_than_equal": "must be at least {ge:g}",
     "int": "must be a whole number",
+    "less_than_equal": "must be at most {le:g}",
     "path": "must be a path",
     "string": "must be text",
     "string_too_short": "must not be empty",
@@ -67,7 +68,7 @@ def _sentence(field: str, finding: Any, known: Collection[str]) -> str:
         return f"{field} = {value!r}: {_choices(value, context['expected'])}"
     wanted = _WANTED.get(kind) or _WANTED.get(kind.partition("_")[0], finding["msg"])
     # What is out of range was read as a number, even where it came as text.
-    shown = value if kind.startswith("greater") else repr(value)
+    shown = value if kind.startswith(("greater", "less")) else repr(value)
     return f"{field} = {shown}: {wanted.format(**context)}"
 
 

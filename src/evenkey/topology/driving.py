@@ -7,7 +7,7 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from evenkey.topology.report import EpochProgress, Phase, Timing
 
@@ -21,15 +21,25 @@ if TYPE_CHECKING:
     from evenkey.topology.report import OnProgress
     from evenkey.topology.run_directory import RunDirectory
 
-__all__ = ["Watch", "drive", "epochs_of", "late_rows", "span", "timing_of"]
+__all__ = ["Watch", "Watcher", "drive", "epochs_of", "late_rows", "span", "timing_of"]
 
 _POLL_SECONDS = 0.2
+
+
+class Watcher(Protocol):
+    """Hears of a query while it runs."""
+
+    def running(self, query: StreamingQuery) -> Callable[[], None]:
+        """Give what to call now and then while it reads its input."""
+
+    def closing(self, query: StreamingQuery) -> Callable[[], None]:
+        """Give what to call now and then while its windows are closed."""
 
 
 def drive(
     query: StreamingQuery,
     directory: RunDirectory,
-    watch: Watch,
+    watch: Watcher,
     *,
     time_limit: float | None = None,
     close: bool = True,

@@ -1,0 +1,74 @@
+"""``evenkey join``: geospatial publish/subscribe pipelines with balanced stream-static joins."""
+
+from __future__ import annotations
+
+from typing import Annotated, get_args
+
+import typer
+
+from evenkey.cli.errors import reported
+from evenkey.cli.join_summary import print_join, print_modes
+from evenkey.cli.options import with_options_of
+from evenkey.cli.output import JsonOption, print_json, standard_output_kept
+from evenkey.cli.progress import shown_progress
+from evenkey.errors import ConfigurationError
+from evenkey.spelling import split_list
+from evenkey.topology.joining.config import JoinConfig, ModeName
+
+__all__ = ["register"]
+
+_ALL_MODES = ",".join(get_args(ModeName))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to a program."""
+    group = typer.Typer(help="Join a stream with static data, balanced.", no_args_is_help=True)
+    group.command("run")(reported(with_options_of(JoinConfig)(_run)))
+    group.command("compare")(reported(with_options_of(JoinConfig, without=("mode",))(_compare)))
+    app.add_typer(group, name="join")
+
+
+def _run(*, config: JoinConfig, as_json: JsonOption = False) -> None:
+    """Join publications with subscriptions by a spatial relation.
+
+    With an output, the same command goes on where a stopped run left off.
+    """
+    config.check_paths()
+    with standard_output_kept(wanted=as_json), shown_progress() as show:
+        from evenkey.topology import joining
+
+        report = joining.run_join(config, on_progress=show)
+    if as_json:
+        print_json({**report.to_json(), "configuration": config.manifest()})
+    else:
+        print_join(report)
+
+
+def _compare(
+    *,
+    config: JoinConfig,
+    modes: Annotated[
+        str, typer.Option(help="Modes with commas between; without it all six.")
+    ] = _ALL_MODES,
+    as_json: JsonOption = False,
+) -> None:
+    """Join the same publications under several modes, one after the other, and compare them.
+
+    With an output, each mode gets a directory in it.
+    """
+    names = [config.with_options(mode=each).mode for each in split_list(modes)]
+    if not names or len(set(names)) < len(names):
+        message = f"modes = {modes!r}: name at least one, and each once"
+        raise ConfigurationError(message)
+    config.check_paths()
+    with standard_output_kept(wanted=as_json), shown_progress() as show:
+        from evenkey.topology import joining
+
+        reports = joining.compare_joins(config, names, on_progress=show)
+    if as_json:
+        configuration = {**config.manifest(), "modes": names}
+        del configuration["mode"]
+        results = [report.to_json() for report in reports]
+        print_json({"results": results, "configuration": configuration})
+    else:
+        print_modes(reports)

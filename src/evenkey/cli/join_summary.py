@@ -1,0 +1,86 @@
+"""Tables that a join or a comparison of modes ends with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from evenkey.cli.output import number, print_title, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenkey.topology.joining import JoinReport
+
+__all__ = ["print_join", "print_modes"]
+
+
+def print_join(report: JoinReport) -> None:
+    """Print the figures of one run."""
+    figures = report.to_json()
+    latency, moves = figures["latency_ms"], figures["redistributions"]
+    console = Console()
+    print_title(console, f"{figures['pipeline']}, {figures['mode']}")
+    table = Table(box=None, show_header=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    moved = ", ".join(f"{len(each['moved_partitions'])} before {each['epoch']}" for each in moves)
+    rows = [
+        (
+            "publications",
+            f"{whole(figures['publications'])}, {whole(figures['rejected'])} rejected",
+        ),
+        ("matches", f"{whole(figures['matches'])} (digest {figures['pairs_digest']})"),
+        ("partitions", f"{figures['partitions']} on {figures['workers']} workers"),
+        ("MLDC an epoch", " ".join(number(each) for each in figures["mldc"])),
+        ("moved partitions", moved or "none"),
+        ("static loads", " ".join(whole(each) for each in figures["static_loads"])),
+        ("modelled makespan", f"{number(figures['modelled_makespan_seconds'])} s"),
+        ("wall time", f"{number(figures['wall_seconds'])} s, {figures['epochs']} epochs"),
+        ("throughput", f"{whole(figures['throughput'])} publications/s"),
+        ("epoch latency", f"{whole(latency['p50'])} ms median, {whole(latency['p99'])} ms p99"),
+    ]
+    if figures["expected_digest"] is not None:
+        equal = figures["expected_digest"] == figures["pairs_digest"]
+        rows.append(("one process", "equal pairs" if equal else figures["expected_digest"]))
+    if figures["results"] is not None:
+        rows.append(("results", figures["results"]))
+    for name, text in rows:
+        table.add_row(name, escape(text))
+    console.print(table)
+    if not figures["finished"]:
+        console.print("Stopped before its end: with an output, the same command goes on from here.")
+
+
+def print_modes(reports: Sequence[JoinReport]) -> None:
+    """Print one row a mode."""
+    rows = [report.to_json() for report in reports]
+    first = rows[0]
+    console = Console()
+    print_title(
+        console,
+        f"{first['pipeline']}: {whole(first['publications'])} publications, "
+        f"{whole(first['subscriptions'])} subscriptions, {first['workers']} workers",
+    )
+    table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+    table.add_column("mode", no_wrap=True)
+    for heading in ("MLDC", "moves", "loads", "modelled s", "wall s", "items/s"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            row["mode"],
+            f"{number(row['mldc'][0])} to {number(row['mldc'][-1])}" if row["mldc"] else "-",
+            str(len(row["redistributions"])),
+            whole(sum(row["static_loads"])),
+            number(row["modelled_makespan_seconds"]),
+            number(row["wall_seconds"]),
+            whole(row["throughput"]),
+        )
+    console.print(table)
+    digests = {row["pairs_digest"] for row in rows}
+    same = "equal" if len(digests) == 1 else "NOT EQUAL"
+    console.print(f"pairs of all modes: {same} ({', '.join(sorted(digests))})", highlight=False)

@@ -1,0 +1,260 @@
+"""Balanced join: a stream with a static table that is too large to broadcast."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, IntegerType, StructField, StructType
+
+from evenkey.errors import ConfigurationError
+from evenkey.joins.distributor import DynamicDistributor
+from evenkey.joins.join_task import JoinTask
+from evenkey.joins.keyed import KeyedJoin
+from evenkey.joins.modes import Mode
+from evenkey.joins.on import PIPELINES, Keys, SpatialMatch
+from evenkey.joins.partition_join import CANDIDATES, HASH, PARTITION, SLOT
+from evenkey.joins.partitioners import Leaves
+from evenkey.joins.planning import EpochPlanner
+from evenkey.joins.sides import check_sides, check_store, result_schema, stream_columns
+from evenkey.joins.slots import on_slots, own_processes
+from evenkey.joins.spreading import KeySpread, SpaceSpread
+from evenkey.joins.static_store import StaticStore
+from evenkey.joins.static_writing import write_static
+from evenkey.joins.work import items, seconds
+from evenkey.spark.columns import check_workers, key_columns, time_column
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame
+
+    from evenkey.joins.dead_letters import DeadLetters
+    from evenkey.joins.keyed import How
+    from evenkey.joins.partition_join import PartitionJoin
+
+__all__ = ["PARTITIONS_A_WORKER", "balanced_join", "refresh"]
+
+PARTITIONS_A_WORKER = 4
+"""Partitions for each worker where their number is not given, as in the experiments."""
+
+
+def balanced_join(
+    stream: DataFrame,
+    static: DataFrame,
+    on: str | Sequence[str] | SpatialMatch,
+    how: How = "inner",
+    workers: int = 8,
+    mode: str | Mode = "dynamic-lb-stal",
+    *,
+    partitions: int | None = None,
+    directory: str | Path | None = None,
+    time: str | None = None,
+    distributor: DynamicDistributor | None = None,
+    cache_bytes: int = 1 << 30,
+    dead_letters: DeadLetters | None = None,
+) -> DataFrame:
+    """Join a stream with a static table, both divided over workers so that load stays even.
+
+    The static side is divided into more partitions than there are workers, and each worker
+    slot owns some of them. The stream's rows go to the slot that owns their partition. In
+    the dynamic modes the Dynamic Distributor watches the load and moves partitions between
+    epochs. Whatever moves, results are exactly those of Spark's own join.
+
+    Parameters
+    ----------
+    stream
+        Batch or streaming. In a batch nothing moves, since it is one epoch.
+    static
+        Batch. Written to `directory` once; where that holds static data already these are
+        used, and `refresh` replaces them while the query runs.
+    on
+        Key columns of the same names and types on both sides, or a `SpatialMatch`.
+    how
+        ``inner``, or ``left`` (by key only): the stream's rows without a match stay, with
+        nulls.
+    workers
+        How many slots, W.
+    mode
+        One of the six `MODES`.
+    partitions
+        How many partitions, P; None: 4 a worker.
+    directory
+        Where static data and the log of epochs lie, beside the query's checkpoint;
+        reachable from driver and executors. A restarted query needs the same. None: a
+        temporary directory of this process, so a restart is not exact.
+    time
+        Timestamp column that is the Distributor's clock; None: processing time.
+    distributor
+        Parameters of Algorithm 1, load metric and planner; None: those of the paper.
+    cache_bytes
+        Static partitions that a worker process holds at a time, in bytes.
+    dead_letters
+        Takes rows, of either side, whose geometry cannot be used; None: such a row fails
+        the query.
+
+    Returns
+    -------
+    DataFrame
+        By key: the key columns, the stream's other columns, the static side's other columns,
+        as ``stream.join(static, on, how)`` has them. By space: the stream's columns (its
+        geometry if `SpatialMatch.keep_geometry`), then the static side's without geometry
+        and relation.
+
+    Raises
+    ------
+    ConfigurationError
+        A column is missing, on both sides, or of a type that cannot be joined on; a
+        parameter is out of range; or `directory` holds static data of another join.
+    RunError
+        A static row has a null key or an unusable geometry, or `directory` cannot be
+        written. In the query: a static partition is missing or not what was written.
+
+    Notes
+    -----
+    Marić et al., Dynamic Load Balancing in Stream Processing Pipelines Containing
+    Stream-Static Joins (Electronics 2023).
+    """
+    check_workers(workers)
+    mode = Mode.parse(mode)
+    match = (
+        on if isinstance(on, SpatialMatch) else Keys((on,) if isinstance(on, str) else tuple(on))
+    )
+    count = PARTITIONS_A_WORKER * workers if partitions is None else partitions
+    if count < workers:
+        message = (
+            f"partitions = {count}: {workers} workers need at least one each; pass "
+            f"partitions={PARTITIONS_A_WORKER * workers} or so"
+        )
+        raise ConfigurationError(message)
+    check_sides(stream, static, match, how)
+    if time is not None:
+        time_column(stream, time)
+    root = Path(directory or _temporary(stream)).absolute()
+    store = StaticStore(root / "static")
+    if not store.versions():
+        write_static(static, store, match, partitions=count, dead_letters=dead_letters)
+    check_store(store.manifest(store.latest()), static, match, count)
+    planner = EpochPlanner(
+        directory=root / "epochs",
+        store=store.directory,
+        partitions=count,
+        workers=workers,
+        distributor=_distributor(mode, distributor),
+        event_time=time is not None,
+        batch_version=store.latest(),
+    )
+    if isinstance(match, Keys):
+        spread, join = _by_keys(stream, match, planner, how)
+    else:
+        spread, join = _by_space(stream, match, planner, dead_letters)
+    schema = result_schema(stream, static, match, how)
+    task = JoinTask(
+        join, planner, cache_bytes=cache_bytes, keeps_static=mode.keeps_static, time=time
+    )
+    placed = on_slots(spread, workers, stay=mode.keeps_static)
+    with own_processes(stream):
+        return placed.mapInArrow(task, schema)
+
+
+def refresh(
+    static: DataFrame, directory: str | Path, *, dead_letters: DeadLetters | None = None
+) -> int:
+    """Replace the static side of a join, while its query runs or before it starts again.
+
+    The new version applies from the next epoch on, to all of it; an epoch that runs again
+    after a restart sees the version that it saw before.
+
+    Parameters
+    ----------
+    static
+        As `balanced_join` was given, with other rows.
+    directory
+        That of `balanced_join`.
+    dead_letters
+        As for `balanced_join`.
+
+    Returns
+    -------
+    int
+        Number of the new version.
+
+    Raises
+    ------
+    ConfigurationError
+        The columns are others than before.
+    RunError
+        There is nothing to refresh, or as for `balanced_join`.
+    """
+    store = StaticStore(Path(directory).absolute() / "static")
+    manifest = store.manifest(store.latest())
+    fields = dict(manifest.partitioning)
+    kind = fields.pop("by")
+    leaves = Leaves.from_json(fields) if kind == "space" else None
+    fields.pop("leaves", None)
+    match = Keys(tuple(fields["columns"])) if kind == "keys" else SpatialMatch(**fields)
+    check_store(manifest, static, match, manifest.partitions)
+    written = write_static(
+        static,
+        store,
+        match,
+        partitions=manifest.partitions,
+        leaves=leaves,
+        dead_letters=dead_letters,
+    )
+    return written.version
+
+
+def _temporary(df: DataFrame) -> str:
+    directory = tempfile.mkdtemp(prefix="evenkey-join-")
+    weakref.finalize(df.sparkSession, shutil.rmtree, directory, ignore_errors=True)
+    return directory
+
+
+def _distributor(mode: Mode, given: DynamicDistributor | None) -> DynamicDistributor | None:
+    """The Distributor of a mode, with the mode's load metric where none was given."""
+    if not mode.dynamic:
+        return None
+    distributor = given or DynamicDistributor()
+    metric = items if mode.balance == "data" else seconds
+    return dataclasses.replace(distributor, load=distributor.load or metric)
+
+
+def _by_keys(
+    stream: DataFrame, on: Keys, planner: EpochPlanner, how: How
+) -> tuple[DataFrame, PartitionJoin]:
+    hashed = stream.withColumn(HASH, F.xxhash64(*key_columns(stream, on.columns)))
+    partition = F.pmod(HASH, F.lit(planner.partitions)).cast("int")
+    numbered = hashed.withColumn(PARTITION, partition)
+    # Its types ask for the kind of UDF, which Spark itself would rather infer from the hints.
+    slot = F.arrow_udf(KeySpread(planner).slots, "int")  # type: ignore[call-overload]
+    spread = numbered.withColumn(SLOT, slot.asNondeterministic()(PARTITION))
+    return spread, KeyedJoin(on.columns, stream_columns(stream, on), how)
+
+
+def _by_space(
+    stream: DataFrame,
+    on: SpatialMatch,
+    planner: EpochPlanner,
+    dead_letters: DeadLetters | None,
+) -> tuple[DataFrame, PartitionJoin]:
+    indexed = on.replicates_index
+    task = SpaceSpread(planner, on.geometry, candidates=indexed, dead_letters=dead_letters)
+    fields = [*stream.schema, StructField(PARTITION, IntegerType())]
+    fields.append(StructField(SLOT, IntegerType()))
+    if indexed:
+        fields.append(StructField(CANDIDATES, ArrayType(IntegerType())))
+    store = StaticStore(planner.store)
+    leaves = Leaves.from_json(store.manifest(store.latest()).partitioning)
+    join = PIPELINES[on.pipeline](
+        on.geometry,
+        stream_columns(stream, on),
+        on.geometry,
+        None if indexed else leaves.bounds,
+    )
+    return stream.mapInArrow(task, StructType(fields)), join

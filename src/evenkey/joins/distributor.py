@@ -1,0 +1,185 @@
+"""Dynamic Distributor: watches the load of locations and decides when partitions move."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenkey.errors import ConfigurationError
+from evenkey.joins.planner import greedy
+from evenkey.joins.work import PartitionWork, load_per_location, seconds
+from evenkey.metrics import max_load_distance
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenkey.joins.planner import Planner
+    from evenkey.joins.work import LoadMetric
+
+__all__ = ["DynamicDistributor", "Window"]
+
+
+@dataclass
+class Window:
+    """What the Distributor remembers between epochs; JSON can hold it.
+
+    Parameters
+    ----------
+    checked
+        When it last looked, or when the stream began; None before the first epoch.
+    redistributed
+        When partitions last moved; None if never.
+    epochs
+        Clock, items and load of each partition of the epochs in the window.
+    """
+
+    checked: float | None = None
+    redistributed: float | None = None
+    epochs: list[tuple[float, int, list[float]]] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as JSON can hold it; `Window(**...)` takes it back."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class DynamicDistributor:
+    """Algorithm 1: redistribute where the most loaded location is too far above the mean.
+
+    It looks every `period` seconds, at the load of each partition in the window: the last
+    ``wait_periods * period`` seconds. (The paper leaves the window open. A fixed one follows
+    a stream that changes, and loads from before a redistribution count for as long as no
+    other may follow.) Partitions move when
+
+    - the maximum load distance coefficient MLDC is above `threshold`,
+    - at least `min_items` items came in the window,
+    - partitions have not moved within ``wait_periods * period`` seconds,
+    - the plan lowers MLDC by more than `min_improvement`.
+
+    Parameters
+    ----------
+    threshold, min_items, wait_periods, period, min_improvement
+        Defaults are those of Table 1; `period` in seconds of the join's clock.
+    load
+        What counts as load of a partition; None: what the mode says, seconds by itself.
+    planner
+        Finds the new owners.
+    forced
+        Epochs before which partitions move whatever the conditions, for experiments; where
+        the planner would leave them, every partition goes to the next location.
+
+    Raises
+    ------
+    ConfigurationError
+        A parameter is out of range.
+
+    Notes
+    -----
+    Marić et al., Dynamic Load Balancing in Stream Processing Pipelines Containing
+    Stream-Static Joins (Electronics 2023), section 3, Algorithm 1.
+    """
+
+    threshold: float = 0.5
+    min_items: int = 1000
+    wait_periods: int = 3
+    period: float = 10.0
+    min_improvement: float = 0.3
+    load: LoadMetric | None = None
+    planner: Planner = greedy
+    forced: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("threshold", "min_items", "wait_periods", "min_improvement"):
+            if not getattr(self, name) >= 0:
+                message = f"distributor: {name} = {getattr(self, name)}: must be at least 0"
+                raise ConfigurationError(message)
+        if not self.period > 0:
+            message = f"distributor: period = {self.period}: must be above 0 seconds"
+            raise ConfigurationError(message)
+
+    def take_in(self, window: Window, work: PartitionWork, *, began: float, now: float) -> Window:
+        """Give the window with one more epoch in it, and without those that are too old.
+
+        Parameters
+        ----------
+        window
+            As the last epoch left it; untouched.
+        work
+            Of the epoch that has ended.
+        began, now
+            The clock, in seconds, at the epoch's begin and end.
+        """
+        loads = [float(each) for each in (self.load or seconds)(work)]
+        oldest = now - self.wait_periods * self.period
+        epochs = [each for each in window.epochs if each[0] > oldest]
+        epochs.append((now, int(work.items.sum()), loads))
+        checked = began if window.checked is None else window.checked
+        return Window(checked, window.redistributed, epochs)
+
+    def look(
+        self,
+        window: Window,
+        owners: NDArray[np.int32],
+        workers: int,
+        *,
+        now: float,
+        epoch: int,
+    ) -> tuple[Window, NDArray[np.int32]]:
+        """Decide, between two epochs, where partitions lie in the next one.
+
+        Parameters
+        ----------
+        window
+            After `take_in`; untouched.
+        owners
+            int32[P], location of each partition.
+        workers
+            How many locations, W.
+        now
+            The clock in seconds.
+        epoch
+            Number of the next epoch.
+
+        Returns
+        -------
+        tuple
+            The window to go on with, and the owners, the same where nothing moves.
+        """
+        if epoch not in self.forced:
+            if window.checked is None or now - window.checked < self.period:
+                return window, owners
+            window = Window(now, window.redistributed, window.epochs)
+            if not self._may_move(window, now):
+                return window, owners
+        if not window.epochs:
+            return window, owners
+        loads = np.sum([each[2] for each in window.epochs], axis=0)
+        planned = self._plan(owners, loads, workers, force=epoch in self.forced)
+        if planned is None:
+            return window, owners
+        return Window(now, now, window.epochs), planned
+
+    def _may_move(self, window: Window, now: float) -> bool:
+        wait = self.wait_periods * self.period
+        rested = window.redistributed is None or now - window.redistributed >= wait
+        return rested and sum(each[1] for each in window.epochs) >= self.min_items
+
+    def _plan(
+        self,
+        owners: NDArray[np.int32],
+        loads: NDArray[np.float64],
+        workers: int,
+        *,
+        force: bool,
+    ) -> NDArray[np.int32] | None:
+        current = max_load_distance(load_per_location(owners, loads, workers))
+        if current <= self.threshold and not force:
+            return None
+        planned = self.planner(owners, loads, workers)
+        if force and np.array_equal(planned, owners):
+            return (owners + 1) % workers
+        improvement = current - max_load_distance(load_per_location(planned, loads, workers))
+        enough = force or improvement > self.min_improvement
+        return planned if enough and not np.array_equal(planned, owners) else None

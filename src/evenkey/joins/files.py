@@ -1,0 +1,64 @@
+"""Small files that many processes read and one writes."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from typing import TYPE_CHECKING
+
+from evenkey.errors import RunError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["claim", "write_whole"]
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all; its directory is made where it is not there.
+
+    Raises
+    ------
+    RunError
+        It cannot be written.
+    """
+    try:
+        temporary = _beside(path, content)
+        temporary.replace(path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def claim(path: Path, content: bytes) -> bool:
+    """Write a file unless it is there, and say whether this call wrote it.
+
+    Of several processes that claim the same file at the same time exactly one succeeds, and
+    nobody ever sees a part of it.
+
+    Raises
+    ------
+    RunError
+        It cannot be written.
+    """
+    try:
+        temporary = _beside(path, content)
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            return False
+        finally:
+            temporary.unlink()
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    return True
+
+
+def _beside(path: Path, content: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    temporary.write_bytes(content)
+    return temporary
+
+
+def _unwritable(path: Path, error: OSError) -> RunError:
+    return RunError(f"{path} cannot be written ({error}): free or choose a directory")

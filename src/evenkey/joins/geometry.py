@@ -1,0 +1,76 @@
+"""Geometries as they come: well-known binary in, valid geometries or a reason out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import shapely
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+__all__ = ["Vetted", "vet"]
+
+
+class Vetted(NamedTuple):
+    """What is left of geometries after they were looked at.
+
+    Parameters
+    ----------
+    geometries
+        object[n]; None where there is a reason.
+    reasons
+        object[n], why a geometry cannot be used; None where it can.
+    repaired
+        int64[m], numbers of those that were invalid and were repaired.
+    """
+
+    geometries: NDArray[np.object_]
+    reasons: NDArray[np.object_]
+    repaired: NDArray[np.int64]
+
+    @property
+    def good(self) -> NDArray[np.bool_]:
+        """bool[n], which can be used."""
+        return np.asarray(~shapely.is_missing(self.geometries))
+
+
+def vet(encoded: pa.Array | NDArray[np.object_]) -> Vetted:
+    """Decode geometries, repair invalid ones, and say what is wrong with the others.
+
+    Parameters
+    ----------
+    encoded
+        n geometries as well-known binary (WKB); null for none.
+
+    Returns
+    -------
+    Vetted
+        A polygon that crosses itself is repaired (`shapely.make_valid`) and keeps its area;
+        null, broken, empty and infinite ones have a reason.
+
+    Examples
+    --------
+    >>> bow_tie = shapely.Polygon([(0, 0), (1, 1), (1, 0), (0, 1)])
+    >>> vetted = vet(np.array([shapely.to_wkb(bow_tie), b"?", None], dtype=object))
+    >>> [str(each) for each in vetted.reasons]
+    ['None', 'geometry is not well-known binary', 'geometry is null']
+    >>> vetted.geometries[0].geom_type
+    'MultiPolygon'
+    """
+    given = np.asarray(encoded, dtype=object)
+    geometries = shapely.from_wkb(given, on_invalid="ignore")
+    missing, empty = shapely.is_missing(geometries), shapely.is_empty(geometries)
+    # GEOS cannot repair what is infinite.
+    infinite = ~np.isfinite(shapely.bounds(geometries)).all(axis=1) & ~missing & ~empty
+    invalid = np.flatnonzero(~shapely.is_valid(geometries) & ~missing & ~infinite)
+    geometries[invalid] = shapely.make_valid(geometries[invalid])
+    reasons = np.full(len(given), None, dtype=object)
+    reasons[missing] = "geometry is not well-known binary"
+    reasons[[each is None for each in given]] = "geometry is null"
+    reasons[infinite] = "geometry has infinite coordinates"
+    reasons[empty] = "geometry is empty"
+    geometries[[each is not None for each in reasons]] = None
+    return Vetted(geometries, reasons, invalid)

@@ -1,0 +1,171 @@
+"""Join task: what a slot does in one epoch."""
+
+from __future__ import annotations
+
+from time import thread_time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenkey.joins.epoch_log import SlotRecord
+from evenkey.joins.partition_join import PARTITION, SLOT
+from evenkey.joins.planning import BATCH
+from evenkey.joins.static_store import StaticStore
+from evenkey.joins.worker_cache import CacheKey, WorkerCache, process_cache
+from evenkey.spark.task import current_task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from evenkey.joins.epoch_log import EpochPlan
+    from evenkey.joins.partition_join import PartitionJoin
+    from evenkey.joins.planning import EpochPlanner
+
+__all__ = ["JoinTask"]
+
+_ROWS = 1 << 16
+"""Rows that are gathered before they are joined, so that each partition gets many at once."""
+
+
+class JoinTask:
+    """Joins the rows of one slot with the static partitions that the slot owns.
+
+    Parameters
+    ----------
+    join
+        How rows of a partition meet.
+    planner
+        Knows the epoch's version and owners, and where to write down what was done.
+    cache_bytes
+        Static partitions that are held at a time, in bytes.
+    keeps_static
+        Whether partitions stay in this process for the next epoch (STAL), or each epoch
+        brings its own (STRL).
+    time
+        Column of event times; None where there is none.
+    """
+
+    def __init__(
+        self,
+        join: PartitionJoin,
+        planner: EpochPlanner,
+        *,
+        cache_bytes: int,
+        keeps_static: bool,
+        time: str | None,
+    ) -> None:
+        self._join = join
+        self._planner = planner
+        self._cache_bytes = cache_bytes
+        self._keeps_static = keeps_static
+        self._time = time
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run over the batches of one slot."""
+        task = current_task()
+        slot = _Slot(self, task.partition, self._planner.plan(task))
+        for rows in _gathered(batches):
+            slot.take_times(rows, self._time)
+            yield from slot.join(rows)
+        if task.query != BATCH:
+            self._planner.log(task.query).record(task.epoch, slot.record())
+
+    def cache(self, plan: EpochPlan) -> WorkerCache:
+        """The cache to use, without what this plan has no use for."""
+        if not self._keeps_static:
+            return WorkerCache(self._cache_bytes)
+        cache, store = process_cache(self._cache_bytes), str(self._planner.store)
+        cache.drop(
+            lambda key: (
+                key.store == store
+                and (key.version != plan.version or plan.owners[key.partition] != key.slot)
+            )
+        )
+        return cache
+
+    def load(self, version: int, partition: int) -> Any:
+        """Load and prepare a static partition."""
+        table = StaticStore(self._planner.store).read(version, partition)
+        return self._join.prepare(table, partition)
+
+    def key(self, slot: int, partition: int, version: int) -> CacheKey:
+        """What a partition is cached as."""
+        return CacheKey(str(self._planner.store), slot, partition, version)
+
+    def match(self, prepared: Any, rows: pa.Table) -> Iterator[pa.Table]:
+        """Join rows with a partition."""
+        return self._join.match(prepared, rows)
+
+
+class _Slot:
+    """The rows of one slot in one epoch, and what they cost."""
+
+    def __init__(self, task: JoinTask, number: int, plan: EpochPlan) -> None:
+        self._task = task
+        self._number = number
+        self._version = plan.version
+        self._cache = task.cache(plan)
+        self._work: dict[int, tuple[int, float, int]] = {}
+        self._loaded: dict[int, float] = {}
+        self._times: list[float] = []
+
+    def join(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Join rows, partition by partition."""
+        numbers = rows[PARTITION].to_numpy()
+        order = np.argsort(numbers, kind="stable")
+        columns = rows.drop_columns([PARTITION, SLOT]).take(order)
+        found, starts = np.unique(numbers[order], return_index=True)
+        for partition, start, stop in zip(found, starts, [*starts[1:], len(order)], strict=True):
+            yield from self._join_one(int(partition), columns.slice(start, stop - start))
+
+    def _join_one(self, partition: int, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+        prepared = self._prepared(partition)
+        items, spent, joined = self._work.get(partition, (0, 0.0, 0))
+        resumed = thread_time()
+        for table in self._task.match(prepared, rows):
+            joined += table.num_rows
+            spent += thread_time() - resumed
+            yield from table.combine_chunks().to_batches()
+            resumed = thread_time()
+        spent += thread_time() - resumed
+        self._work[partition] = (items + rows.num_rows, spent, joined)
+
+    def _prepared(self, partition: int) -> Any:
+        started = thread_time()
+        key = self._task.key(self._number, partition, self._version)
+        load = self._task.load
+        prepared, loaded = self._cache.get(key, lambda: load(self._version, partition))
+        if loaded:
+            before = self._loaded.get(partition, 0.0)
+            self._loaded[partition] = before + thread_time() - started
+        return prepared
+
+    def take_times(self, rows: pa.Table, column: str | None) -> None:
+        """Take note of the least and the greatest event time."""
+        if column is not None:
+            extremes = pc.min_max(rows[column]).as_py()
+            self._times += [_seconds(each) for each in extremes.values() if each is not None]
+
+    def record(self) -> SlotRecord:
+        """What was done."""
+        began, ended = (min(self._times), max(self._times)) if self._times else (None, None)
+        return SlotRecord(self._number, self._work, self._loaded, began, ended)
+
+
+def _seconds(time: Any) -> float:
+    return float(time.timestamp()) if hasattr(time, "timestamp") else float(time)
+
+
+def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Put small batches together, so that each is joined with many rows at once."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        if batch.num_rows:
+            held.append(batch)
+        if sum(each.num_rows for each in held) >= _ROWS:
+            yield pa.Table.from_batches(held)
+            held = []
+    if held:
+        yield pa.Table.from_batches(held)

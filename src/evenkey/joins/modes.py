@@ -1,0 +1,76 @@
+"""The six modes of a balanced join: what is balanced, and where partitions are joined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from evenkey.spelling import unknown_name
+
+__all__ = ["MODES", "Balance", "Mode"]
+
+Balance = Literal["data", "load"]
+"""What the Dynamic Distributor takes for load: items, or seconds of work."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """How a join is balanced and where it runs.
+
+    Parameters
+    ----------
+    balance
+        ``data``: the Dynamic Distributor evens out the number of items (DB); ``load``: the
+        seconds spent on them (LB); None: partitions stay where they are (static).
+    keeps_static
+        Whether static partitions stay in their worker between epochs and the stream comes
+        to them (STAL), or are brought to the stream's tasks in every epoch (STRL).
+
+    Examples
+    --------
+    >>> Mode.parse("dynamic-lb-stal")
+    Mode(balance='load', keeps_static=True)
+    >>> str(Mode(balance=None, keeps_static=False))
+    'static-strl'
+    """
+
+    balance: Balance | None
+    keeps_static: bool
+
+    @classmethod
+    def parse(cls, text: str | Mode) -> Mode:
+        """Read a mode's name, or give a mode back as it is.
+
+        Raises
+        ------
+        ConfigurationError
+            There is no such mode; the message lists them.
+        """
+        if isinstance(text, Mode):
+            return text
+        if text not in _MODES:
+            error = unknown_name("mode", text, _MODES)
+            raise error
+        return _MODES[text]
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether partitions move."""
+        return self.balance is not None
+
+    def __str__(self) -> str:
+        """Its name on the command line."""
+        place = "stal" if self.keeps_static else "strl"
+        if self.balance is None:
+            return f"static-{place}"
+        return f"dynamic-{'lb' if self.balance == 'load' else 'db'}-{place}"
+
+
+_BALANCES: tuple[Balance | None, ...] = (None, "data", "load")
+_MODES = {
+    str(mode): mode
+    for mode in (Mode(balance, keeps) for balance in _BALANCES for keeps in (False, True))
+}
+
+MODES: tuple[str, ...] = tuple(_MODES)
+"""Names of all modes, the baseline first."""

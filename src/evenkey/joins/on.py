@@ -1,0 +1,109 @@
+"""What a join is on: key columns, or a spatial relation served by one of four pipelines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from evenkey.errors import ConfigurationError
+from evenkey.joins.relations import codes_of
+from evenkey.joins.spatial import BruteForce, Candidates, Indexed, SpatialJoin
+from evenkey.spelling import unknown_name
+
+__all__ = ["PARTITIONERS", "PIPELINES", "Keys", "Pipeline", "SpatialMatch"]
+
+Pipeline = Literal["sps", "spis", "rihps", "risps"]
+
+PIPELINES: dict[str, type[SpatialJoin]] = {
+    "sps": BruteForce,
+    "spis": Indexed,
+    "rihps": Candidates,
+    "risps": Candidates,
+}
+"""The four pipelines and how each joins within a partition."""
+
+PARTITIONERS = ("kdb", "quad-tree")
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Equality of key columns that have the same names on both sides."""
+
+    columns: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as a manifest holds it."""
+        return {"by": "keys", "columns": list(self.columns)}
+
+
+@dataclass(frozen=True)
+class SpatialMatch:
+    """A spatial relation: the stream's geometry RELATION the static geometry.
+
+    Parameters
+    ----------
+    geometry
+        Binary column of geometries (WKB) on both sides.
+    relation
+        One of the nine relations, for all rows.
+    relation_column
+        Static column that names each row's own relation, in place of `relation`.
+    pipeline
+        How partitions are made and joined. ``sps``: both sides by space, every row of the
+        partition against every static one. ``spis``: the same through a spatial index a
+        partition. ``rihps``, ``risps``: an index of all static envelopes in every worker
+        finds candidates, and these are partitioned by hash, or by space, each static row in
+        one partition.
+    partitioner
+        ``kdb`` or ``quad-tree``, for the pipelines that partition by space.
+    keep_geometry
+        Whether the stream's geometry is among the columns of the result; the static
+        geometry and relation are not.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such relation, pipeline or partitioner.
+    """
+
+    geometry: str = "geometry"
+    relation: str = "intersects"
+    relation_column: str | None = None
+    pipeline: Pipeline = "spis"
+    partitioner: Literal["kdb", "quad-tree"] = "kdb"
+    keep_geometry: bool = False
+
+    def __post_init__(self) -> None:
+        codes_of([self.relation])
+        kinds = (
+            ("pipeline", self.pipeline, PIPELINES),
+            ("partitioner", self.partitioner, PARTITIONERS),
+        )
+        for kind, name, known in kinds:
+            if name not in known:
+                error = unknown_name(kind, name, known)
+                raise error
+        if self.geometry == self.relation_column:
+            message = f"column {self.geometry!r} cannot be both the geometry and the relation"
+            raise ConfigurationError(message)
+
+    @property
+    def replicates_index(self) -> bool:
+        """Whether an index of all static envelopes lies in every worker."""
+        return self.pipeline in ("rihps", "risps")
+
+    @property
+    def by_hash(self) -> bool:
+        """Whether static rows are partitioned by hash, else by space."""
+        return self.pipeline == "rihps"
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as a manifest holds it: all that decides where static rows lie."""
+        return {
+            "by": "space",
+            "geometry": self.geometry,
+            "relation": self.relation,
+            "relation_column": self.relation_column,
+            "pipeline": self.pipeline,
+            "partitioner": self.partitioner,
+        }

@@ -1,0 +1,9 @@
+"""Partitioners: how the static side is divided, by space or by hash."""
+
+from __future__ import annotations
+
+from evenkey.joins.partitioners.kdb import kdb
+from evenkey.joins.partitioners.leaves import Leaves
+from evenkey.joins.partitioners.quad_tree import quad_tree
+
+__all__ = ["Leaves", "kdb", "quad_tree"]

@@ -1,0 +1,123 @@
+"""Planning: the first task of an epoch decides what all tasks of it go by."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.joins.epoch_log import EpochLog, EpochPlan, work_of
+from evenkey.joins.static_store import StaticStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evenkey.joins.distributor import DynamicDistributor
+    from evenkey.joins.epoch_log import SlotRecord
+    from evenkey.spark.task import TaskId
+
+__all__ = ["EpochPlanner", "first_owners"]
+
+KEPT = 1000
+"""Epochs whose plans and records are kept."""
+BATCH = "batch"
+"""What a task's query is called where there is no streaming query."""
+
+
+def first_owners(partitions: int, workers: int) -> tuple[int, ...]:
+    """Where partitions lie before any has moved: dealt to the slots by turn."""
+    return tuple(partition % workers for partition in range(partitions))
+
+
+@dataclass(frozen=True)
+class EpochPlanner:
+    """Gives each epoch its plan, the same to every task however often the epoch runs.
+
+    There is no process of the Distributor's own: the first tasks of an epoch read what the
+    slots of the last one wrote down, decide, and claim the epoch's plan file; exactly one
+    succeeds and all others go by what it wrote. So an epoch's figures serve the very next
+    one, nothing is in memory that a restart could lose, and no epoch mixes two owners of a
+    partition or two versions of the static data.
+
+    Parameters
+    ----------
+    directory
+        Where the log of each query lies, in a subdirectory named by the query's id.
+    store
+        Directory of the static data.
+    partitions, workers
+        How many there are.
+    distributor
+        Decides; None where partitions stay (static modes).
+    event_time
+        Whether the clock is the stream's event time, else processing time.
+    batch_version
+        Version that a batch job reads.
+    """
+
+    directory: Path
+    store: Path
+    partitions: int
+    workers: int
+    distributor: DynamicDistributor | None
+    event_time: bool
+    batch_version: int
+
+    def log(self, query: str) -> EpochLog:
+        """The log of a query."""
+        return EpochLog(self.directory / query)
+
+    def plan(self, task: TaskId) -> EpochPlan:
+        """Give the plan of a task's epoch, made now if nobody has made it yet."""
+        if task.query == BATCH:
+            owners = first_owners(self.partitions, self.workers)
+            return EpochPlan(task.epoch, self.batch_version, owners)
+        log = self.log(task.query)
+        settled = log.plan(task.epoch)
+        if settled is not None:
+            return settled
+        last = log.last_plan(task.epoch)
+        log.forget(task.epoch - KEPT)
+        return log.settle(self._first(task.epoch) if last is None else self._next(log, last, task))
+
+    def _first(self, epoch: int) -> EpochPlan:
+        clock = None if self.event_time else time.time()
+        owners = first_owners(self.partitions, self.workers)
+        return EpochPlan(epoch, StaticStore(self.store).latest(), owners, clock=clock)
+
+    def _next(self, log: EpochLog, last: EpochPlan, task: TaskId) -> EpochPlan:
+        started = time.perf_counter()
+        records = log.records(last.epoch)
+        began, now = self._clock(last, records)
+        owners, window = np.array(last.owners, dtype=np.int32), last.window
+        if self.distributor is not None and began is not None and now is not None:
+            work = work_of(records, self.partitions)
+            window = self.distributor.take_in(window, work, began=began, now=now)
+            window, owners = self.distributor.look(
+                window, owners, self.workers, now=now, epoch=task.epoch
+            )
+        moved = np.flatnonzero(owners != np.array(last.owners))
+        return EpochPlan(
+            task.epoch,
+            StaticStore(self.store).latest(),
+            tuple(map(int, owners)),
+            last.redistributions + bool(len(moved)),
+            tuple(map(int, moved)),
+            now,
+            window,
+            time.perf_counter() - started,
+        )
+
+    def _clock(
+        self, last: EpochPlan, records: list[SlotRecord]
+    ) -> tuple[float | None, float | None]:
+        """The clock when the last epoch began, and now."""
+        if not self.event_time:
+            return last.clock, time.time()
+        starts = [record.began for record in records if record.began is not None]
+        ends = [record.ended for record in records if record.ended is not None]
+        if last.clock is not None:
+            return last.clock, max([last.clock, *ends])
+        return (min(starts), max(ends)) if starts else (None, None)

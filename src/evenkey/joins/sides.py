@@ -1,0 +1,158 @@
+"""The two sides of a join: what they must have in common, and what the result looks like."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DoubleType,
+    FloatType,
+    MapType,
+    StructField,
+    StructType,
+    VariantType,
+)
+
+from evenkey.errors import ConfigurationError
+from evenkey.joins.on import Keys, SpatialMatch
+from evenkey.joins.partition_join import HASH, RELATION, RESERVED
+from evenkey.spark.columns import key_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from evenkey.joins.keyed import How
+    from evenkey.joins.static_store import Manifest
+
+__all__ = ["check_sides", "check_store", "result_schema", "stream_columns"]
+
+_NO_KEYS = (ArrayType, DoubleType, FloatType, MapType, StructType, VariantType)
+
+
+def check_sides(stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch, how: How) -> None:
+    """Make sure that two sides can be joined.
+
+    Raises
+    ------
+    ConfigurationError
+        A column is missing, of a wrong type, or on both sides without being joined on; or
+        `how` cannot be.
+    """
+    if static.isStreaming:
+        message = "static is a stream: pass a batch DataFrame, and refresh it where it changes"
+        raise ConfigurationError(message)
+    if isinstance(on, Keys):
+        _check_keys(stream, static, on)
+        joined: set[str | None] = set(on.columns)
+    else:
+        _check_geometry(stream, on)
+        _check_geometry(static, on)
+        if on.relation_column is not None:
+            key_columns(static, on.relation_column)
+        joined = {on.geometry, on.relation_column}
+    if how not in ("inner", "left"):
+        message = f"how = {how!r}: must be 'inner' or 'left'"
+        raise ConfigurationError(message)
+    if how == "left" and isinstance(on, SpatialMatch):
+        message = "how = 'left': a join by space is 'inner' only"
+        raise ConfigurationError(message)
+    for name in {*stream.columns, *static.columns}:
+        if name.startswith(RESERVED):
+            message = f"column {name!r}: names that begin with {RESERVED} are taken; rename it"
+            raise ConfigurationError(message)
+    both = sorted(set(stream.columns) & set(static.columns) - joined)
+    if both:
+        message = (
+            f"columns {', '.join(both)} are on both sides and not joined on: rename or drop one"
+        )
+        raise ConfigurationError(message)
+
+
+def _check_keys(stream: DataFrame, static: DataFrame, on: Keys) -> None:
+    key_columns(stream, on.columns)
+    key_columns(static, on.columns)
+    for name in on.columns:
+        here, there = stream.schema[name].dataType, static.schema[name].dataType
+        if here != there:
+            message = (
+                f"key {name!r} is {here.simpleString()} in the stream and {there.simpleString()} "
+                "in the static side: cast one of them"
+            )
+            raise ConfigurationError(message)
+        if isinstance(here, _NO_KEYS):
+            message = f"key {name!r} is {here.simpleString()}: cast it to text or a whole number"
+            raise ConfigurationError(message)
+
+
+def _check_geometry(df: DataFrame, on: SpatialMatch) -> None:
+    key_columns(df, on.geometry)
+    kind = df.schema[on.geometry].dataType
+    if not isinstance(kind, BinaryType):
+        message = (
+            f"column {on.geometry!r} is {kind.simpleString()}: geometries must be well-known "
+            "binary (WKB)"
+        )
+        raise ConfigurationError(message)
+
+
+def check_store(
+    manifest: Manifest, static: DataFrame, on: Keys | SpatialMatch, partitions: int
+) -> None:
+    """Make sure that stored static data are those of this join.
+
+    Raises
+    ------
+    ConfigurationError
+        They are of another join, number of partitions or schema.
+    """
+    known = {name: manifest.partitioning.get(name) for name in on.to_json()}
+    differences = [
+        f"{name} was {known[name]!r} and is now {value!r}"
+        for name, value in on.to_json().items()
+        if known[name] != value
+    ]
+    if manifest.partitions != partitions:
+        differences.append(f"partitions were {manifest.partitions} and are now {partitions}")
+    before, now = _stored_columns(manifest.schema), _kept_columns(static, on)
+    if before != now:
+        differences.append(f"columns were {', '.join(before)} and are now {', '.join(now)}")
+    if differences:
+        message = (
+            f"the directory holds static data of another join ({'; '.join(differences)}): choose "
+            "another directory, or the options of before"
+        )
+        raise ConfigurationError(message)
+
+
+def _stored_columns(schema: pa.Schema) -> list[str]:
+    return [name for name in schema.names if name not in (HASH, RELATION)]
+
+
+def _kept_columns(static: DataFrame, on: Keys | SpatialMatch) -> list[str]:
+    dropped = None if isinstance(on, Keys) else on.relation_column
+    return [name for name in static.columns if name != dropped]
+
+
+def stream_columns(stream: DataFrame, on: Keys | SpatialMatch) -> tuple[str, ...]:
+    """Columns of the stream that go into the result as they are, key columns left out."""
+    if isinstance(on, Keys):
+        return tuple(name for name in stream.columns if name not in on.columns)
+    return tuple(name for name in stream.columns if on.keep_geometry or name != on.geometry)
+
+
+def result_schema(
+    stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch, how: How
+) -> StructType:
+    """Schema of the joined rows."""
+    keys = on.columns if isinstance(on, Keys) else ()
+    left = [stream.schema[name] for name in (*keys, *stream_columns(stream, on))]
+    dropped = {*keys} if isinstance(on, Keys) else {on.geometry, on.relation_column}
+    right = [
+        StructField(each.name, each.dataType, each.nullable or how == "left")
+        for each in static.schema
+        if each.name not in dropped
+    ]
+    return StructType(left + right)

@@ -1,0 +1,164 @@
+"""Spreading: tasks that find the partition and the slot of each row of the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator  # noqa: TC003 - Spark reads the hints of the functions
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import shapely
+
+from evenkey.joins.dead_letters import DEAD_LETTERS, LetterBox
+from evenkey.joins.geometry import vet
+from evenkey.joins.partition_join import CANDIDATES, PARTITION, SLOT
+from evenkey.joins.partitioners import Leaves
+from evenkey.joins.static_store import StaticStore
+from evenkey.spark.task import current_task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from evenkey.joins.dead_letters import DeadLetters
+    from evenkey.joins.planning import EpochPlanner
+
+__all__ = ["INDEX_SCHEMA", "KeySpread", "SpaceSpread", "envelope_index"]
+
+INDEX_SCHEMA = pa.schema(
+    [
+        ("partition", pa.int32()),
+        ("row", pa.int32()),
+        *((name, pa.float64()) for name in ("left", "bottom", "right", "top")),
+    ]
+)
+"""The replicated index: where each static row lies, and its envelope."""
+
+
+class KeySpread:
+    """Takes partitions of hashed keys to the slots that own them in this epoch."""
+
+    def __init__(self, planner: EpochPlanner) -> None:
+        self._planner = planner
+
+    def slots(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        """Take batches of partitions, int32, to slots."""
+        owners = np.array(self._planner.plan(current_task()).owners, dtype=np.int32)
+        for partitions in batches:
+            yield pa.array(owners[partitions.to_numpy()])
+
+
+class SpaceSpread:
+    """Sends each row to the partitions where its geometry may find something.
+
+    Parameters
+    ----------
+    planner
+        Knows the epoch's owners and version.
+    geometry
+        The stream's column of geometries (WKB).
+    candidates
+        Whether a replicated index finds candidates, and rows go where these lie; else rows
+        go to every leaf that their envelope meets.
+    dead_letters
+        Takes rows whose geometry cannot be used; None: such a row fails the query.
+    """
+
+    def __init__(
+        self,
+        planner: EpochPlanner,
+        geometry: str,
+        *,
+        candidates: bool,
+        dead_letters: DeadLetters | None,
+    ) -> None:
+        self._planner = planner
+        self._geometry = geometry
+        self._candidates = candidates
+        self._dead_letters = dead_letters
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run over the batches of one of the stream's own partitions."""
+        task = current_task()
+        plan = self._planner.plan(task)
+        owners = np.array(plan.owners, dtype=np.int32)
+        tables = (pa.Table.from_batches([batch]) for batch in batches)
+        letters = LetterBox(self._dead_letters, DEAD_LETTERS, task.epoch)
+        for table, geometries in letters.keep_good(tables, self._vetted):
+            if self._candidates:
+                index = envelope_index(self._planner.store, plan.version)
+                rows, partitions, lists = index.candidates(geometries)
+            else:
+                leaves = _leaves(self._planner.store, plan.version)
+                rows, partitions = leaves.touched(shapely.bounds(geometries))
+            columns = [column.combine_chunks().take(pa.array(rows)) for column in table.columns]
+            columns += [pa.array(partitions.astype(np.int32)), pa.array(owners[partitions])]
+            names = [*table.column_names, PARTITION, SLOT]
+            if self._candidates:
+                columns, names = [*columns, lists], [*names, CANDIDATES]
+            yield from pa.Table.from_arrays(columns, names=names).to_batches()
+
+    def _vetted(self, table: pa.Table) -> tuple[pa.Table, NDArray[np.object_], NDArray[np.object_]]:
+        """A table with its invalid geometries repaired, its geometries, and the reasons."""
+        encoded = table[self._geometry].to_numpy()
+        vetted = vet(encoded)
+        if len(vetted.repaired):
+            encoded = encoded.copy()
+            encoded[vetted.repaired] = shapely.to_wkb(vetted.geometries[vetted.repaired])
+            place = table.schema.get_field_index(self._geometry)
+            table = table.set_column(
+                place, table.schema.field(place), pa.array(encoded, pa.binary())
+            )
+        return table, vetted.geometries, vetted.reasons
+
+
+class _EnvelopeIndex(NamedTuple):
+    """The replicated index as a worker holds it."""
+
+    tree: shapely.STRtree
+    partitions: NDArray[np.int32]
+    rows: NDArray[np.int32]
+
+    def candidates(
+        self, geometries: NDArray[np.object_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], pa.ListArray]:
+        """Candidates of n geometries, grouped by the partition where they lie.
+
+        Returns
+        -------
+        tuple
+            For each pair of a geometry and a partition: int64[m] number of the geometry,
+            int64[m] partition, and the list of the candidates' rows there.
+        """
+        found, static = self.tree.query(geometries)
+        partitions = self.partitions[static].astype(np.int64)
+        order = np.lexsort((self.rows[static], partitions, found))
+        found, partitions, static = found[order], partitions[order], static[order]
+        starts = np.flatnonzero(
+            (np.diff(found, prepend=-1) != 0) | (np.diff(partitions, prepend=-1) != 0)
+        )
+        offsets = pa.array(np.append(starts, len(found)).astype(np.int32))
+        lists = pa.ListArray.from_arrays(offsets, pa.array(self.rows[static]))
+        return found[starts], partitions[starts], lists
+
+
+@lru_cache(maxsize=2)
+def envelope_index(store: Path, version: int) -> _EnvelopeIndex:
+    """Load the replicated index of a version; a process keeps the last two."""
+    table = StaticStore(store).read(version, None)
+    if table.schema.names != INDEX_SCHEMA.names:  # no static row at all
+        table = INDEX_SCHEMA.empty_table()
+    corners = [table[name].to_numpy() for name in ("left", "bottom", "right", "top")]
+    return _EnvelopeIndex(
+        shapely.STRtree(shapely.box(*corners)),
+        table["partition"].to_numpy(),
+        table["row"].to_numpy(),
+    )
+
+
+@lru_cache(maxsize=2)
+def _leaves(store: Path, version: int) -> Leaves:
+    return Leaves.from_json(StaticStore(store).manifest(version).partitioning)

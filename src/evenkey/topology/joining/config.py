@@ -1,0 +1,161 @@
+"""What a join pipeline does: every option of ``evenkey join run``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import model_validator
+
+from evenkey.errors import ConfigurationError
+from evenkey.topology.config_base import Configuration
+from evenkey.topology.config_fields import AnyPath, option
+from evenkey.topology.config_files import check_output
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Self
+
+__all__ = ["JoinConfig", "ModeName", "PipelineName"]
+
+PipelineName = Literal["sps", "spis", "rihps", "risps"]
+ModeName = Literal[
+    "static-strl",
+    "static-stal",
+    "dynamic-db-strl",
+    "dynamic-db-stal",
+    "dynamic-lb-strl",
+    "dynamic-lb-stal",
+]
+
+
+class JoinConfig(Configuration):
+    """The configuration of a geospatial publish/subscribe pipeline.
+
+    The Distributor's options have the defaults of the paper's Table 1.
+
+    Examples
+    --------
+    >>> JoinConfig(pipeline="spis", skew=0.7).partitions_or_default
+    64
+    >>> JoinConfig(pipeline="spis", skew=7)
+    Traceback (most recent call last):
+    evenkey.errors.ConfigurationError: skew = 7: must be at most 1
+    """
+
+    publications: int = option(
+        "Stream", 20_000, "Publications of the stream; the paper has 100,000.", ge=1
+    )
+    skew: float = option(
+        "Stream",
+        0.5,
+        "Share of the stream that falls on 3 of 16 workers (of others in proportion).",
+        ge=0,
+        le=1,
+    )
+    polygon_share: float = option(
+        "Stream", 0.6, "Share of polygons among publications; the rest are points.", ge=0, le=1
+    )
+    polygon_clustering: float = option(
+        "Stream", 0.0, "How far that share varies by region: 0 not at all, 1 most.", ge=0, le=1
+    )
+    seconds: float = option("Stream", 120.0, "Stream time that the run spans.", gt=0)
+    sources: int = option("Stream", 2, "Tasks that make publications.", ge=1)
+    input: AnyPath | None = option(
+        "Stream",
+        None,
+        "Directory of Parquet files with columns publication (bigint) and geometry (WKB), read "
+        "in place of generated publications.",
+    )
+    seed: int = option("Stream", 0, "Another seed gives other subscriptions and publications.")
+
+    subscriptions: int = option("Static side", 10_000, "Subscriptions, drawn from polygons.", ge=1)
+    polygons: AnyPath | None = option(
+        "Static side",
+        None,
+        "GeoJSON of postcode sectors or districts, perhaps gzipped; else a synthetic country.",
+    )
+    collisions: AnyPath | None = option(
+        "Static side", None, "CSV of UK car collisions, around which publications are drawn."
+    )
+
+    pipeline: PipelineName = option("Join", "sps", "How publications find subscriptions.")
+    mode: ModeName = option("Join", "dynamic-lb-stal", "What is balanced, and where is joined.")
+    workers: int = option("Join", 16, "Worker slots.", ge=1)
+    partitions: int | None = option("Join", None, "Partitions; without it 4 a worker.", ge=1)
+    partitioner: Literal["kdb", "quad-tree"] = option("Join", "kdb", "How space is divided.")
+    cache_mb: int = option("Join", 1024, "Static data that a worker process holds, in MiB.", ge=1)
+
+    threshold: float = option("Distributor", 0.5, "MLDC above which partitions move.", ge=0)
+    min_items: int = option("Distributor", 1000, "Items that must have come.", ge=0)
+    wait_periods: int = option("Distributor", 3, "Periods to wait after partitions moved.", ge=0)
+    period: float = option("Distributor", 10.0, "Seconds between two looks.", gt=0)
+    min_improvement: float = option("Distributor", 0.3, "By how much MLDC must fall.", ge=0)
+    force_redistribution: int | None = option(
+        "Distributor", None, "Epoch before which partitions move in any case.", ge=1
+    )
+
+    epochs: int = option("Run", 10, "Micro-batches that the stream is cut into.", ge=1)
+    master: str | None = option(
+        "Run",
+        None,
+        "Spark master; without it this machine, with an executor process a core.",
+        min_length=1,
+    )
+    verify: bool = option(
+        "Run", default=False, description="Compare the pairs with a join in one process."
+    )
+    output: AnyPath | None = option(
+        "Output", None, "Directory for results, dead letters and the run's state."
+    )
+
+    @property
+    def partitions_or_default(self) -> int:
+        """How many partitions there are."""
+        return self.partitions or 4 * self.workers
+
+    @property
+    def name(self) -> str:
+        """What is joined how, such as ``spis dynamic-lb-stal``."""
+        return f"{self.pipeline} {self.mode}"
+
+    @property
+    def by_items(self) -> bool:
+        """Whether the mode's load is items, else seconds."""
+        return "-db-" in self.mode
+
+    def manifest(self) -> dict[str, Any]:
+        """Give every option as JSON can hold it, paths made absolute."""
+        paths = {
+            name: None if getattr(self, name) is None else str(getattr(self, name).absolute())
+            for name in ("input", "polygons", "collisions", "output")
+        }
+        return {**self.model_dump(mode="json"), **paths}
+
+    def check_paths(self) -> None:
+        """Make sure, before anything starts, that input can be read and output written.
+
+        Raises
+        ------
+        ConfigurationError
+            An input is missing, or the output cannot be a directory.
+        """
+        for name in ("input", "polygons", "collisions"):
+            path: Path | None = getattr(self, name)
+            if path is not None and not path.exists():
+                message = f"{name} {path} does not exist: name a file that does"
+                raise ConfigurationError(message)
+        if self.output is not None:
+            check_output(self.output.absolute())
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.partitions is not None and self.partitions < self.workers:
+            message = (
+                f"partitions = {self.partitions}: {self.workers} workers need at least one each; "
+                f"pass {4 * self.workers} or so"
+            )
+            raise ConfigurationError(message)
+        if self.input is not None and self.collisions is not None:
+            message = "input and collisions are both given: publications are read, or drawn"
+            raise ConfigurationError(message)
+        return self

@@ -1,0 +1,132 @@
+"""From a configuration to both sides of the join."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from evenkey.errors import ConfigurationError
+from evenkey.joins.partitioners import Leaves
+from evenkey.joins.places import (
+    PublicationMix,
+    Publications,
+    draw_subscriptions,
+    read_atlas,
+    read_collisions,
+    synthetic_atlas,
+)
+from evenkey.topology.joining.publishing import PublicationsReading
+from evenkey.topology.sources import stream_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from evenkey.joins.places import Atlas
+    from evenkey.joins.static_store import Manifest
+    from evenkey.topology.joining.config import JoinConfig
+    from evenkey.topology.run_directory import RunDirectory
+
+__all__ = ["PublicationInput", "all_publications", "publication_input", "subscriptions_of"]
+
+_READ = pa.schema([("publication", pa.int64()), ("geometry", pa.binary())])
+
+
+class PublicationInput(NamedTuple):
+    """The stream of a run.
+
+    Parameters
+    ----------
+    stream
+        ``publication``, ``geometry`` and, where it is generated, ``time``.
+    expected
+        How many publications there are.
+    timed
+        Whether they have event times.
+    """
+
+    stream: DataFrame
+    expected: int
+    timed: bool
+
+
+def _atlas(config: JoinConfig) -> Atlas:
+    return synthetic_atlas() if config.polygons is None else read_atlas(config.polygons)
+
+
+def subscriptions_of(config: JoinConfig) -> pa.Table:
+    """Draw the subscriptions."""
+    return draw_subscriptions(_atlas(config), config.subscriptions, config.seed)
+
+
+def publication_input(
+    spark: SparkSession, config: JoinConfig, directory: RunDirectory, manifest: Manifest
+) -> PublicationInput:
+    """Open the stream: generated publications, or files.
+
+    Parameters
+    ----------
+    manifest
+        Of the static side, whose partitions generated skew goes by.
+
+    Raises
+    ------
+    ConfigurationError
+        The files lack a column, or there are none.
+    """
+    if config.input is not None:
+        return _read(spark, config, config.input)
+    rate = config.publications / config.seconds
+    reading = PublicationsReading(directory.reading, config.publications, rate)
+    if not directory.reading.exists():
+        made = _publications(config, manifest)
+        directory.keep(directory.reading, pickle.dumps(made))
+    stream = stream_of(
+        spark,
+        reading,
+        sources=config.sources,
+        epoch_messages=-(-config.publications // config.epochs),
+        stop_file=directory.paused,
+    )
+    return PublicationInput(stream, config.publications, timed=True)
+
+
+def _publications(config: JoinConfig, manifest: Manifest) -> Publications:
+    return Publications(
+        _atlas(config),
+        Leaves.from_json(manifest.partitioning),
+        config.workers,
+        PublicationMix(config.skew, config.polygon_share, config.polygon_clustering),
+        config.seed,
+        None if config.collisions is None else read_collisions(config.collisions),
+    )
+
+
+def _read(spark: SparkSession, config: JoinConfig, path: Path) -> PublicationInput:
+    files = ds.dataset(path, format="parquet")
+    missing = [name for name in _READ.names if name not in files.schema.names]
+    if missing or not files.files:
+        message = (
+            f"input {path}: Parquet files with columns {', '.join(_READ.names)} are needed; "
+            f"there are {len(files.files)} files with: {', '.join(files.schema.names)}"
+        )
+        raise ConfigurationError(message)
+    stream = (
+        spark.readStream.schema("publication bigint, geometry binary")
+        .option("maxFilesPerTrigger", -(-len(files.files) // config.epochs))
+        .parquet(str(path))
+    )
+    return PublicationInput(stream, files.count_rows(), timed=False)
+
+
+def all_publications(config: JoinConfig, directory: RunDirectory) -> pa.Table:
+    """All publications at once, for a comparison."""
+    if config.input is not None:
+        return ds.dataset(config.input, format="parquet").to_table(columns=_READ.names)
+    publications: Publications = pickle.loads(directory.reading.read_bytes())  # noqa: S301 - ours
+    return publications.make(np.arange(config.publications))

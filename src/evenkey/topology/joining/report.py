@@ -1,0 +1,188 @@
+"""What a join pipeline tells when it has ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenkey.joins.epoch_log import work_of
+from evenkey.joins.work import items, load_per_location, seconds
+from evenkey.metrics import max_load_distance
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from evenkey.joins.epoch_log import EpochLog, EpochPlan, SlotRecord
+    from evenkey.topology.report import Timing
+
+__all__ = ["JoinEpoch", "JoinReport", "epochs_of"]
+
+
+@dataclass(frozen=True)
+class JoinEpoch:
+    """One epoch of a join.
+
+    Parameters
+    ----------
+    epoch
+        Its number.
+    items, seconds
+        float64[W], load of each slot by either metric.
+    slot_seconds
+        float64[W], computing of each slot, loading of static data included.
+    moved
+        Partitions that moved before it.
+    redistribution_seconds
+        What that took: the decision, and the longest slot's loading of moved partitions.
+    static_loads
+        Static partitions that were loaded.
+    pairs
+        Rows that the join gave.
+    """
+
+    epoch: int
+    items: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+    slot_seconds: NDArray[np.float64]
+    moved: tuple[int, ...]
+    redistribution_seconds: float
+    static_loads: int
+    pairs: int
+
+    def max_load_distance(self, *, by_items: bool) -> float:
+        """MLDC of the epoch, of items or of seconds."""
+        return max_load_distance(self.items if by_items else self.seconds)
+
+
+def epochs_of(
+    log: EpochLog, partitions: int, workers: int, *, only: int | None = None
+) -> list[JoinEpoch]:
+    """Read the epochs of a query from its log, or only one of them."""
+    epochs = []
+    for number in log.epochs() if only is None else [only]:
+        plan, records = log.plan(number), log.records(number)
+        if plan is not None:
+            epochs.append(_epoch(plan, records, partitions, workers))
+    return epochs
+
+
+def _epoch(
+    plan: EpochPlan, records: Sequence[SlotRecord], partitions: int, workers: int
+) -> JoinEpoch:
+    work = work_of(records, partitions)
+    owners = np.array(plan.owners, dtype=np.int32)
+    moved = set(plan.moved)
+    busy = np.zeros(workers)
+    loading = [0.0]
+    for record in records:
+        busy[record.slot] = record.seconds
+        loading.append(sum(s for number, s in record.loaded.items() if number in moved))
+    return JoinEpoch(
+        plan.epoch,
+        load_per_location(owners, items(work), workers),
+        load_per_location(owners, seconds(work), workers),
+        busy,
+        plan.moved,
+        plan.planning_seconds + max(loading) if moved else 0.0,
+        sum(len(record.loaded) for record in records),
+        sum(each[2] for record in records for each in record.work.values()),
+    )
+
+
+@dataclass(frozen=True)
+class JoinReport:
+    """The figures of a join; `to_json` has the names of the command line.
+
+    Parameters
+    ----------
+    pipeline, mode
+        What ran.
+    by_items
+        Whether MLDC is of items, else of seconds.
+    publications
+        How many were published.
+    pairs_digest
+        Of all pairs of the results.
+    epochs
+        In order.
+    timing
+        Of the epochs that this process ran.
+    rejected
+        Publications and subscriptions in dead letters.
+    expected_digest
+        Of the join in one process; None if it was not wanted.
+    """
+
+    pipeline: str
+    mode: str
+    workers: int
+    partitions: int
+    by_items: bool
+    publications: int
+    subscriptions: int
+    matches: int
+    matched_publications: int
+    pairs_digest: str
+    epochs: Sequence[JoinEpoch]
+    timing: Timing
+    rejected: int
+    finished: bool
+    results: Path | None
+    expected_digest: str | None = None
+
+    @property
+    def mldc(self) -> list[float]:
+        """Maximum load distance coefficient of each epoch, by the mode's own load metric."""
+        return [each.max_load_distance(by_items=self.by_items) for each in self.epochs]
+
+    @property
+    def modelled_makespan_seconds(self) -> float:
+        """Sum over epochs of the fullest slot's computing: the run with a core a slot."""
+        return float(sum(each.slot_seconds.max() for each in self.epochs))
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the figures under the names of the command line."""
+        wall = self.timing.makespan_ms / 1000
+        latency = self.timing.epoch_ms
+        return {
+            "pipeline": self.pipeline,
+            "mode": self.mode,
+            "workers": self.workers,
+            "partitions": self.partitions,
+            "publications": self.publications,
+            "subscriptions": self.subscriptions,
+            "matches": self.matches,
+            "matched_publications": self.matched_publications,
+            "pairs_digest": self.pairs_digest,
+            "expected_digest": self.expected_digest,
+            "throughput": self.publications / wall if wall else 0.0,
+            "latency_ms": {
+                name: float(np.percentile(latency, rank)) if latency else None
+                for name, rank in (("p50", 50), ("p99", 99))
+            },
+            "epoch_ms": list(latency),
+            "mldc": self.mldc,
+            "mldc_items": [each.max_load_distance(by_items=True) for each in self.epochs],
+            "mldc_seconds": [each.max_load_distance(by_items=False) for each in self.epochs],
+            "redistributions": [
+                {
+                    "epoch": each.epoch,
+                    "moved_partitions": list(each.moved),
+                    "seconds": each.redistribution_seconds,
+                }
+                for each in self.epochs
+                if each.moved
+            ],
+            "static_loads": [each.static_loads for each in self.epochs],
+            "modelled_makespan_seconds": self.modelled_makespan_seconds,
+            "wall_seconds": wall,
+            "epochs": len(self.epochs),
+            "rejected": self.rejected,
+            "finished": self.finished,
+            "results": None if self.results is None else str(self.results),
+        }

@@ -1,0 +1,220 @@
+"""Run join pipelines: one from its source to its sink, or several modes side by side."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+
+from evenkey.joins import DynamicDistributor, SpatialMatch, balanced_join
+from evenkey.joins.dead_letters import DEAD_LETTERS, STATIC_DEAD_LETTERS
+from evenkey.joins.epoch_log import EpochLog
+from evenkey.joins.reference import reference_digest
+from evenkey.joins.slots import own_processes
+from evenkey.joins.static_store import StaticStore
+from evenkey.joins.static_writing import write_static
+from evenkey.topology.driving import drive, timing_of
+from evenkey.topology.joining.inputs import all_publications, publication_input, subscriptions_of
+from evenkey.topology.joining.local_cluster import join_session
+from evenkey.topology.joining.report import JoinReport, epochs_of
+from evenkey.topology.joining.sink import digest_of, matches_of
+from evenkey.topology.joining.watch import JoinWatch
+from evenkey.topology.report import EpochProgress
+from evenkey.topology.run_directory import RunDirectory
+from evenkey.topology.sinks import FileSink
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+    from evenkey.joins.static_store import Manifest
+    from evenkey.topology.joining.config import JoinConfig
+    from evenkey.topology.joining.inputs import PublicationInput
+    from evenkey.topology.report import OnProgress
+
+__all__ = ["compare_joins", "run_join"]
+
+_MB = 1 << 20
+_TASKS_TO_WARM_UP = 8
+
+
+def run_join(config: JoinConfig, *, on_progress: OnProgress | None = None) -> JoinReport:
+    """Run a pipeline until all publications are joined.
+
+    A run whose output directory holds an unfinished run of the same configuration goes on
+    where that one stopped, however it stopped.
+
+    Parameters
+    ----------
+    config
+        What to run.
+    on_progress
+        Called when an epoch has ended.
+
+    Raises
+    ------
+    ConfigurationError
+        The configuration cannot be run, or the output holds another run.
+    RunError
+        State that an earlier run left, or a static partition, cannot be read.
+    """
+    config.check_paths()
+    with _directory(config) as directory:
+        directory.check(config.manifest())
+        directory.claim(config.manifest())
+        if on_progress is not None:
+            on_progress(EpochProgress(config.name, -1, 0, None, 0.0, 0.0, "warming up"))
+        spark = join_session(config.master)
+        return _execute(spark, config, directory, on_progress)
+
+
+def compare_joins(
+    config: JoinConfig, modes: Sequence[str], *, on_progress: OnProgress | None = None
+) -> list[JoinReport]:
+    """Run the same publications under several modes, one after the other in one session.
+
+    Parameters
+    ----------
+    config
+        What to run; its mode is replaced. With an output, each mode gets a subdirectory.
+    modes
+        Their names.
+    on_progress
+        Called when an epoch has ended.
+    """
+    reports = []
+    for mode in modes:
+        output = None if config.output is None else config.output / mode
+        variant = config.with_options(mode=mode, output=output)
+        reports.append(run_join(variant, on_progress=on_progress))
+    return reports
+
+
+@contextlib.contextmanager
+def _directory(config: JoinConfig) -> Iterator[RunDirectory]:
+    if config.output is not None:
+        yield RunDirectory(config.output)
+        return
+    with tempfile.TemporaryDirectory(prefix="evenkey-join-") as path:
+        yield RunDirectory(Path(path))
+
+
+def _execute(
+    spark: SparkSession,
+    config: JoinConfig,
+    directory: RunDirectory,
+    on_progress: OnProgress | None,
+) -> JoinReport:
+    subscriptions = subscriptions_of(config)
+    match = SpatialMatch(
+        relation_column="relation", pipeline=config.pipeline, partitioner=config.partitioner
+    )
+    static = spark.createDataFrame(subscriptions)
+    manifest = _stored(static, match, config, directory)
+    source = publication_input(spark, config, directory, manifest)
+    pairs = balanced_join(
+        source.stream,
+        static,
+        match,
+        workers=config.workers,
+        mode=config.mode,
+        partitions=config.partitions_or_default,
+        directory=directory.state,
+        time="time" if source.timed else None,
+        distributor=_distributor(config),
+        cache_bytes=config.cache_mb * _MB,
+        dead_letters=directory.dead_letters,
+    ).select("publication", "subscription")
+    _warm_up(spark)
+    sink = FileSink(directory.results, "parquet")
+    query = (
+        pairs.writeStream.foreachBatch(lambda rows, epoch: sink.write(matches_of(rows), epoch))
+        .option("checkpointLocation", str(directory.checkpoint))
+        .start()
+    )
+    logs = directory.state / "epochs"
+    watch = JoinWatch(config, source.expected, lambda name: EpochLog(logs / name), on_progress)
+    finished = drive(query, directory, watch, close=False)
+    return _report(query, config, directory, source, subscriptions, finished=finished)
+
+
+def _stored(
+    static: DataFrame, match: SpatialMatch, config: JoinConfig, directory: RunDirectory
+) -> Manifest:
+    """Write the subscriptions, unless the run that goes on has written them."""
+    store = StaticStore(directory.state / "static")
+    if store.versions():
+        return store.manifest(store.versions()[0])
+    count = config.partitions_or_default
+    return write_static(static, store, match, partitions=count, dead_letters=directory.dead_letters)
+
+
+def _distributor(config: JoinConfig) -> DynamicDistributor:
+    return DynamicDistributor(
+        threshold=config.threshold,
+        min_items=config.min_items,
+        wait_periods=config.wait_periods,
+        period=config.period,
+        min_improvement=config.min_improvement,
+        forced=() if config.force_redistribution is None else (config.force_redistribution,),
+    )
+
+
+def _warm_up(spark: SparkSession) -> None:
+    """Start the Python workers and let them import what they need, so that no epoch does."""
+    tasks = spark.range(0, _TASKS_TO_WARM_UP, 1, _TASKS_TO_WARM_UP)
+    tasks.mapInArrow(_import_all, "id bigint").count()
+    with own_processes(tasks):
+        joining = tasks.mapInArrow(_import_all, "id bigint")
+    joining.count()
+
+
+def _import_all(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import evenkey.topology.joining.publishing  # noqa: F401 - to have it done
+
+    # Spark collects garbage after each task; what is frozen is not looked at.
+    gc.freeze()
+    yield from batches
+
+
+def _report(
+    query: StreamingQuery,
+    config: JoinConfig,
+    directory: RunDirectory,
+    source: PublicationInput,
+    subscriptions: pa.Table,
+    *,
+    finished: bool,
+) -> JoinReport:
+    log = EpochLog(directory.state / "epochs" / str(query.id))
+    matches = [pq.read_table(file) for file in directory.results.glob("epoch=*/*.parquet")]
+    digest = digest_of(matches)
+    expected = None
+    if config.verify:
+        expected = str(reference_digest(all_publications(config, directory), subscriptions))
+    letters = directory.dead_letters
+    return JoinReport(
+        pipeline=config.pipeline,
+        mode=config.mode,
+        workers=config.workers,
+        partitions=config.partitions_or_default,
+        by_items=config.by_items,
+        publications=source.expected,
+        subscriptions=subscriptions.num_rows,
+        matches=digest.pairs,
+        matched_publications=sum(table.num_rows for table in matches),
+        pairs_digest=str(digest),
+        epochs=tuple(epochs_of(log, config.partitions_or_default, config.workers)),
+        timing=timing_of(query),
+        rejected=letters.rows(DEAD_LETTERS) + letters.rows(STATIC_DEAD_LETTERS),
+        finished=finished,
+        results=directory.results if config.output is not None else None,
+        expected_digest=expected,
+    )

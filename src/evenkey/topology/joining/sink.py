@@ -1,0 +1,41 @@
+"""Sink of a join pipeline: one row a publication, with the subscriptions that it matched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pyspark.sql import functions as F
+
+from evenkey.joins.pairs import PairsDigest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+__all__ = ["digest_of", "matches_of"]
+
+
+def matches_of(pairs: DataFrame) -> DataFrame:
+    """Unite the pairs of an epoch: ``publication``, ``subscriptions`` in order.
+
+    A publication without a match has no row, and pairs that were found twice count once.
+    """
+    united = pairs.groupBy("publication").agg(
+        F.sort_array(F.collect_set("subscription")).alias("subscriptions")
+    )
+    return united.select("publication", "subscriptions")
+
+
+def digest_of(tables: Iterable[pa.Table]) -> PairsDigest:
+    """Digest of all pairs of tables of matches."""
+    digest = PairsDigest()
+    for table in tables:
+        for batch in table.to_batches():
+            lists = batch["subscriptions"]
+            lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
+            numbers = np.repeat(batch["publication"].to_numpy(), lengths)
+            digest.add(numbers, lists.flatten().to_numpy())
+    return digest

@@ -1,0 +1,119 @@
+"""``evenkey join``: options and what is printed, with runs that only report."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import evenkey.topology.joining
+from evenkey.topology.report import EpochProgress
+
+FIGURES: dict[str, Any] = {
+    "publications": 20_000,
+    "subscriptions": 10_000,
+    "partitions": 64,
+    "rejected": 3,
+    "matches": 92_144,
+    "pairs_digest": "92144-11b3",
+    "expected_digest": "92144-11b3",
+    "mldc": [2.7312, 0.2],
+    "redistributions": [{"epoch": 1, "moved_partitions": [4, 7, 9], "seconds": 0.2}],
+    "static_loads": [64, 3],
+    "modelled_makespan_seconds": 12.345,
+    "wall_seconds": 34.5,
+    "epochs": 2,
+    "throughput": 580.4,
+    "latency_ms": {"p50": 1500.2, "p99": None},
+    "results": "out/results",
+    "finished": True,
+}
+
+
+@dataclass
+class FakeReport:
+    config: Any
+
+    def to_json(self):
+        names = {name: getattr(self.config, name) for name in ("pipeline", "mode", "workers")}
+        digest = "1-0" if self.config.mode == "static-stal" else FIGURES["pairs_digest"]
+        return {**FIGURES, **names, "pairs_digest": digest}
+
+
+@pytest.fixture
+def configs(monkeypatch):
+    asked = []
+
+    def run(config, *, on_progress):
+        asked.append(config)
+        on_progress(EpochProgress(config.name, 0, 10_000, 20_000, 3.7, 580.0, "running"))
+        return FakeReport(config)
+
+    def compare(config, modes, *, on_progress):
+        return [run(config.with_options(mode=mode), on_progress=on_progress) for mode in modes]
+
+    monkeypatch.setitem(vars(evenkey.topology.joining), "run_join", run)
+    monkeypatch.setitem(vars(evenkey.topology.joining), "compare_joins", compare)
+    return asked
+
+
+def test_options_reach_the_configuration_and_figures_are_printed(invoke, configs):
+    told = invoke(
+        "join",
+        "run",
+        "--pipeline",
+        "risps",
+        "--mode",
+        "static-strl",
+        "--skew",
+        "0.7",
+        "--workers",
+        "4",
+        "--threshold",
+        "0.4",
+        "--verify",
+    )
+    assert told.exit_code == 0, told.output
+    (config,) = configs
+    assert (config.name, config.skew, config.workers) == ("risps static-strl", 0.7, 4)
+    assert (config.threshold, config.verify, config.partitions_or_default) == (0.4, True, 16)
+    for text in ("20,000, 3 rejected", "2.73 0.20", "3 before 1", "12.35 s", "equal pairs"):
+        assert text in told.stdout
+    assert max(map(len, told.stdout.splitlines())) <= 80
+
+
+def test_json_has_the_figures_and_the_configuration(invoke, configs):
+    told = invoke("join", "run", "--json")
+    printed = json.loads(told.stdout)
+    assert printed["mldc"] == [2.7312, 0.2]
+    assert printed["configuration"]["mode"] == configs[0].mode == "dynamic-lb-stal"
+
+
+def test_a_comparison_has_a_row_a_mode_and_tells_of_unequal_pairs(invoke, configs):
+    told = invoke("join", "compare", "--modes", "static-strl,dynamic-lb-stal")
+    assert [config.mode for config in configs] == ["static-strl", "dynamic-lb-stal"]
+    assert "pairs of all modes: equal (92144-11b3)" in told.stdout
+    assert "2.73 to 0.20" in told.stdout
+    told = invoke("join", "compare", "--json")
+    assert len(json.loads(told.stdout)["results"]) == 6
+    told = invoke("join", "compare", "--modes", "static-strl,static-stal")
+    assert "NOT EQUAL" in told.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("run", "--mode", "statc-strl"), "did you mean 'static-strl'"),
+        (("run", "--skew", "1.5"), "skew = 1.5"),
+        (("compare", "--modes", "static-strl,static-strl"), "each once"),
+        (("compare", "--modes", ""), "name at least one"),
+        (("run", "--polygons", "none.geojson"), "none.geojson does not exist"),
+    ],
+)
+@pytest.mark.usefixtures("configs")
+def test_what_cannot_be_exits_with_2(invoke, arguments, told):
+    outcome = invoke("join", *arguments)
+    assert outcome.exit_code == 2
+    assert told in outcome.stderr

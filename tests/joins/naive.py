@@ -1,0 +1,42 @@
+"""Obvious versions of what the joins compute fast."""
+
+from __future__ import annotations
+
+
+def keyed_join(stream, static, keys, how):
+    """Rows as dictionaries, joined by comparing every pair."""
+    columns = [name for name in (static[0] if static else {}) if name not in keys]
+    joined = []
+    for left in stream:
+        rights = [
+            right
+            for right in static
+            if all(left[key] is not None and left[key] == right[key] for key in keys)
+        ]
+        joined += [{**left, **right} for right in rights]
+        if how == "left" and not rights:
+            joined.append({**left, **dict.fromkeys(columns)})
+    return joined
+
+
+def leaves_of_box(bounds, box):
+    """Numbers of the half-open rectangles that a closed box meets."""
+    left, bottom, right, top = box
+    return [
+        number
+        for number, (x0, y0, x1, y1) in enumerate(bounds)
+        if left < x1 and right >= x0 and bottom < y1 and top >= y0
+    ]
+
+
+def best_single_move(owners, loads, workers):
+    """Least possible maximum after one move of one partition."""
+    best = max(sum(x for o, x in zip(owners, loads, strict=True) if o == w) for w in range(workers))
+    for partition in range(len(owners)):
+        for worker in range(workers):
+            moved = [worker if p == partition else o for p, o in enumerate(owners)]
+            totals = [0.0] * workers
+            for owner, load in zip(moved, loads, strict=True):
+                totals[owner] += load
+            best = min(best, max(totals))
+    return best

@@ -1,0 +1,108 @@
+"""Algorithm 1: each of its conditions, its window, its parameters."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from evenkey.errors import ConfigurationError
+from evenkey.joins.distributor import DynamicDistributor, Window
+from evenkey.joins.work import PartitionWork, items
+
+OWNERS = np.arange(8, dtype=np.int32) % 4
+SKEWED = [500, 10, 10, 10, 500, 10, 10, 10]
+
+
+def work(counts, seconds=None):
+    counts = np.array(counts, dtype=np.int64)
+    return PartitionWork(counts, counts / 1000 if seconds is None else np.array(seconds))
+
+
+def after(distributor, counts, now, window=None, owners=OWNERS, epoch=1, began=0.0):
+    window = distributor.take_in(window or Window(), work(counts), began=began, now=now)
+    return distributor.look(window, owners, 4, now=now, epoch=epoch)
+
+
+def moved(outcome):
+    return not np.array_equal(outcome[1], OWNERS)
+
+
+def test_skew_moves_partitions_once_the_first_period_has_passed():
+    assert not moved(after(DynamicDistributor(), SKEWED, now=9.9))
+    window, owners = after(DynamicDistributor(), SKEWED, now=10.0)
+    assert owners[0] != owners[4]
+    assert window.redistributed == 10.0
+
+
+def test_threshold():
+    mild = [250, 100, 100, 100, 50, 100, 100, 100]  # MLDC 1/3
+    assert not moved(after(DynamicDistributor(min_items=0, min_improvement=0), mild, now=10))
+    eager = DynamicDistributor(threshold=0.3, min_items=0, min_improvement=0)
+    assert moved(after(eager, mild, now=10))
+
+
+def test_min_items():
+    assert not moved(after(DynamicDistributor(min_items=1061), SKEWED, now=10))
+    assert moved(after(DynamicDistributor(min_items=1060), SKEWED, now=10))
+
+
+def test_min_improvement():
+    alone = [1000, 1, 1, 1, 0, 0, 0, 0]  # one partition is all of the load
+    assert not moved(after(DynamicDistributor(), alone, now=10))
+    gain = DynamicDistributor(min_improvement=2.0)
+    assert not moved(after(gain, SKEWED, now=10))
+
+
+def test_wait_periods():
+    patient = DynamicDistributor()
+    window, owners = after(patient, SKEWED, now=10)
+    flipped = [10, 10, 10, 10, 10, 10, 10, 10]
+    busy = np.flatnonzero(owners == np.bincount(owners).argmax())
+    for partition in busy[:2]:
+        flipped[partition] = 5000
+    for epoch, now in enumerate([20, 30, 39], start=2):
+        window, same = after(patient, flipped, now, window, owners, epoch)
+        assert np.array_equal(same, owners)
+    assert not np.array_equal(after(patient, flipped, 40, window, owners, 5)[1], owners)
+
+
+def test_window_forgets_what_is_older_than_the_wait():
+    distributor = DynamicDistributor()
+    window = Window()
+    for now in (10, 20, 30, 40, 50):
+        window = distributor.take_in(window, work([now] * 8), began=0.0, now=now)
+    assert [each[0] for each in window.epochs] == [30, 40, 50]
+    assert Window(**json.loads(json.dumps(window.to_json()))).checked == 0.0
+
+
+def test_metric_and_planner_are_pluggable():
+    seconds = [0.0, 1, 1, 1, 0, 1, 1, 1]
+    taken = DynamicDistributor(load=items).take_in(
+        Window(), work(SKEWED, seconds), began=0.0, now=5.0
+    )
+    assert taken.epochs[0][2] == SKEWED
+    by_time = DynamicDistributor().take_in(Window(), work(SKEWED, seconds), began=0.0, now=5.0)
+    assert by_time.epochs[0][2] == seconds
+    fixed = np.array([3, 1, 2, 3, 0, 1, 2, 3], dtype=np.int32)
+    own = DynamicDistributor(planner=lambda *_: fixed)
+    assert np.array_equal(after(own, SKEWED, now=10)[1], fixed)
+
+
+def test_a_forced_redistribution_asks_for_no_condition():
+    forced = DynamicDistributor(forced=(3,), min_items=10**9)
+    assert not moved(after(forced, SKEWED, now=10, epoch=2))
+    assert moved(after(forced, SKEWED, now=1, epoch=3))
+    owners = after(forced, [9] * 8, now=1, epoch=3)[1]
+    assert list(owners) == [1, 2, 3, 0, 1, 2, 3, 0]
+
+
+def test_nothing_moves_without_load():
+    assert not moved(after(DynamicDistributor(min_items=0), [0] * 8, now=10))
+
+
+@pytest.mark.parametrize("bad", [{"period": 0}, {"min_items": -1}, {"threshold": -0.1}])
+def test_parameters_are_checked(bad):
+    with pytest.raises(ConfigurationError, match=next(iter(bad))):
+        DynamicDistributor(**bad)

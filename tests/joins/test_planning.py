@@ -1,0 +1,126 @@
+"""Planning of epochs: one plan an epoch, the same for all, and again after a restart."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from evenkey.errors import RunError
+from evenkey.joins.distributor import DynamicDistributor
+from evenkey.joins.epoch_log import SlotRecord
+from evenkey.joins.planning import EpochPlanner, first_owners
+from evenkey.joins.static_store import StaticStore
+from evenkey.spark.task import TaskId
+
+
+def add_version(directory):
+    store = StaticStore(directory)
+    schema = pa.schema([("k", pa.int64())])
+    store.commit(store.begin(), {}, partitions=8, partitioning={}, schema=schema)
+
+
+@pytest.fixture
+def planner(tmp_path):
+    add_version(tmp_path / "static")
+    return EpochPlanner(
+        directory=tmp_path / "epochs",
+        store=tmp_path / "static",
+        partitions=8,
+        workers=4,
+        distributor=DynamicDistributor(),
+        event_time=True,
+        batch_version=1,
+    )
+
+
+def task(epoch, query="q"):
+    return TaskId(query, epoch, 0)
+
+
+def work_skewed(planner, epoch, ended):
+    """Two partitions of slot 0 take nearly everything."""
+    for slot in range(4):
+        amount = 1000 if slot == 0 else 10
+        work = {slot: (amount, amount / 1e3, 5), slot + 4: (amount, amount / 1e3, 5)}
+        record = SlotRecord(slot, work, {}, began=ended - 12, ended=ended)
+        planner.log("q").record(epoch, record)
+
+
+def test_the_first_plan_deals_partitions_by_turn(planner):
+    plan = planner.plan(task(0))
+    assert plan.owners == first_owners(8, 4) == (0, 1, 2, 3, 0, 1, 2, 3)
+    assert (plan.version, plan.redistributions, plan.moved, plan.clock) == (1, 0, (), None)
+
+
+def test_partitions_move_after_a_skewed_epoch_and_stay_after_a_restart(planner):
+    planner.plan(task(0))
+    work_skewed(planner, 0, ended=112.0)
+    plan = planner.plan(task(1))
+    assert plan.redistributions == 1
+    assert plan.owners[0] != plan.owners[4]
+    assert set(plan.moved) == {p for p in range(8) if plan.owners[p] != p % 4}
+    assert plan.clock == 112.0
+    # A restart finds the plan, whatever has been written since.
+    work_skewed(planner, 0, ended=500.0)
+    again = replace(planner, distributor=None)
+    assert again.plan(task(1)) == plan
+    # The next look is too soon for another redistribution.
+    work_skewed(planner, 1, ended=124.0)
+    assert planner.plan(task(2)).owners == plan.owners
+
+
+def test_static_modes_plan_but_move_nothing(planner):
+    still = replace(planner, distributor=None)
+    still.plan(task(0))
+    work_skewed(still, 0, ended=112.0)
+    assert still.plan(task(1)).owners == first_owners(8, 4)
+
+
+def test_a_new_version_applies_from_the_next_epoch_on(planner):
+    assert planner.plan(task(0)).version == 1
+    add_version(planner.store)
+    assert planner.plan(task(0)).version == 1
+    assert planner.plan(task(1)).version == 2
+
+
+def test_tasks_that_plan_at_once_agree(planner):
+    with ThreadPoolExecutor(8) as pool:
+        plans = list(pool.map(lambda _: planner.plan(task(0)), range(32)))
+    assert all(plan == plans[0] for plan in plans)
+    assert len(list((planner.directory / "q").iterdir())) == 1
+
+
+def test_queries_have_plans_of_their_own_and_batches_have_none(planner):
+    planner.plan(task(0))
+    planner.plan(task(0, "other"))
+    assert planner.plan(task(0, "batch")).version == 1
+    assert sorted(path.name for path in planner.directory.iterdir()) == ["other", "q"]
+
+
+def test_processing_time_is_the_clock_where_there_is_no_event_time(planner):
+    timeless = replace(planner, event_time=False)
+    first = timeless.plan(task(0))
+    timeless.log("q").record(0, SlotRecord(0, {0: (5, 0.1, 0)}, {}))
+    assert timeless.plan(task(1)).clock > first.clock > 1.6e9
+
+
+def test_old_plans_are_forgotten(planner, monkeypatch):
+    monkeypatch.setattr("evenkey.joins.planning.KEPT", 2)
+    for epoch in range(5):
+        planner.plan(task(epoch))
+        work_skewed(planner, epoch, ended=12.0 * (epoch + 1))
+    assert planner.log("q").epochs() == [3, 4]
+    assert planner.log("q").plan(2) is None
+
+
+def test_a_damaged_plan_is_told(planner):
+    planner.plan(task(0))
+    (planner.directory / "q" / "plan-0000000000.json").write_text("[")
+    from evenkey.joins.epoch_log import _read_plan
+
+    _read_plan.cache_clear()
+    with pytest.raises(RunError, match="plan-0000000000"):
+        planner.plan(task(0))

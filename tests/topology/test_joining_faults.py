@@ -1,0 +1,95 @@
+"""Joins that lose a process in the middle, and end with the pairs of one process all the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+EPOCHS = 4
+
+
+def command(output):
+    return [
+        *(sys.executable, "-m", "evenkey", "join", "run", "--json", "--verify"),
+        *("--pipeline", "sps", "--mode", "dynamic-lb-stal", "--force-redistribution", "2"),
+        *("--publications", "1200", "--subscriptions", "400", "--workers", "3"),
+        *("--epochs", str(EPOCHS), "--output", str(output)),
+    ]
+
+
+def ended(output):
+    commits = output / "state" / "checkpoint" / "commits"
+    return len(list(commits.glob("[0-9]*")))
+
+
+def started(output, log):
+    with log.open("w") as told:
+        return subprocess.Popen(
+            command(output), stdout=subprocess.PIPE, stderr=told, text=True, start_new_session=True
+        )
+
+
+def wait_for_an_epoch(process, output, log):
+    while not ended(output):
+        assert process.poll() is None, log.read_text()
+        time.sleep(0.05)
+
+
+def workers_of(group):
+    """Python worker processes of a run, daemons left out: those whose parent is a daemon."""
+    found = {}
+    for directory in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (directory / "cmdline").read_text().split("\0")
+            fields = (directory / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if "pyspark.daemon" in words and int(fields[2]) == group:
+            found[int(directory.name)] = int(fields[1])
+    return [pid for pid, parent in found.items() if parent in found]
+
+
+def checked(text):
+    report = json.loads(text)
+    assert report["finished"]
+    assert report["epochs"] == EPOCHS
+    assert report["pairs_digest"] == report["expected_digest"]
+    assert 2 in [each["epoch"] for each in report["redistributions"]]
+
+
+@pytest.mark.faults
+@pytest.mark.timeout(600)
+def test_killed_python_workers_are_replaced(tmp_path):
+    output, log = tmp_path / "out", tmp_path / "log"
+    process = started(output, log)
+    wait_for_an_epoch(process, output, log)
+    killed = workers_of(os.getpgid(process.pid))
+    assert killed
+    for pid in killed:
+        os.kill(pid, signal.SIGKILL)
+    printed, _ = process.communicate(timeout=400)
+    assert process.returncode == 0, log.read_text()
+    checked(printed)
+
+
+@pytest.mark.faults
+@pytest.mark.timeout(600)
+def test_a_killed_driver_goes_on_where_it_was(tmp_path):
+    output, log = tmp_path / "out", tmp_path / "log"
+    process = started(output, log)
+    wait_for_an_epoch(process, output, log)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    # Its JVMs may outlive the driver for a moment.
+    time.sleep(3)
+    assert ended(output) < EPOCHS
+    done = subprocess.run(command(output), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    checked(done.stdout)
