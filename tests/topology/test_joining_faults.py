@@ -42,7 +42,7 @@ def wait_for_an_epoch(process, output, log):
         time.sleep(0.05)
 
 
-def workers_of(group):
+def workers_of(session):
     """Python worker processes of a run, daemons left out: those whose parent is a daemon."""
     found = {}
     for directory in Path("/proc").glob("[0-9]*"):
@@ -51,7 +51,7 @@ def workers_of(group):
             fields = (directory / "stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        if "pyspark.daemon" in words and int(fields[2]) == group:
+        if "pyspark.daemon" in words and int(fields[3]) == session:
             found[int(directory.name)] = int(fields[1])
     return [pid for pid, parent in found.items() if parent in found]
 
@@ -70,7 +70,8 @@ def test_killed_python_workers_are_replaced(tmp_path):
     output, log = tmp_path / "out", tmp_path / "log"
     process = started(output, log)
     wait_for_an_epoch(process, output, log)
-    killed = workers_of(os.getpgid(process.pid))
+    # Daemons make process groups of their own, but stay in the session.
+    killed = workers_of(process.pid)
     assert killed
     for pid in killed:
         os.kill(pid, signal.SIGKILL)

@@ -17,7 +17,7 @@ __all__ = ["synthetic_atlas"]
 
 _SIDE = 48
 """Sectors a side."""
-_DISTRICT, _AREA = 2, 8
+_DISTRICT, _AREA = 2, 4
 """Sectors a side of a district and of an area."""
 _BENDS = 6
 """Points between the corners of a sector's edge."""
@@ -27,7 +27,7 @@ _BEND = 0.1
 
 @lru_cache(maxsize=1)
 def synthetic_atlas() -> Atlas:
-    """Make an invented country: 2,304 sectors in 576 districts in 36 areas, always the same.
+    """Make an invented country: 2,304 sectors in 576 districts in 144 areas, always the same.
 
     Sectors are the cells of a grid whose columns and rows crowd towards the middle, as
     settlements do, with bent edges that neighbours share.
@@ -36,7 +36,7 @@ def synthetic_atlas() -> Atlas:
     --------
     >>> atlas = synthetic_atlas()
     >>> len(atlas.areas), len(atlas.districts), len(atlas.sectors)
-    (36, 576, 2304)
+    (144, 576, 2304)
     """
     random = np.random.default_rng(20230329)
     across = _bent(random)
