@@ -130,7 +130,7 @@ def grouped(grouping: str) -> Callable[[DataFrame, float, int], DataFrame]:
 
 CONTENDERS = (
     Contender("groupBy", by_key, USUAL),
-    Contender("groupBy, adaptive skew rules", by_key, USUAL | SKEW),
+    Contender("groupBy with adaptive skew rules", by_key, USUAL | SKEW),
     Contender("groupBy with 8 salts", salted(8), USUAL),
     Contender("groupBy with W salts", salted(None), USUAL),
     Contender("rebalance hint", rebalanced(), USUAL | SKEW),
@@ -177,16 +177,21 @@ def measured(
 
 
 def figures(
-    spark: SparkSession, rows: DataFrame, cost_ms: float, workers: int, rounds: int
+    spark: SparkSession,
+    rows: DataFrame,
+    contenders: list[Contender],
+    cost_ms: float,
+    workers: int,
+    rounds: int,
 ) -> list[dict[str, Any]]:
     counted = {row[0]: row[1] for row in rows.groupBy("key").count().collect()}
     least = dist_cost_lower_bound([*counted.values()], workers)
-    for contender in CONTENDERS:  # starts Python workers, compiles kernels
+    for contender in contenders:  # starts Python workers, compiles kernels
         measured(spark, contender, rows.limit(1000), 0.0, workers)
-    seconds: dict[str, list[float]] = {contender.name: [] for contender in CONTENDERS}
+    seconds: dict[str, list[float]] = {contender.name: [] for contender in contenders}
     held: dict[str, pd.DataFrame] = {}
     for _ in range(rounds):
-        for contender in CONTENDERS:
+        for contender in contenders:
             taken, held[contender.name] = measured(spark, contender, rows, cost_ms, workers)
             seconds[contender.name].append(taken)
             found = held[contender.name].groupby("key")["messages"].sum()
@@ -263,13 +268,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--messages", type=int, default=40_000, help="messages of a stream")
-    parser.add_argument("--cost-ms", type=float, default=0.5, help="cost of a message, ms")
+    parser.add_argument("--messages", type=int, default=30_000, help="messages of a stream")
+    parser.add_argument("--cost-ms", type=float, default=1.0, help="cost of a message, ms")
     parser.add_argument("--workers", type=int, default=10, help="workers, each a task slot")
     parser.add_argument("--rounds", type=int, default=1, help="how often each contender runs")
     parser.add_argument("--count-messages", type=int, default=2_000_000, help="of the plain count")
+    parser.add_argument("--contenders", default="", help="only these, with commas between")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args()
+    wanted = set(filter(None, given.contenders.split(",")))
+    contenders = [each for each in CONTENDERS if not wanted or each.name in wanted]
+    if len(contenders) < len(wanted):
+        parser.error(f"there are: {'; '.join(each.name for each in CONTENDERS)}")
     spark = session(
         local_master(given.workers),
         {
@@ -285,7 +295,9 @@ def main() -> None:
     outcome: dict[str, Any] = {**vars(given), "streams": {}}
     for name, stream in STREAMS.items():
         rows = rows_of(spark, stream, given.messages, given.workers)
-        outcome["streams"][name] = figures(spark, rows, given.cost_ms, given.workers, given.rounds)
+        outcome["streams"][name] = figures(
+            spark, rows, contenders, given.cost_ms, given.workers, given.rounds
+        )
         rows.unpersist()
     outcome["plain_count"] = plain_counts(spark, given.count_messages, given.workers, 3)
     spark.stop()

@@ -66,8 +66,8 @@ def combined_by_spark(aggregator: str | None) -> bool:
 
     Examples
     --------
-    >>> combined_by_spark("sum(column=amount)"), combined_by_spark("top-k"), combined_by_spark(None)
-    (True, False, False)
+    >>> [combined_by_spark(each) for each in ("sum(column=amount)", "top-k(k=10)", None)]
+    [True, False, False]
     """
     return aggregator is not None and isinstance(parse(aggregator), Algebraic)
 
