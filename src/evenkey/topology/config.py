@@ -10,8 +10,6 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     ConfigDict,
-    ValidationError,
-    field_validator,
     model_validator,
 )
 
@@ -21,16 +19,13 @@ from evenkey.exporters import check_address
 from evenkey.groupings import Planned
 from evenkey.groupings import parse as parse_grouping
 from evenkey.streams import generated
-from evenkey.topology.config_errors import describe
 from evenkey.topology.config_fields import AnyPath, option
-from evenkey.topology.config_files import Split, check_input, check_output, read_toml, split_of
+from evenkey.topology.config_files import Split, check_input, check_output, split_of
 from evenkey.topology.config_kafka import KafkaOptions
 from evenkey.topology.kafka.client import ClientSettings
 
 if TYPE_CHECKING:
     from typing import Self
-
-    from pydantic import ValidationInfo
 
     from evenkey.groupings import Grouping
 
@@ -221,46 +216,9 @@ class PipelineConfig(KafkaOptions):
     )
 
     def __init__(self, /, **options: Any) -> None:
-        try:
-            super().__init__(**options)
-        except ValidationError as error:
-            raise ConfigurationError(describe(error, type(self).model_fields)) from error
-
-    @classmethod
-    def read(cls, file: str | Path | None = None, **options: Any) -> Self:
-        """Read a configuration from a TOML file, from options, or from both.
-
-        Parameters
-        ----------
-        file
-            Its keys are the fields; dashes stand for underscores too. Relative paths in it
-            are taken from the current directory, as those of options are.
-        options
-            Go before the file's values; None means that the option was not given.
-
-        Raises
-        ------
-        ConfigurationError
-            The file cannot be read or is not TOML (the message has the line), or as for the
-            class; the message names the file where a value of it is at fault.
-        """
-        told = {name: value for name, value in options.items() if value is not None}
-        written = {} if file is None else read_toml(Path(file))
-        try:
-            return cls(**{**written, **told})
-        except ConfigurationError as error:
-            if not isinstance(error.__cause__, ValidationError):
-                raise
-            sources = dict.fromkeys(written.keys() - told.keys(), file)
-            message = describe(error.__cause__, cls.model_fields, sources)
-            raise ConfigurationError(message) from error.__cause__
-
-    def with_options(self, **options: Any) -> Self:
-        """Give the same configuration with other values of some options.
-
-        What was derived (a sink from the output, the reference's defaults) is derived anew.
-        """
-        return type(self)(**{**self.model_dump(exclude_unset=True), **options})
+        # For type checkers, which would ask for the fields' own types: text and single values
+        # are read too.
+        super().__init__(**options)
 
     def told(self, *panels: str) -> dict[str, Any]:
         """Give the options of some panels of the help that were set, as `with_options` would."""
@@ -324,16 +282,6 @@ class PipelineConfig(KafkaOptions):
             if self.kafka_config is None
             else str(self.kafka_config.absolute()),
         }
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _no_truth_for_a_number(cls, value: object, info: ValidationInfo) -> object:
-        # Pydantic takes true for 1.
-        kind = cls.model_fields[str(info.field_name)].annotation
-        if isinstance(value, bool) and kind is not bool:
-            message = f"{info.field_name} = {str(value).lower()}: must not be true or false"
-            raise ValueError(message)
-        return value
 
     @model_validator(mode="after")
     def _derive_and_check(self) -> Self:

@@ -70,7 +70,10 @@ class Configuration(BaseModel):
             raise ConfigurationError(message) from error.__cause__
 
     def with_options(self, **options: Any) -> Self:
-        """Give the same configuration with other values of some options."""
+        """Give the same configuration with other values of some options.
+
+        What was derived from options is derived anew.
+        """
         return type(self)(**{**self.model_dump(exclude_unset=True), **options})
 
     @field_validator("*", mode="before")

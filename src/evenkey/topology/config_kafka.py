@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel
+from pydantic import AfterValidator
 
 from evenkey.errors import ConfigurationError
+from evenkey.topology.config_base import Configuration
 from evenkey.topology.config_fields import AnyPath, option
 from evenkey.topology.kafka.address import Address
 
@@ -25,7 +26,7 @@ def _one_topic(text: str) -> str:
     return f"{Address.parse(text).servers}/{Address.parse(text).topic}"
 
 
-class KafkaOptions(BaseModel):
+class KafkaOptions(Configuration):
     """Where records come from and results go to, and how; a part of `PipelineConfig`."""
 
     kafka: Annotated[str, AfterValidator(lambda text: str(Address.parse(text)))] | None = option(
