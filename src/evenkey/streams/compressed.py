@@ -36,7 +36,7 @@ def unpack(files: Sequence[Path], directory: Path) -> list[Path]:
     """Unpack those files that are compressed: ``.gz``, ``.bz2``, ``.zst``, ``.zstd``.
 
     A compressed stream can only be read from its start; any line of what was unpacked is read
-    by seeking, again and again. See docs/decisions/014-compressed-input.md.
+    by seeking, again and again. See docs/decisions/013-compressed-input.md.
 
     Parameters
     ----------
