@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -70,6 +70,10 @@ class Timing:
 
     makespan_ms: float
     epoch_ms: tuple[float, ...]
+
+    def preceded_by(self, milliseconds: float) -> Timing:
+        """Add work that was done for the first epoch before it began, such as counting it."""
+        return replace(self, makespan_ms=self.makespan_ms + milliseconds)
 
 
 @dataclass(frozen=True)

@@ -208,7 +208,9 @@ def _execute(
     watch = Watch(grouping, source.expected, observer, on_progress, recorder)
     offsets = source.offsets
     gate = sink if offsets is None else GatedSink(sink, directory.paused)
+    planning = time.monotonic()
     planner = _planner(spark, found, config, directory)
+    planning_ms = 1000 * (time.monotonic() - planning)
 
     def write(rows: DataFrame, epoch: int) -> None:
         gate.write(rows, epoch)
@@ -241,7 +243,7 @@ def _execute(
         sources=source.sources,
         metrics=metrics,
         epochs=tuple(observer.epochs),
-        timing=timing_of(query),
+        timing=timing_of(query).preceded_by(planning_ms),
         seconds=time.monotonic() - started,
         lines=lines,
         rejected=rejected,
