@@ -14,7 +14,7 @@ MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test check faults bench freeze lint format types imports lock grafana \
+.PHONY: help setup demo test check faults soak bench freeze lint format types imports lock grafana \
   setup-kafka kafka-up kafka-down clean
 
 help: ## List the targets
@@ -32,6 +32,9 @@ check: lint types imports test faults ## Run all that CI runs
 
 faults: $(READY) ## Run the tests that kill processes and break files
 	@$(PYTEST) $(PARALLEL) -m faults || [ $$? -eq 5 ] # 5: no test is marked so
+
+soak: $(READY) ## Run the faults that take minutes: executors, full disks, joins
+	@$(PYTEST) $(PARALLEL) -m soak
 
 bench: $(READY) ## Measure the speed of kernels and of routing
 	@$(PYTEST) -m benchmark || [ $$? -eq 5 ]

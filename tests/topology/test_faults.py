@@ -15,7 +15,7 @@ from evenkey.topology import PipelineConfig, run
 from tests.components import skip_without
 from tests.topology.killing import finish, started, wait_for_the_middle
 
-pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
 
 NAME, MESSAGES = "country-skew-r80", 4000
 STREAM = {"dataset": NAME, "messages": MESSAGES}

@@ -64,7 +64,7 @@ def checked(text):
     assert 2 in [each["epoch"] for each in report["redistributions"]]
 
 
-@pytest.mark.faults
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_killed_python_workers_are_replaced(tmp_path):
     output, log = tmp_path / "out", tmp_path / "log"
@@ -80,7 +80,7 @@ def test_killed_python_workers_are_replaced(tmp_path):
     checked(printed)
 
 
-@pytest.mark.faults
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_a_killed_driver_goes_on_where_it_was(tmp_path):
     output, log = tmp_path / "out", tmp_path / "log"
