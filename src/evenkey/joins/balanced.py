@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
-import tempfile
-import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +25,7 @@ from evenkey.joins.static_store import StaticStore
 from evenkey.joins.static_writing import write_static
 from evenkey.joins.work import items, seconds
 from evenkey.spark.columns import check_workers, key_columns, time_column
+from evenkey.spark.session import temporary_directory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,7 +133,7 @@ def balanced_join(
     check_sides(stream, static, match, how)
     if time is not None:
         time_column(stream, time)
-    root = Path(directory or _temporary(stream)).absolute()
+    root = Path(directory or temporary_directory(stream.sparkSession, "join")).absolute()
     store = StaticStore(root / "static")
     if not store.versions():
         write_static(static, store, match, partitions=count, dead_letters=dead_letters)
@@ -208,12 +206,6 @@ def refresh(
         dead_letters=dead_letters,
     )
     return written.version
-
-
-def _temporary(df: DataFrame) -> str:
-    directory = tempfile.mkdtemp(prefix="evenkey-join-")
-    weakref.finalize(df.sparkSession, shutil.rmtree, directory, ignore_errors=True)
-    return directory
 
 
 def _distributor(mode: Mode, given: DynamicDistributor | None) -> DynamicDistributor | None:

@@ -14,9 +14,20 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["absent", "check_workers", "key_columns", "time_column"]
+__all__ = ["absent", "check_workers", "key_columns", "row_numbers", "time_column"]
 
+_ROW_IN_PARTITION = (1 << 33) - 1
 _TIMES = (DateType, NumericType, TimestampNTZType, TimestampType)
+
+
+def row_numbers() -> Column:
+    """Number the rows of each partition of a batch, from the partition's own number on.
+
+    Partitions do not begin alike, so that what is dealt out by these numbers is dealt evenly.
+    Spark does not number the rows of a stream.
+    """
+    row = F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_PARTITION))
+    return row + F.spark_partition_id()
 
 
 def key_columns(df: DataFrame, names: str | Sequence[str]) -> list[Column]:

@@ -9,7 +9,15 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from evenkey.groupings.planned import OFFSET, OWNER_BITS, Plan, compile_plan, unplanned
+from evenkey.groupings.planned import (
+    GOLDEN,
+    OFFSET,
+    OWNER_BITS,
+    Plan,
+    compile_plan,
+    unplanned,
+)
+from evenkey.spark.columns import row_numbers
 from evenkey.spark.task import current_task
 
 if TYPE_CHECKING:
@@ -36,8 +44,6 @@ _FIELDS = {
 }
 _LOW_32 = (1 << 32) - 1
 _OWNER = (1 << OWNER_BITS) - 1
-_ROW_IN_PARTITION = (1 << 33) - 1
-_GOLDEN = 0.6180339887498949
 _STEPS = tuple(f"__evenkey_{name}" for name in ("hash", "word", "slot", "place", "point"))
 
 
@@ -72,8 +78,7 @@ def with_planned_worker(
     without positions it deals them by random numbers, a function of partition and row.
     """
     if position is None and not df.isStreaming:
-        row = F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_PARTITION))
-        position = row + F.spark_partition_id()
+        position = row_numbers()
     read = LookupTask(grouping, workers, tables)
     schema = ", ".join(f"{field} {kind}" for field, kind in _FIELDS.items())
     plan = df.sparkSession.range(0, 1, 1, 1).mapInArrow(read, schema)
@@ -106,7 +111,7 @@ def with_planned_worker(
 
 def _evenly(position: Column) -> Column:
     """Multiples of the golden ratio, modulo 1."""
-    multiple = position * F.lit(_GOLDEN)
+    multiple = position * F.lit(GOLDEN)
     return multiple - F.floor(multiple)
 
 

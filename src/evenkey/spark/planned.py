@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import weakref
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +14,7 @@ from evenkey.spark.columns import key_columns
 from evenkey.spark.plan_lookup import with_planned_worker
 from evenkey.spark.plan_statistics import count_keys, learn_from
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
+from evenkey.spark.session import temporary_directory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,7 +142,9 @@ def route_planned(
             "foreachBatch, where it is counted first, or choose another planning"
         )
         raise ConfigurationError(message)
-    store = RoutingTables(tables or temporary_directory(df), str(grouping), workers)
+    store = RoutingTables(
+        tables or temporary_directory(df.sparkSession, "tables"), str(grouping), workers
+    )
     if plan is not None:
         store.write(0, RoutingTable(plan))
     if df.isStreaming:
@@ -155,10 +155,3 @@ def route_planned(
         if grouping.counts_first(store.read(numbers[-1]).memory if numbers else {}):
             _fit(df, hashed, None, grouping, workers, store)
     return with_planned_worker(df, hashed, grouping, workers, store, column, position)
-
-
-def temporary_directory(df: DataFrame) -> str:
-    """Make a directory that lives as long as the DataFrame's session."""
-    directory = tempfile.mkdtemp(prefix="evenkey-tables-")
-    weakref.finalize(df.sparkSession, shutil.rmtree, directory, ignore_errors=True)
-    return directory

@@ -11,10 +11,11 @@ from pyspark.sql import functions as F
 
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import Grouping, Key, Planned, Router, Shuffle, parse
-from evenkey.spark.columns import absent, key_columns, time_column
+from evenkey.spark.columns import absent, key_columns, row_numbers, time_column
 from evenkey.spark.learning import Lesson, LessonCollector
-from evenkey.spark.planned import route_planned, temporary_directory
+from evenkey.spark.planned import route_planned
 from evenkey.spark.routing_table import RoutingTables
+from evenkey.spark.session import temporary_directory
 from evenkey.spark.task import TaskId, current_task
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["Load", "route"]
 
 Load = Literal["epoch", "lifetime"]
-
-_ROW_IN_PARTITION = (1 << 33) - 1
 
 
 def route(
@@ -142,7 +141,9 @@ def route(
     session = df.sparkSession
     accumulator, store = None, None
     if df.isStreaming and (grouping.learns or load == "lifetime"):
-        store = RoutingTables(tables or temporary_directory(df), str(grouping), workers)
+        store = RoutingTables(
+            tables or temporary_directory(df.sparkSession, "tables"), str(grouping), workers
+        )
         collector = LessonCollector(store, grouping)
         accumulator = session.sparkContext.accumulator({}, collector)
     task = RoutingTask(grouping, workers, load, rate, plan or {}, store, accumulator)
@@ -174,8 +175,7 @@ def _native(grouping: Grouping, hashed: Column, workers: int, *, streaming: bool
         return F.pmod(hashed, F.lit(workers)).cast("int")
     # Spark does not number the rows of a stream.
     if isinstance(grouping, Shuffle) and not streaming:
-        row = F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_PARTITION))
-        return F.pmod(row + F.spark_partition_id(), F.lit(workers)).cast("int")
+        return F.pmod(row_numbers(), F.lit(workers)).cast("int")
     return None
 
 

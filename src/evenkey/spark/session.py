@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import tempfile
+import weakref
 from typing import TYPE_CHECKING
 
 from evenkey.spark.java import ensure_java
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-__all__ = ["local_master", "session"]
+__all__ = ["local_master", "session", "temporary_directory"]
 
 _SETTINGS: dict[str, str] = {
     # Deep plans, and a stop while Spark searches its own stack for interruptions.
@@ -75,3 +78,10 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     for name, value in every.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def temporary_directory(session: SparkSession, purpose: str) -> str:
+    """Make a directory that lives as long as a session."""
+    directory = tempfile.mkdtemp(prefix=f"evenkey-{purpose}-")
+    weakref.finalize(session, shutil.rmtree, directory, ignore_errors=True)
+    return directory

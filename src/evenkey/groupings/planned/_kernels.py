@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-GOLDEN = 0.6180339887498949
+from evenkey.groupings.planned.lookup import GOLDEN
+
 SHIFT_32 = np.uint64(32)
 LOW_32 = np.uint64(0xFFFFFFFF)
 OWNER_BITS = np.uint64(24)
