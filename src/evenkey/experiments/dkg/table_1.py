@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
-import pandas as pd
-
 from evenkey.experiments.dataset import Dataset
 from evenkey.experiments.experiment import Experiment, Finding, Plot
 from evenkey.experiments.figures import Axis, chart
+from evenkey.experiments.frames import side_by_side
 from evenkey.experiments.simulation import Simulation
 from evenkey.experiments.table import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pandas as pd
 
     from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import Scenario
@@ -62,10 +63,7 @@ class LargestPools(Experiment):
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """Pools against workers."""
         told = _told(frame)
-        figures = pd.concat(
-            told.assign(pool=told[column], whose=whose)
-            for column, whose in (("pairs", "ours"), ("paper_pool", "paper"))
-        )
+        figures = side_by_side(told, "pool", {"pairs": "ours", "paper_pool": "paper"})
         figure = chart(
             figures,
             x=Axis("workers", "Workers", "category"),

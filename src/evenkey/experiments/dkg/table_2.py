@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import pandas as pd
-
 from evenkey.experiments.dkg.methods import PUBLISHED, dataset, placed
 from evenkey.experiments.experiment import Experiment, Finding, Plot
 from evenkey.experiments.figures import Axis, chart
+from evenkey.experiments.frames import side_by_side
 from evenkey.experiments.key_share import KeyShare
 from evenkey.experiments.table import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pandas as pd
 
     from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import Scenario
@@ -53,10 +54,7 @@ class DataSets(Experiment):
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """Skewness, the paper's and ours."""
         told = _told(frame)
-        figures = pd.concat(
-            told.assign(share=told[column], whose=whose)
-            for column, whose in (("skewness", "paper"), ("top_share_percent", "ours"))
-        )
+        figures = side_by_side(told, "share", {"skewness": "paper", "top_share_percent": "ours"})
         figure = chart(
             figures,
             x=Axis("data", "", "category"),

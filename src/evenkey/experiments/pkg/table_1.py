@@ -9,6 +9,7 @@ import pandas as pd
 from evenkey.experiments.dataset import published
 from evenkey.experiments.experiment import Experiment, Finding, Plot
 from evenkey.experiments.figures import Axis, chart
+from evenkey.experiments.frames import side_by_side
 from evenkey.experiments.key_share import KeyShare
 from evenkey.experiments.pkg.streams import STREAMS, ZIPF_MESSAGES, dataset, zipf
 from evenkey.experiments.table import Column, Table
@@ -60,10 +61,7 @@ class DataSets(Experiment):
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """The share of the most frequent key."""
         both = frame.join(_published(frame))
-        figures = pd.concat(
-            both.assign(share=both[column], whose=whose)
-            for column, whose in (("paper_share", "paper"), ("top_share_percent", "ours"))
-        )
+        figures = side_by_side(both, "share", {"paper_share": "paper", "top_share_percent": "ours"})
         figure = chart(
             figures,
             x=Axis("symbol", "Data set", "category"),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import pandas as pd
-
 from evenkey.experiments.dataset import published
 from evenkey.experiments.experiment import Experiment, Finding, Plot
 from evenkey.experiments.figures import Axis, Grid, chart
+from evenkey.experiments.frames import side_by_side
 from evenkey.experiments.pkg.streams import STREAMS, dataset
 from evenkey.experiments.pkg.techniques import (
     BALANCED,
@@ -22,6 +21,8 @@ from evenkey.experiments.table import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pandas as pd
 
     from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import Scenario
@@ -89,10 +90,7 @@ class KeySplitting(Experiment):
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """Imbalance against workers."""
         told = _named(frame)
-        figures = pd.concat(
-            told.assign(imbalance=told[column], whose=whose)
-            for column, whose in (("imbalance_fraction", "ours"), ("paper", "paper"))
-        )
+        figures = side_by_side(told, "imbalance", {"imbalance_fraction": "ours", "paper": "paper"})
         figure = chart(
             figures,
             x=Axis("workers", "Workers, W", "category"),
