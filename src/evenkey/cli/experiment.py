@@ -30,7 +30,7 @@ _WIDTH = 160  # of tables that are not printed on a terminal
 def register(app: typer.Typer) -> None:
     """Add the commands to a program."""
     group = typer.Typer(
-        help="Make the papers' tables and figures, by simulation.", no_args_is_help=True
+        help="Make the papers' tables and figures, by simulation or on Spark.", no_args_is_help=True
     )
     group.command("list")(reported(_list))
     group.command("run")(reported(_run))
@@ -73,7 +73,10 @@ def _run(
         Path, typer.Option(metavar="DIR", help="Folder of results and pages.")
     ] = Path("experiments"),
     seed: Annotated[int, typer.Option(help="Another seed gives other streams of the kind.")] = 0,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes that measure at once.")] = 1,
+    jobs: Annotated[
+        int,
+        typer.Option(min=1, help="Processes that simulate at once; what runs on Spark runs alone."),
+    ] = 1,
     again: Annotated[
         bool, typer.Option("--again", help="Measure anew what has a result in the folder.")
     ] = False,
@@ -133,6 +136,9 @@ def _print(outcome: Outcome, page: Path) -> None:
     for finding in outcome.findings:
         mark = "agrees" if finding.holds else "DIFFERS"
         text = f"{mark}: {finding.paper}. Here: {finding.ours}."
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+    for machine in outcome.machines:
+        text = f"throughput and latency measured on: {machine}"
         console.print(text, highlight=False, markup=False, soft_wrap=True)
     console.print(f"page: {page}\n", highlight=False, markup=False, soft_wrap=True)
 

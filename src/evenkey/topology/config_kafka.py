@@ -18,7 +18,7 @@ __all__ = ["KafkaOptions"]
 
 _SPLITS_OF_FILES = ("csv", "parquet")
 _OF_A_TOPIC = ("starting_offsets", "record_part", "follow")
-_OF_OTHER_INPUT = ("messages", "rate")
+_OF_OTHER_INPUT = ("messages", "rate", "arrival_rate")
 _LETTERS = "-dead-letters"
 
 

@@ -153,6 +153,7 @@ def open_input(
         sources=config.sources,
         epoch_messages=epoch_messages,
         stop_file=directory.paused,
+        arrival_rate=config.arrival_rate,
     )
     messages = _spread(rows, config, F.col("position"), ("position",))
     if found.splitter is not None:
