@@ -49,6 +49,10 @@ def test_pairs_are_those_of_one_process(pipeline, mode, tmp_path):
     assert figures["epochs"] == len(figures["mldc"]) == len(figures["static_loads"]) == 3
     moved = [each["epoch"] for each in figures["redistributions"]]
     assert moved[:1] == ([1] if config.mode.startswith("dynamic") else [])
+    for each in figures["redistributions"]:
+        assert each["epoch_ms"] > 0
+        assert 0 <= each["load_seconds"] < each["epoch_ms"] / 1000
+        assert each["usual_epoch_ms"]["p50"] == each["usual_epoch_ms"]["max"] > 0
     assert [each.messages for each in told[1:]] == [200, 400, 600]
     rows = [
         row

@@ -17,7 +17,8 @@ from evenkey.joins.reference import reference_digest
 from evenkey.joins.slots import own_processes
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.static_writing import write_static
-from evenkey.topology.driving import drive, timing_of
+from evenkey.topology.driving import drive, span, timing_of
+from evenkey.topology.driving import epochs_of as progress_of
 from evenkey.topology.joining.inputs import all_publications, publication_input, subscriptions_of
 from evenkey.topology.joining.local_cluster import join_session
 from evenkey.topology.joining.report import JoinReport, epochs_of
@@ -213,6 +214,7 @@ def _report(
         pairs_digest=str(digest),
         epochs=tuple(epochs_of(log, config.partitions_or_default, config.workers)),
         timing=timing_of(query),
+        epoch_ms={each["batchId"]: span(each)[1] for each in progress_of(query)},
         rejected=letters.rows(DEAD_LETTERS) + letters.rows(STATIC_DEAD_LETTERS),
         finished=finished,
         results=directory.results if config.output is not None else None,
