@@ -63,3 +63,37 @@ def test_the_pairs_are_those_of_one_process(
         seen -= moved[epoch]
         assert loaded[epoch] == used[epoch] - seen
         seen |= used[epoch]
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_the_pairs_survive_a_lost_process_and_a_refresh(
+    pipeline, published, expected, tmp_path, monkeypatch
+):
+    sizes = {"partitions": PARTITIONS, "workers": WORKERS}
+    join = Join(tmp_path, SUBSCRIPTIONS, pipeline, "dynamic-lb-stal", **sizes, forced=(FORCED,))
+    digest, share = PairsDigest(), published.num_rows // EPOCHS
+    for epoch in range(EPOCHS):
+        if epoch == 1:
+            process_cache(1 << 30).drop(lambda _: True)
+        if epoch == EPOCHS - 1:
+            join.refresh(SUBSCRIPTIONS.take(np.arange(SUBSCRIPTIONS.num_rows)[::-1]))
+        join.run(monkeypatch, epoch, published.slice(epoch * share, share), digest)
+    assert str(digest) == str(expected)
+    plans = [join.log.plan(epoch) for epoch in range(EPOCHS)]
+    assert [plan and plan.version for plan in plans] == [1, 1, 1, 2]
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_a_refresh_changes_the_pairs_from_the_next_epoch_on(
+    pipeline, published, tmp_path, monkeypatch
+):
+    sizes = {"partitions": PARTITIONS, "workers": WORKERS}
+    join = Join(tmp_path, SUBSCRIPTIONS, pipeline, "static-stal", **sizes)
+    fewer, half = SUBSCRIPTIONS.slice(0, 100), published.num_rows // 2
+    parts = [published.slice(0, half), published.slice(half)]
+    for epoch, static in enumerate((SUBSCRIPTIONS, fewer)):
+        if epoch:
+            join.refresh(static)
+        digest = PairsDigest()
+        join.run(monkeypatch, epoch, parts[epoch], digest)
+        assert str(digest) == str(reference_digest(parts[epoch], static))

@@ -57,7 +57,8 @@ class Join:
         kind = Mode.parse(mode)
         match = SpatialMatch(relation_column="relation", pipeline=pipeline)
         leaves, store = leaves_of(static, partitions), StaticStore(directory / "static")
-        write(store, static, match, leaves)
+        self._write = lambda rows: write(store, rows, match, leaves)
+        self._write(static)
         load = items if kind.balance == "data" else seconds
         planner = EpochPlanner(
             directory=directory / "epochs",
@@ -81,6 +82,10 @@ class Join:
             keeps_static=kind.keeps_static,
             time=None,
         )
+
+    def refresh(self, static):
+        """Write another version of the static side, divided as the first one is."""
+        self._write(static)
 
     def run(self, monkeypatch, epoch, published, digest):
         """Run an epoch and add its pairs to a digest."""
