@@ -84,10 +84,10 @@ def _compare(
 
 
 def _produce(
+    *,
     target: Annotated[
         str, typer.Argument(metavar="SERVERS/TOPIC", help="Such as 127.0.0.1:9092/publications.")
     ],
-    *,
     config: JoinConfig,
     topic_partitions: Annotated[
         int, typer.Option(min=1, help="Partitions of the topic, where it is not there yet.")
