@@ -112,6 +112,16 @@ class _Size(NamedTuple):
     repeats: int
 
 
+class _Mix(NamedTuple):
+    partitions: int
+    polygon_share: float
+    polygon_clustering: float
+
+
+_SPREAD = _Mix(64, 0.6, 0.0)
+_CLUSTERED = _Mix(128, 0.3, 1.0)
+
+
 def _size(scale: Scale, epochs: int) -> _Size:
     if scale.most_messages is None:
         whole = round(_SECONDS / _TRIGGER_SECONDS)
@@ -147,7 +157,7 @@ def join_run(
         Whether polygons, 30 % of the publications, fill regions of their own, on 128
         partitions; else they are 60 % everywhere, on 64.
     """
-    size = _size(scale, epochs)
+    size, mix = _size(scale, epochs), _CLUSTERED if clustered else _SPREAD
     return JoinRun(
         Dataset("publications", size.publications),
         pipeline,
@@ -158,11 +168,9 @@ def join_run(
         epochs=size.epochs,
         force_redistribution=force_redistribution,
         repeats=size.repeats,
-        **(
-            {"partitions": 128, "polygon_share": 0.3, "polygon_clustering": 1.0}
-            if clustered
-            else {}
-        ),
+        partitions=mix.partitions,
+        polygon_share=mix.polygon_share,
+        polygon_clustering=mix.polygon_clustering,
     )
 
 

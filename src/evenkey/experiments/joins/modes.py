@@ -1,7 +1,7 @@
 """The modes and pipelines against the skew, as figures 4 and 5 have them.
 
-Polygons cluster here: where their share is the same everywhere, items are as good a measure of load as
-seconds, and LB and DB do the same.
+Polygons cluster here: where their share is the same everywhere, items are as good a measure of
+load as seconds, and LB and DB do the same.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ MODES = (
     "dynamic-lb-stal",
 )
 CLUSTERED = (
-    "Publications are 30 % polygons, which fill regions of their own, on 128 partitions: where polygons "
-    "are spread evenly, balancing items and balancing load come to the same."
+    "Publications are 30 % polygons, which fill regions of their own, on 128 partitions: where "
+    "polygons are spread evenly, balancing items and balancing load come to the same."
 )
 _SKEWS = (0.3, 0.4, 0.5, 0.6, 0.7)
 _QUICK_SKEWS = (0.3, 0.7)
