@@ -242,7 +242,7 @@ def _report(
         pairs_digest=str(digest),
         epochs=tuple(epochs_of(log, config.partitions_or_default, config.workers)),
         timing=timing_of(query),
-        epoch_ms={each["batchId"]: span(each)[1] for each in progress_of(query)},
+        epoch_ms={each["batchId"]: span(each).length for each in progress_of(query)},
         rejected=letters.rows(DEAD_LETTERS) + letters.rows(STATIC_DEAD_LETTERS),
         finished=finished,
         results=directory.results if config.output is not None else None,
