@@ -3,8 +3,8 @@
 By key: a stream with hot keys against a static table, by Spark's broadcast join, its shuffle join
 and `balanced_join`. By space: publications against polygons, by a cross join with the predicate
 (few publications only), by a tree of all polygons broadcast to a Python function, and by
-`balanced_join`. Each contender's stream has the same epochs, and its rows are counted and hashed, so
-that all are known to be equal. Figures are of the epochs after the first, which starts what the
+`balanced_join`. Each contender's stream has the same epochs, and its rows are counted and hashed,
+so that all are known to be equal. Figures are of the epochs after the first, which starts what the
 others use.
 
     python benchmarks/joins_against_spark.py           # about three minutes

@@ -54,7 +54,9 @@ class DistanceThroughTime(Experiment):
 
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """MLDC of each epoch."""
-        return [Plot("MLDC through time", through_time(frame, Axis("mldc", "MLDC")))]
+        figure = through_time(frame, Axis("mldc", "MLDC"))
+        figure.add_hline(y=_THRESHOLD, line_dash="dash", line_color="grey")
+        return [Plot("MLDC through time", figure, "Dashed: the threshold of redistribution.")]
 
     def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
         """One redistribution is enough."""

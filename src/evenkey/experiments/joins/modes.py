@@ -70,7 +70,7 @@ def against_skew(frame: pd.DataFrame, y: Axis) -> Figure:
     named = frame.assign(pipeline=frame["pipeline"].map(_PIPELINES))
     return chart(
         named,
-        x=Axis("skew", "Skew coefficient, s", "category"),
+        x=Axis("skew", "Skew coefficient, s"),
         y=y,
         group="mode",
         legend="Mode",
