@@ -26,8 +26,8 @@ DEVIATIONS = (
     "cores, and tasks make the publications. So wall time hides imbalance, and modelled figures "
     "stand beside it: those of the fullest slot's computing in each epoch, as with a core a slot. "
     "Each figure is the median of the runs, each on data of its own, where the paper has means; "
-    "places are an invented country's. Load is seconds of work, so every figure but those of static "
-    "loads comes from a clock."
+    "places are an invented country's. Load is seconds of work, so every figure but static loads "
+    "comes from a clock."
 )
 """What is different in all of them, for their summaries."""
 
