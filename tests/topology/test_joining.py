@@ -69,6 +69,18 @@ def test_pairs_are_those_of_one_process(pipeline, mode, tmp_path):
 
 
 @pytest.mark.usefixtures("spark")
+def test_a_paused_run_goes_on(tmp_path):
+    config = JoinConfig(pipeline="spis", output=tmp_path / "out", verify=True, **SMALL)
+    paused = run_join(config.with_options(time_limit=1e-3))
+    assert not paused.finished
+    assert len(paused.epochs) < SMALL["epochs"]
+    report = run_join(config)
+    assert report.finished
+    assert len(report.epochs) == SMALL["epochs"]
+    assert report.pairs_digest == report.expected_digest
+
+
+@pytest.mark.usefixtures("spark")
 def test_modes_of_files_of_publications_agree(tmp_path):
     (tmp_path / "in").mkdir()
     for part in range(2):

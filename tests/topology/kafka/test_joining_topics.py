@@ -42,16 +42,31 @@ def send(broker, topic, values):
     producer.flush(20)
 
 
-@pytest.mark.usefixtures("spark")
-def test_matches_and_dead_letters_are_records_of_topics(broker, tmp_path):
-    generated = JoinConfig(**SMALL)
+@pytest.fixture(scope="module")
+def topic(broker):
+    """A topic of 400 publications and what is none."""
     address = f"{broker.server}/publications"
-    produced = produce_publications(generated, Address.parse(address), partitions=3)
+    produced = produce_publications(JoinConfig(**SMALL), Address.parse(address), partitions=3)
     assert produced.messages == 400
     send(broker, "publications", POISON)
+    return address
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """Digest of the publications' pairs, by one tree in one process."""
+    generated = JoinConfig(**SMALL)
+    subscriptions = subscriptions_of(generated)
+    leaves = leaves_of(subscriptions["geometry"].to_numpy(), "kdb", 6)
+    published = publications_of(generated, leaves).make(np.arange(400))
+    return str(reference_digest(published, subscriptions))
+
+
+@pytest.mark.usefixtures("spark")
+def test_matches_and_dead_letters_are_records_of_topics(broker, topic, expected, tmp_path):
     config = JoinConfig(
         **SMALL,
-        kafka=address,
+        kafka=topic,
         output_kafka=f"{broker.server}/matches",
         mode="dynamic-db-stal",
         output=tmp_path / "out",
@@ -61,24 +76,35 @@ def test_matches_and_dead_letters_are_records_of_topics(broker, tmp_path):
     assert (report.finished, report.publications) == (True, 406)
     assert report.rejected == len(POISON)
     assert len(report.epochs) >= 2
-    subscriptions = subscriptions_of(generated)
-    leaves = leaves_of(subscriptions["geometry"].to_numpy(), "kdb", 6)
-    published = publications_of(generated, leaves).make(np.arange(400))
-    expected = reference_digest(published, subscriptions)
-    assert report.pairs_digest == report.expected_digest == str(expected)
+    assert report.pairs_digest == report.expected_digest == expected
     records = consume(broker, "matches")
     digest = PairsDigest()
     for key, value in records:
         assert key == {"publication": value["publication"]}
         count = len(value["subscriptions"])
         digest.add(np.repeat(value["publication"], count), np.array(value["subscriptions"]))
-    assert str(digest) == str(expected)
+    assert str(digest) == expected
     letters = consume(broker, "matches-dead-letters")
     assert {key["topic"] for key, _ in letters} == {"publications"}
     assert len({(key["partition"], key["offset"]) for key, _ in letters}) == len(POISON)
     # The same again neither reads nor writes a record.
     assert run_join(config).pairs_digest == report.pairs_digest
     assert len(consume(broker, "matches")) == len(records)
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_topic_is_followed_until_the_run_is_paused(topic, expected, tmp_path):
+    out = tmp_path / "out"
+
+    def pause(progress):
+        if progress.messages == 400 + len(POISON):
+            (out / "state" / "paused").touch()
+
+    config = JoinConfig(**SMALL, kafka=topic, follow=True, mode="static-stal", output=out)
+    report = run_join(config, on_progress=pause)
+    assert not report.finished
+    assert report.publications == 400 + len(POISON)
+    assert report.pairs_digest == expected
 
 
 @pytest.mark.usefixtures("spark")
