@@ -14,7 +14,7 @@ from evenkey import spark as operators
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import Planned, parse
 from evenkey.groupings.planned import Plan
-from evenkey.spark.plan_lookup import _alias
+from evenkey.spark.packed_plan import _alias
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from evenkey.streams import generated
 from tests.spark import oracle
