@@ -6,15 +6,12 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import Planned, parse
 from evenkey.groupings.planned import Plan
-from evenkey.spark.packed_plan import _alias
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from evenkey.streams import generated
 from tests.spark import oracle
@@ -152,20 +149,6 @@ def test_a_stream_makes_its_plans(session, tmp_path):
     assert [int(each.sum()) for each in loads.values()] == [4000] * 3
     assert loads[0].max() / loads[0].mean() > 3
     assert loads[2].max() / loads[2].mean() < 1.3
-
-
-@given(st.lists(st.integers(1, 1000), min_size=2, max_size=9), st.integers(2, 5))
-def test_alias_tables_hold_the_shares(parts, offset):
-    shares = np.array(parts) / sum(parts)
-    cuts = np.concatenate(
-        (np.linspace(1 / offset, 1, offset), np.append(np.cumsum(shares)[:-1], 1))
-    )
-    starts = np.array([0, offset, offset + len(parts)])
-    workers = np.arange(len(cuts), dtype=np.int32)
-    others, limits = _alias(starts, workers, cuts)
-    held = np.bincount(workers, limits) + np.bincount(others, 1 - limits, minlength=len(workers))
-    assert held[offset:] / len(parts) == pytest.approx(shares)
-    assert ((limits >= 0) & (limits <= 1 + 1e-9)).all()
 
 
 @pytest.mark.parametrize(
