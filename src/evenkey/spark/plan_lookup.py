@@ -63,11 +63,12 @@ def with_planned_worker(
 ) -> DataFrame:
     """Add the int column `name`: the worker of each row by the plan in `tables`.
 
-    The plan is one array (`pack_plan`), which Spark reads as a scalar subquery: once a batch job,
-    and once an epoch of a stream, before the epoch's tasks start, so that all of them see the
-    same one. Rows of split keys are dealt by `position` (golden ratio), which is the position in
-    the partition in a batch where none is given. Spark does not number the rows of a stream:
-    without positions it deals them by random numbers, a function of partition and row.
+    The plan is one array (`pack_plan`), which Spark reads as a scalar subquery: in a batch it is
+    the plan of now, in a stream that of the epoch, read before the epoch's tasks start, so that
+    all of them see the same one. Rows of split keys are dealt by `position` (golden ratio), which
+    is the position in the partition in a batch where none is given. Spark does not number the
+    rows of a stream: without positions it deals them by random numbers, a function of partition
+    and row.
 
     Raises
     ------
@@ -79,9 +80,14 @@ def with_planned_worker(
         raise ConfigurationError(message)
     if position is None and not df.isStreaming:
         position = row_numbers()
-    read = LookupTask(grouping, workers, tables)
+    if df.isStreaming:
+        read = LookupTask(grouping, workers, tables)
+        source = df.sparkSession.range(0, 1, 1, 1).mapInArrow(read, _WORDS)
+    else:
+        memory = tables.read(0).memory
+        source = df.sparkSession.createDataFrame(_packed(memory, grouping, workers), _WORDS)
     # One array and not a struct of several: to take a field from a struct costs an object a row.
-    words = df.sparkSession.range(0, 1, 1, 1).mapInArrow(read, _WORDS).scalar()
+    words = source.scalar()
     hash_, word, slot, place, scaled, cell = (F.col(step) for step in _STEPS)
     buckets = grouping.bucket_count(workers)
     product = _low(_low(_high(hash_) + OFFSET) * F.shiftrightunsigned(word, OWNER_BITS), 32)
@@ -135,9 +141,12 @@ class LookupTask:
         for _ in batches:
             task = current_task()
             memory = read_memory(self._tables, task.query, task.epoch)
-            if memory:
-                plan = Plan.from_arrays(memory)
-            else:
-                plan = unplanned(self._grouping.bucket_count(self._workers), self._workers)
-            words = pa.array([pack_plan(plan)], pa.list_(pa.int64()))
-            yield pa.RecordBatch.from_arrays([words], names=["words"])
+            yield from _packed(memory, self._grouping, self._workers).to_batches()
+
+
+def _packed(memory: Snapshot, grouping: Planned, workers: int) -> pa.Table:
+    if memory:
+        plan = Plan.from_arrays(memory)
+    else:
+        plan = unplanned(grouping.bucket_count(workers), workers)
+    return pa.table({"words": pa.array([pack_plan(plan)], pa.list_(pa.int64()))})
