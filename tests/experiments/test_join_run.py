@@ -9,7 +9,13 @@ import pytest
 from evenkey.experiments.dataset import Dataset
 from evenkey.experiments.joins.join_run import JoinRun
 
-SMALL = {"subscriptions": 100, "workers": 2, "sources": 2, "epochs": 3, "partitions": 6}
+SMALL: dict[str, Any] = {
+    "subscriptions": 100,
+    "workers": 2,
+    "sources": 2,
+    "epochs": 3,
+    "partitions": 6,
+}
 
 
 @pytest.mark.usefixtures("spark")

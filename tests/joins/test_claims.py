@@ -47,7 +47,7 @@ def stream_of(skew, polygons, clustering, partitions, publications, epochs, seed
         works.append(
             PartitionWork(
                 np.bincount(parts, minlength=partitions),
-                np.bincount(parts, weights=cost, minlength=partitions),
+                np.bincount(parts, weights=cost, minlength=partitions).astype(np.float64),
             )
         )
     return works

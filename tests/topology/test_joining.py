@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,7 +15,7 @@ from evenkey.topology.joining import JoinConfig, compare_joins, run_join
 if TYPE_CHECKING:
     from evenkey.topology.report import EpochProgress
 
-SMALL = {
+SMALL: dict[str, Any] = {
     "publications": 600,
     "subscriptions": 150,
     "workers": 2,
@@ -89,9 +89,9 @@ def test_modes_of_files_of_publications_agree(tmp_path):
         numbers = range(3 * part, 3 * part + 3)
         table = pa.table({"publication": numbers, "geometry": pa.array(encoded, pa.binary())})
         pq.write_table(table, tmp_path / "in" / f"{part}.parquet")
-    config = JoinConfig(pipeline="spis", input=tmp_path / "in", workers=2, epochs=2)
+    config = JoinConfig(pipeline="spis", input=tmp_path / "in", workers=2, epochs=2, verify=True)
     reports = compare_joins(config, ["static-strl", "dynamic-lb-stal"])
-    assert len({report.pairs_digest for report in reports}) == 1
+    assert {report.pairs_digest for report in reports} == {reports[0].expected_digest}
     assert [report.rejected for report in reports] == [1, 1]
     assert reports[0].matches == reports[1].matches > 5
 

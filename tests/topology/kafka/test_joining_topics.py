@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ from evenkey.topology.joining.inputs import publications_of, subscriptions_of
 from evenkey.topology.kafka import Address
 from tests.brokers import consume
 
-SMALL = {
+SMALL: dict[str, Any] = {
     "publications": 400,
     "subscriptions": 150,
     "workers": 2,

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
+import shapely
 
 from evenkey.errors import ConfigurationError
+from evenkey.joins.geometry import vet
 from evenkey.joins.partitioners import Leaves
 from evenkey.joins.places import (
     PublicationMix,
@@ -143,10 +145,17 @@ def _read(spark: SparkSession, config: JoinConfig, path: Path) -> PublicationInp
 def all_publications(
     spark: SparkSession, config: JoinConfig, directory: RunDirectory, source: PublicationInput
 ) -> pa.Table:
-    """All publications at once, for a comparison."""
+    """All publications at once, for a comparison, without those that are dead letters."""
     if config.source_address is not None and source.offsets is not None:
-        return publications_of_topics(spark, config, config.source_address, source.offsets)
+        return _good(publications_of_topics(spark, config, config.source_address, source.offsets))
     if config.input is not None:
-        return ds.dataset(config.input, format="parquet").to_table(columns=_READ.names)
+        return _good(ds.dataset(config.input, format="parquet").to_table(columns=_READ.names))
     publications: Publications = pickle.loads(directory.reading.read_bytes())  # noqa: S301 - ours
     return publications.make(np.arange(config.publications))
+
+
+def _good(publications: pa.Table) -> pa.Table:
+    """Publications whose geometry can be used, repaired where it was invalid."""
+    vetted = vet(publications["geometry"].to_numpy())
+    encoded = pa.array(shapely.to_wkb(vetted.geometries), pa.binary())
+    return publications.set_column(1, "geometry", encoded).filter(pa.array(vetted.good))

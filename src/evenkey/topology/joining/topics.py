@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import shapely
 from pyspark.sql import functions as F
 
 from evenkey.topology.kafka.client import ClientSettings
@@ -49,7 +48,7 @@ def stream_of_topics(
 def publications_of_topics(
     spark: SparkSession, config: JoinConfig, address: Address, offsets: OffsetRange
 ) -> pa.Table:
-    """Read the same publications at once, without those that are dead letters."""
+    """Read the same publications at once: ``publication`` and ``geometry``."""
     check_loaded(spark)
     records = (
         spark.read.format("kafka")
@@ -60,10 +59,8 @@ def publications_of_topics(
         .option("endingOffsets", json.dumps(offsets.end or "latest"))
         .load()
     )
-    table = _parsed(records.withColumn("line", F.col(config.record_part)))
-    read = table.select("publication", "geometry").toArrow()
-    geometries = shapely.from_wkb(read["geometry"].to_numpy(), on_invalid="ignore")
-    return read.filter(~shapely.is_missing(geometries))
+    rows = _parsed(records.withColumn("line", F.col(config.record_part)))
+    return rows.select("publication", "geometry").toArrow()
 
 
 def _parsed(lines: DataFrame) -> DataFrame:
