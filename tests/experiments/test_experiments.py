@@ -43,12 +43,12 @@ def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
         ]
         figures = {"periods": 4, "series": series}
     elif isinstance(scenario, JoinRun):
-        names = ("throughput", "modelled_throughput", "mldc")
+        of_epochs = ("throughput", "modelled_throughput", "mldc")
         times = ("latency_mean_ms", "modelled_latency_ms", "redistribution_seconds", "load_seconds")
         counts = ("redistributions", "moved_partitions", "static_loads", "mldc_first", "mldc_last")
-        figures = {name: rng.uniform(0.1, 9) for name in (*names[:2], *times, *counts)}
+        figures = {name: rng.uniform(0.1, 9) for name in (*of_epochs[:2], *times, *counts)}
         figures["series"] = [
-            {"seconds": 10 * epoch, **{name: rng.uniform(0.1, 9) for name in names}}
+            {"seconds": 10 * epoch, **{name: rng.uniform(0.1, 9) for name in of_epochs}}
             for epoch in range(1, 4)
         ]
     else:
