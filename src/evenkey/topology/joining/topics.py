@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from evenkey.topology.kafka.client import ClientSettings
-from evenkey.topology.kafka.connector import check_loaded
 from evenkey.topology.kafka.source import PLACES, kafka_lines
 
 if TYPE_CHECKING:
@@ -49,7 +48,6 @@ def publications_of_topics(
     spark: SparkSession, config: JoinConfig, address: Address, offsets: OffsetRange
 ) -> pa.Table:
     """Read the same publications at once: ``publication`` and ``geometry``."""
-    check_loaded(spark)
     records = (
         spark.read.format("kafka")
         .options(**ClientSettings.read(config.kafka_config).for_spark())
