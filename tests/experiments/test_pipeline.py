@@ -12,7 +12,7 @@ from evenkey.simulation import simulate
 from evenkey.streams import generated
 
 STREAM = Dataset("zipf(z=1,keys=50)", 400)
-SMALL = {"sources": 2, "epochs": 2, "aggregators": 1}
+SMALL: dict[str, Any] = {"sources": 2, "epochs": 2, "aggregators": 1}
 
 
 @pytest.mark.usefixtures("spark")
@@ -22,6 +22,7 @@ def test_a_scenario_is_run_by_the_pipeline_as_often_as_it_says():
     figures: dict[str, Any] = scenario.measure(seen.append).figures
     report = simulate(generated(STREAM.name, messages=400), "kg", workers=3, sources=2)
     assert seen[-1] == 400
+    assert 0 not in seen  # the small run before the first
     assert figures["messages"] == 400
     assert figures["pairs"] == figures["keys"] == report.to_json()["keys"]
     assert figures["max_over_mean"] == report.to_json()["max_over_mean"]
