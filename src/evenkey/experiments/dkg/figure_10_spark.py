@@ -66,7 +66,7 @@ class MethodsAgainstSkewnessOnSpark(SkewnessOnSpark):
                 better.min() > 1,
             ),
             Finding(
-                "DKG has the second highest throughput at 80 and 90 %",
+                "DKG has the second highest throughput even at 80 to 90 %",
                 "; ".join(
                     f"at {skewness} % it has {row['DKG']:,.0f}/s, PKG {row['PKG']:,.0f}/s"
                     for skewness, row in severe.iterrows()

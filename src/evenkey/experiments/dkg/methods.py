@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["PUBLISHED", "Published", "dataset", "every_method", "named", "placed"]
 
 _METHODS = ("sg", "kg", "pkg", "dkg")
-_NAMES = {**{method: method.upper() for method in _METHODS}, "planned": "planned (ours)"}
+_NAMES = {**{method: method.upper() for method in _METHODS}, "planned": "planned"}
 _HASH: HashName = "murmur3"
 
 

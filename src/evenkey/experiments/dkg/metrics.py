@@ -55,9 +55,7 @@ SIMULATED = {
 """Metrics of simulations, by column of the frame."""
 
 MEASURED = {
-    "makespan_ms": Metric(
-        "Latency", "Latency as the paper has it: time for all messages, ms", ",d"
-    ),
+    "makespan_ms": Metric("Latency", "Latency (makespan), ms", ",d"),
     **_BALANCE,
     "messages_per_second": Metric("Throughput", "Throughput, messages/s", ",d"),
 }

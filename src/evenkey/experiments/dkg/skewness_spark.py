@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["SkewnessOnSpark"]
 
-_QUICK_PERCENTS = (0, 30, 60, 80, 90)
+_QUICK_PERCENTS = (0, 30, 60, 90)
 
 
 class SkewnessOnSpark(OnSpark):
-    """Every method on the country streams, 5 sources, 10 workers; five at quick."""
+    """Every method on the country streams, 5 sources, 10 workers; four at quick."""
 
     setting: ClassVar[Axis] = SKEWNESS
 

@@ -40,7 +40,7 @@ OURS_NOTE = (
 )
 
 _SOURCES = 8
-_SCHEMES = {"pkg": "PKG", "sg": "SG", "kg": "KG", "dkg": "DKG", "planned": "planned (ours)"}
+_SCHEMES = {"pkg": "PKG", "sg": "SG", "kg": "KG", "dkg": "DKG", "planned": "planned"}
 _MESSAGES_PER_SECOND = 13_600.0
 """What the paper's sources give on WP: with it KG, whose fullest worker has 18 % of the messages,
 saturates at 0.4 ms a message, which the paper calls its saturation point; at 1 ms it then loses
@@ -76,7 +76,7 @@ class Deployment(NamedTuple):
 
 
 WP = Deployment("WP", 10, 8, 2, "zipf(z=1,keys=21000)", 110_000, 60.0)
-TW = Deployment("TW", 16, 8, 8, "zipf(z=0.76,keys=13000)", 500_000, 60.0)
+TW = Deployment("TW", 16, 8, 8, "zipf(z=0.73,keys=6500)", 250_000, 60.0)
 
 
 def replayed(deployment: Deployment, scale: Scale, *, most: int | None = None) -> Dataset:

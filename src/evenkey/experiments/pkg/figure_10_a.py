@@ -21,7 +21,7 @@ __all__ = ["CostOfAMessage", "with_costs"]
 
 _QUICK_COSTS = (0.1, 0.5, 1.0)
 _COSTS = (0.1, 0.25, 0.4, 0.5, 0.75, 1.0)
-_QUICK_MESSAGES, _QUICK_EPOCHS, _QUICK_RATE = 90_000, 4, 12_000.0
+_QUICK_MESSAGES, _QUICK_EPOCHS, _QUICK_RATE = 80_000, 4, 12_000.0
 _EPOCH_SECONDS = 10.0
 _SIMILAR = 0.15
 """Part by which throughputs may differ and count as similar."""
