@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from evenkey.experiments.experiment import NOT_GIVEN, Experiment, Plot
 from evenkey.experiments.figures import Axis, chart
 from evenkey.experiments.pkg.deployment import schemes
@@ -11,8 +13,6 @@ from evenkey.experiments.table import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import pandas as pd
 
 __all__ = ["AggregationPeriods"]
 
@@ -32,7 +32,7 @@ class AggregationPeriods(Experiment):
             Column("epoch_pairs_max", "Counters of all workers, most", ",d"),
             Column("pairs", "Without aggregation", ",d"),
         ]
-        told = schemes(frame).sort_values("scheme", kind="stable")
+        told = pd.concat(part for _, part in schemes(frame).groupby("scheme", sort=False))
         note = (
             "A counter is a (key, worker) pair of an aggregation period; without aggregation, of "
             f"the whole stream. Latency is that of an epoch. {NOT_GIVEN}"
