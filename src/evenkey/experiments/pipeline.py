@@ -6,15 +6,15 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from evenkey.experiments.timed import Timed, TimedRun
+from evenkey.streams import generated
 
 if TYPE_CHECKING:
     from evenkey.experiments.scenario import OnMessages, Value
-    from evenkey.streams import KeyStream
     from evenkey.topology import EpochProgress, PipelineConfig, RunReport
 
 __all__ = ["PipelineRun"]
@@ -70,7 +70,6 @@ class PipelineRun(Timed):
     epochs: int = 8
     aggregators: int = 4
     arrival_rate: float | None = None
-
     from_file: bool = False
 
     def once(self, on_messages: OnMessages | None = None) -> TimedRun:
@@ -92,8 +91,8 @@ class PipelineRun(Timed):
         from evenkey.topology.datasets import write
 
         file = directory / "stream.txt"
-        with self.dataset.opened() as stream:
-            write(cast("KeyStream", stream), file, "lines")
+        name, messages, seed = self.dataset.name, self.dataset.messages, self.dataset.seed
+        write(generated(name, messages=messages, seed=seed), file, "lines")
         return file
 
     def config(self, file: Path | None = None) -> PipelineConfig:
