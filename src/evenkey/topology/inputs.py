@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from evenkey.streams.splits import Splitter
     from evenkey.topology.config import PipelineConfig
+    from evenkey.topology.config_kafka import KafkaOptions
     from evenkey.topology.run_directory import RunDirectory
 
 __all__ = ["Found", "Input", "epoch_positions", "find_input", "find_offsets", "open_input"]
@@ -121,7 +122,7 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
     return found
 
 
-def find_offsets(spark: SparkSession, config: PipelineConfig, directory: RunDirectory) -> None:
+def find_offsets(spark: SparkSession, config: KafkaOptions, directory: RunDirectory) -> None:
     """Write down from where to where topics are read, unless the run has begun already.
 
     Raises
