@@ -12,6 +12,7 @@ SPELLINGS = {
     "count": ["count"],
     "sum": ["sum(column=amount)", "sum(column=key_length)"],
     "mean": ["mean(column=amount)"],
+    "tally": ["tally(column=amount)"],
     "top-k": ["top-k(k=3)", "top-k(k=2,weight=amount)"],
 }
 

@@ -158,7 +158,8 @@ def merge_partials(
 ) -> DataFrame:
     """Merge partial aggregates by window and key, and finish them.
 
-    In a stream this is Spark's stateful aggregation with a watermark, in append mode.
+    In a stream this is Spark's stateful aggregation with a watermark, in append mode. In a batch
+    states are merged in an order of their own, so that rounding is the same however often it runs.
     """
     by: tuple[str, ...] = ("key",) if aggregator.scope == "key" else ()
     groups = [F.col(name) for name in by]
@@ -173,7 +174,9 @@ def merge_partials(
             for name, how in aggregator.merges.items()
         ]
     else:
-        states = [F.collect_list(F.struct(*aggregator.state.names)).alias(STATES)]
+        collected = F.collect_list(F.struct(*aggregator.state.names))
+        ordered = collected if partials.isStreaming else F.sort_array(collected)
+        states = [ordered.alias(STATES)]
     merged = partials.groupBy(*groups).agg(*states)
     if window is not None:
         merged = merged.select(

@@ -36,7 +36,15 @@ if TYPE_CHECKING:
     from evenkey.topology.config import PipelineConfig
     from evenkey.topology.run_directory import RunDirectory
 
-__all__ = ["Found", "Input", "epoch_positions", "find_input", "find_offsets", "open_input"]
+__all__ = [
+    "Found",
+    "Input",
+    "epoch_positions",
+    "find_input",
+    "find_offsets",
+    "open_input",
+    "remembered",
+]
 
 _LARGEST_BLOCK = 256
 _BLOCKS_A_SOURCE = 4
@@ -114,7 +122,7 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
     if config.kafka is not None:
         return Found(config.kafka, None, lines_splitter(config), vetted=False)
     if directory.claimed:
-        return _remembered(directory)
+        return remembered(directory)
     reading, splitter = _look(config, directory)
     found = Found(", ".join(map(str, config.input)), reading, splitter, vetted=False)
     directory.keep(directory.reading, pickle.dumps(found))
@@ -162,7 +170,14 @@ def open_input(
     return Input(found.name, messages, _routers(config), found.reading.total, directory)
 
 
-def _remembered(directory: RunDirectory) -> Found:
+def remembered(directory: RunDirectory) -> Found:
+    """Give what the run in this directory found when it began.
+
+    Raises
+    ------
+    RunError
+        It cannot be read.
+    """
     try:
         # Written by this run before it started, in its own directory.
         found: Found = pickle.loads(directory.reading.read_bytes())  # noqa: S301
