@@ -11,6 +11,7 @@ from evenkey.checks.aggregators import sample_messages, yield_aggregator_checks
 SPELLINGS = {
     "count": ["count"],
     "sum": ["sum(column=amount)", "sum(column=key_length)"],
+    "heavy-hitters": ["heavy-hitters(k=3)", "heavy-hitters(k=2,weight=amount)"],
     "mean": ["mean(column=amount)"],
     "tally": ["tally(column=amount)"],
     "top-k": ["top-k(k=3)", "top-k(k=2,weight=amount)"],
@@ -50,13 +51,12 @@ def agree_within_errors(whole, cut):
 @pytest.mark.parametrize(
     "check",
     [
-        pytest.param(check, id=name)
-        for name, check in yield_aggregator_checks(
-            parse("top-k(k=2,capacity=4)"), same=agree_within_errors
-        )
+        pytest.param(check, id=f"{spelling}-{name}")
+        for spelling in ("top-k(k=2,capacity=4)", "heavy-hitters(k=2,capacity=4)")
+        for name, check in yield_aggregator_checks(parse(spelling), same=agree_within_errors)
     ],
 )
-def test_top_k_with_few_counters_agrees_within_its_errors(check):
+def test_few_counters_agree_within_their_errors(check):
     check()
 
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from evenkey import applications
-from evenkey.cli import main
 from evenkey.applications import runner
+from evenkey.cli import main
 
 RUN = ("run", "--dataset", "country-skew-r80", "--messages", "50000")
 

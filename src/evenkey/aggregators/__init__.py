@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import inspect
 
-from evenkey.aggregators.base import Aggregator, Algebraic
+from evenkey.aggregators.base import WORKER, Aggregator, Algebraic
 from evenkey.aggregators.count import Count
 from evenkey.aggregators.fold import Fold
 from evenkey.aggregators.groups import number_groups, reduce_groups
+from evenkey.aggregators.heavy_hitters import HeavyHitters
 from evenkey.aggregators.mean import Mean
 from evenkey.aggregators.sum import Sum
 from evenkey.aggregators.tally import Tally
@@ -23,10 +24,12 @@ from evenkey.aggregators.top_k import TopK
 from evenkey.spelling import read
 
 __all__ = [
+    "WORKER",
     "Aggregator",
     "Algebraic",
     "Count",
     "Fold",
+    "HeavyHitters",
     "Mean",
     "Sum",
     "Tally",
@@ -44,7 +47,7 @@ def available() -> dict[str, type[Aggregator]]:
     Examples
     --------
     >>> sorted(available())
-    ['count', 'mean', 'sum', 'tally', 'top-k']
+    ['count', 'heavy-hitters', 'mean', 'sum', 'tally', 'top-k']
     """
     public = (globals()[name] for name in __all__)
     return {

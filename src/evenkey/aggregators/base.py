@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["Aggregator", "Algebraic"]
+__all__ = ["WORKER", "Aggregator", "Algebraic"]
+
+WORKER = "__worker"
+"""Column in which placed messages bear their worker's number, for aggregators that ask for it."""
 
 
 @dataclasses.dataclass(frozen=True)

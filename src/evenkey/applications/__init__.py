@@ -9,12 +9,15 @@ from evenkey.applications.base import Application, PipelineApplication
 from evenkey.applications.catalogue import APPLICATIONS, parse
 from evenkey.applications.config import ApplicationConfig
 from evenkey.applications.documents import Documents
+from evenkey.applications.heavy_hitters import FindHeavyHitters
 from evenkey.applications.labelled import LabelledStream
 from evenkey.applications.learner import Learner, Model
 from evenkey.applications.naive_bayes import NaiveBayes
 from evenkey.applications.word_count import WordCount
 
 if TYPE_CHECKING:
+    from evenkey.applications.classifying import classify, classify_by_words
+    from evenkey.applications.hitting import heavy_hitters
     from evenkey.applications.models import Models
     from evenkey.applications.report import LearningReport
     from evenkey.applications.runner import run
@@ -24,6 +27,7 @@ __all__ = [
     "Application",
     "ApplicationConfig",
     "Documents",
+    "FindHeavyHitters",
     "LabelledStream",
     "Learner",
     "LearningReport",
@@ -32,11 +36,21 @@ __all__ = [
     "NaiveBayes",
     "PipelineApplication",
     "WordCount",
+    "classify",
+    "classify_by_words",
+    "heavy_hitters",
     "parse",
     "run",
 ]
 
-_HOMES = {"LearningReport": "report", "Models": "models", "run": "runner"}
+_HOMES = {
+    "LearningReport": "report",
+    "Models": "models",
+    "classify": "classifying",
+    "classify_by_words": "classifying",
+    "heavy_hitters": "hitting",
+    "run": "runner",
+}
 
 
 def __getattr__(name: str) -> Any:

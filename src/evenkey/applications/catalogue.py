@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evenkey.applications.base import Application
+from evenkey.applications.heavy_hitters import FindHeavyHitters
 from evenkey.applications.naive_bayes import NaiveBayes
 from evenkey.applications.word_count import WordCount
 from evenkey.spelling import read
@@ -10,7 +11,7 @@ from evenkey.spelling import read
 __all__ = ["APPLICATIONS", "parse"]
 
 APPLICATIONS: dict[str, type[Application]] = {
-    application.name: application for application in (WordCount, NaiveBayes)
+    application.name: application for application in (WordCount, FindHeavyHitters, NaiveBayes)
 }
 """By their names."""
 

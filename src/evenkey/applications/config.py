@@ -82,6 +82,10 @@ class ApplicationConfig(PipelineConfig):
         metavar="COLUMNS",
     )
 
+    def __init__(self, /, **options: Any) -> None:
+        # For type checkers, as in `PipelineConfig`.
+        super().__init__(**options)
+
     def resolved_application(self) -> Application | None:
         """Give the application; None where a pipeline of its own is run."""
         return None if self.application is None else parse(self.application)

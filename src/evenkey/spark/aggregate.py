@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructField, StructType, TimestampType
 
-from evenkey.aggregators import Aggregator, Algebraic, parse
+from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse
 from evenkey.errors import ConfigurationError
 from evenkey.spark.columns import key_columns, time_column
 from evenkey.spark.place import place
@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import Grouping
 
-__all__ = ["aggregate", "merge_partials", "messages_of", "partial_aggregates"]
-
-WORKER = "__worker"
-"""The column of the worker between routing and placement."""
+__all__ = ["WORKER", "aggregate", "merge_partials", "messages_of", "partial_aggregates"]
 
 _DURATION = re.compile(
     r"(\d+\s+(week|day|hour|minute|second|millisecond|microsecond)s?(\s+|$))+", re.IGNORECASE

@@ -1,0 +1,93 @@
+"""Applications on Spark: word count and heavy hitters under every grouping, and classification."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from evenkey.applications import (
+    ApplicationConfig,
+    Documents,
+    classify,
+    classify_by_words,
+    heavy_hitters,
+    run,
+)
+from evenkey.errors import ConfigurationError
+from evenkey.groupings import available
+from evenkey.streams import Zipf
+from tests.applications.test_learning import GIVEN, SMALL, in_one_go
+
+KEYS = Zipf(1.2, 60, messages=1500)
+TEXTS = KEYS.texts(KEYS.ids(0, 1500)).to_pylist()
+TRUTH = Counter(TEXTS)
+STREAM = {"dataset": KEYS.name, "messages": 1500, "rate": 30.0}  # one window
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("grouping", sorted(set(available()) - GIVEN))
+def test_heavy_hitters_hold_their_errors_under_every_grouping(grouping):
+    told = {"application": "heavy-hitters(k=8,capacity=12)", "grouping": grouping}
+    rows = run(ApplicationConfig(**STREAM, **told, **SMALL), prepare=False).table.to_pylist()
+    assert [row["rank"] for row in rows] == list(range(1, 9))
+    most = {"kg": 1, "pkg": 2}.get(grouping, SMALL["workers"])
+    for row in rows:
+        assert row["count"] - row["error"] <= TRUTH[row["key"]] <= row["count"]
+        assert row["terms"] <= most
+    heaviest = {key for key, count in TRUTH.items() if count > most * 1500 / 12}
+    assert heaviest <= {row["key"] for row in rows}
+
+
+@pytest.mark.usefixtures("spark")
+def test_word_count_of_a_text_is_exact(tmp_path):
+    (tmp_path / "book.txt").write_text("To be, or not to be:\nthat is the question.\n" * 50)
+    told = {"application": "wordcount", "input": tmp_path / "book.txt", "grouping": "pkg"}
+    rows = run(ApplicationConfig(**told, **SMALL), prepare=False).table.to_pylist()
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts[row["key"]] += row["count"]
+    assert counts == Counter("to be or not to be that is the question".split() * 50)
+
+
+def keyed(spark):
+    rows = [(key, second / 25) for second, key in enumerate(TEXTS)]
+    return spark.createDataFrame(rows, "word string, at double")
+
+
+def test_heavy_hitters_of_a_frame_through_evenkey_and_through_spark(spark):
+    ours = heavy_hitters(keyed(spark), "word", 5, workers=3).collect()
+    theirs = heavy_hitters(keyed(spark), "word", 5, through="spark").collect()
+    for rows in (ours, theirs):
+        told = {row["word"]: row["count"] for row in rows}
+        assert told == dict(sorted(TRUTH.items(), key=lambda item: (-item[1], item[0]))[:5])
+        assert sorted(row["rank"] for row in rows) == [1, 2, 3, 4, 5]
+    assert {(row["error"], row["terms"] > 0) for row in ours} == {(0, True)}
+    assert {(row["error"], row["terms"]) for row in theirs} == {(None, None)}
+
+
+def test_heavy_hitters_of_windows_through_spark(spark):
+    windows = {"time": "at", "window": "30 seconds"}
+    rows = heavy_hitters(keyed(spark), "word", 1, through="spark", **windows).collect()
+    halves = Counter(TEXTS[:750]).most_common(1), Counter(TEXTS[750:]).most_common(1)
+    found = sorted((row["window_start"].second, row["word"], row["count"]) for row in rows)
+    assert found == [(0, *halves[0][0]), (30, *halves[1][0])]
+    with pytest.raises(ConfigurationError, match="through = 'flink'"):
+        heavy_hitters(keyed(spark), "word", through="flink")
+    with pytest.raises(ConfigurationError, match="a window needs time"):
+        heavy_hitters(keyed(spark), "word", through="spark", window="1 minute")
+
+
+def test_words_asked_of_workers_give_the_models_own_answer(spark):
+    stream = Documents(words=200, size=5, own=0.1, length=260)
+    model = in_one_go(stream.records(0, 200))
+    asked = stream.records(200, 260)
+    texts = [*asked["text"].to_pylist(), "", "never seen"]
+    told = model.predict(asked).to_pylist() + ["class 0", "class 0"]
+    df = spark.createDataFrame(list(enumerate(texts)), "id int, text string").repartition(3)
+    direct = {row["id"]: row["prediction"] for row in classify(df, model).collect()}
+    assert direct == dict(enumerate(told))
+    for grouping in ("kg", "pkg", "sg", "dkg"):
+        routed = classify_by_words(df, "id", "text", model, grouping=grouping, workers=3)
+        answers = {int(row["id"]): row["prediction"] for row in routed.collect()}
+        assert answers == direct, grouping
