@@ -18,8 +18,12 @@ pytestmark = pytest.mark.usefixtures("spark")
 
 SMALL = {"workers": 3, "sources": 2, "epochs": 2}
 RECORDS = Documents(words=200, size=5, length=120).records(0, 120)
-# These are told the frequencies of keys before a batch; a stream has none to tell.
-GIVEN = {"off-greedy"}
+# All of them run in test_anywhere.py without Spark; off-greedy is told frequencies, which a
+# stream has none to tell of.
+STREAMED = [
+    grouping if grouping in ("kg", "pkg", "dkg") else pytest.param(grouping, marks=pytest.mark.soak)
+    for grouping in sorted(set(available()) - {"off-greedy"})
+]
 
 
 def learned(config, **options):
@@ -44,7 +48,7 @@ def of_documents(**options):
     )
 
 
-@pytest.mark.parametrize("grouping", sorted(set(available()) - GIVEN))
+@pytest.mark.parametrize("grouping", STREAMED)
 def test_the_model_is_the_same_under_every_grouping(grouping):
     report = learned(of_documents(grouping=grouping))
     assert report.model.to_table() == in_one_go().to_table()

@@ -9,7 +9,7 @@ from evenkey.applications.base import Application, PipelineApplication
 from evenkey.applications.catalogue import APPLICATIONS, parse
 from evenkey.applications.config import ApplicationConfig
 from evenkey.applications.documents import Documents
-from evenkey.applications.heavy_hitters import FindHeavyHitters
+from evenkey.applications.heavy_keys import FindHeavyHitters
 from evenkey.applications.labelled import LabelledStream
 from evenkey.applications.learner import Learner, Model
 from evenkey.applications.naive_bayes import NaiveBayes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenkey.applications.base import Application
-from evenkey.applications.heavy_hitters import FindHeavyHitters
+from evenkey.applications.heavy_keys import FindHeavyHitters
 from evenkey.applications.naive_bayes import NaiveBayes
 from evenkey.applications.word_count import WordCount
 from evenkey.spelling import read

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pyspark.sql import functions as F
 
 from evenkey.aggregators import HeavyHitters
-from evenkey.applications.heavy_hitters import workers_of_a_key
+from evenkey.applications.heavy_keys import workers_of_a_key
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import parse as parse_grouping
 from evenkey.spark.aggregate import aggregate
