@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
-from evenkey.aggregators import Count, available, parse
+from evenkey.aggregators import Count, Fold, available, parse
 from evenkey.checks.aggregators import sample_messages, yield_aggregator_checks
 
 # An aggregator that needs parameters is tried with these; several spellings are welcome.
@@ -71,6 +72,32 @@ def test_checks_catch_an_aggregator_that_is_wrong():
     checks = dict(yield_aggregator_checks(Forgetful()))
     with pytest.raises(AssertionError):
         checks["check_any_cut_gives_the_same_result-by-key"]()
+
+
+class Hoarder(Fold):
+    """A median the wrong way: it keeps every value."""
+
+    columns = ("amount",)
+    result = pa.schema([("median", pa.int64())])
+
+    def zero(self):
+        return []
+
+    def add(self, state, message):
+        return [*state, message[1] or 0]
+
+    def combine(self, first, second):
+        return sorted(first + second)
+
+    def answer(self, state):
+        return {"median": sorted(state)[len(state) // 2]}
+
+
+def test_checks_catch_a_state_that_grows_with_every_message():
+    checks = dict(yield_aggregator_checks(Hoarder()))
+    checks["check_any_cut_gives_the_same_result-by-key"]()
+    with pytest.raises(AssertionError, match="the state grows"):
+        checks["check_state_does_not_grow_with_repetition-by-key"]()
 
 
 def test_sample_messages_have_what_checks_need():
