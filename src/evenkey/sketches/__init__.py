@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evenkey.sketches.histograms import Histogram
 from evenkey.sketches.space_saving import Counters, SpaceSaving
 
-__all__ = ["Counters", "SpaceSaving"]
+__all__ = ["Counters", "Histogram", "SpaceSaving"]
