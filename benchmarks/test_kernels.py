@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evenkey.groupings import parse
-from evenkey.sketches import Histogram
+from evenkey.sketches import ApproximateHistogram
 from evenkey.streams import generated
 
 MESSAGES, WORKERS, BATCH = 10_000_000, 50, 1 << 16
@@ -76,9 +76,9 @@ def test_histogram(benchmark, report, bins):
     values = np.random.default_rng(0).normal(size=1_000_000)
 
     def fresh():
-        return (Histogram(bins), values), {}
+        return (ApproximateHistogram(bins), values), {}
 
-    benchmark.pedantic(Histogram.update, setup=fresh, rounds=5, warmup_rounds=1)
+    benchmark.pedantic(ApproximateHistogram.update, setup=fresh, rounds=5, warmup_rounds=1)
     speed = len(values) / benchmark.stats.stats.median / 1e6
     benchmark.extra_info["million_values_per_second"] = speed
     report(f"histogram(bins={bins}), normal", f"{speed:.1f} M values/s", "")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.errors import ConfigurationError, RunError
-from evenkey.sketches import Histogram
+from evenkey.sketches import ApproximateHistogram
 from evenkey.sketches.histograms import Bins
 from tests.sketches.naive import naive_histogram, naive_sum
 
@@ -22,7 +22,7 @@ POINTS = [-2e300, -1e3, -3.5, -1.0, 0.0, 0.25, 2.0, 5.5, 8.0, 999.0, 1e300]
 
 
 def histogram_of(capacity, messages):
-    histogram = Histogram(capacity)
+    histogram = ApproximateHistogram(capacity)
     histogram.update([value for value, _ in messages], [weight for _, weight in messages])
     return histogram
 
@@ -50,7 +50,7 @@ def test_merge_of_many_equals_naive_twin(capacity, parts):
     merged = whole.merged(capacity, np.zeros(len(parts), dtype=np.int64), 1)
     everything = [bin_ for part in parts for bin_ in singles(part)]
     twin = naive_histogram(capacity, [everything])
-    assert np.allclose(Histogram.of(capacity, merged).bins().tolist() or [], twin or [])
+    assert np.allclose(ApproximateHistogram.of(capacity, merged).bins().tolist() or [], twin or [])
 
 
 @given(CAPACITIES, MESSAGES)
@@ -66,11 +66,13 @@ def papers_histogram():
     positions = np.array([2, 9.5, 58 / 3, 98 / 3, 45])
     weights = np.array([1.0, 2, 3, 3, 1])
     wide = np.full(5, 100.0)
-    return Histogram.of(5, Bins(np.array([0, 5]), positions, weights, positions - wide, wide))
+    return ApproximateHistogram.of(
+        5, Bins(np.array([0, 5]), positions, weights, positions - wide, wide)
+    )
 
 
 def test_examples_of_the_paper():
-    first, second = Histogram(5), Histogram(5)
+    first, second = ApproximateHistogram(5), ApproximateHistogram(5)
     first.update([23, 19, 10, 16, 36, 2, 9])
     second.update([32, 30, 45])
     merged = first.merge(second).bins()
@@ -129,7 +131,7 @@ def test_uniform_is_the_inverse_of_sum(capacity, messages):
 @given(CAPACITIES, MESSAGES, MESSAGES)
 def test_bytes_and_pickle_restore_a_histogram_that_goes_on_alike(capacity, before, after):
     histogram = histogram_of(capacity, before)
-    restored = Histogram.from_bytes(histogram.to_bytes())
+    restored = ApproximateHistogram.from_bytes(histogram.to_bytes())
     unpickled = pickle.loads(pickle.dumps(histogram))
     for one in (histogram, restored, unpickled):
         one.update([value for value, _ in after], [weight for _, weight in after])
@@ -137,10 +139,10 @@ def test_bytes_and_pickle_restore_a_histogram_that_goes_on_alike(capacity, befor
 
 
 def test_an_empty_histogram():
-    histogram = Histogram(3)
+    histogram = ApproximateHistogram(3)
     assert histogram.sum([1.0]).tolist() == [0.0]
     assert histogram.uniform(4).tolist() == []
-    assert histogram.merge(Histogram(3)) == histogram
+    assert histogram.merge(ApproximateHistogram(3)) == histogram
     assert histogram.total == 0
 
 
@@ -148,14 +150,14 @@ def test_update_leaves_its_input_alone():
     values, weights = np.arange(5.0), np.ones(5, dtype=np.int64)
     values.setflags(write=False)
     weights.setflags(write=False)
-    histogram = Histogram(3)
+    histogram = ApproximateHistogram(3)
     histogram.update(values, weights)
     assert histogram.total == 5
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e308])
 def test_bad_values_are_refused_before_anything_is_counted(value):
-    histogram = Histogram(3)
+    histogram = ApproximateHistogram(3)
     with pytest.raises(ConfigurationError, match="values are finite"):
         histogram.update([1.0, value])
     with pytest.raises(ConfigurationError, match="not negative"):
@@ -165,17 +167,17 @@ def test_bad_values_are_refused_before_anything_is_counted(value):
 
 def test_bad_arguments_are_refused():
     with pytest.raises(ConfigurationError, match="bins = 1"):
-        Histogram(1)
+        ApproximateHistogram(1)
     with pytest.raises(ConfigurationError, match="2 values but 1 weights"):
-        Histogram(3).update([1, 2], [1])
+        ApproximateHistogram(3).update([1, 2], [1])
     with pytest.raises(ConfigurationError, match="capacity 3 and 4"):
-        Histogram(3).merge(Histogram(4))
+        ApproximateHistogram(3).merge(ApproximateHistogram(4))
     with pytest.raises(ConfigurationError, match="parts = 0"):
-        Histogram(3).uniform(0)
+        ApproximateHistogram(3).uniform(0)
 
 
 def test_damaged_bytes_are_refused():
     data = histogram_of(3, [(1.0, 1), (2.0, 1)]).to_bytes()
     for damaged in (b"", data[:10], data[:-1], data + b"x", b"?" + data[1:]):
         with pytest.raises(RunError, match="no histogram"):
-            Histogram.from_bytes(damaged)
+            ApproximateHistogram.from_bytes(damaged)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenkey.sketches import Histogram
+from evenkey.sketches import ApproximateHistogram
 
 COUNT, BINS, PARTS = 40_000, 64, 16
 RANK_ERROR = 0.03
-"""Part of the weight, as `Histogram` states; the worst is 2.4 %, at the edge of the exponential."""
+"""Part of the weight, as `ApproximateHistogram` states; the exponential comes to 2.4 %."""
 
 RANDOM = np.random.default_rng(7)
 DISTRIBUTIONS = {
@@ -25,7 +25,7 @@ DISTRIBUTIONS = {
 
 
 def in_one_piece(values):
-    histogram = Histogram(BINS)
+    histogram = ApproximateHistogram(BINS)
     histogram.update(values)
     return histogram
 
@@ -64,7 +64,7 @@ def test_more_bins_come_closer():
     points = np.quantile(DISTRIBUTIONS["normal"], np.linspace(0, 1, 301))
     worst = []
     for bins in (8, 32, 128):
-        histogram = Histogram(bins)
+        histogram = ApproximateHistogram(bins)
         histogram.update(DISTRIBUTIONS["normal"])
         errors = histogram.sum(points) / COUNT - ranks(DISTRIBUTIONS["normal"], points)
         worst.append(np.abs(errors).max())

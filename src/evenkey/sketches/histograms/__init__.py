@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from evenkey.sketches.histograms.bins import Bins, check_capacity, check_values
-from evenkey.sketches.histograms.histogram import Histogram
+from evenkey.sketches.histograms.histogram import ApproximateHistogram
 
-__all__ = ["Bins", "Histogram", "check_capacity", "check_values"]
+__all__ = ["ApproximateHistogram", "Bins", "check_capacity", "check_values"]

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Histogram"]
+__all__ = ["ApproximateHistogram"]
 
 _ITEM = np.dtype([("position", "<f8"), ("weight", "<f8"), ("low", "<f8"), ("high", "<f8")])
 _HEADER = struct.Struct("<8sqq")
 _MAGIC = b"evenkeyH"
 
 
-class Histogram:
+class ApproximateHistogram:
     """The distribution of a weighted stream of numbers, by at most `capacity` bins.
 
     A value gets a bin of its own; when there is one bin too many, the two closest become one
@@ -61,7 +61,7 @@ class Histogram:
     --------
     Seven values in five bins, as in the paper's appendix.
 
-    >>> histogram = Histogram(5)
+    >>> histogram = ApproximateHistogram(5)
     >>> histogram.update([23, 19, 10, 16, 36, 2, 9])
     >>> histogram.bins()[["position", "weight"]].tolist()
     [(2.0, 1.0), (9.5, 2.0), (17.5, 2.0), (23.0, 1.0), (36.0, 1.0)]
@@ -93,7 +93,7 @@ class Histogram:
 
     def __eq__(self, other: object) -> bool:
         """Say whether the other histogram holds the same; it goes on in the same way, too."""
-        return isinstance(other, Histogram) and self.to_bytes() == other.to_bytes()
+        return isinstance(other, ApproximateHistogram) and self.to_bytes() == other.to_bytes()
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -119,7 +119,7 @@ class Histogram:
         groups = np.zeros(len(values), dtype=np.int64)
         _kernels.update(self._bins, self._held, groups, values, weights)
 
-    def merge(self, other: Histogram) -> Histogram:
+    def merge(self, other: ApproximateHistogram) -> ApproximateHistogram:
         """Make the histogram of both streams together; commutative.
 
         Raises
