@@ -10,9 +10,11 @@ from evenkey.applications.catalogue import APPLICATIONS, parse
 from evenkey.applications.config import ApplicationConfig
 from evenkey.applications.documents import Documents
 from evenkey.applications.heavy_keys import FindHeavyHitters
+from evenkey.applications.in_process import InProcess, Trained
 from evenkey.applications.labelled import LabelledStream
 from evenkey.applications.learner import Learner, Model
 from evenkey.applications.naive_bayes import NaiveBayes
+from evenkey.applications.trees import Clusters, DecisionTree, TreeModel
 from evenkey.applications.word_count import WordCount
 
 if TYPE_CHECKING:
@@ -26,8 +28,11 @@ __all__ = [
     "APPLICATIONS",
     "Application",
     "ApplicationConfig",
+    "Clusters",
+    "DecisionTree",
     "Documents",
     "FindHeavyHitters",
+    "InProcess",
     "LabelledStream",
     "Learner",
     "LearningReport",
@@ -35,6 +40,8 @@ __all__ = [
     "Models",
     "NaiveBayes",
     "PipelineApplication",
+    "Trained",
+    "TreeModel",
     "WordCount",
     "classify",
     "classify_by_words",
