@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenkey.applications.config import ApplicationConfig
-    from evenkey.applications.labelled import LabelledStream
 
 __all__ = ["DecisionTree"]
 
@@ -88,8 +88,8 @@ class DecisionTree(Learner[TreeModel]):
 
     name: ClassVar[str] = "decision-tree"
     summary: ClassVar[str] = "a decision tree on numbers, grown by histograms that merge"
-    fields: ClassVar[pa.Schema] = pa.schema([("features", pa.list_(pa.float64()))])
-    streams: ClassVar[Mapping[str, type[LabelledStream]]] = {Clusters.family: Clusters}
+    fields: ClassVar = pa.schema([("features", pa.list_(pa.float64()))])
+    streams: ClassVar = MappingProxyType({Clusters.family: Clusters})
 
     max_depth: int = 6
     max_leaves: int = 64
