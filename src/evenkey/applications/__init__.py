@@ -1,4 +1,4 @@
-"""Applications of split keys: word count, heavy hitters, naive Bayes, and users' own."""
+"""Applications of split keys: word count, heavy hitters, naive Bayes, decision trees, your own."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from evenkey.applications.models import Models
     from evenkey.applications.report import LearningReport
     from evenkey.applications.runner import run
+    from evenkey.applications.training import train
 
 __all__ = [
     "APPLICATIONS",
@@ -48,6 +49,7 @@ __all__ = [
     "heavy_hitters",
     "parse",
     "run",
+    "train",
 ]
 
 _HOMES = {
@@ -57,6 +59,7 @@ _HOMES = {
     "classify_by_words": "classifying",
     "heavy_hitters": "hitting",
     "run": "runner",
+    "train": "training",
 }
 
 

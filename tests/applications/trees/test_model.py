@@ -59,9 +59,10 @@ def test_depths_and_children():
 
 def test_the_heaviest_class_of_the_leaf_is_told():
     tree = tree_of([(0, 0, 0.5)])
-    records = pa.table({"features": [[0.0], [1.0]]})
+    records = pa.table({"features": [[0.0], None, [1.0]]})
     assert tree.counts.tolist() == [[0, 0], [1, 2], [2, 1]]
-    assert tree.predict(records).to_pylist() == ["b", "a"]
+    assert tree.predict(records).to_pylist() == ["b", None, "a"]
+    assert tree.predict(records.slice(0, 0)).to_pylist() == []
 
 
 def test_a_tree_that_saw_nothing_tells_nothing():

@@ -1,45 +1,102 @@
-"""Decision trees on Spark: the same tree under every grouping, through a pause, from files."""
+"""Decision trees on Spark: the tree of one process, in streams and batches, through a pause."""
 
 from __future__ import annotations
 
 import csv
+import runpy
+from pathlib import Path
 
 import pytest
 
-from evenkey.applications import ApplicationConfig, Clusters, DecisionTree, InProcess, run
-from evenkey.groupings import available
+from evenkey.applications import (
+    ApplicationConfig,
+    Clusters,
+    DecisionTree,
+    InProcess,
+    LearningReport,
+    classify,
+    run,
+    train,
+)
+from evenkey.errors import ConfigurationError
 
 pytestmark = pytest.mark.usefixtures("spark")
 
-TREE = "decision-tree(max_depth=2,min_leaf=2)"
-RECORDS = 240
-"""So few in three epochs that histograms of 64 bins lose nothing, under any grouping."""
-DATASET = "clusters(features=3,classes=2)"
-OPTIONS = {"workers": 3, "sources": 2, "epochs": 3}
+LEARNER = DecisionTree(max_depth=2, min_leaf=2)
+STREAM = Clusters(features=3, classes=2, length=180)
+"""So few records in an epoch that histograms of 64 bins lose nothing, under any grouping."""
+RECORDS = STREAM.records(0, 180)
+EPOCHS = [RECORDS.slice(start, 60) for start in (0, 60, 120)]
+OPTIONS = {"application": str(LEARNER), "workers": 3, "sources": 2, "epochs": 3}
+EXAMPLE = Path(__file__).parents[3] / "examples" / "decision_tree.py"
 
 
-def records(start=0, stop=RECORDS):
-    return Clusters(features=3, classes=2, length=RECORDS).records(start, stop)
+def in_process(epochs):
+    return InProcess(LEARNER, "kg", workers=3).train(epochs)
 
 
-def config(**options):
-    return ApplicationConfig(
-        application=TREE, dataset=DATASET, messages=RECORDS, **{**OPTIONS, **options}
-    )
+def is_same(model, other):
+    return model.to_table().equals(other.to_table(), check_metadata=True)
 
 
-def in_process(grouping="kg"):
-    learner = DecisionTree(max_depth=2, min_leaf=2)
-    size = RECORDS // 3
-    epochs = [records(start, start + size) for start in range(0, RECORDS, size)]
-    return InProcess(learner, grouping, workers=3).train(epochs)
+def run_whole(config):
+    report = run(config, prepare=False)
+    assert isinstance(report, LearningReport)
+    assert report.finished
+    return report
 
 
-@pytest.mark.parametrize("grouping", ["kg", "pkg", "sg", "dkg", "planned"])
-def test_the_tree_is_that_of_one_process(grouping):
-    report = run(config(grouping=grouping), prepare=False)
-    assert report.model.to_table().equals(in_process().model.to_table(), check_metadata=True)
-    cells = in_process().counters.sum(axis=1)
-    most = {"kg": 1, "pkg": 2}.get(grouping, 3)
+@pytest.mark.parametrize(("grouping", "copies"), [("pkg", 2), ("sg", 3)])
+def test_a_run_learns_the_tree_of_one_process(grouping, copies):
+    told = {**OPTIONS, "dataset": STREAM.name, "messages": 180, "grouping": grouping}
+    report = run_whole(ApplicationConfig(**told))
+    trained = in_process(EPOCHS)
+    assert trained.model.depth == 2
+    assert is_same(report.model, trained.model)
+    cells = trained.counters.sum(axis=1)
     for learned, least in zip(report.learned, cells, strict=True):
-        assert least <= sum(learned.counters) <= most * least
+        assert least <= sum(learned.counters) <= copies * least
+    assert report.to_json()["learned"][2]["accuracy"] > 0.6
+
+
+def test_a_paused_run_goes_on_from_the_model_of_the_epoch_before(tmp_path):
+    path = tmp_path / "points.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["x", "kind", "name", "y", "z"])
+        for row in RECORDS.to_pylist():
+            x, y, z = row["features"]
+            writer.writerow([x, row["label"], "text", y, z])
+    told = {"input": path, "label": "kind", "output": tmp_path / "out", "grouping": "pkg"}
+    config = ApplicationConfig(**OPTIONS, **told)
+    paused = tmp_path / "out" / "state" / "paused"
+    first = run(config, prepare=False, on_progress=lambda _: paused.touch())
+    assert not first.finished
+    report = run_whole(config)
+    assert report.to_json()["records"] == 180
+    assert is_same(report.model, in_process(EPOCHS).model)
+
+
+def test_a_batch_is_read_in_several_passes_and_classified(spark):
+    rows = [tuple(row.values()) for row in RECORDS.to_pylist()]
+    schema = "label string, features array<double>"
+    df = spark.createDataFrame([*rows, ("class 0", None)], schema).repartition(2)
+    model = train(df, LEARNER, grouping="sg", workers=3, passes=3)
+    assert is_same(model, in_process([RECORDS] * 3).model)
+    judged = classify(df, model).collect()
+    points = [tuple(point) for point in RECORDS["features"].to_pylist()]
+    told = dict(zip(points, model.predict(RECORDS).to_pylist(), strict=True))
+    assert {row["prediction"] for row in judged if row["features"] is None} == {None}
+    known = [row for row in judged if row["features"] is not None]
+    assert [row["prediction"] for row in known] == [told[tuple(row["features"])] for row in known]
+    with pytest.raises(ConfigurationError, match="passes = 0"):
+        train(df, LEARNER, passes=0)
+    with pytest.raises(ConfigurationError, match="no column 'features'"):
+        train(df.select("label"), LEARNER)
+    with pytest.raises(ConfigurationError, match="reads batches"):
+        train(spark.readStream.format("rate").load(), LEARNER)
+
+
+def test_the_example_runs(capsys):
+    assert runpy.run_path(str(EXAMPLE))["main"](rows=900) > 0.8
+    assert "rows told rightly" in capsys.readouterr().out

@@ -152,8 +152,11 @@ class TreeModel(Model):
         return pa.array(self.classes, pa.string()).take(places)
 
     def predict(self, records: pa.Table) -> pa.StringArray:
-        """Give the class of each record's ``features``."""
-        return self.classify(feature_matrix(records["features"]))
+        """Give the class of each record's ``features``, null where these are null."""
+        features = records["features"]
+        there = features.is_valid()
+        told = self.classify(feature_matrix(features.filter(there)))
+        return pc.replace_with_mask(pa.nulls(len(features), pa.string()), _whole(there), told)
 
     def knowing(self, labels: Iterable[str]) -> TreeModel:
         """Make the same tree with more classes."""
@@ -183,6 +186,10 @@ class TreeModel(Model):
             np.concatenate([self.depths, fresh[3]]),
             np.concatenate([self.counts, np.reshape(counts, (-1, len(self.classes)))]),
         )
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays([pa.array([], column.type), *column.chunks])
 
 
 def feature_matrix(features: pa.ChunkedArray) -> NDArray[np.float64]:
