@@ -98,5 +98,5 @@ def test_a_batch_is_read_in_several_passes_and_classified(spark):
 
 
 def test_the_example_runs(capsys):
-    assert runpy.run_path(str(EXAMPLE))["main"](rows=900) > 0.8
+    assert runpy.run_path(str(EXAMPLE))["main"](rows=900) > 0.7
     assert "rows told rightly" in capsys.readouterr().out
