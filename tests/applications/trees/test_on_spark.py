@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import runpy
-from pathlib import Path
 
 import pytest
 
@@ -28,7 +26,6 @@ STREAM = Clusters(features=3, classes=2, length=180)
 RECORDS = STREAM.records(0, 180)
 EPOCHS = [RECORDS.slice(start, 60) for start in (0, 60, 120)]
 OPTIONS = {"application": str(LEARNER), "workers": 3, "sources": 2, "epochs": 3}
-EXAMPLE = Path(__file__).parents[3] / "examples" / "decision_tree.py"
 
 
 def in_process(epochs):
@@ -95,8 +92,3 @@ def test_a_batch_is_read_in_several_passes_and_classified(spark):
         train(df.select("label"), LEARNER)
     with pytest.raises(ConfigurationError, match="reads batches"):
         train(spark.readStream.format("rate").load(), LEARNER)
-
-
-def test_the_example_runs(capsys):
-    assert runpy.run_path(str(EXAMPLE))["main"](rows=900) > 0.7
-    assert "rows told rightly" in capsys.readouterr().out
