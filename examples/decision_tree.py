@@ -16,7 +16,7 @@ from evenkey.spark.session import session
 COLUMNS = ["length", "width", "height", "weight"]
 
 
-def main(rows: int = 20_000) -> float:
+def main(rows: int = 20_000, depth: int = 5) -> float:
     """Learn from four fifths of the rows, and give the share of others told rightly."""
     spark = session()
     generated = Clusters(classes=3, features=len(COLUMNS), length=rows).records(0, rows)
@@ -30,8 +30,8 @@ def main(rows: int = 20_000) -> float:
     known, unknown = records.randomSplit([0.8, 0.2], seed=1)
 
     # A tree grows by one level in each pass.
-    tree = DecisionTree(max_depth=4)
-    model = train(known.cache(), tree, grouping="pkg", workers=4, passes=4)
+    tree = DecisionTree(max_depth=depth)
+    model = train(known.cache(), tree, grouping="pkg", workers=4, passes=depth)
     for node in model.to_table().slice(0, 3).to_pylist():
         print(node)
 

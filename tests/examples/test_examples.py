@@ -67,7 +67,7 @@ def test_naive_bayes(example, capsys):
 
 
 def test_decision_tree(example, capsys):
-    assert example("decision_tree").main(rows=900) > 0.7
+    assert example("decision_tree").main(rows=900, depth=2) > 0.5
     assert "rows told rightly" in capsys.readouterr().out
 
 

@@ -6,8 +6,6 @@ A histogram is a float64[4, capacity] array of bins in order of their positions:
 
 from __future__ import annotations
 
-import heapq
-
 import numpy as np
 from numba import njit
 
@@ -52,11 +50,13 @@ def sums(bins, points, between, below, above):
 
 
 @njit(cache=True)
-def uniform(bins, total, points):
-    """Find the points that cut the weight into parts of equal size: the inverse of `sums`."""
+def uniform(bins, lows, weights_by_low, highs, weights_by_high, points):
+    """Find the points that cut the weight into parts of equal size: the inverse of `sums`.
+
+    Lows and highs are ascending, with the weight of all bins up to each.
+    """
     held = bins.shape[1]
-    lows, weights_by_low = _accumulated(bins, LOW)
-    highs, weights_by_high = _accumulated(bins, HIGH)
+    total = weights_by_low[held - 1]
     left, height, running, i = lows[0], 0.0, 0.0, 0
     early, late = 0, 0
     for k in range(len(points)):
@@ -116,12 +116,6 @@ def _place(height, other, weight):
         return 0.0
     root = np.sqrt(max(height * height + 2 * (other - height) * weight, 0.0))
     return min(2 * weight / (height + root), 1.0) if height + root > 0 else 1.0
-
-
-@njit(cache=True)
-def _accumulated(bins, row):
-    order = np.argsort(bins[row])
-    return bins[row][order], np.cumsum(bins[WEIGHT][order])
 
 
 @njit(cache=True, inline="always")
@@ -227,33 +221,45 @@ def _unite_equals(parts):
 def _shrink(parts, bins):
     """Algorithm 2: join the two closest bins, first from the left, until they fit."""
     count, capacity = parts.shape[1], bins.shape[1]
-    if count > capacity:
-        following = np.arange(1, count + 1)
-        before = np.arange(-1, count - 1)
-        heap = [(parts[POSITION, i + 1] - parts[POSITION, i], i, i + 1) for i in range(count - 1)]
-        heapq.heapify(heap)
-        left = count
-        while left > capacity:
-            gap, i, j = heapq.heappop(heap)
-            # A gap counts only if its bins are neighbours still, where they were.
-            if following[i] != j or parts[POSITION, j] - parts[POSITION, i] != gap:
-                continue
-            _join(parts, i, j, i)
-            left -= 1
-            following[i], following[j] = following[j], -1
-            if following[i] < count:
-                before[following[i]] = i
-                beyond = parts[POSITION, following[i]] - parts[POSITION, i]
-                heapq.heappush(heap, (beyond, i, following[i]))
-            if before[i] >= 0:
-                heapq.heappush(
-                    heap, (parts[POSITION, i] - parts[POSITION, before[i]], before[i], i)
-                )
-        i = 0
-        for kept in range(left):
-            for row in range(4):
-                bins[row, kept] = parts[row, i]
-            i = following[i]
-        return left
-    bins[:, :count] = parts
-    return count
+    following = np.arange(1, count + 1)
+    before = np.arange(-1, count - 1)
+    leaves = 1
+    while leaves < count:
+        leaves *= 2
+    # A tree whose root is the least gap; leaf i is the gap between bin i and the one that follows.
+    gaps = np.full(2 * leaves, np.inf)
+    for i in range(count - 1):
+        gaps[leaves + i] = parts[POSITION, i + 1] - parts[POSITION, i]
+    for node in range(leaves - 1, 0, -1):
+        gaps[node] = min(gaps[2 * node], gaps[2 * node + 1])
+    for _ in range(count - capacity):
+        node = 1
+        while node < leaves:
+            node = 2 * node if gaps[2 * node] <= gaps[2 * node + 1] else 2 * node + 1
+        i = node - leaves
+        j = following[i]
+        _join(parts, i, j, i)
+        following[i] = following[j]
+        _set_gap(gaps, leaves + j, np.inf)
+        if following[i] < count:
+            before[following[i]] = i
+            _set_gap(gaps, node, parts[POSITION, following[i]] - parts[POSITION, i])
+        else:
+            _set_gap(gaps, node, np.inf)
+        if i > 0:
+            _set_gap(gaps, leaves + before[i], parts[POSITION, i] - parts[POSITION, before[i]])
+    i, kept = 0, 0
+    while i < count:
+        for row in range(4):
+            bins[row, kept] = parts[row, i]
+        i = following[i]
+        kept += 1
+    return kept
+
+
+@njit(cache=True)
+def _set_gap(gaps, node, gap):
+    gaps[node] = gap
+    while node > 1:
+        node //= 2
+        gaps[node] = min(gaps[2 * node], gaps[2 * node + 1])

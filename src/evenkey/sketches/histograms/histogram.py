@@ -184,7 +184,11 @@ class ApproximateHistogram:
             raise ConfigurationError(message)
         points = np.empty(parts - 1 if len(self) else 0)
         if len(points):
-            _kernels.uniform(self._used(), self.total, points)
+            used = np.ascontiguousarray(self._used())
+            weights = used[_kernels.WEIGHT]
+            lows = _accumulated(used[_kernels.LOW], weights)
+            highs = _accumulated(used[_kernels.HIGH], weights)
+            _kernels.uniform(used, *lows, *highs, points)
         return points
 
     def bins(self) -> NDArray[np.void]:
@@ -251,5 +255,13 @@ class ApproximateHistogram:
         points = np.ascontiguousarray(points, dtype=np.float64)
         found = (np.zeros(len(points)), np.zeros(len(points)), np.zeros(len(points)))
         if len(self):
-            _kernels.sums(self._used(), points, *found)
+            _kernels.sums(np.ascontiguousarray(self._used()), points, *found)
         return found
+
+
+def _accumulated(
+    ends: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sort the ends of bins, and add up the weights of those up to each."""
+    order = np.argsort(ends)
+    return ends[order], np.cumsum(weights[order])
