@@ -56,6 +56,7 @@ def test_a_learner_reads_generated_records_unless_told_otherwise():
         ({"application": "naive-bayes", "key": "user"}, "key = 'user': .* has no use for it"),
         ({"application": "naive-bayes", "kafka": "127.0.0.1:9092/a"}, "has no use for it"),
         ({"application": "naive-bayes", **STREAM}, "unknown dataset of labelled records"),
+        ({"application": "naive-bayes", "dataset": "documents(length=5)"}, "option messages"),
         ({"application": "naive-bayes", "dataset": "documents", "input": "a.csv"}, "both given"),
         ({"application": "wordcount", "label": "folder", **STREAM}, "only applications that learn"),
         ({"application": "wordcount"}, "pass one"),

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from pyspark.sql import functions as F
 
 from evenkey.applications import (
     ApplicationConfig,
     Documents,
+    Models,
+    NaiveBayes,
     classify,
     classify_by_words,
     heavy_hitters,
@@ -82,7 +85,7 @@ def test_heavy_hitters_of_windows_through_spark(spark):
     assert found == [(0, *halves[0][0]), (30, *halves[1][0])]
     with pytest.raises(ConfigurationError, match="through = 'flink'"):
         heavy_hitters(keyed(spark), "word", through="flink")  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match="a window needs time"):
+    with pytest.raises(ConfigurationError, match="needs time"):
         heavy_hitters(keyed(spark), "word", through="spark", window="1 minute")
 
 
@@ -95,7 +98,49 @@ def test_words_asked_of_workers_give_the_models_own_answer(spark):
     df = spark.createDataFrame(list(enumerate(texts)), "id int, text string").repartition(3)
     direct = {row["id"]: row["prediction"] for row in classify(df, model).collect()}
     assert direct == dict(enumerate(told))
-    for grouping in ("kg", "pkg", "sg", "dkg"):
+    for grouping in ("pkg", "sg"):
         routed = classify_by_words(df, "id", "text", model, grouping=grouping, workers=3)
         answers = {int(row["id"]): row["prediction"] for row in routed.collect()}
         assert answers == direct, grouping
+
+
+def test_streams_are_classified_and_searched_too(spark, tmp_path):
+    records = Documents(words=200, size=5, length=60).records(0, 60)
+    models = Models(tmp_path / "models", NaiveBayes())
+    models.write(1, in_one_go(records))
+    rows = [(text, float(second)) for second, text in enumerate(records["text"].to_pylist())]
+    for part in (rows[:40], rows[40:]):
+        frame = spark.createDataFrame(part, "text string, at double").coalesce(1)
+        frame.write.mode("append").json(str(tmp_path / "input"))
+    stream = spark.readStream.schema("text string, at double").json(str(tmp_path / "input"))
+    told = rows_of(classify(stream, models), "told", tmp_path)
+    answers = dict(zip(records["text"].to_pylist(), models.read().predict(records), strict=True))
+    assert {row["text"]: row["prediction"] for row in told} == {
+        text: label.as_py() for text, label in answers.items()
+    }
+    # The window of the last second waits for the watermark; the first ones are out.
+    found = heavy_hitters(
+        stream.withColumn("word", F.explode(F.split("text", " "))),
+        "word",
+        1,
+        through="spark",
+        time="at",
+        window="20 seconds",
+    )
+    hits = rows_of(found, "hits", tmp_path)
+    words = [word for text, second in rows if second < 20 for word in text.split()]
+    first = next(row for row in hits if row["window_start"].second == 0)
+    assert (first["word"], first["count"]) == Counter(words).most_common(1)[0]
+
+
+def rows_of(frame, name, directory):
+    """The rows of a stream that has been read to its end."""
+    query = (
+        frame.writeStream.format("memory")
+        .queryName(name)
+        .option("checkpointLocation", str(directory / f"checkpoint-{name}"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    return frame.sparkSession.table(name).collect()

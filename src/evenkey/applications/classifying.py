@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from evenkey.applications.bayes_model import words_of
+from evenkey.applications.models import Models
 from evenkey.spark.aggregate import WORKER
 from evenkey.spark.columns import absent, key_columns
 from evenkey.spark.place import place
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from evenkey.applications.bayes_model import BayesModel
     from evenkey.applications.learner import Model
-    from evenkey.applications.models import Models
     from evenkey.groupings import Grouping
 
 __all__ = ["classify", "classify_by_words"]
@@ -61,8 +61,6 @@ class _PredictTask:
         self._model = model
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from evenkey.applications.models import Models
-
         model = self._model.read() if isinstance(self._model, Models) else self._model
         for batch in batches:
             told = model.predict(pa.Table.from_batches([batch]))

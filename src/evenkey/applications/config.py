@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
+from evenkey.applications.base import PipelineApplication
 from evenkey.applications.catalogue import parse
 from evenkey.applications.learner import Learner
 from evenkey.errors import ConfigurationError
@@ -102,11 +105,15 @@ class ApplicationConfig(PipelineConfig):
             message = "only an application that learns reads labelled records, where no input is"
             raise ConfigurationError(message)
         stream = read("dataset of labelled records", self.dataset, learner.streams)
-        sizes = {} if self.messages is None else {"length": self.messages}
-        return type(stream)(**{**vars(stream), **sizes, "seed": self.seed})
+        for name, other in (("length", "messages"), ("seed", "seed")):
+            if re.search(rf"\b{name}\b", self.dataset):
+                message = f"dataset = {self.dataset!r}: its {name} is the option {other}; use that"
+                raise ConfigurationError(message)
+        length = stream.length if self.messages is None else self.messages
+        return dataclasses.replace(stream, length=length, seed=self.seed)
 
     def resolved_split(self) -> Split:
-        """Give the way to split the input; a learner's need no key."""
+        """Give the way to split the input; a learner's needs no key."""
         if self.learner() is None:
             return super().resolved_split()
         split = self.split or split_of(self.input)
@@ -126,8 +133,6 @@ class ApplicationConfig(PipelineConfig):
         ConfigurationError
             An option is told that the application sets.
         """
-        from evenkey.applications.base import PipelineApplication
-
         told = {
             name: value
             for name, value in self.model_dump(exclude_unset=True).items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pc_csv
@@ -161,7 +162,7 @@ def _vetted(
     unnamed = pc.fill_null(pc.equal(made["label"], ""), fill_value=False)
     reason = pc.coalesce(reason, pc.if_else(unnamed, "the label is empty", none))
     bad = pc.is_valid(reason)
-    positions = pc.add(pa.array(range(table.num_rows), pa.int64()), first).filter(bad)
+    positions = pa.array(np.arange(first, first + table.num_rows)).filter(bad)
     lines = [str(row) for row in table.filter(bad).to_pylist()]
     letters = [positions, pa.array(lines, pa.string()), reason.filter(bad)]
     return (
@@ -173,10 +174,9 @@ def _vetted(
 def _listed(parts: Sequence[pa.Array]) -> pa.ListArray:
     """Put columns of equal length side by side into lists."""
     rows = len(parts[0])
-    values = pa.concat_arrays(parts)
-    order = [part * rows + row for row in range(rows) for part in range(len(parts))]
-    offsets = pa.array(range(0, rows * len(parts) + 1, len(parts)), pa.int32())
-    return pa.ListArray.from_arrays(offsets, values.take(pa.array(order, pa.int64())))
+    order = np.arange(rows * len(parts)).reshape(len(parts), rows).T.ravel()
+    offsets = pa.array(np.arange(rows + 1) * len(parts), pa.int32())
+    return pa.ListArray.from_arrays(offsets, pa.concat_arrays(parts).take(pa.array(order)))
 
 
 _NONE = pa.table(

@@ -10,7 +10,7 @@ from evenkey.aggregators import HeavyHitters
 from evenkey.applications.heavy_keys import workers_of_a_key
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import parse as parse_grouping
-from evenkey.spark.aggregate import aggregate
+from evenkey.spark.aggregate import aggregate, check_windows
 from evenkey.spark.columns import key_columns, time_column
 
 if TYPE_CHECKING:
@@ -73,18 +73,15 @@ def heavy_hitters(
     if through != "spark":
         message = f"through = {through!r}: must be 'evenkey' or 'spark'"
         raise ConfigurationError(message)
+    check_windows(df, time=time, window=window, watermark=watermark)
     (column,) = key_columns(df, key)
     groups, bounds = [], []
     if window is not None and time is not None:
+        df = df.withColumn("__time", time_column(df, time))
         if df.isStreaming:
-            df = df.withColumn("__time", time_column(df, time)).withWatermark("__time", watermark)
-            groups = [F.window("__time", window).alias("window")]
-        else:
-            groups = [F.window(time_column(df, time), window).alias("window")]
+            df = df.withWatermark("__time", watermark)
+        groups = [F.window("__time", window).alias("window")]
         bounds = [F.col(f"window.{end}").alias(f"window_{end}") for end in ("start", "end")]
-    elif window is not None or df.isStreaming:
-        message = "a stream is aggregated in windows, and a window needs time: pass both"
-        raise ConfigurationError(message)
     named = df.withColumn("__key", column)
     items = F.expr(f"approx_top_k(__key, {k}, {hitters.counters})").alias(_ITEMS)
     ranked = named.groupBy(*groups).agg(items).select(*bounds, F.posexplode(_ITEMS))

@@ -54,7 +54,7 @@ class LearnerJob(Job):
         told = cast("ApplicationConfig", config)
         if not told.input:
             stream = told.labelled()
-            return Found(stream.name, GeneratedRecords(stream, told.rate), None, vetted=True)
+            return Found(stream.name, GeneratedRecords(stream, told), None, vetted=True)
         if directory.claimed:
             return remembered(directory)
         target = directory.unpacked / "records.parquet"
@@ -65,7 +65,7 @@ class LearnerJob(Job):
             SPLITS, 0, 0, pa.table({"lines": [kept.rows + bad], "rejected": [bad]})
         )
         name = ", ".join(map(str, told.input))
-        found = Found(name, FileRecords(target, told.rate), None, vetted=True)
+        found = Found(name, FileRecords(target, told), None, vetted=True)
         directory.keep(directory.reading, pickle.dumps(found))
         return found
 

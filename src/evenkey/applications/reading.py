@@ -12,23 +12,24 @@ from pyspark.sql.pandas.types import from_arrow_type
 from evenkey.applications.files import ROWS_OF_A_GROUP
 from evenkey.errors import RunError
 from evenkey.streams import SPAN_SECONDS
+from evenkey.topology.inputs import block_positions
 from evenkey.topology.sources import DealtReading
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from evenkey.applications.labelled import LabelledStream
+    from evenkey.topology.config import PipelineConfig
 
 __all__ = ["FileRecords", "GeneratedRecords"]
-
-_BLOCK = 64
 
 
 class _Records(DealtReading):
     """Rows with the columns of a schema, in blocks dealt to the sources by turn."""
 
-    def __init__(self, total: int, rate: float | None, schema: pa.Schema) -> None:
-        super().__init__(total, total / SPAN_SECONDS if rate is None else rate, _BLOCK)
+    def __init__(self, total: int, config: PipelineConfig, schema: pa.Schema) -> None:
+        rate = total / SPAN_SECONDS if config.rate is None else config.rate
+        super().__init__(total, rate, block_positions(config, total))
         self.columns = tuple(schema.names)
         own = (f"{each.name} {from_arrow_type(each.type).simpleString()}" for each in schema)
         self.schema = ", ".join(["position bigint", *own, "time timestamp"])
@@ -37,8 +38,8 @@ class _Records(DealtReading):
 class GeneratedRecords(_Records):
     """Records of a generated stream."""
 
-    def __init__(self, stream: LabelledStream, rate: float | None) -> None:
-        super().__init__(stream.length, rate, stream.records(0, 0).schema)
+    def __init__(self, stream: LabelledStream, config: PipelineConfig) -> None:
+        super().__init__(stream.length, config, stream.records(0, 0).schema)
         self._stream = stream
 
     def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
@@ -50,9 +51,9 @@ class GeneratedRecords(_Records):
 class FileRecords(_Records):
     """Records of the Parquet file that `keep_records` wrote."""
 
-    def __init__(self, path: Path, rate: float | None) -> None:
+    def __init__(self, path: Path, config: PipelineConfig) -> None:
         file = pq.ParquetFile(path)
-        super().__init__(file.metadata.num_rows, rate, file.schema_arrow)
+        super().__init__(file.metadata.num_rows, config, file.schema_arrow)
         self._path = str(path)
 
     def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import Grouping
 
-__all__ = ["WORKER", "aggregate", "merge_partials", "messages_of", "partial_aggregates"]
+__all__ = [
+    "WORKER",
+    "aggregate",
+    "check_windows",
+    "merge_partials",
+    "messages_of",
+    "partial_aggregates",
+]
 
 _DURATION = re.compile(
     r"(\d+\s+(week|day|hour|minute|second|millisecond|microsecond)s?(\s+|$))+", re.IGNORECASE
@@ -75,6 +82,26 @@ def aggregate(
         take; a stream without window, a window without time; no duration.
     """
     aggregator = parse(aggregator)
+    check_windows(df, time=time, window=window, watermark=watermark)
+    routed = route(
+        df, key, grouping, workers, time=time, rate=rate, load=load, tables=tables, column=WORKER
+    )
+    messages, bound = messages_of(routed, key, aggregator, time=time, window=window)
+    by = group_columns(bound, windowed=window is not None)
+    placed = place(messages, workers, column=WORKER)
+    partials = partial_aggregates(placed, WorkerTask(bound, by))
+    merged = merge_partials(partials, bound, window=window, watermark=watermark)
+    return merged.withColumnRenamed("key", key) if bound.scope == "key" else merged
+
+
+def check_windows(df: DataFrame, *, time: str | None, window: str | None, watermark: str) -> None:
+    """Make sure that windows are what they can be, and that a stream has some.
+
+    Raises
+    ------
+    ConfigurationError
+        A stream without window, a window without time; no duration.
+    """
     if window is not None and time is None:
         message = f"window = {window!r} needs time=...: the timestamp column of the messages"
         raise ConfigurationError(message)
@@ -90,15 +117,6 @@ def aggregate(
             "a stream is aggregated in windows: pass window=... (such as '1 minute') and time=..."
         )
         raise ConfigurationError(message)
-    routed = route(
-        df, key, grouping, workers, time=time, rate=rate, load=load, tables=tables, column=WORKER
-    )
-    messages, bound = messages_of(routed, key, aggregator, time=time, window=window)
-    by = group_columns(bound, windowed=window is not None)
-    placed = place(messages, workers, column=WORKER)
-    partials = partial_aggregates(placed, WorkerTask(bound, by))
-    merged = merge_partials(partials, bound, window=window, watermark=watermark)
-    return merged.withColumnRenamed("key", key) if bound.scope == "key" else merged
 
 
 def group_columns(aggregator: Aggregator, *, windowed: bool) -> tuple[str, ...]:
@@ -172,8 +190,11 @@ def merge_partials(
         ]
     else:
         collected = F.collect_list(F.struct(*aggregator.state.names))
-        ordered = collected if partials.isStreaming else F.sort_array(collected)
-        states = [ordered.alias(STATES)]
+        # Spark has no order for maps.
+        kinds = StructType([partials.schema[name] for name in aggregator.state.names])
+        if not partials.isStreaming and "map<" not in kinds.simpleString():
+            collected = F.sort_array(collected)
+        states = [collected.alias(STATES)]
     merged = partials.groupBy(*groups).agg(*states)
     if window is not None:
         merged = merged.select(

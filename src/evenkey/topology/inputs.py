@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Found",
     "Input",
+    "block_positions",
     "epoch_positions",
     "find_input",
     "find_offsets",
@@ -196,14 +197,19 @@ def _look(config: PipelineConfig, directory: RunDirectory) -> tuple[Reading, Spl
 
 
 def _extent(config: PipelineConfig, positions: int) -> tuple[int, float, int]:
-    """How many positions are read, how many make a second, how many a source gets at a time.
+    """How many positions are read, how many make a second, how many a source gets at a time."""
+    total = positions if config.messages is None else min(positions, config.messages)
+    rate = total / SPAN_SECONDS if config.rate is None else config.rate
+    return total, rate, block_positions(config, total)
+
+
+def block_positions(config: PipelineConfig, total: int) -> int:
+    """Say how many positions a source gets at a time, of a total.
 
     Small epochs are dealt in small blocks, so that every source gets a share of them.
     """
-    total = positions if config.messages is None else min(positions, config.messages)
-    rate = total / SPAN_SECONDS if config.rate is None else config.rate
     share = epoch_positions(config, total) // (_BLOCKS_A_SOURCE * config.sources)
-    return total, rate, min(_LARGEST_BLOCK, max(1, share))
+    return min(_LARGEST_BLOCK, max(1, share))
 
 
 def epoch_positions(config: PipelineConfig, total: int) -> int:
