@@ -14,11 +14,11 @@ from evenkey.groupings import parse
 from evenkey.hashing import hash_strings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
-    from evenkey.groupings import Grouping
+    from evenkey.groupings import Grouping, Snapshot
 
 __all__ = ["InProcess", "Trained"]
 
@@ -48,7 +48,8 @@ class Trained(Generic[ModelT]):
 class InProcess(Generic[ModelT]):
     """Trains as a run on Spark does: sources route, workers aggregate, epochs end in a model.
 
-    For tests, for notebooks, and to see what a grouping makes of a learner's messages.
+    For tests, for notebooks, and to see what a grouping makes of a learner's messages. A grouping
+    that is given frequencies of keys is given those of each epoch before it.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ class InProcess(Generic[ModelT]):
     Raises
     ------
     ConfigurationError
-        A number is out of its range, or the grouping must be told a plan.
+        A number is out of its range.
 
     Examples
     --------
@@ -89,11 +90,7 @@ class InProcess(Generic[ModelT]):
         if self.sources < 1 or self.batch < 1:
             message = f"sources = {self.sources}, batch = {self.batch}: both must be at least 1"
             raise ConfigurationError(message)
-        grouping = parse(self.grouping)
-        grouping.router(self.workers)
-        if grouping.given_frequencies:
-            message = f"grouping {grouping}: it must be told a plan; run it on Spark"
-            raise ConfigurationError(message)
+        parse(self.grouping).router(self.workers)
 
     def train(self, epochs: Iterable[pa.Table], model: ModelT | None = None) -> Trained[ModelT]:
         """Learn from epochs, one after the other.
@@ -106,17 +103,20 @@ class InProcess(Generic[ModelT]):
         model
             What to go on from; left out, the model of nothing learned.
         """
-        learner = self.learner
+        learner, grouping = self.learner, parse(self.grouping)
         model = learner.start() if model is None else model
-        routers = [parse(self.grouping).router(self.workers, each) for each in range(self.sources)]
+        routers = [grouping.router(self.workers, each) for each in range(self.sources)]
         routed = [0] * self.sources
         counters, messages = [], []
         for records in epochs:
+            if grouping.given_frequencies:
+                plan = self._plan(grouping, records, model)
+                for router in routers:
+                    router.remember(plan)
             held: list[list[pa.Table]] = [[] for _ in range(self.workers)]
             counts = np.zeros(self.workers, dtype=np.int64)
-            for number, start in enumerate(range(0, records.num_rows, self.batch)):
+            for number, sent in enumerate(self._messages(records, model)):
                 source = number % self.sources
-                sent = learner.messages(records.slice(start, self.batch), model)
                 times = (routed[source] + np.arange(sent.num_rows)) / self.rate
                 placed = routers[source].route(hash_strings(sent["key"]), times)
                 routed[source] += sent.num_rows
@@ -133,6 +133,17 @@ class InProcess(Generic[ModelT]):
                 model = learner.learn(model, merged.sort_by("key"))
         shape = (-1, self.workers)
         return Trained(model, np.reshape(counters, shape), np.reshape(messages, shape))
+
+    def _messages(self, records: pa.Table, model: ModelT) -> Iterator[pa.Table]:
+        """Take records apart, a batch at a time."""
+        for start in range(0, records.num_rows, self.batch):
+            yield self.learner.messages(records.slice(start, self.batch), model)
+
+    def _plan(self, grouping: Grouping, records: pa.Table, model: ModelT) -> Snapshot:
+        """Count the keys of an epoch, and plan for them."""
+        sent = [hash_strings(each["key"]) for each in self._messages(records, model)]
+        keys, counts = np.unique(np.concatenate([hash_strings([]), *sent]), return_counts=True)
+        return grouping.plan(keys, counts.astype(np.float64), self.workers)
 
     def _merged(self, partials: list[pa.Table]) -> pa.Table:
         return self.learner.aggregator.merge(pa.concat_tables(partials), _KEY)

@@ -10,6 +10,7 @@ from evenkey.applications.in_process import InProcess
 from evenkey.applications.trees import Clusters, DecisionTree
 from evenkey.applications.trees.decision_tree import CLASS
 from evenkey.errors import ConfigurationError, RunError
+from evenkey.groupings import available
 
 WORKERS = 6
 
@@ -46,9 +47,7 @@ def test_grows_a_level_an_epoch_and_finds_the_tests():
     assert model.predict(records).to_pylist() == records["label"].to_pylist()
 
 
-@pytest.mark.parametrize(
-    "grouping", ["sg", "kg", "dkg", "potc", "on-greedy", "cam", "dchoices", "wchoices"]
-)
+@pytest.mark.parametrize("grouping", sorted(set(available()) - {"pkg"}))
 def test_every_grouping_grows_the_same_tree(grouping):
     epochs = [grid_records(400, seed) for seed in range(4)]
     tree = DecisionTree(bins=16, max_depth=3)
@@ -167,5 +166,3 @@ def test_a_run_in_process_refuses_what_it_cannot_do():
         InProcess(DecisionTree(), "kg", 2, sources=0)
     with pytest.raises(ConfigurationError, match="workers = 0"):
         InProcess(DecisionTree(), "kg", 0)
-    with pytest.raises(ConfigurationError, match="off-greedy"):
-        InProcess(DecisionTree(), "off-greedy", 2)
