@@ -62,3 +62,14 @@ def test_bad_columns_and_values_are_refused():
         Histogram("key").bind(pa.schema([("key", pa.string())]))
     with pytest.raises(RunError, match="value nan"):
         Histogram("value").partial(table([1.0, float("nan")]), ())
+
+
+def test_many_keys_of_few_values_need_little_room():
+    keys = np.arange(20_000) // 2
+    messages = pa.table({"key": keys, "value": np.arange(20_000.0)})
+    # Room for all bins of all keys would be 300 GB.
+    histogram = Histogram("value", bins=1 << 20)
+    partial = histogram.partial(messages, ["key"])
+    assert partial.num_rows == 10_000
+    assert partial.nbytes < 50 * messages.num_rows
+    assert histogram.merge(partial, ["key"]).num_rows == 10_000

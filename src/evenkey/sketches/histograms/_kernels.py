@@ -1,7 +1,9 @@
 """Numba kernels of approximate histograms.
 
 A histogram is a float64[4, capacity] array of bins in order of their positions: rows
-`POSITION`, `WEIGHT`, `LOW` and `HIGH`, of which the first `held` columns are in use.
+`POSITION`, `WEIGHT`, `LOW` and `HIGH`, of which the first `held` columns are in use. Several
+stand one behind the other in one array, histogram i in the columns ``starts[i]`` to
+``starts[i + 1] - 1``.
 """
 
 from __future__ import annotations
@@ -13,22 +15,24 @@ POSITION, WEIGHT, LOW, HIGH = 0, 1, 2, 3
 
 
 @njit(cache=True)
-def update(bins, held, groups, values, weights):
+def update(bins, starts, held, groups, values, weights):
     """Add values to the histograms of their groups; those of weight 0 change nothing."""
     for i in range(len(values)):
         if weights[i] > 0:
             group = groups[i]
-            held[group] = _add(bins[group], held[group], values[i], weights[i])
+            own = bins[:, starts[group] : starts[group + 1]]
+            held[group] = _add(own, held[group], values[i], weights[i])
 
 
 @njit(cache=True)
-def reduce(parts, starts, bins, held):
+def reduce(parts, part_starts, bins, starts, held):
     """Merge bins that are ordered by (group, position, weight); overwrites `parts`."""
-    for group in range(len(starts) - 1):
-        begin, end = starts[group], starts[group + 1]
+    for group in range(len(held)):
+        begin, end = part_starts[group], part_starts[group + 1]
         if begin < end:
             count = _unite_equals(parts[:, begin:end])
-            held[group] = _shrink(parts[:, begin : begin + count], bins[group])
+            own = bins[:, starts[group] : starts[group + 1]]
+            held[group] = _shrink(parts[:, begin : begin + count], own)
 
 
 @njit(cache=True)
@@ -65,7 +69,6 @@ def uniform(bins, lows, weights_by_low, highs, weights_by_high, points):
             early += 1
         while late < held - 1 and weights_by_high[late] < wanted:
             late += 1
-        point = highs[held - 1]
         while True:
             right = bins[POSITION, i] if i < held else highs[held - 1]
             other = _height(bins, i) if i < held else 0.0

@@ -60,9 +60,9 @@ class Bins(NamedTuple):
         """
         from evenkey.sketches.histograms import _kernels
 
-        bins, held = empty(count, capacity)
-        _kernels.update(bins, held, groups, values, weights)
-        return cls.used(bins, held)
+        bins, starts, held = room_for(np.bincount(groups, minlength=count), capacity)
+        _kernels.update(bins, starts, held, groups, values, weights)
+        return cls.used(bins, starts, held)
 
     def merged(self, capacity: int, groups: NDArray[np.int64], count: int) -> Bins:
         """Make `count` histograms, each of the histograms of its group, in any order."""
@@ -71,22 +71,32 @@ class Bins(NamedTuple):
         group = np.repeat(groups, np.diff(self.offsets))
         order = np.lexsort((self.weights, self.positions, group))
         parts = np.stack(self[1:])[:, order]
-        starts = np.searchsorted(group[order], np.arange(count + 1))
-        bins, held = empty(count, capacity)
-        _kernels.reduce(parts, starts, bins, held)
-        return self.used(bins, held)
+        part_starts = np.searchsorted(group[order], np.arange(count + 1))
+        bins, starts, held = room_for(np.diff(part_starts), capacity)
+        _kernels.reduce(parts, part_starts, bins, starts, held)
+        return self.used(bins, starts, held)
 
     @classmethod
-    def used(cls, bins: NDArray[np.float64], held: NDArray[np.int64]) -> Self:
+    def used(
+        cls, bins: NDArray[np.float64], starts: NDArray[np.int64], held: NDArray[np.int64]
+    ) -> Self:
         """Take the bins in use out of arrays as kernels have them."""
-        inside = np.arange(bins.shape[2]) < held[:, np.newaxis]
-        offsets = np.concatenate([[0], np.cumsum(held)])
-        return cls(offsets, *(bins[:, row][inside] for row in range(_ROWS)))
+        room = np.diff(starts)
+        place = np.arange(bins.shape[1]) - np.repeat(starts[:-1], room)
+        inside = place < np.repeat(held, room)
+        return cls(np.concatenate([[0], np.cumsum(held)]), *bins[:, inside])
 
 
-def empty(count: int, capacity: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Make arrays of `count` histograms for kernels: bins, and how many are held."""
-    return np.zeros((count, _ROWS, capacity)), np.zeros(count, dtype=np.int64)
+def room_for(
+    counts: NDArray[np.int64], capacity: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Make room for histograms of so many values each: bins, starts and held, as kernels have them.
+
+    One with fewer values than bins can have never joins any, so it needs no room for more: there
+    may be a great many of these.
+    """
+    starts = np.concatenate([[0], np.cumsum(np.minimum(counts, capacity))])
+    return np.zeros((_ROWS, starts[-1])), starts, np.zeros(len(counts), dtype=np.int64)
 
 
 def check_capacity(bins: int) -> None:

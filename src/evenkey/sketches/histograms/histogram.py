@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenkey.errors import ConfigurationError, RunError
-from evenkey.sketches.histograms.bins import Bins, check_capacity, check_values, empty
+from evenkey.sketches.histograms.bins import Bins, check_capacity, check_values, room_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,12 +75,12 @@ class ApproximateHistogram:
 
     def __init__(self, capacity: int) -> None:
         check_capacity(capacity)
-        self._bins, self._held = empty(1, capacity)
+        self._bins, self._starts, self._held = room_for(np.array([capacity]), capacity)
 
     @property
     def capacity(self) -> int:
         """The number of bins there can be."""
-        return int(self._bins.shape[2])
+        return int(self._bins.shape[1])
 
     @property
     def total(self) -> float:
@@ -117,7 +117,7 @@ class ApproximateHistogram:
 
         values, weights = check_values(values, weights)
         groups = np.zeros(len(values), dtype=np.int64)
-        _kernels.update(self._bins, self._held, groups, values, weights)
+        _kernels.update(self._bins, self._starts, self._held, groups, values, weights)
 
     def merge(self, other: ApproximateHistogram) -> ApproximateHistogram:
         """Make the histogram of both streams together; commutative.
@@ -211,7 +211,7 @@ class ApproximateHistogram:
         begin, end = bins.offsets[number : number + 2]
         histogram._held[0] = end - begin
         for row, values in enumerate(bins[1:]):
-            histogram._bins[0, row, : end - begin] = values[begin:end]
+            histogram._bins[row, : end - begin] = values[begin:end]
         return histogram
 
     def to_bytes(self) -> bytes:
@@ -245,7 +245,7 @@ class ApproximateHistogram:
         return self.from_bytes, (self.to_bytes(),)
 
     def _used(self) -> NDArray[np.float64]:
-        return self._bins[0, :, : len(self)]
+        return self._bins[:, : len(self)]
 
     def _sums(
         self, points: ArrayLike
