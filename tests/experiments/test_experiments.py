@@ -15,7 +15,9 @@ from evenkey.errors import ConfigurationError
 from evenkey.experiments import FULL, QUICK, available, find, scale_named
 from evenkey.experiments.joins.join_run import JoinRun
 from evenkey.experiments.key_share import KeyShare, TopKeys
+from evenkey.experiments.pipeline import PipelineRun
 from evenkey.experiments.simulation import Simulation
+from evenkey.experiments.timed import MACHINE
 from evenkey.groupings import parse
 from evenkey.streams import generated
 
@@ -27,6 +29,10 @@ PAPERS = {
     *(f"pkg-figure-{number}" for number in range(3, 10)),
     *(f"dkg-table-{number}" for number in (1, 2, 3)),
     *(f"dkg-figure-{number}" for number in range(9, 14)),
+    "dkg-table-3-spark",
+    *(f"dkg-figure-{number}-spark" for number in range(9, 14)),
+    *(f"pkg-figure-10-{panel}" for panel in "abc"),
+    "pkg-table-3",
     *(f"joins-figure-{number}" for number in range(4, 9)),
 }
 
@@ -42,6 +48,16 @@ def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
             for key in "abcde"
         ]
         figures = {"periods": 4, "series": series}
+    elif isinstance(scenario, PipelineRun):
+        figures = {
+            name: rng.uniform(1, 9)
+            for name in (
+                *("makespan_ms", "messages_per_second", "max_over_mean", "stddev_percent"),
+                *("latency_mean_ms", "latency_p50_ms", "latency_p99_ms", "dist_cost"),
+                *("epoch_pairs_mean", "epoch_pairs_max"),
+            )
+        }
+        figures |= {"pairs": int(rng.integers(100, 999)), MACHINE: "a made-up one"}
     elif isinstance(scenario, JoinRun):
         of_epochs = ("throughput", "modelled_throughput", "mldc")
         times = ("latency_mean_ms", "modelled_latency_ms", "redistribution_seconds", "load_seconds")
@@ -98,11 +114,13 @@ def test_scenarios_name_streams_and_groupings_that_exist(experiment, scale):
             assert scenario.config().name == f"{scenario.pipeline} {scenario.mode}"
         elif not scenario.dataset.is_file:
             assert generated(scenario.dataset.name).name == scenario.dataset.name
-        if isinstance(scenario, Simulation):
+        if isinstance(scenario, PipelineRun):
+            assert scenario.config().messages == scenario.dataset.messages
+        if isinstance(scenario, Simulation | PipelineRun):
             assert parse(scenario.grouping).name == scenario.grouping.partition("(")[0]
 
 
-def test_every_table_and_figure_that_can_be_simulated_is_there():
+def test_every_table_and_figure_that_can_be_made_is_there():
     assert set(available()) >= PAPERS
 
 
@@ -112,7 +130,8 @@ def test_an_experiment_lies_in_the_file_of_its_name():
         place = type(experiment).__module__.removeprefix("evenkey.experiments.")
         assert place == f"{paper}.{item.replace('-', '_')}"
         assert re.fullmatch(
-            r"(PKG|DKG|Joins), (table|figure) \d+( a to [a-e])?", experiment.reference
+            r"(PKG|DKG|Joins), (table|figure) \d+( a to [a-e]| [a-c])?(, on Spark)?",
+            experiment.reference,
         )
 
 

@@ -67,6 +67,6 @@ def test_they_run_alone_in_this_process_and_the_page_says_where(small, tmp_path,
     assert (outcome.repeats, outcome.to_json()["machines"]) == ([3], [where])
     text = " ".join(write_page(outcome, tmp_path).read_text().split())
     assert f"measured on {where}" in text
-    assert "median of 3 runs" in text
+    assert "as the median of 3 runs" in text
     assert "All figures are simulated" not in text
     run(small, QUICK, tmp_path)  # the clock's list is empty: nothing is measured again

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from evenkey import experiments
-    from evenkey.experiments import Outcome
+    from evenkey.experiments import Experiment, Outcome
 
 __all__ = ["register"]
 
@@ -60,7 +60,12 @@ def _list(*, as_json: JsonOption = False) -> None:
 
 def _run(
     names: Annotated[
-        list[str], typer.Argument(metavar="ID...", help="Experiments, or `all` for all of them.")
+        list[str],
+        typer.Argument(
+            metavar="ID...",
+            help="Experiments, or one word: `simulated` for those that need no Spark, `spark` for "
+            "those that run on it, `all`.",
+        ),
     ],
     *,
     scale: Annotated[
@@ -85,8 +90,7 @@ def _run(
     """Run experiments: measure what has no result yet, then print tables and write pages."""
     from evenkey import experiments
 
-    wanted = experiments.available() if names == ["all"] else names
-    chosen, size = [experiments.find(name) for name in wanted], experiments.scale_named(scale)
+    chosen, size = _chosen(names), experiments.scale_named(scale)
     experiments.check_packages()
     output.mkdir(parents=True, exist_ok=True)
     results = []
@@ -109,6 +113,20 @@ def _run(
     experiments.write_index(output)
     if as_json:
         print_json({"results": results})
+
+
+def _chosen(names: list[str]) -> list[Experiment]:
+    from evenkey import experiments
+
+    found = experiments.available().values()
+    groups = {
+        "all": list(found),
+        "simulated": [each for each in found if not each.timed],
+        "spark": [each for each in found if each.timed],
+    }
+    if len(names) == 1 and names[0] in groups:
+        return groups[names[0]]
+    return [experiments.find(name) for name in names]
 
 
 def _print(outcome: Outcome, page: Path) -> None:

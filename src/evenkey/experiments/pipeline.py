@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from evenkey.experiments.timed import Timed, TimedRun
+from evenkey.streams import generated
 
 if TYPE_CHECKING:
     from evenkey.experiments.scenario import OnMessages, Value
@@ -19,6 +22,10 @@ __all__ = ["PipelineRun"]
 _SLOTS = 100
 """Task slots of the one session of a process: as many as any scenario has workers, so that all of
 them can wait at once, and the same for every scenario, whichever started the session."""
+
+_PREPARED: set[int] = set()
+"""Numbers of workers for which this process has started Python workers: they serve the next run of
+as many, and a small run before it would only cost time."""
 
 _FIGURES = (
     "messages",
@@ -49,6 +56,9 @@ class PipelineRun(Timed):
     ----------
     grouping, workers, sources, cost_ms, epochs, aggregators, arrival_rate
         As for `evenkey.topology.PipelineConfig`.
+    from_file
+        Whether the stream is written to a file first and read from there: one whose law has
+        millions of keys is slow to draw from in every source.
     """
 
     kind: ClassVar[str] = "pipeline"
@@ -60,24 +70,40 @@ class PipelineRun(Timed):
     epochs: int = 8
     aggregators: int = 4
     arrival_rate: float | None = None
+    from_file: bool = False
 
     def once(self, on_messages: OnMessages | None = None) -> TimedRun:
         """Run the pipeline from its source to the last commit."""
         from evenkey.topology import run
 
+        prepare = self.workers not in _PREPARED
+        _PREPARED.add(self.workers)
+
         def show(progress: EpochProgress) -> None:
-            if on_messages is not None:
+            if on_messages is not None and progress.messages:
                 on_messages(progress.messages)
 
-        return _told(run(self.config(), on_progress=show))
+        with tempfile.TemporaryDirectory(prefix="evenkey-") as directory:
+            config = self.config(self._written(Path(directory)) if self.from_file else None)
+            return _told(run(config, on_progress=show, prepare=prepare))
 
-    def config(self) -> PipelineConfig:
-        """Give what the pipeline is told."""
+    def _written(self, directory: Path) -> Path:
+        from evenkey.topology.datasets import write
+
+        file = directory / "stream.txt"
+        name, messages, seed = self.dataset.name, self.dataset.messages, self.dataset.seed
+        write(generated(name, messages=messages, seed=seed), file, "lines")
+        return file
+
+    def config(self, file: Path | None = None) -> PipelineConfig:
+        """Give what the pipeline is told, to read the stream from a file or to generate it."""
         from evenkey.spark.session import local_master
         from evenkey.topology import PipelineConfig
 
         return PipelineConfig(
-            dataset=self.dataset.name,
+            dataset=None if file else self.dataset.name,
+            input=file or (),
+            split="lines" if file else None,
             messages=self.dataset.messages,
             rate=self.dataset.rate,
             seed=self.dataset.seed,
