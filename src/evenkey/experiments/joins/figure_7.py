@@ -32,10 +32,9 @@ class DistanceThroughTime(Experiment):
     reference: ClassVar[str] = "Joins, figure 7"
     summary: ClassVar[str] = (
         "The epochs of one run; it shares its results with figure 6. MLDC of Dynamic LB STAL is of "
-        "seconds of work, and so is that of Static STAL; partitions move when it is above 0.5. At scale "
-        "quick a slot works for milliseconds an epoch, much of it overhead that skew does not change, "
-        "so MLDC begins lower than the share of items says. "
-        f"{DEVIATIONS}"
+        "seconds of work, and so is that of Static STAL; partitions move when it is above 0.5. At "
+        "scale quick a slot works for milliseconds an epoch, much of it overhead that skew does "
+        f"not change, so MLDC begins lower than the share of items says. {DEVIATIONS}"
     )
 
     def scenarios(self, scale: Scale) -> Sequence[Scenario]:
@@ -70,8 +69,8 @@ class DistanceThroughTime(Experiment):
         return [
             Finding(
                 "Dynamic LB STAL needs one redistribution, and stays under the threshold then",
-                f"{moving['redistributions'].max():.0f} at most; MLDC is at most {later:.2f} in the "
-                "second half",
+                f"{moving['redistributions'].max():.0f} at most; MLDC is at most {later:.2f} in "
+                "the second half",
                 moving["redistributions"].max() <= 1 and later <= _THRESHOLD,
             ),
             Finding(
