@@ -118,8 +118,8 @@ class PipelineConfig(KafkaOptions):
     arrival_rate: float | None = option(
         "Input",
         None,
-        "Messages, lines or rows that arrive in a second of real time; an epoch begins when all "
-        "of its are there. Without it the whole input is there at the start.",
+        "Messages, lines or rows that arrive in a second of real time; an epoch begins when the "
+        "last of its own is there. Without it the whole input is there at the start.",
         gt=0,
     )
 
