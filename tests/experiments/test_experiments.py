@@ -13,6 +13,7 @@ import pytest
 
 from evenkey.errors import ConfigurationError
 from evenkey.experiments import FULL, QUICK, available, find, scale_named
+from evenkey.experiments.joins.join_run import JoinRun
 from evenkey.experiments.key_share import KeyShare, TopKeys
 from evenkey.experiments.pipeline import PipelineRun
 from evenkey.experiments.simulation import Simulation
@@ -32,6 +33,7 @@ PAPERS = {
     *(f"dkg-figure-{number}-spark" for number in range(9, 14)),
     *(f"pkg-figure-10-{panel}" for panel in "abc"),
     "pkg-table-3",
+    *(f"joins-figure-{number}" for number in range(4, 9)),
 }
 
 
@@ -56,6 +58,15 @@ def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
             )
         }
         figures |= {"pairs": int(rng.integers(100, 999)), MACHINE: "a made-up one"}
+    elif isinstance(scenario, JoinRun):
+        of_epochs = ("throughput", "modelled_throughput", "mldc")
+        times = ("latency_mean_ms", "modelled_latency_ms", "redistribution_seconds", "load_seconds")
+        counts = ("redistributions", "moved_partitions", "static_loads", "mldc_first", "mldc_last")
+        figures = {name: rng.uniform(0.1, 9) for name in (*of_epochs[:2], *times, *counts)}
+        figures["series"] = [
+            {"seconds": 10 * epoch, **{name: rng.uniform(0.1, 9) for name in of_epochs}}
+            for epoch in range(1, 4)
+        ]
     else:
         assert isinstance(scenario, Simulation)
         names = (
@@ -99,7 +110,9 @@ def test_scenarios_name_streams_and_groupings_that_exist(experiment, scale):
     scenarios = experiment.scenarios(scale)
     assert len({scenario.id for scenario in scenarios}) == len(set(scenarios)) == len(scenarios)
     for scenario in scenarios:
-        if not scenario.dataset.is_file:
+        if isinstance(scenario, JoinRun):
+            assert scenario.config().name == f"{scenario.pipeline} {scenario.mode}"
+        elif not scenario.dataset.is_file:
             assert generated(scenario.dataset.name).name == scenario.dataset.name
         if isinstance(scenario, PipelineRun):
             assert scenario.config().messages == scenario.dataset.messages
@@ -117,7 +130,8 @@ def test_an_experiment_lies_in_the_file_of_its_name():
         place = type(experiment).__module__.removeprefix("evenkey.experiments.")
         assert place == f"{paper}.{item.replace('-', '_')}"
         assert re.fullmatch(
-            r"(PKG|DKG), (table|figure) \d+( a to [a-e]| [a-c])?(, on Spark)?", experiment.reference
+            r"(PKG|DKG|Joins), (table|figure) \d+( a to [a-e]| [a-c])?(, on Spark)?",
+            experiment.reference,
         )
 
 

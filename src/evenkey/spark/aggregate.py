@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructField, StructType, TimestampType
 
-from evenkey.aggregators import Aggregator, Algebraic, parse
+from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse
 from evenkey.errors import ConfigurationError
 from evenkey.spark.columns import key_columns, time_column
 from evenkey.spark.place import place
@@ -23,10 +23,14 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import Grouping
 
-__all__ = ["aggregate", "merge_partials", "messages_of", "partial_aggregates"]
-
-WORKER = "__worker"
-"""The column of the worker between routing and placement."""
+__all__ = [
+    "WORKER",
+    "aggregate",
+    "check_windows",
+    "merge_partials",
+    "messages_of",
+    "partial_aggregates",
+]
 
 _DURATION = re.compile(
     r"(\d+\s+(week|day|hour|minute|second|millisecond|microsecond)s?(\s+|$))+", re.IGNORECASE
@@ -78,6 +82,26 @@ def aggregate(
         take; a stream without window, a window without time; no duration.
     """
     aggregator = parse(aggregator)
+    check_windows(df, time=time, window=window, watermark=watermark)
+    routed = route(
+        df, key, grouping, workers, time=time, rate=rate, load=load, tables=tables, column=WORKER
+    )
+    messages, bound = messages_of(routed, key, aggregator, time=time, window=window)
+    by = group_columns(bound, windowed=window is not None)
+    placed = place(messages, workers, column=WORKER)
+    partials = partial_aggregates(placed, WorkerTask(bound, by))
+    merged = merge_partials(partials, bound, window=window, watermark=watermark)
+    return merged.withColumnRenamed("key", key) if bound.scope == "key" else merged
+
+
+def check_windows(df: DataFrame, *, time: str | None, window: str | None, watermark: str) -> None:
+    """Make sure that windows are what they can be, and that a stream has some.
+
+    Raises
+    ------
+    ConfigurationError
+        A stream without window, a window without time; no duration.
+    """
     if window is not None and time is None:
         message = f"window = {window!r} needs time=...: the timestamp column of the messages"
         raise ConfigurationError(message)
@@ -93,15 +117,6 @@ def aggregate(
             "a stream is aggregated in windows: pass window=... (such as '1 minute') and time=..."
         )
         raise ConfigurationError(message)
-    routed = route(
-        df, key, grouping, workers, time=time, rate=rate, load=load, tables=tables, column=WORKER
-    )
-    messages, bound = messages_of(routed, key, aggregator, time=time, window=window)
-    by = group_columns(bound, windowed=window is not None)
-    placed = place(messages, workers, column=WORKER)
-    partials = partial_aggregates(placed, WorkerTask(bound, by))
-    merged = merge_partials(partials, bound, window=window, watermark=watermark)
-    return merged.withColumnRenamed("key", key) if bound.scope == "key" else merged
 
 
 def group_columns(aggregator: Aggregator, *, windowed: bool) -> tuple[str, ...]:
@@ -158,7 +173,8 @@ def merge_partials(
 ) -> DataFrame:
     """Merge partial aggregates by window and key, and finish them.
 
-    In a stream this is Spark's stateful aggregation with a watermark, in append mode.
+    In a stream this is Spark's stateful aggregation with a watermark, in append mode. In a batch
+    states are merged in an order of their own, so that rounding is the same however often it runs.
     """
     by: tuple[str, ...] = ("key",) if aggregator.scope == "key" else ()
     groups = [F.col(name) for name in by]
@@ -173,7 +189,12 @@ def merge_partials(
             for name, how in aggregator.merges.items()
         ]
     else:
-        states = [F.collect_list(F.struct(*aggregator.state.names)).alias(STATES)]
+        collected = F.collect_list(F.struct(*aggregator.state.names))
+        # Spark has no order for maps.
+        kinds = StructType([partials.schema[name] for name in aggregator.state.names])
+        if not partials.isStreaming and "map<" not in kinds.simpleString():
+            collected = F.sort_array(collected)
+        states = [collected.alias(STATES)]
     merged = partials.groupBy(*groups).agg(*states)
     if window is not None:
         merged = merged.select(

@@ -13,6 +13,7 @@ from pydantic import (
     model_validator,
 )
 
+from evenkey.aggregators import WORKER
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import check_address
@@ -36,8 +37,8 @@ Sink = Literal["parquet", "jsonl", "console", "memory", "kafka"]
 _SPLITS_WITH_COLUMNS = ("csv", "json", "parquet")
 _FILE_SINKS = ("parquet", "jsonl")
 _INPUTS = ("dataset", "input", "kafka")
-_MESSAGE_COLUMNS = ("count",)
-"""Numbers that every message has, besides its key and its time."""
+_MESSAGE_COLUMNS = ("count", WORKER)
+"""Numbers that every message has, besides its key and its time: its own, its worker's."""
 
 _GROUPING_OVERRIDES = ("expected_keys", "warm_up", "teenage_period", "old_period")
 _KAFKA_LATENESS = 60.0
@@ -363,7 +364,7 @@ class PipelineConfig(KafkaOptions):
             if column not in _MESSAGE_COLUMNS:
                 message = (
                     f"aggregator = {self.aggregator!r}: messages have no column {column!r}; they "
-                    f"have: {', '.join(_MESSAGE_COLUMNS)} (the option count says what it is)"
+                    "have: count (the option count says what it is)"
                 )
                 raise ConfigurationError(message)
         parts = self.aggregator_window / self.worker_window

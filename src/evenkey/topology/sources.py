@@ -27,7 +27,14 @@ if TYPE_CHECKING:
     from evenkey.streams.files import LineIndex
     from evenkey.streams.rows import RowIndex
 
-__all__ = ["GeneratorReading", "LinesReading", "Reading", "RowsReading", "stream_of"]
+__all__ = [
+    "DealtReading",
+    "GeneratorReading",
+    "LinesReading",
+    "Reading",
+    "RowsReading",
+    "stream_of",
+]
 
 MESSAGES = "position bigint, key string, count bigint, time timestamp"
 LINES = "position bigint, line binary, time timestamp"
@@ -92,7 +99,7 @@ class GeneratorReading(Reading):
             )
 
 
-class _DealtReading(Reading):
+class DealtReading(Reading):
     """Rows that are dealt to the sources in blocks, by turn."""
 
     columns: tuple[str, ...]
@@ -113,7 +120,7 @@ class _DealtReading(Reading):
         """Read the columns between position and time of the rows `begin` to `end` - 1."""
 
 
-class LinesReading(_DealtReading):
+class LinesReading(DealtReading):
     """Lines of text files, dealt to the sources in blocks of `block` by turn."""
 
     schema = LINES
@@ -128,7 +135,7 @@ class LinesReading(_DealtReading):
         return (self._index.read(begin, end),)
 
 
-class RowsReading(_DealtReading):
+class RowsReading(DealtReading):
     """Rows of Parquet files, dealt to the sources in blocks of `block` by turn."""
 
     schema = MESSAGES
