@@ -53,7 +53,7 @@ def of_documents(**options):
     )
 
 
-@pytest.mark.parametrize("grouping", groupings("pkg", "dkg"))
+@pytest.mark.parametrize("grouping", groupings("dkg"))
 def test_the_model_is_the_same_under_every_grouping(grouping):
     report = learned(of_documents(grouping=grouping))
     assert report.model.to_table() == in_one_go().to_table()

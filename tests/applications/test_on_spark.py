@@ -50,6 +50,7 @@ def test_heavy_hitters_hold_their_errors_under_every_grouping(grouping):
 ONCE = ("or", "not", "that", "is", "the", "question")
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("spark")
 def test_word_count_of_a_text_is_exact(tmp_path):
     (tmp_path / "book.txt").write_text("To be, or not to be:\nthat is the question.\n" * 50)
