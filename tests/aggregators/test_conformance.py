@@ -13,6 +13,7 @@ SPELLINGS = {
     "count": ["count"],
     "sum": ["sum(column=amount)", "sum(column=key_length)"],
     "heavy-hitters": ["heavy-hitters(k=3)", "heavy-hitters(k=2,weight=amount)"],
+    "histogram": ["histogram(column=amount,bins=100)"],
     "mean": ["mean(column=amount)"],
     "tally": ["tally(column=amount)"],
     "top-k": ["top-k(k=3)", "top-k(k=2,weight=amount)"],
@@ -58,6 +59,40 @@ def agree_within_errors(whole, cut):
     ],
 )
 def test_few_counters_agree_within_their_errors(check):
+    check()
+
+
+def agree_within_ranks(whole, cut):
+    """The true rank of a point lies between the bounds of both, so they overlap."""
+    first, second = (
+        {(row.get("window"), row.get("key")): row for row in table.to_pylist()}
+        for table in (whole, cut)
+    )
+    assert first
+    assert first.keys() == second.keys()
+    for group, row in first.items():
+        for point, low, high in zip(row["points"], row["ranks_from"], row["ranks_to"], strict=True):
+            other = second[group]
+            certain = sum(
+                w for w, h in zip(other["weights"], other["highs"], strict=True) if h <= point
+            )
+            possible = sum(
+                w for w, h in zip(other["weights"], other["lows"], strict=True) if h <= point
+            )
+            assert certain <= high
+            assert low <= possible
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        pytest.param(check, id=name)
+        for name, check in yield_aggregator_checks(
+            parse("histogram(column=amount,bins=5)"), same=agree_within_ranks
+        )
+    ],
+)
+def test_histograms_of_few_bins_agree_within_their_ranks(check):
     check()
 
 

@@ -69,6 +69,11 @@ def test_naive_bayes(example, capsys, monkeypatch):
     assert "200 of them alike" in told
 
 
+def test_decision_tree(example, capsys):
+    assert example("decision_tree").main(rows=900, depth=2) > 0.5
+    assert "rows told rightly" in capsys.readouterr().out
+
+
 def test_own_aggregator(example):
     medians = example("own_aggregator").main()
     # Of 1 to 501, which come about equally often.

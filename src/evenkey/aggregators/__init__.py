@@ -17,6 +17,7 @@ from evenkey.aggregators.count import Count
 from evenkey.aggregators.fold import Fold
 from evenkey.aggregators.groups import number_groups, reduce_groups
 from evenkey.aggregators.heavy_hitters import HeavyHitters
+from evenkey.aggregators.histogram import Histogram
 from evenkey.aggregators.mean import Mean
 from evenkey.aggregators.sum import Sum
 from evenkey.aggregators.tally import Tally
@@ -30,6 +31,7 @@ __all__ = [
     "Count",
     "Fold",
     "HeavyHitters",
+    "Histogram",
     "Mean",
     "Sum",
     "Tally",
@@ -47,7 +49,7 @@ def available() -> dict[str, type[Aggregator]]:
     Examples
     --------
     >>> sorted(available())
-    ['count', 'heavy-hitters', 'mean', 'sum', 'tally', 'top-k']
+    ['count', 'heavy-hitters', 'histogram', 'mean', 'sum', 'tally', 'top-k']
     """
     public = (globals()[name] for name in __all__)
     return {

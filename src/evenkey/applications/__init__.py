@@ -1,4 +1,4 @@
-"""Applications of split keys: word count, heavy hitters, naive Bayes, and users' own."""
+"""Applications of split keys: word count, heavy hitters, naive Bayes, decision trees, your own."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from evenkey.applications.catalogue import APPLICATIONS, parse
 from evenkey.applications.config import ApplicationConfig
 from evenkey.applications.documents import Documents
 from evenkey.applications.heavy_keys import FindHeavyHitters
+from evenkey.applications.in_process import InProcess, Trained
 from evenkey.applications.labelled import LabelledStream
 from evenkey.applications.learner import Learner, Model
 from evenkey.applications.naive_bayes import NaiveBayes
+from evenkey.applications.trees import Clusters, DecisionTree, TreeModel
 from evenkey.applications.word_count import WordCount
 
 if TYPE_CHECKING:
@@ -21,13 +23,17 @@ if TYPE_CHECKING:
     from evenkey.applications.models import Models
     from evenkey.applications.report import LearningReport
     from evenkey.applications.runner import run
+    from evenkey.applications.training import train
 
 __all__ = [
     "APPLICATIONS",
     "Application",
     "ApplicationConfig",
+    "Clusters",
+    "DecisionTree",
     "Documents",
     "FindHeavyHitters",
+    "InProcess",
     "LabelledStream",
     "Learner",
     "LearningReport",
@@ -35,12 +41,15 @@ __all__ = [
     "Models",
     "NaiveBayes",
     "PipelineApplication",
+    "Trained",
+    "TreeModel",
     "WordCount",
     "classify",
     "classify_by_words",
     "heavy_hitters",
     "parse",
     "run",
+    "train",
 ]
 
 _HOMES = {
@@ -50,6 +59,7 @@ _HOMES = {
     "classify_by_words": "classifying",
     "heavy_hitters": "hitting",
     "run": "runner",
+    "train": "training",
 }
 
 

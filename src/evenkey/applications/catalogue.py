@@ -5,13 +5,15 @@ from __future__ import annotations
 from evenkey.applications.base import Application
 from evenkey.applications.heavy_keys import FindHeavyHitters
 from evenkey.applications.naive_bayes import NaiveBayes
+from evenkey.applications.trees import DecisionTree
 from evenkey.applications.word_count import WordCount
 from evenkey.spelling import read
 
 __all__ = ["APPLICATIONS", "parse"]
 
 APPLICATIONS: dict[str, type[Application]] = {
-    application.name: application for application in (WordCount, FindHeavyHitters, NaiveBayes)
+    application.name: application
+    for application in (WordCount, FindHeavyHitters, NaiveBayes, DecisionTree)
 }
 """By their names."""
 

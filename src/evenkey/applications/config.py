@@ -67,7 +67,7 @@ class ApplicationConfig(PipelineConfig):
         "Application",
         None,
         "What is run in place of an aggregator: wordcount, heavy-hitters(k=20), "
-        "naive-bayes(alpha=1).",
+        "naive-bayes(alpha=1), decision-tree(max_depth=6).",
     )
     label: str | None = option(
         "Application",
@@ -81,7 +81,7 @@ class ApplicationConfig(PipelineConfig):
     features: Annotated[tuple[str, ...], BeforeValidator(_names)] = option(
         "Application",
         (),
-        "Columns of a record's numbers, with commas between; without it all columns of numbers.",
+        "Columns of a record's numbers, for decision-tree, with commas between; without it all.",
         metavar="COLUMNS",
     )
 
