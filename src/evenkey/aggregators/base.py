@@ -170,4 +170,4 @@ class Algebraic(Aggregator):
 
     def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
         """Give the merged state back as it is."""
-        return merged.select([*by, *self.state.names])
+        return merged.select([*by, *self.merges])

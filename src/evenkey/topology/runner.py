@@ -6,9 +6,7 @@ import contextlib
 import dataclasses
 import errno
 import os
-import tempfile
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from evenkey.errors import ConfigurationError, RunError
@@ -81,7 +79,7 @@ def run(
         State that an earlier run left cannot be read.
     """
     config.check_paths()
-    with _directory(config) as directory:
+    with RunDirectory.opened(config.output) as directory:
         directory.check(config.manifest())
         found = find_input(config, directory)
         spark = _session(config)
@@ -142,15 +140,6 @@ def _directory_name(grouping: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "-_=." else "_" for letter in grouping)
 
 
-@contextlib.contextmanager
-def _directory(config: PipelineConfig) -> Iterator[RunDirectory]:
-    if config.output is not None:
-        yield RunDirectory(config.output)
-        return
-    with tempfile.TemporaryDirectory(prefix="evenkey-run-") as path:
-        yield RunDirectory(Path(path))
-
-
 def _session(config: PipelineConfig) -> SparkSession:
     """A session of the pipeline's own settings, on slots that let all workers wait at once."""
     slots = max(config.workers, os.cpu_count() or 1)
@@ -182,7 +171,7 @@ def _warm_up(spark: SparkSession, config: PipelineConfig, on_progress: OnProgres
             "cost_ms": 0.0,
         }
     )
-    with _directory(small) as directory:
+    with RunDirectory.opened(small.output) as directory:
         # Nobody wants its results, so its windows may stay open.
         _execute(spark, small, directory, find_input(small, directory), close=False)
 
