@@ -39,12 +39,12 @@ def streaming(spark, stream, directory, *, sources=2, epochs=3):
     )
 
 
-def run(df, directory, after_epoch=lambda _: None):
-    """Run a query until its source offers no more; gives the rows of each epoch as Arrow."""
+def run(df, directory, after_epoch=lambda _: None, work=lambda batch: batch):
+    """Run a query until its source offers no more; gives what work makes of each, as Arrow."""
     epochs = {}
 
     def collect(batch, epoch):
-        epochs[epoch] = batch.toArrow()
+        epochs[epoch] = work(batch).toArrow()
         after_epoch(epoch)
 
     query = (

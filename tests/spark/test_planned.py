@@ -6,15 +6,12 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import Planned, parse
 from evenkey.groupings.planned import Plan
-from evenkey.spark.plan_lookup import _alias
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from evenkey.streams import generated
 from tests.spark import oracle
@@ -94,7 +91,23 @@ def test_no_python_for_a_message(batch, tmp_path):
     df = operators.route(batch, "key", "planned", WORKERS, tables=tmp_path)
     plan = oracle.plan_of(operators.place(df, WORKERS))
     assert "ArrowEvalPython" not in plan
-    assert "LookupTask" in plan
+    assert "MapInArrow" not in plan
+
+
+def test_each_epoch_is_counted_in_foreach_batch(session, tmp_path):
+    """Hot keys change with every epoch; counted first, each is level from its first row on."""
+    stream = generated("drift(z=1.5,keys=500,every=4000)", messages=12_000)
+    df = oracle.streaming(session, stream, tmp_path, epochs=3)
+
+    def route(rows):
+        grouping = "planned(planning=current)"
+        return operators.route(rows, "key", grouping, WORKERS, tables=tmp_path / "tables")
+
+    loads = {}
+    for epoch, rows in oracle.run(df, tmp_path, work=route).items():
+        loads[epoch] = np.bincount(rows["worker"].to_numpy(), minlength=WORKERS)
+    assert [int(each.sum()) for each in loads.values()] == [4000] * 3
+    assert max(each.max() / each.mean() for each in loads.values()) < 1.05
 
 
 def test_other_columns_stay_as_they_are(batch, tmp_path):
@@ -152,20 +165,6 @@ def test_a_stream_makes_its_plans(session, tmp_path):
     assert [int(each.sum()) for each in loads.values()] == [4000] * 3
     assert loads[0].max() / loads[0].mean() > 3
     assert loads[2].max() / loads[2].mean() < 1.3
-
-
-@given(st.lists(st.integers(1, 1000), min_size=2, max_size=9), st.integers(2, 5))
-def test_alias_tables_hold_the_shares(parts, offset):
-    shares = np.array(parts) / sum(parts)
-    cuts = np.concatenate(
-        (np.linspace(1 / offset, 1, offset), np.append(np.cumsum(shares)[:-1], 1))
-    )
-    starts = np.array([0, offset, offset + len(parts)])
-    workers = np.arange(len(cuts), dtype=np.int32)
-    others, limits = _alias(starts, workers, cuts)
-    held = np.bincount(workers, limits) + np.bincount(others, 1 - limits, minlength=len(workers))
-    assert held[offset:] / len(parts) == pytest.approx(shares)
-    assert ((limits >= 0) & (limits <= 1 + 1e-9)).all()
 
 
 @pytest.mark.parametrize(

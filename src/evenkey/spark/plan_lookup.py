@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
-from evenkey.groupings.planned import (
-    GOLDEN,
-    OFFSET,
-    OWNER_BITS,
-    Plan,
-    compile_plan,
-    unplanned,
-)
+from evenkey.errors import ConfigurationError
+from evenkey.groupings.planned import OFFSET, OWNER_BITS, Plan, unplanned
 from evenkey.spark.columns import row_numbers
+from evenkey.spark.packed_plan import (
+    BUCKETS_AT,
+    LIMIT_BITS,
+    MOST_WORKERS,
+    WORKER_BITS,
+    pack_plan,
+)
 from evenkey.spark.task import current_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame
 
     from evenkey.groupings import Planned, Snapshot
@@ -31,20 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = ["read_memory", "with_planned_worker"]
 
-_FIELDS = {
-    "words": "array<bigint>",
-    "shift": "int",
-    "slot_keys": "array<bigint>",
-    "slot_places": "array<int>",
-    "starts": "array<int>",
-    "sizes": "array<int>",
-    "workers": "array<int>",
-    "others": "array<int>",
-    "limits": "array<double>",
-}
-_LOW_32 = (1 << 32) - 1
-_OWNER = (1 << OWNER_BITS) - 1
-_STEPS = tuple(f"__evenkey_{name}" for name in ("hash", "word", "slot", "place", "point"))
+_GOLDEN = 0x9E3779B9
+"""The golden ratio in units of 2**-32: its multiples, modulo 2**32, are spread evenly."""
+
+_STEPS = tuple(f"__evenkey_{name}" for name in ("hash", "word", "slot", "place", "scaled", "cell"))
+_WORDS = StructType(
+    [StructField("words", ArrayType(LongType(), containsNull=False), nullable=False)]
+)
 
 
 def read_memory(tables: RoutingTables, query: str, epoch: int) -> Snapshot:
@@ -71,48 +63,69 @@ def with_planned_worker(
 ) -> DataFrame:
     """Add the int column `name`: the worker of each row by the plan in `tables`.
 
-    The plan is one row of arrays, which Spark reads as a scalar subquery: once a batch job, and
-    once an epoch of a stream, before the epoch's tasks start, so that all of them see the same
-    one. Messages of split keys are dealt by `position` (golden ratio), which is the position in
-    the partition in a batch where none is given. Spark does not number the rows of a stream:
-    without positions it deals them by random numbers, a function of partition and row.
+    The plan is one array (`pack_plan`), which Spark reads as a scalar subquery: in a batch it is
+    the plan of now, in a stream that of the epoch, read before the epoch's tasks start, so that
+    all of them see the same one. Rows of split keys are dealt by `position` (golden ratio), which
+    is the position in the partition in a batch where none is given. Spark does not number the
+    rows of a stream: without positions it deals them by random numbers, a function of partition
+    and row.
+
+    Raises
+    ------
+    ConfigurationError
+        There are more than `MOST_WORKERS` workers.
     """
+    if workers > MOST_WORKERS:
+        message = f"workers = {workers}: planned routes to at most {MOST_WORKERS} on Spark"
+        raise ConfigurationError(message)
     if position is None and not df.isStreaming:
         position = row_numbers()
-    read = LookupTask(grouping, workers, tables)
-    schema = ", ".join(f"{field} {kind}" for field, kind in _FIELDS.items())
-    plan = df.sparkSession.range(0, 1, 1, 1).mapInArrow(read, schema)
-    lookup = plan.select(F.struct("*").alias("lookup")).scalar()
-    hash_, word, slot, place, point = (F.col(step) for step in _STEPS)
+    if df.isStreaming:
+        read = LookupTask(grouping, workers, tables)
+        source = df.sparkSession.range(0, 1, 1, 1).mapInArrow(read, _WORDS)
+    else:
+        memory = tables.read(0).memory
+        source = df.sparkSession.createDataFrame(_packed(memory, grouping, workers), _WORDS)
+    # One array and not a struct of several: to take a field from a struct costs an object a row.
+    words = source.scalar()
+    hash_, word, slot, place, scaled, cell = (F.col(step) for step in _STEPS)
     buckets = grouping.bucket_count(workers)
-    upper = (F.shiftrightunsigned(hash_, 32) + F.lit(OFFSET)).bitwiseAND(F.lit(_LOW_32))
-    product = (upper * F.shiftrightunsigned(word, OWNER_BITS)).bitwiseAND(F.lit(_LOW_32))
-    split = place - F.lit(workers)
-    scaled = point * F.get(lookup["sizes"], split)
-    whole = F.floor(scaled).cast("int")
-    piece = F.get(lookup["starts"], split) + whole
-    dealt = F.when(
-        scaled - whole < F.get(lookup["limits"], piece), F.get(lookup["workers"], piece)
-    ).otherwise(F.get(lookup["others"], piece))
+    product = _low(_low(_high(hash_) + OFFSET) * F.shiftrightunsigned(word, OWNER_BITS), 32)
+    number = F.call_function("shiftrightunsigned", product, F.get(words, F.lit(0)).cast("int"))
+    whole = place < F.lit(1 << 32)
     steps = (
         hashed,
-        F.get(lookup["words"], hash_.bitwiseAND(F.lit(buckets - 1)).cast("int")),
-        F.call_function("shiftrightunsigned", product, lookup["shift"]).cast("int"),
-        F.when(
-            F.get(lookup["slot_keys"], slot) == hash_, F.get(lookup["slot_places"], slot)
-        ).otherwise(word.bitwiseAND(F.lit(_OWNER)).cast("int")),
-        F.rand() if position is None else _evenly(position),
+        F.get(words, _low(hash_, buckets.bit_length() - 1) + BUCKETS_AT),
+        2 * number + (BUCKETS_AT + buckets),
+        F.when(F.get(words, slot) == hash_, F.get(words, slot + 1)).otherwise(
+            _low(word, OWNER_BITS)
+        ),
+        _points(position) * _high(place),
+        F.when(whole, F.lit(0)).otherwise(F.get(words, _low(place, 32) + _high(scaled))),
     )
     for step, column in zip(_STEPS, steps, strict=True):
         df = df.withColumn(step, column)
-    worker = F.when(place < F.lit(workers), place).otherwise(dealt)
+    limit = F.shiftrightunsigned(cell, 2 * WORKER_BITS)
+    other = F.shiftrightunsigned(cell, WORKER_BITS)
+    below = _low(F.shiftrightunsigned(scaled, 32 - LIMIT_BITS), LIMIT_BITS) < limit
+    dealt = _low(F.when(below, cell).otherwise(other), WORKER_BITS)
+    worker = F.when(whole, place).otherwise(dealt).cast("int")
     return df.withColumn(name, worker).drop(*_STEPS)
 
 
-def _evenly(position: Column) -> Column:
-    """Multiples of the golden ratio, modulo 1."""
-    multiple = position * F.lit(GOLDEN)
-    return multiple - F.floor(multiple)
+def _points(position: Column | None) -> Column:
+    """Points of the unit interval, in units of 2**-32."""
+    if position is None:
+        return F.floor(F.rand() * F.lit(float(1 << 32)))
+    return _low(_low(position.cast("long"), 31) * F.lit(_GOLDEN), 32)
+
+
+def _high(column: Column) -> Column:
+    return F.shiftrightunsigned(column, 32)
+
+
+def _low(column: Column, bits: int = 32) -> Column:
+    return column.bitwiseAND(F.lit((1 << bits) - 1))
 
 
 class LookupTask:
@@ -128,57 +141,12 @@ class LookupTask:
         for _ in batches:
             task = current_task()
             memory = read_memory(self._tables, task.query, task.epoch)
-            if memory:
-                plan = Plan.from_arrays(memory)
-            else:
-                plan = unplanned(self._grouping.bucket_count(self._workers), self._workers)
-            columns = _columns(plan)
-            arrays = [pa.array([columns[field]], _ARROW[kind]) for field, kind in _FIELDS.items()]
-            yield pa.RecordBatch.from_arrays(arrays, names=list(_FIELDS))
+            yield from _packed(memory, self._grouping, self._workers).to_batches()
 
 
-_ARROW = {
-    "array<bigint>": pa.list_(pa.int64()),
-    "array<int>": pa.list_(pa.int32()),
-    "array<double>": pa.list_(pa.float64()),
-    "int": pa.int32(),
-}
-
-
-def _columns(plan: Plan) -> dict[str, Any]:
-    lookup = compile_plan(plan)
-    sizes = np.diff(lookup.starts)
-    others, limits = _alias(lookup.starts, lookup.workers, lookup.cuts)
-    return {
-        "words": lookup.words.view(np.int64),
-        "shift": 32 - (len(lookup.slot_keys).bit_length() - 1),
-        "slot_keys": lookup.slot_keys.view(np.int64),
-        "slot_places": lookup.slot_places,
-        "starts": lookup.starts[:-1].astype(np.int32),
-        "sizes": sizes.astype(np.int32),
-        "workers": lookup.workers,
-        "others": others,
-        "limits": limits,
-    }
-
-
-def _alias(
-    starts: NDArray[np.int64], workers: NDArray[np.int32], cuts: NDArray[np.float64]
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Make alias tables of the split keys' shares, which find a worker without a search.
-
-    A point in the unit interval falls into one of n equal cells; below the cell's limit it is
-    the cell's own worker, above it the other one (Walker, ACM TOMS 3, 1977).
-    """
-    others, limits = workers.copy(), np.ones(len(workers))
-    for start, stop in itertools.pairwise(starts):
-        left = np.diff(cuts[start:stop], prepend=0.0) * (stop - start)
-        short = [cell for cell in range(len(left)) if left[cell] < 1]
-        long = [cell for cell in range(len(left)) if left[cell] >= 1]
-        while short and long:
-            cell = short.pop()
-            others[start + cell], limits[start + cell] = workers[start + long[-1]], left[cell]
-            left[long[-1]] -= 1 - left[cell]
-            if left[long[-1]] < 1:
-                short.append(long.pop())
-    return others, limits
+def _packed(memory: Snapshot, grouping: Planned, workers: int) -> pa.Table:
+    if memory:
+        plan = Plan.from_arrays(memory)
+    else:
+        plan = unplanned(grouping.bucket_count(workers), workers)
+    return pa.table({"words": pa.array([pack_plan(plan)], pa.list_(pa.int64()))})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from evenkey.groupings.planned import KeyStatistics, Plan
+from evenkey.groupings.planned import KeyStatistics
 from evenkey.hashing import hash_strings
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from evenkey.topology.worker import PLACED
@@ -128,9 +128,7 @@ class EpochPlanner:
                 "part_buckets": np.frombuffer(row["buckets"], np.float64),
             }
             statistics.merge(KeyStatistics.from_arrays(arrays, "part"))
-        previous = Plan.from_arrays(memory) if memory else None
-        plan = self._grouping.plan_of(statistics, self._workers, previous)
-        return plan.to_arrays()
+        return self._grouping.plan_ahead(statistics, self._workers, memory)
 
 
 class _CountTask:

@@ -128,6 +128,26 @@ def test_auto_counts_first_without_statistics_and_when_they_are_stale():
     assert grouping.counts_first(memory)
 
 
+def test_auto_counts_first_until_a_plan_of_before_would_be_level():
+    """Three epochs of other hot keys each, then two alike: what is counted first is level."""
+    workers, grouping = 10, Planned()
+    keys = zipf(40_000)
+    memory = {}  # type: ignore[var-annotated]
+    counted, imbalances = [], []
+    for change in (0, 1, 2, 3, 3, 3):
+        epoch = keys ^ np.uint64(change)
+        counted.append(grouping.counts_first(memory))
+        if counted[-1]:
+            distinct, counts = np.unique(epoch, return_counts=True)
+            memory = grouping.replan(distinct, counts.astype(np.float64), workers, memory)
+        sent, routers = loads(grouping, memory, epoch, workers)
+        imbalances.append(sent.max() / sent.mean())
+        memory = grouping.merge_memories([router.memory() for router in routers])
+    assert counted == [True, False, True, True, True, False]
+    assert imbalances.pop(1) > 2
+    assert max(imbalances) < 1.1
+
+
 def test_keys_that_are_not_known_well_go_with_their_buckets():
     """A plan of exact counts knows more heavy keys than the sketch that plans the next epoch."""
     workers, grouping = 20, Planned(tracked=300)

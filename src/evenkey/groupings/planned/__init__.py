@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from evenkey.groupings.planned.capacities import Capacities
 from evenkey.groupings.planned.grouping import Planned, Planning
-from evenkey.groupings.planned.lookup import GOLDEN, OFFSET, OWNER_BITS, Lookup, compile_plan
+from evenkey.groupings.planned.lookup import OFFSET, OWNER_BITS, Lookup, compile_plan
 from evenkey.groupings.planned.plan import Plan, make_plan, unplanned
 from evenkey.groupings.planned.statistics import KeyStatistics
 
 __all__ = [
-    "GOLDEN",
     "OFFSET",
     "OWNER_BITS",
     "Capacities",

@@ -53,8 +53,9 @@ class Planned(Grouping):
     planning
         What plans are made from. ``previous``: the epochs before. ``current``: the epoch itself,
         which whoever routes counts first. ``auto``: ``previous``, but ``current`` while there
-        are no statistics, and after an epoch whose balance shows that they went stale. ``fit``:
-        one plan, made of a sample, for good.
+        are no statistics, after an epoch whose balance shows that they went stale, and from
+        then on until a plan of the epochs before would have been level. ``fit``: one plan, made
+        of a sample, for good.
     buckets
         Number of buckets, a power of two; None: at least 64 a worker.
     tracked
@@ -175,8 +176,17 @@ class Planned(Grouping):
         """Make a plan that keeps the places of the one before where balance allows it."""
         statistics = self.statistics(workers)
         statistics.add_counted(np.asarray(keys, np.uint64), np.asarray(counts, np.float64))
+        return self.plan_ahead(statistics, workers, memory)
+
+    def plan_ahead(self, statistics: KeyStatistics, workers: int, memory: Snapshot) -> Snapshot:
+        """Plan an epoch that was counted first, from its own statistics.
+
+        What the plan before would have made of it is kept beside the plan: by that `learned`
+        tells whether statistics of earlier epochs serve again.
+        """
         before = Plan.from_arrays(memory) if memory else None
-        return self.plan_of(statistics, workers, before).to_arrays()
+        plan = self.plan_of(statistics, workers, before).to_arrays()
+        return plan if before is None else {**plan, "past_sent": _sent(before, statistics)}
 
     def plan_of(
         self, statistics: KeyStatistics, workers: int, previous: Plan | None = None
@@ -232,13 +242,13 @@ class Planned(Grouping):
         workers
             How many workers there are.
         sent
-            int64[W], load of each worker in the epoch; None: what the plan makes of `epoch`.
+            int64[W], load of each worker in the epoch; None: what the plan makes of `epoch`. Of an
+            epoch that was planned from itself counts what the plan before would have made of it.
         """
         plan = Plan.from_arrays(memory) if memory else unplanned(len(epoch.bucket_loads), workers)
-        if sent is None:
-            keys, loads, rests = epoch.items(0.0, None)
-            sent = np.rint(plan.loads_of(keys, loads, rests)).astype(np.int64)
-        merged = {"sent": sent}
+        if "past_sent" in memory:
+            sent = memory["past_sent"]
+        merged = {"sent": _sent(plan, epoch) if sent is None else sent}
         if "past_sketch" in memory and self.decay and not self._is_stale(merged):
             past = KeyStatistics.from_arrays(memory, "past")
             past.decay(self.decay)
@@ -255,3 +265,8 @@ class Planned(Grouping):
         # The largest of W deviations lies within four standard deviations, each of sqrt(fair).
         limits = fair * (1 + self.stale) + 4 * np.sqrt(fair)
         return bool((sent > limits).any())
+
+
+def _sent(plan: Plan, statistics: KeyStatistics) -> NDArray[np.int64]:
+    """Load of each worker if a plan routes what was counted, int64[W]."""
+    return np.rint(plan.loads_of(*statistics.items(0.0))).astype(np.int64)

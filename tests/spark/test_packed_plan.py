@@ -1,0 +1,73 @@
+"""A packed plan sends every key, and every point of a split key, where the plan says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkey.groupings import Planned
+from evenkey.groupings.planned import OFFSET, OWNER_BITS, Plan
+from evenkey.spark.packed_plan import BUCKETS_AT, LIMIT_BITS, WORKER_BITS, _alias, pack_plan
+
+POINTS = np.linspace(0, (1 << 32) - 1, 101).astype(np.int64)
+
+
+def looked_up(words, buckets, key, point):
+    """A worker as the array's layout says, in Python's own integers."""
+    words = [int(word) % (1 << 64) for word in words]
+    word = words[BUCKETS_AT + key % buckets]
+    product = ((key >> 32) + OFFSET) % (1 << 32) * (word >> OWNER_BITS) % (1 << 32)
+    slot = BUCKETS_AT + buckets + 2 * (product >> words[0])
+    place = words[slot + 1] if words[slot] == key else word % (1 << OWNER_BITS)
+    if place < 1 << 32:
+        return place
+    scaled = point * (place >> 32)
+    cell = words[place % (1 << 32) + (scaled >> 32)]
+    limit, other = cell >> 2 * WORKER_BITS, cell >> WORKER_BITS
+    below = (scaled >> 32 - LIMIT_BITS) % (1 << LIMIT_BITS) < limit
+    return (cell if below else other) % (1 << WORKER_BITS)
+
+
+@pytest.mark.parametrize("workers", [1, 3, 40])
+@pytest.mark.parametrize("exponent", [0.5, 2.0])
+def test_keys_are_where_the_plan_has_them(workers, exponent):
+    rng = np.random.default_rng(workers)
+    keys = rng.integers(0, 2**64, 300, dtype=np.uint64)
+    counts = 1e6 / np.arange(1, 301) ** exponent
+    grouping = Planned()
+    plan = Plan.from_arrays(grouping.plan(keys, counts, workers))
+    buckets = grouping.bucket_count(workers)
+    words = pack_plan(plan)
+    whole = split = 0
+    for key in keys:
+        row = np.flatnonzero(plan.keys == key)
+        went = np.array([looked_up(words, buckets, int(key), int(point)) for point in POINTS])
+        if not len(row):
+            assert set(went) == {plan.owners[int(key) % buckets]}
+            whole += 1
+            continue
+        places = plan.places[plan.starts[row[0]] : plan.starts[row[0] + 1]]
+        shares = plan.shares[plan.starts[row[0]] : plan.starts[row[0] + 1]]
+        split += len(places) > 1
+        sent = np.bincount(went, minlength=workers) / len(went)
+        expected = np.bincount(places, shares, minlength=workers)
+        assert np.abs(sent - expected).max() < 2 * len(places) / len(went)
+    assert whole
+    if workers == 1 or exponent == 2.0:
+        assert (split > 0) == (workers > 1)
+
+
+@given(st.lists(st.integers(1, 1000), min_size=2, max_size=9), st.integers(2, 5))
+def test_alias_tables_hold_the_shares(parts, offset):
+    shares = np.array(parts) / sum(parts)
+    cuts = np.concatenate(
+        (np.linspace(1 / offset, 1, offset), np.append(np.cumsum(shares)[:-1], 1))
+    )
+    starts = np.array([0, offset, offset + len(parts)])
+    workers = np.arange(len(cuts), dtype=np.int32)
+    others, limits = _alias(starts, workers, cuts)
+    held = np.bincount(workers, limits) + np.bincount(others, 1 - limits, minlength=len(workers))
+    assert held[offset:] / len(parts) == pytest.approx(shares)
+    assert ((limits >= 0) & (limits <= 1 + 1e-9)).all()
