@@ -21,7 +21,7 @@ from evenkey.topology import PipelineConfig, run
 from evenkey.topology.driving import timing_of
 from evenkey.topology.kafka import Address, produce
 from evenkey.topology.kafka.connector import connector_settings
-from evenkey.topology.kafka.producing import find_records, parse_time
+from evenkey.topology.kafka.records import find_records, parse_time
 from tests.brokers import start_broker
 
 MESSAGES, PARTITIONS, EPOCHS, WORKERS, PAIRS, TARGET = 1_000_000, 5, 8, 10, 3, 0.5

@@ -16,9 +16,14 @@ from pydantic import (
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import check_address
-from evenkey.groupings import Planned
 from evenkey.groupings import parse as parse_grouping
 from evenkey.streams import generated
+from evenkey.topology.config_checks import (
+    check_columns,
+    check_one_input,
+    check_planning,
+    check_work,
+)
 from evenkey.topology.config_fields import AnyPath, option
 from evenkey.topology.config_files import Split, check_input, check_output, split_of
 from evenkey.topology.config_kafka import KafkaOptions
@@ -33,11 +38,7 @@ __all__ = ["PipelineConfig", "Sink", "Split"]
 
 Sink = Literal["parquet", "jsonl", "console", "memory", "kafka"]
 
-_SPLITS_WITH_COLUMNS = ("csv", "json", "parquet")
 _FILE_SINKS = ("parquet", "jsonl")
-_INPUTS = ("dataset", "input", "kafka")
-_MESSAGE_COLUMNS = ("count",)
-"""Numbers that every message has, besides its key and its time."""
 
 _GROUPING_OVERRIDES = ("expected_keys", "warm_up", "teenage_period", "old_period")
 _KAFKA_LATENESS = 60.0
@@ -249,7 +250,7 @@ class PipelineConfig(KafkaOptions):
             The files are of several kinds, or of one that needs a key and there is none.
         """
         split = self.split or ("lines" if self.kafka is not None else split_of(self.input))
-        self._check_columns(split)
+        check_columns(self, split)
         return split
 
     def check_paths(self) -> None:
@@ -296,11 +297,11 @@ class PipelineConfig(KafkaOptions):
             for name, value in _REFERENCE_DEFAULTS.items():
                 if name not in self.model_fields_set:
                     self._derive(name, value)
-        self._check_input()
+        check_one_input(self)
         self._check_kafka_input(self.split)
         self._check_kafka_output(self.sink)
-        self._check_work()
-        self._check_planning(self.resolved_grouping())
+        check_work(self)
+        check_planning(self)
         if self.output is None and self.sink in _FILE_SINKS:
             message = f"sink = {self.sink!r}: it writes files, and there is no output; pass output"
             raise ConfigurationError(message)
@@ -310,59 +311,3 @@ class PipelineConfig(KafkaOptions):
         # Past the frozen model, and not among the fields that were set: `with_options` then
         # derives it anew.
         object.__setattr__(self, name, value)
-
-    def _check_input(self) -> None:
-        given = [name for name in _INPUTS if getattr(self, name) not in (None, ())]
-        if len(given) != 1:
-            several = f"{' and '.join(given)} are given" if given else "none is given"
-            message = f"a pipeline reads a dataset, an input or kafka, and {several}: pass one"
-            raise ConfigurationError(message)
-        if self.dataset is not None:
-            for name in ("split", "key", "count"):
-                if getattr(self, name) is not None:
-                    message = (
-                        f"{name} = {getattr(self, name)!r}: it describes an input, and a dataset "
-                        f"is read; drop {name} or pass input or kafka in place of dataset"
-                    )
-                    raise ConfigurationError(message)
-        elif self.split is not None:
-            self._check_columns(self.split)
-
-    def _check_columns(self, split: Split) -> None:
-        if split in _SPLITS_WITH_COLUMNS:
-            if self.key is None:
-                message = f"split = {split!r}: it needs key, the column or field with the key"
-                raise ConfigurationError(message)
-            return
-        for name in ("key", "count"):
-            if getattr(self, name) is not None:
-                message = (
-                    f"{name} = {getattr(self, name)!r}: only {', '.join(_SPLITS_WITH_COLUMNS)} "
-                    f"have columns, and split is {split!r}; drop {name} or pass another split"
-                )
-                raise ConfigurationError(message)
-
-    def _check_planning(self, grouping: Grouping) -> None:
-        ahead = isinstance(grouping, Planned) and grouping.planning == "current"
-        if self.kafka is not None and ahead:
-            message = (
-                f"grouping = {str(grouping)!r}: records of topics cannot be counted before they "
-                "are routed; choose planned, or planned(planning=previous)"
-            )
-            raise ConfigurationError(message)
-
-    def _check_work(self) -> None:
-        for column in parse_aggregator(self.aggregator).columns:
-            if column not in _MESSAGE_COLUMNS:
-                message = (
-                    f"aggregator = {self.aggregator!r}: messages have no column {column!r}; they "
-                    f"have: {', '.join(_MESSAGE_COLUMNS)} (the option count says what it is)"
-                )
-                raise ConfigurationError(message)
-        parts = self.aggregator_window / self.worker_window
-        if parts < 1 or abs(parts - round(parts)) > 1e-9 * parts:
-            message = (
-                f"aggregator_window = {self.aggregator_window:g}: must be a multiple of "
-                f"worker_window = {self.worker_window:g} seconds"
-            )
-            raise ConfigurationError(message)

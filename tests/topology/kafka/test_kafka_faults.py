@@ -11,7 +11,8 @@ from evenkey.streams import generated
 from evenkey.topology import PipelineConfig, run
 from evenkey.topology.kafka import read_results
 from evenkey.topology.kafka.address import Address
-from evenkey.topology.kafka.producing import find_records, parse_time, produce
+from evenkey.topology.kafka.producing import produce
+from evenkey.topology.kafka.records import find_records, parse_time
 from tests.brokers import start_broker
 from tests.topology.killing import finish, kill_in_the_middle, started, wait_for_the_middle
 
