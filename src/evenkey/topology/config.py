@@ -27,6 +27,7 @@ from evenkey.topology.config_checks import (
 from evenkey.topology.config_fields import AnyPath, option
 from evenkey.topology.config_files import Split, check_input, check_output, split_of
 from evenkey.topology.config_kafka import KafkaOptions
+from evenkey.topology.kafka.avro import read_schema
 from evenkey.topology.kafka.client import ClientSettings
 
 if TYPE_CHECKING:
@@ -55,6 +56,10 @@ def _paths(value: object) -> object:
 def _texts(value: object) -> object:
     """Take one text for a list of one."""
     return (value,) if isinstance(value, str) else value
+
+
+def _absolute(path: Path | None) -> str | None:
+    return None if path is None else str(path.absolute())
 
 
 class PipelineConfig(KafkaOptions):
@@ -249,7 +254,8 @@ class PipelineConfig(KafkaOptions):
         ConfigurationError
             The files are of several kinds, or of one that needs a key and there is none.
         """
-        split = self.split or ("lines" if self.kafka is not None else split_of(self.input))
+        of_records: Split = "lines" if self.avro_schema is None else "json"
+        split = self.split or (of_records if self.kafka is not None else split_of(self.input))
         check_columns(self, split)
         return split
 
@@ -267,6 +273,8 @@ class PipelineConfig(KafkaOptions):
             self.resolved_split()
         if self.output is not None:
             check_output(self.output.absolute())
+        if self.avro_schema is not None:
+            read_schema(self.avro_schema)
         for address in (self.source_address, self.sink_address):
             if address is not None:
                 ClientSettings.read(self.kafka_config)
@@ -278,10 +286,9 @@ class PipelineConfig(KafkaOptions):
             **self.model_dump(mode="json"),
             "grouping": str(self.resolved_grouping()),
             "input": [str(path.absolute()) for path in self.input],
-            "output": None if self.output is None else str(self.output.absolute()),
-            "kafka_config": None
-            if self.kafka_config is None
-            else str(self.kafka_config.absolute()),
+            "output": _absolute(self.output),
+            "kafka_config": _absolute(self.kafka_config),
+            "avro_schema": _absolute(self.avro_schema),
         }
 
     @model_validator(mode="after")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["KafkaOptions"]
 
 _SPLITS_OF_FILES = ("csv", "parquet")
-_OF_A_TOPIC = ("starting_offsets", "record_part", "follow")
+_OF_A_TOPIC = ("starting_offsets", "record_part", "avro_schema", "follow")
 _OF_OTHER_INPUT = ("messages", "rate")
 _LETTERS = "-dead-letters"
 
@@ -40,6 +40,11 @@ class KafkaOptions(Configuration):
     )
     record_part: Literal["value", "key"] = option(
         "Kafka", "value", "Which part of a record is split into messages."
+    )
+    avro_schema: AnyPath | None = option(
+        "Kafka",
+        None,
+        "File with the Avro schema of the records; they are split as JSON objects of its fields.",
     )
     follow: bool = option(
         "Kafka",
@@ -96,6 +101,12 @@ class KafkaOptions(Configuration):
             message = (
                 f"split = {split!r}: records have no header; pass lines, words, json or another "
                 "split of lines"
+            )
+            raise ConfigurationError(message)
+        if self.avro_schema is not None and split not in (None, "json"):
+            message = (
+                f"split = {split!r}: Avro records are split as JSON objects; drop split or "
+                "avro_schema"
             )
             raise ConfigurationError(message)
 

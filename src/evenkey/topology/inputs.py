@@ -15,8 +15,9 @@ from evenkey.spark.route import routes_natively
 from evenkey.spark.routing_task import routing_task
 from evenkey.streams import SPAN_SECONDS, RowIndex
 from evenkey.topology.kafka.address import Address
+from evenkey.topology.kafka.avro import read_schema
 from evenkey.topology.kafka.client import ClientSettings
-from evenkey.topology.kafka.connector import check_loaded
+from evenkey.topology.kafka.connector import AVRO, check_loaded
 from evenkey.topology.kafka.offsets import OffsetRange, find_range
 from evenkey.topology.kafka.source import PLACES, kafka_lines
 from evenkey.topology.sources import (
@@ -137,6 +138,8 @@ def find_offsets(spark: SparkSession, config: PipelineConfig, directory: RunDire
     if address is None:
         return
     check_loaded(spark)
+    if config.avro_schema is not None:
+        check_loaded(spark, AVRO)
     if directory.claimed:
         return
     settings = ClientSettings.read(config.kafka_config)
@@ -264,6 +267,7 @@ def _open_topics(
         ClientSettings.read(config.kafka_config),
         offsets,
         part=config.record_part,
+        avro=None if config.avro_schema is None else read_schema(config.avro_schema),
         sources=config.sources,
         epoch_records=config.epoch_messages if total is None else epoch_positions(config, total),
     )
