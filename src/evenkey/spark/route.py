@@ -10,7 +10,7 @@ from evenkey.errors import ConfigurationError
 from evenkey.groupings import Grouping, Key, Planned, Shuffle, parse
 from evenkey.spark.columns import absent, key_columns, row_numbers, time_column
 from evenkey.spark.planned import route_planned
-from evenkey.spark.routing_task import Load, routing_task
+from evenkey.spark.routing_task import Load, check_plan, routing_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +102,7 @@ def route(
     """
     grouping = parse(grouping)
     grouping.router(workers)
-    _check_plan(grouping, plan)
+    check_plan(grouping, plan)
     keys = key_columns(df, key)
     clock = F.current_timestamp() if time is None else time_column(df, time)
     absent(df, column)
@@ -150,19 +150,6 @@ def routes_natively(grouping: Grouping, *, streaming: bool) -> bool:
     """Say whether rows are routed by Spark's own expressions, without Python."""
     # Spark does not number the rows of a stream.
     return isinstance(grouping, Key | Planned) or (isinstance(grouping, Shuffle) and not streaming)
-
-
-def _check_plan(grouping: Grouping, plan: Snapshot | None) -> None:
-    if plan is None and grouping.given_frequencies and not grouping.learns:
-        message = (
-            f"grouping {grouping}: it must know how frequent each key is before the first row "
-            "comes: count a batch first and pass plan=grouping.plan(hashes, counts, workers), "
-            "or use a grouping that learns it, such as dkg or dchoices"
-        )
-        raise ConfigurationError(message)
-    if plan is not None and not (grouping.given_frequencies or grouping.plans_epochs):
-        message = f"grouping {grouping}: it takes no plan; leave plan away"
-        raise ConfigurationError(message)
 
 
 def _native(grouping: Grouping, hashed: Column, workers: int) -> Column:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pyarrow as pa
 
+from evenkey.errors import ConfigurationError
 from evenkey.spark.learning import Lesson, LessonCollector
 from evenkey.spark.routing_table import RoutingTables
 from evenkey.spark.session import temporary_directory
@@ -23,9 +24,29 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import Grouping, Router, Snapshot
 
-__all__ = ["Load", "RoutingTask", "Source", "routing_task"]
+__all__ = ["Load", "RoutingTask", "Source", "check_plan", "routing_task"]
 
 Load = Literal["epoch", "lifetime"]
+
+
+def check_plan(grouping: Grouping, plan: Snapshot | None) -> None:
+    """Make sure that a grouping is told a plan if it needs one, and none if it takes none.
+
+    Raises
+    ------
+    ConfigurationError
+        It is not so.
+    """
+    if plan is None and grouping.given_frequencies and not grouping.learns:
+        message = (
+            f"grouping {grouping}: it must know how frequent each key is before the first row "
+            "comes: count a batch first and pass plan=grouping.plan(hashes, counts, workers), "
+            "or use a grouping that learns it, such as dkg or dchoices"
+        )
+        raise ConfigurationError(message)
+    if plan is not None and not (grouping.given_frequencies or grouping.plans_epochs):
+        message = f"grouping {grouping}: it takes no plan; leave plan away"
+        raise ConfigurationError(message)
 
 
 def routing_task(
@@ -49,7 +70,13 @@ def routing_task(
         As for `route`.
     streaming
         Whether the tasks belong to a stream, whose epochs hand on what they have learned.
+
+    Raises
+    ------
+    ConfigurationError
+        As `check_plan` does.
     """
+    check_plan(grouping, plan)
     accumulator, store = None, None
     if streaming and (grouping.learns or load == "lifetime"):
         store = RoutingTables(
