@@ -12,7 +12,7 @@ from evenkey.streams import generated
 from tests.spark import oracle
 
 NAME, MESSAGES, EPOCHS, WORKERS = "country-skew-r80", 18_000, 6, 5
-_WORK_SECONDS = 3.0
+_WORK_SECONDS = 1.5
 
 
 def main(directory: Path) -> None:
