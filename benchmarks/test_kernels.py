@@ -1,4 +1,4 @@
-"""Speed of the groupings' kernels: one core, 10 million messages, 100,000 keys, 50 workers.
+"""Speed of kernels, one core. Groupings: 10 million messages, 100,000 keys, 50 workers.
 
 A round routes the whole stream by a fresh router in batches of 65,536, about what Spark hands
 over. Neither compilation nor making the stream counts. The figure is that of the median round.
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from evenkey.groupings import parse
+from evenkey.sketches import ApproximateHistogram
 from evenkey.streams import generated
 
 MESSAGES, WORKERS, BATCH = 10_000_000, 50, 1 << 16
@@ -67,3 +68,17 @@ def test_route(benchmark, report, stream, grouping):
     asked = "1.4" in name or grouping not in ASKED_AT_HIGH_SKEW
     target = TARGETS[grouping] if asked else None
     report(f"{grouping}, {name}", f"{speed:.0f} M messages/s", f">= {target} M" if target else "")
+
+
+@pytest.mark.benchmark
+@pytest.mark.parametrize("bins", [32, 64, 128])
+def test_histogram(benchmark, report, bins):
+    values = np.random.default_rng(0).normal(size=1_000_000)
+
+    def fresh():
+        return (ApproximateHistogram(bins), values), {}
+
+    benchmark.pedantic(ApproximateHistogram.update, setup=fresh, rounds=5, warmup_rounds=1)
+    speed = len(values) / benchmark.stats.stats.median / 1e6
+    benchmark.extra_info["million_values_per_second"] = speed
+    report(f"histogram(bins={bins}), normal", f"{speed:.1f} M values/s", "")

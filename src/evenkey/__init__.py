@@ -9,7 +9,7 @@ The operators on Spark DataFrames are in `evenkey.spark`, pipelines in `evenkey.
 
 from __future__ import annotations
 
-from evenkey.aggregators import Aggregator, Count, Fold, Mean, Sum, TopK
+from evenkey.aggregators import Aggregator, Count, Fold, HeavyHitters, Mean, Sum, Tally, TopK
 from evenkey.errors import ConfigurationError, EvenkeyError, RunError
 from evenkey.groupings import (
     DynamicKey,
@@ -29,6 +29,7 @@ __all__ = [
     "EvenkeyError",
     "Fold",
     "Grouping",
+    "HeavyHitters",
     "Key",
     "Mean",
     "PartialKey",
@@ -37,6 +38,7 @@ __all__ = [
     "RunError",
     "Shuffle",
     "Sum",
+    "Tally",
     "TopK",
     "__version__",
 ]

@@ -18,7 +18,16 @@ from evenkey.errors import ConfigurationError
 if typing.TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["build", "fields_of", "parse", "spell", "split_list", "unknown_name"]
+__all__ = [
+    "build",
+    "fields_of",
+    "parse",
+    "read",
+    "spell",
+    "spell_changed",
+    "split_list",
+    "unknown_name",
+]
 
 T = TypeVar("T")
 _SPELLING = re.compile(
@@ -82,6 +91,41 @@ def spell(name: str, parameters: Mapping[str, object]) -> str:
     """
     inside = ",".join(f"{key}={_value_text(value)}" for key, value in parameters.items())
     return f"{name}({inside})" if inside else name
+
+
+def spell_changed(thing: Any) -> str:
+    """Spell a dataclass with a ``name``, and its parameters that differ from their defaults."""
+    changed = {
+        field.name: getattr(thing, field.name)
+        for field in dataclasses.fields(thing)
+        if field.init and getattr(thing, field.name) != field.default
+    }
+    return spell(thing.name, changed)
+
+
+def read(kind: str, text: str, known: Mapping[str, type[T]]) -> T:
+    """Make what a spelling names.
+
+    Parameters
+    ----------
+    kind
+        What it is, for messages.
+    text
+        The spelling.
+    known
+        The classes that there are, by name; see `build`.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such name or parameter, or a value does not fit; the message lists what
+        there is.
+    """
+    name, parameters = parse(text)
+    if name not in known:
+        error = unknown_name(kind, name, known)
+        raise error
+    return build(kind, known[name], name, parameters)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigurationError:

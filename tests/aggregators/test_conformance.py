@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
-from evenkey.aggregators import Count, available, parse
+from evenkey.aggregators import Count, Fold, available, parse
 from evenkey.checks.aggregators import sample_messages, yield_aggregator_checks
 
 # An aggregator that needs parameters is tried with these; several spellings are welcome.
 SPELLINGS = {
     "count": ["count"],
     "sum": ["sum(column=amount)", "sum(column=key_length)"],
+    "heavy-hitters": ["heavy-hitters(k=3)", "heavy-hitters(k=2,weight=amount)"],
+    "histogram": ["histogram(column=amount,bins=100)"],
     "mean": ["mean(column=amount)"],
+    "tally": ["tally(column=amount)"],
     "top-k": ["top-k(k=3)", "top-k(k=2,weight=amount)"],
 }
 
@@ -49,13 +53,46 @@ def agree_within_errors(whole, cut):
 @pytest.mark.parametrize(
     "check",
     [
+        pytest.param(check, id=f"{spelling}-{name}")
+        for spelling in ("top-k(k=2,capacity=4)", "heavy-hitters(k=2,capacity=4)")
+        for name, check in yield_aggregator_checks(parse(spelling), same=agree_within_errors)
+    ],
+)
+def test_few_counters_agree_within_their_errors(check):
+    check()
+
+
+def agree_within_ranks(whole, cut):
+    """The true rank of a point lies between the bounds of both, so they overlap."""
+    first, second = (
+        {(row.get("window"), row.get("key")): row for row in table.to_pylist()}
+        for table in (whole, cut)
+    )
+    assert first
+    assert first.keys() == second.keys()
+    for group, row in first.items():
+        for point, low, high in zip(row["points"], row["ranks_from"], row["ranks_to"], strict=True):
+            other = second[group]
+            certain = sum(
+                w for w, h in zip(other["weights"], other["highs"], strict=True) if h <= point
+            )
+            possible = sum(
+                w for w, h in zip(other["weights"], other["lows"], strict=True) if h <= point
+            )
+            assert certain <= high
+            assert low <= possible
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
         pytest.param(check, id=name)
         for name, check in yield_aggregator_checks(
-            parse("top-k(k=2,capacity=4)"), same=agree_within_errors
+            parse("histogram(column=amount,bins=5)"), same=agree_within_ranks
         )
     ],
 )
-def test_top_k_with_few_counters_agrees_within_its_errors(check):
+def test_histograms_of_few_bins_agree_within_their_ranks(check):
     check()
 
 
@@ -70,6 +107,32 @@ def test_checks_catch_an_aggregator_that_is_wrong():
     checks = dict(yield_aggregator_checks(Forgetful()))
     with pytest.raises(AssertionError):
         checks["check_any_cut_gives_the_same_result-by-key"]()
+
+
+class Hoarder(Fold):
+    """A median the wrong way: it keeps every value."""
+
+    columns = ("amount",)
+    result = pa.schema([("median", pa.int64())])
+
+    def zero(self):
+        return []
+
+    def add(self, state, message):
+        return [*state, message[1] or 0]
+
+    def combine(self, first, second):
+        return sorted(first + second)
+
+    def answer(self, state):
+        return {"median": sorted(state)[len(state) // 2]}
+
+
+def test_checks_catch_a_state_that_grows_with_every_message():
+    checks = dict(yield_aggregator_checks(Hoarder()))
+    checks["check_any_cut_gives_the_same_result-by-key"]()
+    with pytest.raises(AssertionError, match="the state grows"):
+        checks["check_state_does_not_grow_with_repetition-by-key"]()
 
 
 def test_sample_messages_have_what_checks_need():

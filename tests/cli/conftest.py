@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
+import evenkey.applications
 import evenkey.topology
 from evenkey.cli import app
 from evenkey.topology.report import EpochProgress
@@ -60,7 +61,7 @@ class FakeReport:
 
 @dataclass
 class FakePipeline:
-    """Stands in for `evenkey.topology`'s `run` and `compare`."""
+    """Stands in for `evenkey.applications.run` and `evenkey.topology.compare`."""
 
     configs: list[PipelineConfig] = field(default_factory=list)
     changes: dict[str, Any] = field(default_factory=dict)
@@ -88,7 +89,7 @@ class FakePipeline:
 def pipeline(monkeypatch: pytest.MonkeyPatch) -> FakePipeline:
     fake = FakePipeline()
     # Into the module's own names: to look there first would import Spark.
-    monkeypatch.setitem(vars(evenkey.topology), "run", fake.run)
+    monkeypatch.setitem(vars(evenkey.applications), "run", fake.run)
     monkeypatch.setitem(vars(evenkey.topology), "compare", fake.compare)
     return fake
 

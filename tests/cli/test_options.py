@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 import typer
 
+from evenkey.applications import ApplicationConfig
 from evenkey.cli import app
 from evenkey.cli.options import option_name
 from evenkey.topology import PipelineConfig
 from evenkey.topology.kafka import Address
 
 OWN = {"--config", "--json", "--debug", "--help"}
-FIELDS = PipelineConfig.model_fields
+FIELDS = ApplicationConfig.model_fields
 
 # A value of each field that is not its default.
 VALUES = {
@@ -26,6 +27,7 @@ VALUES = {
     "messages": 7,
     "seed": 3,
     "rate": 2.5,
+    "arrival_rate": 7.5,
     "grouping": "pkg(choices=3)",
     "workers": 3,
     "sources": 2,
@@ -58,8 +60,13 @@ VALUES = {
     "output_kafka": "127.0.0.1:9092/out",
     "dead_letters_topic": "bad",
     "kafka_config": "kafka.properties",
+    "application": "wordcount",
+    "label": "folder",
+    "text": "body",
+    "features": ["x", "y"],
 }
 INPUT = {"input", "split", "key", "count"}
+LEARNING = {"label", "text", "features"}
 TOPICS = {"kafka", "starting_offsets", "record_part", "avro_schema", "follow"}
 
 
@@ -69,6 +76,8 @@ def context_of(field: str) -> dict[str, object]:
         return {each: VALUES[each] for each in ("input", "split", "key") if each != field}
     if field in TOPICS:
         return {each: VALUES[each] for each in ("kafka",) if each != field}
+    if field in LEARNING:
+        return {"application": "naive-bayes"}
     if field == "dead_letters_topic":
         return {"dataset": "country-skew-r80", "output_kafka": VALUES["output_kafka"]}
     return {} if field == "dataset" else {"dataset": "country-skew-r80"}
@@ -102,7 +111,8 @@ def test_run_has_an_option_for_each_field():
 
 
 def test_compare_has_them_too_with_groupings_for_grouping():
-    expected = {option_name(each) for each in FIELDS} - {"--grouping"} | {"--groupings"}
+    fields = PipelineConfig.model_fields
+    expected = {option_name(each) for each in fields} - {"--grouping"} | {"--groupings"}
     assert options_of("compare").keys() - OWN == expected
 
 
@@ -127,7 +137,7 @@ def test_option_and_key_mean_the_same(invoke, pipeline, tmp_path, monkeypatch, f
         told = invoke("run", *arguments)
         assert told.exit_code == 0, told.stderr
     from_options, from_file = pipeline.configs
-    assert from_options == from_file == PipelineConfig(**options)
+    assert from_options == from_file == ApplicationConfig(**options)
     assert getattr(from_file, field) != FIELDS[field].default
 
 

@@ -1,7 +1,8 @@
-"""SpaceSaving as the paper's pseudo-code has it, on a dictionary."""
+"""Sketches as the papers' pseudo-code has them, on dictionaries and lists."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,3 +27,38 @@ def naive_space_saving(
             floor, _ = held.pop(lightest)
             held[key] = (floor + weight, floor)
     return held
+
+
+Bin = tuple[float, float, float, float]
+"""Position, weight, lowest and highest value."""
+
+
+def naive_histogram(capacity: int, parts: Iterable[list[Bin]]) -> list[Bin]:
+    """Enter lists of bins one after the other, and each time join the closest till they fit."""
+    bins: list[Bin] = []
+    for part in parts:
+        bins = sorted(bins + part)
+        while True:
+            gaps = [right[0] - left[0] for left, right in pairwise(bins)]
+            if len(bins) <= capacity and 0 not in gaps:
+                break
+            place = gaps.index(min(gaps))
+            (p, m, low, high), (q, n, other_low, other_high) = bins[place : place + 2]
+            mean = min(p + (q - p) * (n / (m + n)), q)
+            bins[place : place + 2] = [(mean, m + n, min(low, other_low), max(high, other_high))]
+    return bins
+
+
+def naive_sum(bins: list[Bin], point: float) -> float:
+    """Algorithm 3 of the paper, but for bins that hold one value: these are steps."""
+    ends = [(min(low for _, _, low, _ in bins), 0.0), (max(high for _, _, _, high in bins), 0.0)]
+    curved = [(p, m if low < high else 0.0) for p, m, low, high in bins]
+    total = sum(m for p, m, low, high in bins if low == high and p <= point)
+    for (p, m), (q, n) in pairwise([ends[0], *curved, ends[1]]):
+        if q <= point:
+            total += (m + n) / 2
+        elif p <= point:
+            part = (point - p) / (q - p)
+            total += (m + m + (n - m) * part) / 2 * part
+    least = sum(m for _, m, _, high in bins if high <= point)
+    return min(max(total, least), sum(m for _, m, low, _ in bins if low <= point))

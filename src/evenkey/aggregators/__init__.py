@@ -12,23 +12,29 @@ from __future__ import annotations
 
 import inspect
 
-from evenkey.aggregators.base import Aggregator, Algebraic
+from evenkey.aggregators.base import WORKER, Aggregator, Algebraic
 from evenkey.aggregators.count import Count
 from evenkey.aggregators.fold import Fold
 from evenkey.aggregators.groups import number_groups, reduce_groups
+from evenkey.aggregators.heavy_hitters import HeavyHitters
+from evenkey.aggregators.histogram import Histogram
 from evenkey.aggregators.mean import Mean
 from evenkey.aggregators.sum import Sum
+from evenkey.aggregators.tally import Tally
 from evenkey.aggregators.top_k import TopK
-from evenkey.spelling import build, unknown_name
-from evenkey.spelling import parse as parse_spelling
+from evenkey.spelling import read
 
 __all__ = [
+    "WORKER",
     "Aggregator",
     "Algebraic",
     "Count",
     "Fold",
+    "HeavyHitters",
+    "Histogram",
     "Mean",
     "Sum",
+    "Tally",
     "TopK",
     "available",
     "number_groups",
@@ -43,7 +49,7 @@ def available() -> dict[str, type[Aggregator]]:
     Examples
     --------
     >>> sorted(available())
-    ['count', 'mean', 'sum', 'top-k']
+    ['count', 'heavy-hitters', 'histogram', 'mean', 'sum', 'tally', 'top-k']
     """
     public = (globals()[name] for name in __all__)
     return {
@@ -73,9 +79,4 @@ def parse(text: str | Aggregator) -> Aggregator:
     """
     if isinstance(text, Aggregator):
         return text
-    name, parameters = parse_spelling(text)
-    aggregators = available()
-    if name not in aggregators:
-        error = unknown_name("aggregator", name, aggregators)
-        raise error
-    return build("aggregator", aggregators[name], name, parameters)
+    return read("aggregator", text, available())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from evenkey.aggregators.groups import reduce_groups
 from evenkey.errors import ConfigurationError
-from evenkey.spelling import spell
+from evenkey.spelling import spell_changed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["Aggregator", "Algebraic"]
+__all__ = ["WORKER", "Aggregator", "Algebraic"]
+
+WORKER = "__worker"
+"""Column in which placed messages bear their worker's number, for aggregators that ask for it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,12 +115,7 @@ class Aggregator(ABC):
 
     def __str__(self) -> str:
         """Spell the aggregator with the parameters that differ from their defaults."""
-        changed = {
-            field.name: getattr(self, field.name)
-            for field in dataclasses.fields(self)
-            if field.init and getattr(self, field.name) != field.default
-        }
-        return spell(self.name, changed)
+        return spell_changed(self)
 
     def _with(self, **fields: object) -> Self:
         """Copy, with fields that the constructor does not take."""

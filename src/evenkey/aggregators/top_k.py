@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["TopK"]
+__all__ = ["TopK", "check_places", "places_in"]
 
 _STATE = ("keys", "counts", "errors", "floor")
 _COUNTERS_PER_PLACE = 10
@@ -49,9 +49,9 @@ class TopK(Aggregator):
       above that and gaps wider than it, the result is the true top k;
     - all is exact while there are no more than `capacity` keys.
 
-    A batch in which every key sits whole on one worker (key grouping) adds one error term a
-    key, one split over two workers (partial key grouping) two, shuffle grouping one for
-    every worker: `error` is their sum, and the bound above holds for all of them.
+    It does not know which worker a part comes from, so a key gets the floor of every part that
+    does not list it, also under a grouping that puts a key on one or two workers: `HeavyHitters`
+    knows, and tells smaller errors.
 
     Parameters
     ----------
@@ -87,12 +87,7 @@ class TopK(Aggregator):
     key_type: pa.DataType | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            message = f"top-k: k = {self.k}: there must be at least 1 key"
-            raise ConfigurationError(message)
-        if self.capacity is not None and self.capacity < self.k:
-            message = f"top-k: capacity = {self.capacity}: it must be at least k = {self.k}"
-            raise ConfigurationError(message)
+        check_places(self.name, self.k, self.capacity)
 
     @property
     def counters(self) -> int:
@@ -195,7 +190,7 @@ class TopK(Aggregator):
         """Rank the k heaviest keys of each group."""
         lengths = pc.list_value_length(merged["keys"]).to_numpy()
         group = np.repeat(np.arange(len(lengths)), lengths)
-        place = _places(lengths)
+        place = places_in(lengths)
         first = np.flatnonzero(place < self.k)
         columns = {column: merged[column].take(group[first]) for column in by}
         for column, lists in (("key", "keys"), ("count", "counts"), ("error", "errors")):
@@ -208,7 +203,7 @@ class TopK(Aggregator):
         listed = listed.sort_by(order)
         group = listed["group"].to_numpy()
         lengths = np.bincount(group, minlength=len(floors))
-        place = _places(lengths)
+        place = places_in(lengths)
         dropped = place == self.counters
         floors = floors.copy()
         floors[group[dropped]] = listed["count"].to_numpy()[dropped]
@@ -223,12 +218,22 @@ class TopK(Aggregator):
         return pa.table({**columns, **lists, "floor": floors})
 
 
+def check_places(name: str, k: int, capacity: int | None) -> None:
+    """Raise `ConfigurationError` unless there is a place, and a counter for each place."""
+    if k < 1:
+        message = f"{name}: k = {k}: there must be at least 1 key"
+        raise ConfigurationError(message)
+    if capacity is not None and capacity < k:
+        message = f"{name}: capacity = {capacity}: it must be at least k = {k}"
+        raise ConfigurationError(message)
+
+
 def _size(numbers: NDArray[np.int64]) -> int:
     """How many groups there are, of the number of each row's group."""
     return int(numbers.max(initial=-1)) + 1
 
 
-def _places(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def places_in(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """Positions 0, 1, ... inside each of several lists that stand one behind the other."""
     starts = np.cumsum(lengths) - lengths
     return np.arange(lengths.sum(), dtype=np.int64) - np.repeat(starts, lengths)

@@ -21,6 +21,8 @@ __all__ = ["sample_messages", "yield_aggregator_checks"]
 
 _MESSAGES = 300
 _PARTS = 7
+_REPETITIONS = 16
+_SLACK = 2  # numbers have more digits, buffers are rounded up
 
 
 def yield_aggregator_checks(
@@ -66,6 +68,7 @@ def yield_aggregator_checks(
             trial.check_any_cut_gives_the_same_result,
             trial.check_merge_is_commutative,
             trial.check_merge_is_associative,
+            trial.check_state_does_not_grow_with_repetition,
             trial.check_groups_by_struct,
             trial.check_pickled_aggregator_agrees,
             trial.check_columns_merge_as_stated,
@@ -161,6 +164,13 @@ class _Trial:
             right = self.merge([part, right])
         self.same(self.whole(), self.finish(left))
         self.same(self.whole(), self.finish(right))
+
+    def check_state_does_not_grow_with_repetition(self) -> None:
+        """The same messages over and over: what keeps every message grows, a summary does not."""
+        once = self.partial(self.messages)
+        often = self.merge([once] * _REPETITIONS)
+        assert often.num_rows == once.num_rows
+        assert often.nbytes <= _SLACK * once.nbytes, "the state grows with every message"
 
     def check_groups_by_struct(self) -> None:
         """Spark's windows are structs."""

@@ -109,8 +109,8 @@ def with_options_of(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command an option for each field of a configuration, as `with_pipeline_options`."""
     # Inherited fields come first in the model, and last in the help.
-    own = configuration.__annotations__
-    ordered = sorted(configuration.model_fields.items(), key=lambda item: item[0] not in own)
+    family = configuration.__mro__
+    ordered = sorted(configuration.model_fields.items(), key=lambda item: _depth(family, item[0]))
     fields = {name: field for name, field in ordered if name not in without}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -135,6 +135,13 @@ def with_options_of(
         return with_options
 
     return decorate
+
+
+def _depth(family: tuple[type, ...], field: str) -> int:
+    """How far up in a family of classes a field is declared."""
+    return next(
+        i for i, each in enumerate(family) if field in vars(each).get("__annotations__", ())
+    )
 
 
 def _parameter(name: str, field: FieldInfo, *, argument: bool) -> inspect.Parameter:

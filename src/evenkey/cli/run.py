@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import typer
 
+from evenkey.applications.config import ApplicationConfig
 from evenkey.cli.errors import reported
-from evenkey.cli.options import with_pipeline_options
+from evenkey.cli.options import with_options_of
 from evenkey.cli.output import JsonOption, print_json, standard_output_kept
 from evenkey.cli.progress import shown_progress
 from evenkey.cli.summary import print_run
-from evenkey.topology.config import PipelineConfig
 
 __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to a program."""
-    app.command("run")(reported(with_pipeline_options()(_run)))
+    app.command("run")(reported(with_options_of(ApplicationConfig)(_run)))
 
 
-def _run(*, config: PipelineConfig, as_json: JsonOption = False) -> None:
+def _run(*, config: ApplicationConfig, as_json: JsonOption = False) -> None:
     """Read a stream, route it by a grouping, work on it, write the results.
 
-    With an output, the same command goes on where a stopped run left off.
+    The work is an aggregator's, or an application's. With an output, the same command goes on
+    where a stopped run left off.
     """
     config.check_paths()
     with (
         standard_output_kept(wanted=as_json),
         shown_progress(live=config.sink != "console") as show,
     ):
-        from evenkey import topology
+        from evenkey import applications
 
-        report = topology.run(config, on_progress=show)
+        report = applications.run(config, on_progress=show)
     if as_json:
         print_json({**report.to_json(), "configuration": config.manifest()})
     else:

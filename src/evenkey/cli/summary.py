@@ -54,17 +54,32 @@ def _rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
         ("throughput", f"{whole(figures['messages_per_second'])} messages/s"),
         ("epoch latency", f"{whole(latency['p50'])} ms median, {whole(latency['p99'])} ms p99"),
     ]
+    if "application" in figures:
+        rows += _learned(figures)
     if figures["late"]:
         rows.append(("late", f"{whole(figures['late'])} partial results"))
     for name, label in (
         ("results", "results"),
+        ("model", "model"),
         ("dead_letters", "dead letters"),
         ("state", "state"),
     ):
-        if output[name] is not None and (name != "dead_letters" or figures["rejected"]):
+        if output.get(name) is not None and (name != "dead_letters" or figures["rejected"]):
             rows.append((label, output[name]))
     rows.extend(("export", _export(each)) for each in figures["exports"])
     return rows
+
+
+def _learned(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    """Say what a learner learned."""
+    accuracy = figures["accuracy"]
+    told = "no record was predicted" if accuracy is None else f"{number(100 * accuracy)} %"
+    counters, most = whole(figures["counters"]), whole(figures["most_counters"])
+    return [
+        ("records", whole(figures["records"])),
+        ("accuracy", f"{told}, each epoch by the model before it"),
+        ("counters", f"{counters} at most in an epoch, {most} on one worker"),
+    ]
 
 
 def _export(summary: dict[str, Any]) -> str:

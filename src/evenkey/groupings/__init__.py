@@ -21,8 +21,7 @@ from evenkey.groupings.tables import (
     OnlineGreedy,
     StaticChoices,
 )
-from evenkey.spelling import build, unknown_name
-from evenkey.spelling import parse as parse_spelling
+from evenkey.spelling import read
 
 __all__ = [
     "CardinalityAffinity",
@@ -79,9 +78,4 @@ def parse(text: str | Grouping) -> Grouping:
     """
     if isinstance(text, Grouping):
         return text
-    name, parameters = parse_spelling(text)
-    groupings = available()
-    if name not in groupings:
-        unknown = unknown_name("grouping", name, groupings)
-        raise unknown
-    return build("grouping", groupings[name], name, parameters)
+    return read("grouping", text, available())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from evenkey.errors import ConfigurationError
-from evenkey.spelling import spell
+from evenkey.spelling import spell_changed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,12 +139,7 @@ class Grouping(ABC):
 
     def __str__(self) -> str:
         """Spell the grouping with the parameters that differ from their defaults."""
-        changed = {
-            field.name: getattr(self, field.name)
-            for field in dataclasses.fields(self)
-            if getattr(self, field.name) != field.default
-        }
-        return spell(self.name, changed)
+        return spell_changed(self)
 
 
 class Router(ABC):

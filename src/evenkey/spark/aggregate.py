@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructField, StructType, TimestampType
 
-from evenkey.aggregators import Aggregator, Algebraic, parse
+from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse
 from evenkey.errors import ConfigurationError
 from evenkey.spark.columns import key_columns, time_column
 from evenkey.spark.place import place
@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from evenkey.groupings import Grouping
     from evenkey.spark.routing_task import Load
 
-__all__ = ["aggregate", "merge_partials", "messages_of", "partial_aggregates"]
-
-WORKER = "__worker"
-"""The column of the worker between routing and placement."""
+__all__ = [
+    "WORKER",
+    "aggregate",
+    "check_windows",
+    "merge_partials",
+    "messages_of",
+    "partial_aggregates",
+]
 
 _DURATION = re.compile(
     r"(\d+\s+(week|day|hour|minute|second|millisecond|microsecond)s?(\s+|$))+", re.IGNORECASE
@@ -79,6 +83,26 @@ def aggregate(
         take; a stream without window, a window without time; no duration.
     """
     aggregator = parse(aggregator)
+    check_windows(df, time=time, window=window, watermark=watermark)
+    routed = route(
+        df, key, grouping, workers, time=time, rate=rate, load=load, tables=tables, column=WORKER
+    )
+    messages, bound = messages_of(routed, key, aggregator, time=time, window=window)
+    by = group_columns(bound, windowed=window is not None)
+    placed = place(messages, workers, column=WORKER)
+    partials = partial_aggregates(placed, WorkerTask(bound, by))
+    merged = merge_partials(partials, bound, window=window, watermark=watermark)
+    return merged.withColumnRenamed("key", key) if bound.scope == "key" else merged
+
+
+def check_windows(df: DataFrame, *, time: str | None, window: str | None, watermark: str) -> None:
+    """Make sure that windows are what they can be, and that a stream has some.
+
+    Raises
+    ------
+    ConfigurationError
+        A stream without window, a window without time; no duration.
+    """
     if window is not None and time is None:
         message = f"window = {window!r} needs time=...: the timestamp column of the messages"
         raise ConfigurationError(message)
@@ -94,15 +118,6 @@ def aggregate(
             "a stream is aggregated in windows: pass window=... (such as '1 minute') and time=..."
         )
         raise ConfigurationError(message)
-    routed = route(
-        df, key, grouping, workers, time=time, rate=rate, load=load, tables=tables, column=WORKER
-    )
-    messages, bound = messages_of(routed, key, aggregator, time=time, window=window)
-    by = group_columns(bound, windowed=window is not None)
-    placed = place(messages, workers, column=WORKER)
-    partials = partial_aggregates(placed, WorkerTask(bound, by))
-    merged = merge_partials(partials, bound, window=window, watermark=watermark)
-    return merged.withColumnRenamed("key", key) if bound.scope == "key" else merged
 
 
 def group_columns(aggregator: Aggregator, *, windowed: bool) -> tuple[str, ...]:
@@ -147,15 +162,16 @@ def messages_of(
 def partial_aggregates(placed: DataFrame, task: WorkerTask) -> DataFrame:
     """Run a worker's task on each partition of placed messages.
 
-    The worker's number stays behind: it is the partition's, and would cost each message's way to
-    Python.
+    The worker's number stays behind, unless the aggregator asks for it: it is the partition's, and
+    every message would bear it to Python.
     """
     fields = [
         StructField(TIME, TimestampType()) if name == WINDOW else placed.schema[name]
         for name in task.by
     ]
     schema = StructType([*fields, *from_arrow_schema(task.aggregator.state).fields])
-    return placed.drop(WORKER).mapInArrow(task, schema)
+    unused = [] if WORKER in task.aggregator.columns else [WORKER]
+    return placed.drop(*unused).mapInArrow(task, schema)
 
 
 def merge_partials(
@@ -163,7 +179,8 @@ def merge_partials(
 ) -> DataFrame:
     """Merge partial aggregates by window and key, and finish them.
 
-    In a stream this is Spark's stateful aggregation with a watermark, in append mode.
+    In a stream this is Spark's stateful aggregation with a watermark, in append mode. In a batch
+    states are merged in an order of their own, so that rounding is the same however often it runs.
     """
     by: tuple[str, ...] = ("key",) if aggregator.scope == "key" else ()
     groups = [F.col(name) for name in by]
@@ -178,7 +195,12 @@ def merge_partials(
             for name, how in aggregator.merges.items()
         ]
     else:
-        states = [F.collect_list(F.struct(*aggregator.state.names)).alias(STATES)]
+        collected = F.collect_list(F.struct(*aggregator.state.names))
+        # Spark has no order for maps.
+        kinds = StructType([partials.schema[name] for name in aggregator.state.names])
+        if not partials.isStreaming and "map<" not in kinds.simpleString():
+            collected = F.sort_array(collected)
+        states = [collected.alias(STATES)]
     merged = partials.groupBy(*groups).agg(*states)
     if window is not None:
         merged = merged.select(

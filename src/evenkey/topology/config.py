@@ -19,6 +19,7 @@ from evenkey.exporters import check_address
 from evenkey.groupings import parse as parse_grouping
 from evenkey.streams import generated
 from evenkey.topology.config_checks import (
+    check_avro,
     check_columns,
     check_one_input,
     check_planning,
@@ -105,6 +106,11 @@ class PipelineConfig(KafkaOptions):
         "How messages are found in the input; without it by suffix: .csv, .json, .jsonl, "
         ".ndjson, .parquet, else each line is a key.",
     )
+    avro_schema: AnyPath | None = option(
+        "Kafka",
+        None,
+        "File with the Avro schema of the records; they are split as JSON objects of its fields.",
+    )
     key: str | None = option(
         "Input", None, "Column or field with the key, for csv, json and parquet.", min_length=1
     )
@@ -120,6 +126,13 @@ class PipelineConfig(KafkaOptions):
     seed: int = option("Input", 0, "Another seed gives another stream of the same dataset.")
     rate: float | None = option(
         "Input", None, "Messages per second of event time; without it a run spans 400 s.", gt=0
+    )
+    arrival_rate: float | None = option(
+        "Input",
+        None,
+        "Messages, lines or rows that arrive in a second of real time; an epoch begins when all "
+        "of its are there. Without it the whole input is there at the start.",
+        gt=0,
     )
 
     grouping: Annotated[str, AfterValidator(lambda text: str(parse_grouping(text)))] = option(
@@ -304,15 +317,20 @@ class PipelineConfig(KafkaOptions):
             for name, value in _REFERENCE_DEFAULTS.items():
                 if name not in self.model_fields_set:
                     self._derive(name, value)
-        check_one_input(self)
+        self._check_input()
         self._check_kafka_input(self.split)
         self._check_kafka_output(self.sink)
+        check_avro(self)
         check_work(self)
         check_planning(self)
         if self.output is None and self.sink in _FILE_SINKS:
             message = f"sink = {self.sink!r}: it writes files, and there is no output; pass output"
             raise ConfigurationError(message)
         return self
+
+    def _check_input(self) -> None:
+        # A method of its own, because subclasses ask for other inputs.
+        check_one_input(self)
 
     def _derive(self, name: str, value: object) -> None:
         # Past the frozen model, and not among the fields that were set: `with_options` then

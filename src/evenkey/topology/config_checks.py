@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evenkey.aggregators import WORKER
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import Planned
@@ -12,12 +13,12 @@ if TYPE_CHECKING:
     from evenkey.topology.config import PipelineConfig
     from evenkey.topology.config_files import Split
 
-__all__ = ["check_columns", "check_one_input", "check_planning", "check_work"]
+__all__ = ["check_avro", "check_columns", "check_one_input", "check_planning", "check_work"]
 
 _SPLITS_WITH_COLUMNS = ("csv", "json", "parquet")
 _INPUTS = ("dataset", "input", "kafka")
-_MESSAGE_COLUMNS = ("count",)
-"""Numbers that every message has, besides its key and its time."""
+_MESSAGE_COLUMNS = ("count", WORKER)
+"""Numbers that every message has, besides its key and its time: its own, its worker's."""
 
 
 def check_one_input(config: PipelineConfig) -> None:
@@ -55,6 +56,21 @@ def check_columns(config: PipelineConfig, split: Split) -> None:
             raise ConfigurationError(message)
 
 
+def check_avro(config: PipelineConfig) -> None:
+    """Make sure that a schema is one of records, and that these are split as what they become."""
+    if config.avro_schema is None:
+        return
+    if config.kafka is None:
+        message = "avro_schema: only topics have it, and none is read; pass kafka"
+        raise ConfigurationError(message)
+    if config.split not in (None, "json"):
+        message = (
+            f"split = {config.split!r}: Avro records are split as JSON objects; drop split or "
+            "avro_schema"
+        )
+        raise ConfigurationError(message)
+
+
 def check_planning(config: PipelineConfig) -> None:
     """Make sure that what a grouping wants to count first can be counted."""
     grouping = config.resolved_grouping()
@@ -73,7 +89,7 @@ def check_work(config: PipelineConfig) -> None:
         if column not in _MESSAGE_COLUMNS:
             message = (
                 f"aggregator = {config.aggregator!r}: messages have no column {column!r}; they "
-                f"have: {', '.join(_MESSAGE_COLUMNS)} (the option count says what it is)"
+                "have: count (the option count says what it is)"
             )
             raise ConfigurationError(message)
     parts = config.aggregator_window / config.worker_window

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["KafkaOptions"]
 
 _SPLITS_OF_FILES = ("csv", "parquet")
-_OF_A_TOPIC = ("starting_offsets", "record_part", "avro_schema", "follow")
-_OF_OTHER_INPUT = ("messages", "rate")
+_OF_A_TOPIC = ("starting_offsets", "record_part", "follow")
+_OF_OTHER_INPUT = ("messages", "rate", "arrival_rate")
 _LETTERS = "-dead-letters"
 
 
@@ -27,7 +27,7 @@ def _one_topic(text: str) -> str:
 
 
 class KafkaOptions(Configuration):
-    """Where records come from and results go to, and how; a part of `PipelineConfig`."""
+    """Where records come from and results go to, and how; a part of other configurations."""
 
     kafka: Annotated[str, AfterValidator(lambda text: str(Address.parse(text)))] | None = option(
         "Kafka", None, "Topics to read: SERVERS/TOPIC[,TOPIC], such as 127.0.0.1:9092/clicks."
@@ -40,11 +40,6 @@ class KafkaOptions(Configuration):
     )
     record_part: Literal["value", "key"] = option(
         "Kafka", "value", "Which part of a record is split into messages."
-    )
-    avro_schema: AnyPath | None = option(
-        "Kafka",
-        None,
-        "File with the Avro schema of the records; they are split as JSON objects of its fields.",
     )
     follow: bool = option(
         "Kafka",
@@ -91,7 +86,7 @@ class KafkaOptions(Configuration):
                     raise ConfigurationError(message)
             return
         for name in _OF_OTHER_INPUT:
-            if getattr(self, name) is not None:
+            if getattr(self, name, None) is not None:
                 message = (
                     f"{name} = {getattr(self, name)!r}: topics are read up to their end, by the "
                     f"times of their records; drop {name}"
@@ -101,12 +96,6 @@ class KafkaOptions(Configuration):
             message = (
                 f"split = {split!r}: records have no header; pass lines, words, json or another "
                 "split of lines"
-            )
-            raise ConfigurationError(message)
-        if self.avro_schema is not None and split not in (None, "json"):
-            message = (
-                f"split = {split!r}: Avro records are split as JSON objects; drop split or "
-                "avro_schema"
             )
             raise ConfigurationError(message)
 

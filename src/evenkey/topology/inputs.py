@@ -17,7 +17,7 @@ from evenkey.streams import SPAN_SECONDS, RowIndex
 from evenkey.topology.kafka.address import Address
 from evenkey.topology.kafka.avro import read_schema
 from evenkey.topology.kafka.client import ClientSettings
-from evenkey.topology.kafka.connector import AVRO, check_loaded
+from evenkey.topology.kafka.connector import check_loaded
 from evenkey.topology.kafka.offsets import OffsetRange, find_range
 from evenkey.topology.kafka.source import PLACES, kafka_lines
 from evenkey.topology.sources import (
@@ -38,9 +38,19 @@ if TYPE_CHECKING:
     from evenkey.spark.routing_task import RoutingTask
     from evenkey.streams.splits import Splitter
     from evenkey.topology.config import PipelineConfig
+    from evenkey.topology.config_kafka import KafkaOptions
     from evenkey.topology.run_directory import RunDirectory
 
-__all__ = ["Found", "Input", "epoch_positions", "find_input", "find_offsets", "open_input"]
+__all__ = [
+    "Found",
+    "Input",
+    "block_positions",
+    "epoch_positions",
+    "find_input",
+    "find_offsets",
+    "open_input",
+    "remembered",
+]
 
 _LARGEST_BLOCK = 256
 _BLOCKS_A_SOURCE = 4
@@ -119,14 +129,14 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
     if config.kafka is not None:
         return Found(config.kafka, None, lines_splitter(config), vetted=False)
     if directory.claimed:
-        return _remembered(directory)
+        return remembered(directory)
     reading, splitter = _look(config, directory)
     found = Found(", ".join(map(str, config.input)), reading, splitter, vetted=False)
     directory.keep(directory.reading, pickle.dumps(found))
     return found
 
 
-def find_offsets(spark: SparkSession, config: PipelineConfig, directory: RunDirectory) -> None:
+def find_offsets(spark: SparkSession, config: KafkaOptions, directory: RunDirectory) -> None:
     """Write down from where to where topics are read, unless the run has begun already.
 
     Raises
@@ -138,8 +148,6 @@ def find_offsets(spark: SparkSession, config: PipelineConfig, directory: RunDire
     if address is None:
         return
     check_loaded(spark)
-    if config.avro_schema is not None:
-        check_loaded(spark, AVRO)
     if directory.claimed:
         return
     settings = ClientSettings.read(config.kafka_config)
@@ -161,6 +169,7 @@ def open_input(
         sources=config.sources,
         epoch_messages=epoch_messages,
         stop_file=directory.paused,
+        arrival_rate=config.arrival_rate,
     )
     messages = _spread(rows, config, F.col("position"), ("position",))
     routing = _routing(spark, config, directory)
@@ -172,7 +181,14 @@ def open_input(
     return Input(found.name, messages, _routers(config), found.reading.total, directory)
 
 
-def _remembered(directory: RunDirectory) -> Found:
+def remembered(directory: RunDirectory) -> Found:
+    """Give what the run in this directory found when it began.
+
+    Raises
+    ------
+    RunError
+        It cannot be read.
+    """
     try:
         # Written by this run before it started, in its own directory.
         found: Found = pickle.loads(directory.reading.read_bytes())  # noqa: S301
@@ -191,14 +207,19 @@ def _look(config: PipelineConfig, directory: RunDirectory) -> tuple[Reading, Spl
 
 
 def _extent(config: PipelineConfig, positions: int) -> tuple[int, float, int]:
-    """How many positions are read, how many make a second, how many a source gets at a time.
+    """How many positions are read, how many make a second, how many a source gets at a time."""
+    total = positions if config.messages is None else min(positions, config.messages)
+    rate = total / SPAN_SECONDS if config.rate is None else config.rate
+    return total, rate, block_positions(config, total)
+
+
+def block_positions(config: PipelineConfig, total: int) -> int:
+    """Say how many positions a source gets at a time, of a total.
 
     Small epochs are dealt in small blocks, so that every source gets a share of them.
     """
-    total = positions if config.messages is None else min(positions, config.messages)
-    rate = total / SPAN_SECONDS if config.rate is None else config.rate
     share = epoch_positions(config, total) // (_BLOCKS_A_SOURCE * config.sources)
-    return total, rate, min(_LARGEST_BLOCK, max(1, share))
+    return min(_LARGEST_BLOCK, max(1, share))
 
 
 def epoch_positions(config: PipelineConfig, total: int) -> int:

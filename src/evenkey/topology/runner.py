@@ -16,17 +16,15 @@ from evenkey.spark.session import local_master, session
 from evenkey.topology.config import PipelineConfig
 from evenkey.topology.driving import Watch, drive, epochs_of, late_rows, timing_of
 from evenkey.topology.following import GatedSink, drive_topics
-from evenkey.topology.inputs import Found, epoch_positions, find_input, find_offsets, open_input
-from evenkey.topology.kafka.client import ClientSettings
-from evenkey.topology.kafka.connector import check_loaded, connector_settings
-from evenkey.topology.kafka.sink import KafkaSink
+from evenkey.topology.inputs import find_offsets, open_input
+from evenkey.topology.job import Job, PipelineJob
+from evenkey.topology.kafka.connector import AVRO, check_loaded, connector_settings
 from evenkey.topology.observer import Observer
-from evenkey.topology.pipeline import results
-from evenkey.topology.planning import EpochPlanner, PlannableInput
+from evenkey.topology.planning import EpochPlanner
 from evenkey.topology.recorder import Recorder, run_info
 from evenkey.topology.report import EpochProgress, RunReport
 from evenkey.topology.run_directory import RunDirectory
-from evenkey.topology.sinks import ConsoleSink, FileSink, MemorySink, Sink
+from evenkey.topology.sinks import FileSink, MemorySink
 from evenkey.topology.splitting import DEAD_LETTERS
 
 if TYPE_CHECKING:
@@ -34,10 +32,12 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from evenkey.topology.inputs import Found
     from evenkey.topology.report import OnProgress
 
 __all__ = ["compare", "run"]
 
+_PIPELINE = PipelineJob()
 _WARM_UP_MESSAGES_PER_WORKER = 20
 _DISK_FULL = os.strerror(errno.ENOSPC)
 
@@ -48,6 +48,7 @@ def run(
     on_progress: OnProgress | None = None,
     console: TextIO | None = None,
     prepare: bool = True,
+    job: Job = _PIPELINE,
 ) -> RunReport:
     """Run a pipeline until its input is processed and its windows are closed.
 
@@ -65,6 +66,8 @@ def run(
     prepare
         Whether to run a small stream first, so that no measured epoch pays for starting
         Python workers and loading kernels.
+    job
+        What is done between source and sink, if it is not the pipeline's own work.
 
     Returns
     -------
@@ -81,7 +84,7 @@ def run(
     config.check_paths()
     with RunDirectory.opened(config.output) as directory:
         directory.check(config.manifest())
-        found = find_input(config, directory)
+        found = job.find(config, directory)
         spark = _session(config)
         find_offsets(spark, config, directory)
         directory.claim(config.manifest())
@@ -95,6 +98,7 @@ def run(
                 config,
                 directory,
                 found,
+                job,
                 on_progress=on_progress,
                 console=console,
                 recorder=recorder if exports else None,
@@ -149,6 +153,8 @@ def _session(config: PipelineConfig) -> SparkSession:
     )
     if config.output_kafka:
         check_loaded(spark)
+    if config.avro_schema is not None:
+        check_loaded(spark, AVRO)
     own = spark.newSession()
     own.conf.set("spark.sql.shuffle.partitions", config.aggregators)
     own.conf.set("spark.sql.session.timeZone", "UTC")
@@ -173,7 +179,8 @@ def _warm_up(spark: SparkSession, config: PipelineConfig, on_progress: OnProgres
     )
     with RunDirectory.opened(small.output) as directory:
         # Nobody wants its results, so its windows may stay open.
-        _execute(spark, small, directory, find_input(small, directory), close=False)
+        found = _PIPELINE.find(small, directory)
+        _execute(spark, small, directory, found, _PIPELINE, close=False)
 
 
 def _execute(
@@ -181,6 +188,7 @@ def _execute(
     config: PipelineConfig,
     directory: RunDirectory,
     found: Found,
+    job: Job,
     *,
     on_progress: OnProgress | None = None,
     console: TextIO | None = None,
@@ -190,7 +198,7 @@ def _execute(
     started = time.monotonic()
     directory.paused.unlink(missing_ok=True)
     source = open_input(spark, found, config, directory)
-    sink = _sink(config, directory, console)
+    sink = job.sink(config, directory, console)
     on_epoch = None if recorder is None else recorder.record
     observer = Observer(directory.files, config.workers, on_epoch=on_epoch)
     grouping = str(config.resolved_grouping())
@@ -198,7 +206,7 @@ def _execute(
     offsets = source.offsets
     gate = sink if offsets is None else GatedSink(sink, directory.paused)
     planning = time.monotonic()
-    planner = _planner(spark, found, config, directory)
+    planner = _planner(spark, job, found, config, directory)
     planning_ms = 1000 * (time.monotonic() - planning)
 
     def write(rows: DataFrame, epoch: int) -> None:
@@ -207,7 +215,7 @@ def _execute(
             planner.end(epoch)
 
     query = (
-        results(source.messages, config, directory)
+        job.plan(source.messages, config, directory)
         .writeStream.foreachBatch(write)
         .option("checkpointLocation", str(directory.checkpoint))
         .outputMode("append")
@@ -216,7 +224,8 @@ def _execute(
     limit = config.time_limit
     with _full_disk_told(directory):
         if offsets is None:
-            finished = drive(query, directory, watch, time_limit=limit, close=close)
+            closing = close and job.windowed
+            finished = drive(query, directory, watch, time_limit=limit, close=closing)
         else:
             finished = drive_topics(spark, query, directory, watch, offsets, time_limit=limit)
     if recorder is not None:
@@ -225,7 +234,7 @@ def _execute(
     metrics = observer.metrics()
     lines, rejected = source.lines_and_rejected() or (metrics.messages, 0)
     kept = config.output is not None
-    return RunReport(
+    report = RunReport(
         dataset=source.name,
         grouping=grouping,
         workers=config.workers,
@@ -243,6 +252,7 @@ def _execute(
         state=directory.state if kept else None,
         table=sink.table() if isinstance(sink, MemorySink) else None,
     )
+    return job.report(report, sink)
 
 
 @contextlib.contextmanager
@@ -261,28 +271,17 @@ def _full_disk_told(directory: RunDirectory) -> Iterator[None]:
 
 
 def _planner(
-    spark: SparkSession, found: Found, config: PipelineConfig, directory: RunDirectory
+    spark: SparkSession,
+    job: Job,
+    found: Found,
+    config: PipelineConfig,
+    directory: RunDirectory,
 ) -> EpochPlanner | None:
     """Start the planner of a grouping that plans; None for the others."""
     grouping = config.resolved_grouping()
     if not isinstance(grouping, Planned):
         return None
-    ahead = None
-    if found.reading is not None:
-        epoch_messages = epoch_positions(config, found.reading.total)
-        ahead = PlannableInput(found.reading, found.splitter, epoch_messages, config.sources)
+    ahead = job.countable(found, config)
     planner = EpochPlanner(spark, grouping, config.workers, directory, ahead)
     planner.start()
     return planner
-
-
-def _sink(config: PipelineConfig, directory: RunDirectory, console: TextIO | None) -> Sink:
-    if config.sink == "memory":
-        return MemorySink()
-    if config.sink == "console":
-        return ConsoleSink(console)
-    if config.sink_address is not None:
-        topic = config.letters_topic(config.sink_address.topic)
-        settings = ClientSettings.read(config.kafka_config)
-        return KafkaSink(config.sink_address, topic, settings, directory.dead_letters)
-    return FileSink(directory.results, "json" if config.sink == "jsonl" else "parquet")

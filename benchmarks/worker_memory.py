@@ -1,0 +1,83 @@
+"""Memory of a worker that aggregates a stream of very many keys, and what bounds it.
+
+python -m benchmarks.worker_memory [--messages 10000000] [--keys 5000000]
+
+Every key comes once at least, half of the messages are Zipf-distributed. The figure is the most
+Arrow memory that the worker held between two batches, in MiB, its final state included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenkey.aggregators import WORKER, parse
+from evenkey.spark.work import WorkerTask
+from evenkey.streams import Zipf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from evenkey.aggregators import Aggregator
+
+__all__ = ["held_bytes", "messages"]
+
+_BATCH = 100_000
+_BOUNDED = (
+    "heavy-hitters(k=20,capacity=1000)",
+    "heavy-hitters(k=20,capacity=10000)",
+    "top-k(k=20,capacity=1000)",
+)
+
+
+def messages(count: int, keys: int) -> Iterator[pa.RecordBatch]:
+    """Make a stream of at most `count` messages and `keys` keys, all of them if there is room."""
+    zipf = Zipf(1.1, keys, messages=count)
+    for start in range(0, count, _BATCH):
+        numbers = np.arange(start, min(start + _BATCH, count))
+        ids = np.where(numbers % 2, zipf.ids(start, start + len(numbers)), numbers // 2 % keys)
+        texts = pc.binary_join_element_wise("key ", pc.cast(pa.array(ids), pa.string()), "")
+        worker = pa.repeat(pa.scalar(0, pa.int32()), len(texts))
+        yield pa.RecordBatch.from_arrays([texts, worker], names=["key", WORKER])
+
+
+def held_bytes(aggregator: Aggregator, batches: Iterator[pa.RecordBatch]) -> int:
+    """Run a worker over batches, and give the most Arrow memory that it held between two."""
+    before, most = pa.total_allocated_bytes(), 0
+
+    def watched() -> Iterator[pa.RecordBatch]:
+        nonlocal most
+        for batch in batches:
+            yield batch
+            # The worker has asked for the next batch; this one is still here.
+            most = max(most, pa.total_allocated_bytes() - before - batch.nbytes)
+
+    by = ("key",) if aggregator.scope == "key" else ()
+    schema = pa.schema([("key", pa.string()), (WORKER, pa.int32())])
+    emitted = list(WorkerTask(aggregator.bind(schema), by)(watched()))
+    return max(most, sum(int(batch.nbytes) for batch in emitted))
+
+
+def main() -> None:
+    """Print a line for each aggregator."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--messages", type=int, default=10_000_000)
+    parser.add_argument("--keys", type=int, default=5_000_000)
+    parser.add_argument("--unbounded", action="store_true", help="measure count too, by key")
+    told = parser.parse_args()
+    for spelling in (*_BOUNDED, *(["count"] if told.unbounded else [])):
+        started = time.monotonic()
+        held = held_bytes(parse(spelling), messages(told.messages, told.keys))
+        seconds = time.monotonic() - started
+        print(  # noqa: T201 - a program
+            f"{spelling:36s} {held / 2**20:8.1f} MiB {seconds:8.1f} s"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""The model of naive Bayes: how often each word came in each class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenkey.aggregators import reduce_groups
+from evenkey.applications.learner import Model
+from evenkey.streams.splits import Words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["DOCUMENT", "UNIT", "BayesModel", "words_of"]
+
+DOCUMENT = ""
+"""Stands for a document among words: each document counts once, under its class."""
+UNIT = 2.0**-36
+"""Log-probabilities are whole multiples of this."""
+
+_ALPHA = b"alpha"
+
+
+def words_of(text: pa.Array | pa.ChunkedArray) -> pa.Table:
+    """Find the words of texts, as the split ``words`` does.
+
+    Returns
+    -------
+    Table
+        ``line`` (int64, place of the text, ascending) and ``key`` (string, the word).
+
+    Examples
+    --------
+    >>> words_of(pa.array(["To be", "or not!"])).to_pydict()
+    {'line': [0, 0, 1, 1], 'key': ['to', 'be', 'or', 'not']}
+    """
+    array = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
+    return Words().split(array.cast(pa.binary())).messages.select(["line", "key"])
+
+
+@dataclass(frozen=True, eq=False)
+class BayesModel(Model):
+    """Counts of words by class, and what follows from them.
+
+    With ``n(w, c)`` the times that word w came in documents of class c, ``n(c)`` their sum, V
+    the number of distinct words and D(c) of D documents of class c:
+
+    - ``log P(c) = log(D(c) / D)``;
+    - ``log P(w | c) = log((n(w, c) + alpha) / (n(c) + alpha V))`` (Laplace smoothing).
+
+    A document is of the class with the greatest ``log P(c) + sum log P(w | c)`` over the words
+    that the model knows, the first of equals in the order of their labels. Logarithms are rounded
+    to multiples of `UNIT`, so that sums are whole numbers, and the same in any order.
+
+    Parameters
+    ----------
+    counts
+        ``word``, ``label`` (string) and ``count`` (int64), each pair once; `DOCUMENT` for the
+        documents themselves.
+    alpha
+        Above 0.
+    """
+
+    counts: pa.Table
+    alpha: float
+
+    @classmethod
+    def empty(cls, alpha: float) -> BayesModel:
+        """Make the model of no documents."""
+        names = [("word", pa.string()), ("label", pa.string()), ("count", pa.int64())]
+        return cls(pa.schema(names).empty_table(), alpha)
+
+    @classmethod
+    def from_table(cls, table: pa.Table) -> BayesModel:
+        """Make the model that gave a table."""
+        metadata = table.schema.metadata or {}
+        return cls(table.replace_schema_metadata(None), float(metadata[_ALPHA]))
+
+    def to_table(self) -> pa.Table:
+        """Give the counts."""
+        return self.counts.replace_schema_metadata({_ALPHA: repr(self.alpha).encode()})
+
+    def plus(self, counts: pa.Table) -> BayesModel:
+        """Make the model of more documents: ``word``, ``label``, ``count``, pairs in any number."""
+        both = pa.concat_tables([self.counts, counts.select(self.counts.column_names)])
+        added = reduce_groups(both, ["word", "label"], {"count": ("count", "sum")})
+        order = [("word", "ascending"), ("label", "ascending")]
+        return BayesModel(added.sort_by(order).combine_chunks(), self.alpha)
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The classes, ascending."""
+        return sorted(pc.unique(self.counts["label"]).to_pylist())
+
+    @cached_property
+    def vocabulary(self) -> pa.StringArray:
+        """The words that it knows."""
+        words = pc.unique(self.counts["word"])
+        return words.filter(pc.not_equal(words, DOCUMENT))
+
+    @cached_property
+    def _table(self) -> NDArray[np.int64]:
+        """int64[words + 1, classes]: n(w, c), and in the last row the documents."""
+        counts = np.zeros((len(self.vocabulary) + 1, len(self.labels)), dtype=np.int64)
+        words = pc.fill_null(pc.index_in(self.counts["word"], self.vocabulary), -1).to_numpy()
+        classes = pc.index_in(self.counts["label"], pa.array(self.labels, pa.string())).to_numpy()
+        counts[words, classes] = self.counts["count"].to_numpy()
+        return counts
+
+    @cached_property
+    def prior(self) -> NDArray[np.int64]:
+        """int64[classes], log P(c) in units; of a class that has words only, as of one document."""
+        documents = np.maximum(self._table[-1], 1)
+        return _units(np.log(documents) - np.log(documents.sum() or 1))
+
+    def likelihood(self, words: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
+        """int64[n, classes], log P(w | c) of each word in units; 0 for unknown words."""
+        places = pc.fill_null(pc.index_in(words, self.vocabulary), -1).to_numpy()
+        counts = self._table[:-1]
+        smoothed = np.log(counts.sum(axis=0) + self.alpha * len(counts))
+        units = _units(np.log(counts[places] + self.alpha) - smoothed) if len(counts) else None
+        known = (places >= 0)[:, None]
+        return (
+            np.where(known, units, 0)
+            if units is not None
+            else np.zeros((len(places), len(self.labels)), dtype=np.int64)
+        )
+
+    def scores(self, text: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
+        """int64[n, classes], ``log P(c) + sum log P(w | c)`` of each text in units."""
+        words = words_of(text)
+        sums = np.zeros((len(words) + 1, len(self.labels)), dtype=np.int64)
+        np.cumsum(self.likelihood(words["key"]), axis=0, out=sums[1:])
+        ends = np.searchsorted(words["line"].to_numpy(), np.arange(len(text) + 1))
+        return np.asarray(np.diff(sums[ends], axis=0) + self.prior)
+
+    def predict(self, records: pa.Table) -> pa.StringArray:
+        """Give the likeliest class of each ``text``, null if there is no class yet."""
+        if not self.labels:
+            return pa.nulls(records.num_rows, pa.string())
+        best = self.scores(records["text"]).argmax(axis=1)
+        return pa.array(self.labels, pa.string()).take(pa.array(best))
+
+
+def _units(logarithms: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.rint(logarithms / UNIT).astype(np.int64)

@@ -1,0 +1,37 @@
+"""The applications that there are."""
+
+from __future__ import annotations
+
+from evenkey.applications.base import Application
+from evenkey.applications.heavy_keys import FindHeavyHitters
+from evenkey.applications.naive_bayes import NaiveBayes
+from evenkey.applications.trees import DecisionTree
+from evenkey.applications.word_count import WordCount
+from evenkey.spelling import read
+
+__all__ = ["APPLICATIONS", "parse"]
+
+APPLICATIONS: dict[str, type[Application]] = {
+    application.name: application
+    for application in (WordCount, FindHeavyHitters, NaiveBayes, DecisionTree)
+}
+"""By their names."""
+
+
+def parse(text: str | Application) -> Application:
+    """Read an application from its spelling, such as ``wordcount`` or ``naive-bayes(alpha=0.5)``.
+
+    An application is given back as it is.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such application or parameter, or the value does not fit; the message
+        lists what there is.
+
+    Examples
+    --------
+    >>> print(parse("naive-bayes(alpha=0.5)"))
+    naive-bayes(alpha=0.5)
+    """
+    return text if isinstance(text, Application) else read("application", text, APPLICATIONS)

@@ -1,0 +1,158 @@
+"""Classify documents by a model: each on its own, or its words by workers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from evenkey.applications.bayes_model import words_of
+from evenkey.applications.models import Models
+from evenkey.spark.aggregate import WORKER
+from evenkey.spark.columns import absent, key_columns
+from evenkey.spark.place import place
+from evenkey.spark.route import route
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pyspark.sql import DataFrame
+
+    from evenkey.applications.bayes_model import BayesModel
+    from evenkey.applications.learner import Model
+    from evenkey.groupings import Grouping
+
+__all__ = ["classify", "classify_by_words"]
+
+_ANSWER = "document string, class int, units bigint"
+
+
+def classify(df: DataFrame, model: Model | Models[Any], *, column: str = "prediction") -> DataFrame:
+    """Give each record the label that a model tells; batch or streaming.
+
+    Parameters
+    ----------
+    df
+        Has the columns that the model predicts by, such as ``text``, under the names and of the
+        types of its learner's fields.
+    model
+        A model; or the models of a run that may still be learning: each task then takes the
+        newest one when it starts, so a stream follows what is learned. A task that runs again
+        may find a newer one.
+    column
+        Name of the new column: a string, null where the model cannot tell.
+
+    Raises
+    ------
+    ConfigurationError
+        There is such a column already.
+    """
+    absent(df, column)
+    schema = StructType([*df.schema.fields, StructField(column, StringType())])
+    return df.mapInArrow(_PredictTask(model), schema)
+
+
+class _PredictTask:
+    def __init__(self, model: Model | Models[Any]) -> None:
+        self._model = model
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        model = self._model.read() if isinstance(self._model, Models) else self._model
+        for batch in batches:
+            told = model.predict(pa.Table.from_batches([batch]))
+            names = [*batch.schema.names, "told"]
+            yield pa.RecordBatch.from_arrays([*batch.columns, told], names=names)
+
+
+def classify_by_words(
+    df: DataFrame,
+    document: str,
+    text: str,
+    model: BayesModel,
+    *,
+    grouping: str | Grouping = "pkg",
+    workers: int = 4,
+    column: str = "prediction",
+) -> DataFrame:
+    """Classify a batch of documents by asking workers for their words.
+
+    Each word is a message that a grouping sends to a worker, as when words are counted. A worker
+    answers for the words that it is asked: it adds up their log-probabilities by document and
+    class, and these partial answers are added up by document. Since log-probabilities are whole
+    multiples of `UNIT`, the sums, and so the answers, are those of `BayesModel.predict`.
+
+    Parameters
+    ----------
+    df
+        A batch.
+    document
+        Column that tells documents apart; rows with the same value are one document.
+    text
+        Column with the text, a string.
+    model
+        What was learned.
+    grouping, workers
+        As for `evenkey.spark.route`.
+    column
+        Name of the column with the label.
+
+    Returns
+    -------
+    DataFrame
+        `document` (as a string) and `column`.
+
+    Raises
+    ------
+    ConfigurationError
+        A column is missing, or as `route` does.
+    """
+    number, words = key_columns(df, [document, text])
+    named = df.select(number.cast("string").alias("document"), words.alias("text"))
+    asked = named.mapInArrow(_ask, "document string, word string")
+    routed = route(asked, "word", grouping, workers, column=WORKER)
+    placed = place(routed, workers, column=WORKER)
+    answers = placed.mapInArrow(_AnswerTask(model), _ANSWER)
+    # A document has its priors also where it has no words.
+    priors = F.array(*(F.lit(int(units)) for units in model.prior))
+    known = named.select("document").distinct()
+    start = known.select("document", F.posexplode(priors).alias("class", "units"))
+    summed = answers.union(start).groupBy("document", "class").agg(F.sum("units").alias("units"))
+    # The greatest sum, and of equals the first class.
+    best = F.min(F.struct((-F.col("units")).alias("units"), "class")).alias("best")
+    labels = F.array(*(F.lit(label) for label in model.labels))
+    told = summed.groupBy("document").agg(best)
+    return told.select(
+        F.col("document").alias(document), F.get(labels, F.col("best.class")).alias(column)
+    )
+
+
+def _ask(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        words = words_of(batch["text"])
+        line = words["line"].combine_chunks()
+        columns = [batch["document"].take(line), words["key"].combine_chunks()]
+        yield pa.RecordBatch.from_arrays(columns, names=["document", "word"])
+
+
+class _AnswerTask:
+    """A worker's answers: log-probabilities of the words that it is asked, by document."""
+
+    def __init__(self, model: BayesModel) -> None:
+        self._model = model
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        classes = len(self._model.labels)
+        for batch in batches:
+            documents = batch["document"].dictionary_encode()
+            sums = np.zeros((len(documents.dictionary), classes), dtype=np.int64)
+            np.add.at(sums, documents.indices.to_numpy(), self._model.likelihood(batch["word"]))
+            columns = [
+                documents.dictionary.take(pa.array(np.repeat(np.arange(len(sums)), classes))),
+                pa.array(np.tile(np.arange(classes, dtype=np.int32), len(sums))),
+                pc.cast(pa.array(sums.ravel()), pa.int64()),
+            ]
+            yield pa.RecordBatch.from_arrays(columns, names=["document", "class", "units"])

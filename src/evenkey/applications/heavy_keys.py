@@ -1,0 +1,70 @@
+"""Heavy hitters: the most frequent keys of each window, each with its error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from evenkey.aggregators import HeavyHitters
+from evenkey.applications.base import PipelineApplication
+from evenkey.applications.word_count import split_into_words
+from evenkey.groupings import Key, PartialKey
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evenkey.applications.config import ApplicationConfig
+    from evenkey.groupings import Grouping
+
+__all__ = ["FindHeavyHitters", "workers_of_a_key"]
+
+
+@dataclass(frozen=True)
+class FindHeavyHitters(PipelineApplication):
+    """Finds the heaviest keys (``heavy-hitters``), PKG paper, section 4.2.
+
+    The aggregator is `HeavyHitters`, told on how many workers the grouping puts a key: a key's
+    error has one term under ``kg``, two under ``pkg``, and up to W under groupings that may
+    put it anywhere. Lines of text are split into words, other input keeps its own keys.
+
+    Parameters
+    ----------
+    k, capacity
+        As for the aggregator `HeavyHitters`.
+
+    Examples
+    --------
+    >>> from evenkey.applications import ApplicationConfig
+    >>> told = {"application": "heavy-hitters(k=3)", "dataset": "zipf(z=1,keys=9)"}
+    >>> ApplicationConfig(**told, grouping="pkg").pipeline().aggregator
+    'heavy-hitters(k=3,choices=2,weight=count)'
+    """
+
+    name: ClassVar[str] = "heavy-hitters"
+    summary: ClassVar[str] = "the most frequent keys of each window, each with its error"
+
+    k: int = 20
+    capacity: int | None = None
+
+    def __post_init__(self) -> None:
+        HeavyHitters(self.k, self.capacity)
+
+    def options(self, config: ApplicationConfig) -> Mapping[str, Any]:
+        """Give the aggregator, and the split where the input is plain text."""
+        choices = workers_of_a_key(config.resolved_grouping())
+        hitters = HeavyHitters(self.k, self.capacity, choices, weight="count")
+        return {"aggregator": str(hitters), **split_into_words(config)}
+
+
+def workers_of_a_key(grouping: Grouping) -> int | None:
+    """Say on how many workers a key is at most, for as long as a stream runs; None: on any.
+
+    Examples
+    --------
+    >>> from evenkey.groupings import parse
+    >>> [workers_of_a_key(parse(each)) for each in ("kg", "pkg", "pkg(choices=3)", "dkg")]
+    [1, 2, 3, None]
+    """
+    if isinstance(grouping, Key):
+        return 1
+    return grouping.choices if isinstance(grouping, PartialKey) else None

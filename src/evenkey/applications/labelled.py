@@ -1,0 +1,77 @@
+"""Generated streams of labelled records: any part of one can be made again at any time."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from evenkey.errors import ConfigurationError
+from evenkey.hashing import hash_strings, mix
+from evenkey.spelling import spell
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+__all__ = ["LabelledStream"]
+
+_WORD = 1 << 64
+
+
+@dataclass(frozen=True)
+class LabelledStream(ABC):
+    """A finite generated stream of labelled records, a pure function of name, seed and offset.
+
+    Parameters
+    ----------
+    length
+        How many records there are, at least 1.
+    seed
+        Another seed gives another stream of the same kind.
+
+    Raises
+    ------
+    ConfigurationError
+        There is not one record.
+    """
+
+    family: ClassVar[str]
+    """How it is spelled."""
+    summary: ClassVar[str]
+
+    length: int = field(default=20_000, kw_only=True)
+    seed: int = field(default=0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.length < 1:
+            message = f"{self.name}: {self.length} records: a stream has at least 1 record"
+            raise ConfigurationError(message)
+
+    @property
+    def name(self) -> str:
+        """Its spelling, such as ``documents(classes=2,words=10000)``."""
+        shared = {each.name for each in dataclasses.fields(LabelledStream)}
+        own = [each.name for each in dataclasses.fields(self) if each.name not in shared]
+        return spell(self.family, {name: getattr(self, name) for name in own})
+
+    def records(self, start: int, stop: int) -> pa.Table:
+        """Make the records `start` to `stop` - 1, cut off at the stream's end.
+
+        Returns
+        -------
+        Table
+            ``label`` (string), and whatever else the stream's records have.
+        """
+        return self._records(start, max(start, min(stop, self.length)))
+
+    @abstractmethod
+    def _records(self, start: int, stop: int) -> pa.Table: ...
+
+    def _uniform(self, numbers: NDArray[np.int64], salt: int) -> NDArray[np.float64]:
+        """Draw a number from [0, 1) for each of some numbers, the same every time."""
+        seed = hash_strings([f"{self.name} {self.seed}"])[0]
+        return np.asarray(mix(numbers.astype(np.uint64) ^ seed, salt) / _WORD)

@@ -1,0 +1,73 @@
+"""Readings of labelled records by position, for Spark's source."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql.pandas.types import from_arrow_type
+
+from evenkey.applications.files import ROWS_OF_A_GROUP
+from evenkey.errors import RunError
+from evenkey.streams import SPAN_SECONDS
+from evenkey.topology.inputs import block_positions
+from evenkey.topology.sources import DealtReading
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evenkey.applications.labelled import LabelledStream
+    from evenkey.topology.config import PipelineConfig
+
+__all__ = ["FileRecords", "GeneratedRecords"]
+
+
+class _Records(DealtReading):
+    """Rows with the columns of a schema, in blocks dealt to the sources by turn."""
+
+    def __init__(self, total: int, config: PipelineConfig, schema: pa.Schema) -> None:
+        rate = total / SPAN_SECONDS if config.rate is None else config.rate
+        super().__init__(total, rate, block_positions(config, total))
+        self.columns = tuple(schema.names)
+        own = (f"{each.name} {from_arrow_type(each.type).simpleString()}" for each in schema)
+        self.schema = ", ".join(["position bigint", *own, "time timestamp"])
+
+
+class GeneratedRecords(_Records):
+    """Records of a generated stream."""
+
+    def __init__(self, stream: LabelledStream, config: PipelineConfig) -> None:
+        super().__init__(stream.length, config, stream.records(0, 0).schema)
+        self._stream = stream
+
+    def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
+        """Make records."""
+        records = self._stream.records(begin, end)
+        return tuple(column.combine_chunks() for column in records.columns)
+
+
+class FileRecords(_Records):
+    """Records of the Parquet file that `keep_records` wrote."""
+
+    def __init__(self, path: Path, config: PipelineConfig) -> None:
+        file = pq.ParquetFile(path)
+        super().__init__(file.metadata.num_rows, config, file.schema_arrow)
+        self._path = str(path)
+
+    def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
+        """Read records."""
+        first, last = begin // ROWS_OF_A_GROUP, (end - 1) // ROWS_OF_A_GROUP
+        groups = pa.concat_tables(_group(self._path, each) for each in range(first, last + 1))
+        rows = groups.slice(begin - first * ROWS_OF_A_GROUP, end - begin)
+        return tuple(column.combine_chunks() for column in rows.columns)
+
+
+@lru_cache(maxsize=2)  # a block may lie across the end of a group
+def _group(path: str, group: int) -> pa.Table:
+    try:
+        return pq.ParquetFile(path).read_row_group(group)
+    except (OSError, pa.ArrowInvalid) as error:
+        message = f"{path} cannot be read any more ({error}): start again with a new output"
+        raise RunError(message) from error

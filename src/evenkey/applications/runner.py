@@ -1,0 +1,52 @@
+"""Run an application, or a pipeline of one's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TextIO
+
+from evenkey.applications.learning import LearnerJob
+from evenkey.topology import run as run_pipeline
+
+if TYPE_CHECKING:
+    from evenkey.applications.config import ApplicationConfig
+    from evenkey.topology.report import OnProgress, RunReport
+
+__all__ = ["run"]
+
+
+def run(
+    config: ApplicationConfig,
+    *,
+    on_progress: OnProgress | None = None,
+    console: TextIO | None = None,
+    prepare: bool = True,
+) -> RunReport:
+    """Run what a configuration says until its input is processed.
+
+    A run whose output directory holds an unfinished run of the same configuration goes on
+    where that one stopped, however it stopped.
+
+    Parameters
+    ----------
+    config, on_progress, console, prepare
+        As for `evenkey.topology.run`.
+
+    Returns
+    -------
+    RunReport
+        A `LearningReport` if the application learns.
+
+    Raises
+    ------
+    ConfigurationError
+        The configuration cannot be run, or the output holds another run.
+    RunError
+        State that an earlier run left cannot be read.
+    """
+    learner = config.learner()
+    if learner is None:
+        return run_pipeline(
+            config.pipeline(), on_progress=on_progress, console=console, prepare=prepare
+        )
+    job = LearnerJob(learner)
+    return run_pipeline(config, on_progress=on_progress, prepare=prepare, job=job)

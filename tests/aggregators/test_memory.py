@@ -1,0 +1,34 @@
+"""The state of an aggregator with bounded state does not grow with the stream."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.worker_memory import held_bytes, messages
+from evenkey.aggregators import parse
+from evenkey.spark import work
+
+# A counter is a key of at most 10 bytes with its offset, and two numbers of 8 bytes.
+_COUNTER = 10 + 4 + 16
+_HELD = 1 << 17
+
+
+@pytest.mark.parametrize("spelling", ["heavy-hitters(k=5,capacity={})", "top-k(k=5,capacity={})"])
+@pytest.mark.parametrize("capacity", [100, 3000])
+def test_a_worker_holds_what_the_capacity_says(spelling, capacity, monkeypatch):
+    monkeypatch.setattr(work, "_HELD_BYTES", _HELD)
+    aggregator = parse(spelling.format(capacity))
+    state = capacity * _COUNTER + 1024
+    for batches in (2, 8):
+        held = held_bytes(aggregator, messages(batches * 100_000, batches * 50_000))
+        # What it gathers before it merges, and one state more; four times the batches or not.
+        assert held <= max(_HELD, 2 * state) + state
+
+
+def test_what_counts_every_key_holds_more_with_every_key(monkeypatch):
+    monkeypatch.setattr(work, "_HELD_BYTES", _HELD)
+    few, many = (
+        held_bytes(parse("count"), messages(batches * 100_000, batches * 50_000))
+        for batches in (2, 8)
+    )
+    assert many > 2 * few

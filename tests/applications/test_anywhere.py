@@ -1,0 +1,93 @@
+"""Each application under every grouping, on routers and aggregators alone, without Spark."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from evenkey.aggregators import WORKER, Count, HeavyHitters
+from evenkey.applications import Documents, NaiveBayes
+from evenkey.applications.heavy_keys import workers_of_a_key
+from evenkey.groupings import available, parse
+from evenkey.hashing import hash_strings
+
+WORKERS, SOURCES, EPOCHS = 6, 3, 4
+RECORDS = Documents(classes=3, words=400, size=8, length=600).records(0, 600)
+BAYES = NaiveBayes()
+MESSAGES = BAYES.messages(RECORDS, BAYES.start()).append_column(
+    "epoch", pa.array(np.arange(600 * 9) * EPOCHS // (600 * 9))
+)
+
+
+def routed(grouping):
+    """The messages with their workers, each source routing its share, from first to last."""
+    hashes = hash_strings(MESSAGES["key"])
+    source = MESSAGES["record"].to_numpy() % SOURCES
+    workers = np.empty(len(hashes), dtype=np.int32)
+    keys, counts = np.unique(hashes, return_counts=True)
+    scheme = parse(grouping)
+    for number in range(SOURCES):
+        mine = np.flatnonzero(source == number)
+        router = scheme.router(WORKERS, number)
+        if scheme.given_frequencies:
+            router.remember(scheme.plan(keys, counts.astype(np.float64), WORKERS))
+        workers[mine] = router.route(hashes[mine], mine / 10.0)
+    return MESSAGES.append_column(WORKER, pa.array(workers))
+
+
+def epochs(messages):
+    """What each worker holds in each epoch."""
+    for epoch in range(EPOCHS):
+        here = messages.filter(pa.array(messages["epoch"].to_numpy() == epoch))
+        workers = here[WORKER].to_numpy()
+        yield [here.filter(pa.array(workers == worker)) for worker in range(WORKERS)]
+
+
+@pytest.fixture(scope="module", params=sorted(available()))
+def grouping(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def held(grouping):
+    return list(epochs(routed(grouping)))
+
+
+def test_naive_bayes_learns_the_same_model(grouping, held):
+    tally = BAYES.aggregator
+    model = BAYES.start()
+    for shares in held:
+        partials = [tally.partial(share, ["key"]) for share in shares]
+        counters = sum(BAYES.counters(partial) for partial in partials)
+        merged = tally.merge(pa.concat_tables(partials), ["key"])
+        pairs = BAYES.counters(merged)
+        # The paper's section 2: K counters under kg, 2 K under pkg, up to W K under sg.
+        assert pairs <= counters <= (workers_of_a_key(parse(grouping)) or WORKERS) * pairs
+        model = BAYES.learn(model, tally.finish(merged, ["key"]))
+    words = [(key, label) for key, label in zip(*_columns(MESSAGES), strict=True)]
+    counts = model.counts.to_pylist()
+    assert {(row["word"], row["label"]): row["count"] for row in counts} == Counter(words)
+
+
+def test_word_count_counts_the_same(held):
+    count = Count()
+    partials = [count.partial(share, ["key"]) for shares in held for share in shares]
+    rows = count.finish(count.merge(pa.concat_tables(partials), ["key"]), ["key"]).to_pylist()
+    assert {row["key"]: row["count"] for row in rows} == Counter(_columns(MESSAGES)[0])
+
+
+def test_heavy_hitters_stay_within_their_errors(grouping, held):
+    hitters = HeavyHitters(10, capacity=40, choices=workers_of_a_key(parse(grouping)))
+    partials = [hitters.partial(share, []) for shares in held for share in shares]
+    rows = hitters.finish(hitters.merge(pa.concat_tables(partials), []), []).to_pylist()
+    truth = Counter(_columns(MESSAGES)[0])
+    for row in rows:
+        assert row["count"] - row["error"] <= truth[row["key"]] <= row["count"]
+        assert row["terms"] <= (hitters.choices or WORKERS)
+
+
+def _columns(messages):
+    return messages["key"].to_pylist(), messages["label"].to_pylist()

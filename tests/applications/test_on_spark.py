@@ -1,0 +1,146 @@
+"""Applications on Spark: word count and heavy hitters under every grouping, and classification."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from pyspark.sql import functions as F
+
+from evenkey.applications import (
+    ApplicationConfig,
+    Documents,
+    Models,
+    NaiveBayes,
+    classify,
+    classify_by_words,
+    heavy_hitters,
+    run,
+)
+from evenkey.errors import ConfigurationError
+from evenkey.streams import Zipf
+from tests.applications.test_learning import SMALL, STREAMED, in_one_go
+
+KEYS = Zipf(1.2, 60, messages=1500)
+TEXTS = KEYS.texts(KEYS.ids(0, 1500)).to_pylist()
+TRUTH = Counter(TEXTS)
+STREAM = {"dataset": KEYS.name, "messages": 1500, "rate": 30.0}  # one window
+
+
+def results(config):
+    table = run(config, prepare=False).table
+    assert table is not None
+    return table.to_pylist()
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("grouping", STREAMED)
+def test_heavy_hitters_hold_their_errors_under_every_grouping(grouping):
+    told = {"application": "heavy-hitters(k=8,capacity=12)", "grouping": grouping}
+    rows = results(ApplicationConfig(**STREAM, **told, **SMALL))
+    assert [row["rank"] for row in rows] == list(range(1, 9))
+    most = {"kg": 1, "pkg": 2}.get(grouping, SMALL["workers"])
+    for row in rows:
+        assert row["count"] - row["error"] <= TRUTH[row["key"]] <= row["count"]
+        assert row["terms"] <= most
+    heaviest = {key for key, count in TRUTH.items() if count > most * 1500 / 12}
+    assert heaviest <= {row["key"] for row in rows}
+
+
+ONCE = ("or", "not", "that", "is", "the", "question")
+
+
+@pytest.mark.usefixtures("spark")
+def test_word_count_of_a_text_is_exact(tmp_path):
+    (tmp_path / "book.txt").write_text("To be, or not to be:\nthat is the question.\n" * 50)
+    told = {"application": "wordcount", "input": tmp_path / "book.txt", "grouping": "pkg"}
+    rows = results(ApplicationConfig(**told, **SMALL))
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts[row["key"]] += row["count"]
+    assert counts == Counter({**dict.fromkeys(ONCE, 50), **dict.fromkeys(("to", "be"), 100)})
+
+
+def keyed(spark):
+    rows = [(key, second / 25) for second, key in enumerate(TEXTS)]
+    return spark.createDataFrame(rows, "word string, at double")
+
+
+def test_heavy_hitters_of_a_frame_through_evenkey_and_through_spark(spark):
+    ours = heavy_hitters(keyed(spark), "word", 5, workers=3).collect()
+    theirs = heavy_hitters(keyed(spark), "word", 5, through="spark").collect()
+    for rows in (ours, theirs):
+        told = {row["word"]: row["count"] for row in rows}
+        assert told == dict(sorted(TRUTH.items(), key=lambda item: (-item[1], item[0]))[:5])
+        assert sorted(row["rank"] for row in rows) == [1, 2, 3, 4, 5]
+    assert {(row["error"], row["terms"] > 0) for row in ours} == {(0, True)}
+    assert {(row["error"], row["terms"]) for row in theirs} == {(None, None)}
+
+
+def test_heavy_hitters_of_windows_through_spark(spark):
+    frame = heavy_hitters(keyed(spark), "word", 1, through="spark", time="at", window="30 seconds")
+    rows = frame.collect()
+    halves = Counter(TEXTS[:750]).most_common(1), Counter(TEXTS[750:]).most_common(1)
+    found = sorted((row["window_start"].second, row["word"], row["count"]) for row in rows)
+    assert found == [(0, *halves[0][0]), (30, *halves[1][0])]
+    with pytest.raises(ConfigurationError, match="through = 'flink'"):
+        heavy_hitters(keyed(spark), "word", through="flink")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="needs time"):
+        heavy_hitters(keyed(spark), "word", through="spark", window="1 minute")
+
+
+def test_words_asked_of_workers_give_the_models_own_answer(spark):
+    stream = Documents(words=200, size=5, own=0.1, length=260)
+    model = in_one_go(stream.records(0, 200))
+    asked = stream.records(200, 260)
+    texts = [*asked["text"].to_pylist(), "", "never seen"]
+    told = [*model.predict(asked).to_pylist(), "class 0", "class 0"]
+    df = spark.createDataFrame(list(enumerate(texts)), "id int, text string").repartition(3)
+    direct = {row["id"]: row["prediction"] for row in classify(df, model).collect()}
+    assert direct == dict(enumerate(told))
+    for grouping in ("pkg", "sg"):
+        routed = classify_by_words(df, "id", "text", model, grouping=grouping, workers=3)
+        answers = {int(row["id"]): row["prediction"] for row in routed.collect()}
+        assert answers == direct, grouping
+
+
+def test_streams_are_classified_and_searched_too(spark, tmp_path):
+    records = Documents(words=200, size=5, length=60).records(0, 60)
+    models = Models(tmp_path / "models", NaiveBayes())
+    models.write(1, in_one_go(records))
+    rows = [(text, float(second)) for second, text in enumerate(records["text"].to_pylist())]
+    for part in (rows[:40], rows[40:]):
+        frame = spark.createDataFrame(part, "text string, at double").coalesce(1)
+        frame.write.mode("append").json(str(tmp_path / "input"))
+    stream = spark.readStream.schema("text string, at double").json(str(tmp_path / "input"))
+    told = rows_of(classify(stream, models), "told", tmp_path)
+    answers = dict(zip(records["text"].to_pylist(), models.read().predict(records), strict=True))
+    assert {row["text"]: row["prediction"] for row in told} == {
+        text: label.as_py() for text, label in answers.items()
+    }
+    # The window of the last second waits for the watermark; the first ones are out.
+    found = heavy_hitters(
+        stream.withColumn("word", F.explode(F.split("text", " "))),
+        "word",
+        1,
+        through="spark",
+        time="at",
+        window="20 seconds",
+    )
+    hits = rows_of(found, "hits", tmp_path)
+    words = [word for text, second in rows if second < 20 for word in text.split()]
+    first = next(row for row in hits if row["window_start"].second == 0)
+    assert (first["word"], first["count"]) == Counter(words).most_common(1)[0]
+
+
+def rows_of(frame, name, directory):
+    """The rows of a stream that has been read to its end."""
+    query = (
+        frame.writeStream.format("memory")
+        .queryName(name)
+        .option("checkpointLocation", str(directory / f"checkpoint-{name}"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    return frame.sparkSession.table(name).collect()

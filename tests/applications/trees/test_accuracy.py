@@ -1,0 +1,61 @@
+"""Accuracy beside scikit-learn's tree of the same depth: at most two points less."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from evenkey.applications.in_process import InProcess
+from evenkey.applications.trees import Clusters, DecisionTree
+from evenkey.applications.trees.model import feature_matrix
+
+datasets = pytest.importorskip("sklearn.datasets", reason="scikit-learn is not installed")
+tree = pytest.importorskip("sklearn.tree")
+selection = pytest.importorskip("sklearn.model_selection")
+
+TWO_POINTS = 0.02
+
+
+def records_of(values, labels):
+    lists = pa.array(list(values.astype(float)), pa.list_(pa.float64()))
+    return pa.table({"label": [str(label) for label in labels], "features": lists})
+
+
+def accuracy(model, records):
+    told = np.array(model.predict(records).to_pylist())
+    return (told == np.array(records["label"].to_pylist())).mean()
+
+
+@pytest.mark.parametrize(
+    ("name", "depth", "folds"),
+    [("iris", 3, 5), ("wine", 4, 5), ("breast_cancer", 4, 5), ("digits", 6, 2)],
+)
+def test_bundled_sets(name, depth, folds):
+    """Sets so small are read once for each level; the mean over all folds of cross-validation."""
+    bundle = getattr(datasets, f"load_{name}")()
+    ours, theirs = [], []
+    parts = selection.StratifiedKFold(folds, shuffle=True, random_state=0)
+    for seen, unseen in parts.split(bundle.data, bundle.target):
+        other = tree.DecisionTreeClassifier(max_depth=depth, random_state=0)
+        other.fit(bundle.data[seen], bundle.target[seen])
+        theirs.append(other.score(bundle.data[unseen], bundle.target[unseen]))
+        learner = DecisionTree(max_depth=depth, min_leaf=1)
+        epochs = [records_of(bundle.data[seen], bundle.target[seen])] * (depth + 1)
+        model = InProcess(learner, "pkg", workers=4, sources=2).train(epochs).model
+        ours.append(accuracy(model, records_of(bundle.data[unseen], bundle.target[unseen])))
+    assert np.mean(ours) > np.mean(theirs) - TWO_POINTS
+
+
+def test_generated_stream_read_once():
+    """benchmarks/test_decision_tree.py does the same with a million records."""
+    depth, learned, count, epochs = 6, 40_000, 44_000, 8
+    stream = Clusters(length=count)
+    size = learned // epochs
+    run = InProcess(DecisionTree(max_depth=depth), "pkg", workers=10, sources=2)
+    model = run.train(stream.records(each * size, each * size + size) for each in range(epochs))
+    seen, unseen = stream.records(0, learned), stream.records(learned, count)
+    other = tree.DecisionTreeClassifier(max_depth=depth, random_state=0)
+    other.fit(feature_matrix(seen["features"]), seen["label"].to_pylist())
+    theirs = other.score(feature_matrix(unseen["features"]), unseen["label"].to_pylist())
+    assert accuracy(model.model, unseen) > theirs - TWO_POINTS

@@ -1,0 +1,168 @@
+"""Growing: what becomes a message, where a tree stops, and that cuts and groupings do not show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from evenkey.applications.in_process import InProcess
+from evenkey.applications.trees import Clusters, DecisionTree
+from evenkey.applications.trees.decision_tree import CLASS
+from evenkey.errors import ConfigurationError, RunError
+from evenkey.groupings import available
+
+WORKERS = 6
+
+
+def grid_records(count, seed=0):
+    """Points of a grid, so coarse that histograms of 16 bins are exact; classes by two features."""
+    points = np.random.default_rng(seed).integers(0, 12, (count, 4))
+    labels = np.where(points[:, 1] > 6, "high", np.where(points[:, 3] > 3, "middle", "low"))
+    return records_of(points, labels)
+
+
+def records_of(points, labels):
+    lists = pa.array([list(map(float, point)) for point in points], pa.list_(pa.float64()))
+    return pa.table({"label": [str(label) for label in labels], "features": lists})
+
+
+def grow(tree, epochs, grouping="pkg", **options):
+    return InProcess(tree, grouping, WORKERS, **{"sources": 2, "batch": 100} | options).train(
+        epochs
+    )
+
+
+def test_grows_a_level_an_epoch_and_finds_the_tests():
+    records = grid_records(600)
+    trained = grow(DecisionTree(bins=16), [records] * 3)
+    model = trained.model
+    assert model.depth == 2
+    tests = [
+        (feature, threshold)
+        for feature, threshold in zip(model.features, model.thresholds, strict=True)
+        if feature >= 0
+    ]
+    assert sorted(tests) == [(1, 6.0), (3, 3.0)]
+    assert model.predict(records).to_pylist() == records["label"].to_pylist()
+
+
+@pytest.mark.parametrize("grouping", sorted(set(available()) - {"pkg"}))
+def test_every_grouping_grows_the_same_tree(grouping):
+    epochs = [grid_records(400, seed) for seed in range(4)]
+    tree = DecisionTree(bins=16, max_depth=3)
+    one, other = (grow(tree, epochs, each).model.to_table() for each in ("pkg", grouping))
+    assert one.equals(other, check_metadata=True)
+
+
+@pytest.mark.parametrize("batch", [37, 399])
+def test_any_cut_of_an_epoch_grows_the_same_tree(batch):
+    epochs = [grid_records(400, seed) for seed in range(3)]
+    one, other = (
+        grow(DecisionTree(bins=16), epochs, batch=each).model.to_table() for each in (100, batch)
+    )
+    assert one.equals(other, check_metadata=True)
+
+
+def test_going_on_from_a_model_is_as_if_it_had_never_stopped():
+    stream = Clusters(length=1200, features=3)
+    epochs = [stream.records(start, start + 300) for start in range(0, 1200, 300)]
+    tree = DecisionTree(bins=16)
+    run = InProcess(tree, "kg", WORKERS)
+    half = tree.restore(run.train(epochs[:2]).model.to_table())
+    resumed = run.train(epochs[2:], half).model
+    assert resumed.to_table().equals(run.train(epochs).model.to_table(), check_metadata=True)
+
+
+def test_histograms_held_are_few_under_pkg_and_many_under_sg():
+    """The PKG paper's section 4.1: 2 D C L under pkg, W D C L under sg."""
+    # As many features as workers, dealt by turn, would come to the same worker each time.
+    stream = Clusters(length=12_000, features=7, classes=3)
+    epochs = [stream.records(start, start + 3000) for start in range(0, 12_000, 3000)]
+    tree = DecisionTree(max_depth=4, bins=64)
+    held = {}
+    for grouping in ("kg", "pkg", "sg"):
+        trained = grow(tree, epochs, grouping, batch=1000)
+        held[grouping] = trained.counters.sum(axis=1)
+        copies = {"kg": 1, "pkg": 2, "sg": WORKERS}[grouping]
+        leaves = 2 ** np.arange(4)
+        assert (held[grouping] <= copies * 7 * 3 * leaves).all()
+    cells = held["kg"]
+    assert cells[0] == 7 * 3
+    assert held["sg"][0] == WORKERS * 7 * 3
+    assert (held["pkg"] <= 2 * cells).all()
+    assert (held["sg"] > 2 * held["pkg"]).all()
+
+
+def test_records_of_leaves_that_split_no_more_are_one_message():
+    tree = DecisionTree(bins=16, max_depth=1)
+    records = grid_records(200)
+    trained = grow(tree, [records] * 3)
+    assert trained.messages.sum(axis=1).tolist() == [800, 200, 200]
+    messages = tree.messages(records, trained.model)
+    assert messages["key"].unique().to_pylist() == [CLASS]
+    leaves = trained.model.leaves
+    # What the split said of the first epoch, and what came in the two others.
+    assert trained.model.counts[leaves].sum() == 600
+
+
+def test_leaves_are_as_many_as_allowed_and_the_best_splits_go_first():
+    records = grid_records(600)
+    trained = grow(DecisionTree(bins=16, max_leaves=2, min_leaf=1), [records] * 3)
+    assert len(trained.model.leaves) == 2
+    stream = Clusters(length=3000, features=3).records(0, 3000)
+    model = grow(DecisionTree(max_leaves=7, min_leaf=1), [stream] * 6).model
+    assert len(model.leaves) == 7
+
+
+def test_small_and_pure_leaves_stay_whole():
+    records = grid_records(30)
+    assert grow(DecisionTree(bins=16, min_leaf=16), [records]).model.depth == 0
+    pure = records_of(np.arange(40).reshape(-1, 1), ["only"] * 40)
+    assert grow(DecisionTree(bins=64), [pure]).model.depth == 0
+    assert grow(DecisionTree(bins=16, min_gain=0.9), [grid_records(200)]).model.depth == 0
+
+
+def test_classes_that_come_later():
+    first = records_of([[1], [2]] * 10, ["b", "b"] * 10)
+    later = records_of([[1], [9]] * 10, ["b", "a"] * 10)
+    model = grow(DecisionTree(), [first, later]).model
+    assert model.classes == ("a", "b")
+    assert model.classify(np.array([[1.0], [9.0]])).to_pylist() == ["b", "a"]
+
+
+def test_an_epoch_without_records_changes_nothing():
+    records = grid_records(100)
+    tree = DecisionTree(bins=16)
+    trained = grow(tree, [records, records.slice(0, 0)])
+    assert trained.messages.sum(axis=1).tolist() == [400, 0]
+    assert trained.model.to_table().equals(grow(tree, [records]).model.to_table())
+
+
+def test_values_that_are_no_numbers_are_refused():
+    with pytest.raises(RunError, match="value nan"):
+        grow(DecisionTree(), [records_of([[1.0], [float("nan")]], "ab")])
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("max_depth", 0),
+        ("max_leaves", 1),
+        ("min_leaf", 0),
+        ("min_gain", -0.1),
+        ("min_gain", float("nan")),
+        ("candidates", 1),
+        ("bins", 1),
+    ],
+)
+def test_bad_parameters_are_refused(option, value):
+    with pytest.raises(ConfigurationError, match=f"{option} = {value}"):
+        DecisionTree(**{option: value})
+
+
+def test_a_run_in_process_refuses_what_it_cannot_do():
+    with pytest.raises(ConfigurationError, match="sources = 0"):
+        InProcess(DecisionTree(), "kg", 2, sources=0)
+    with pytest.raises(ConfigurationError, match="workers = 0"):
+        InProcess(DecisionTree(), "kg", 0)

@@ -1,0 +1,93 @@
+"""Decision trees on Spark: the tree of one process, in streams and batches, through a pause."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from evenkey.applications import (
+    ApplicationConfig,
+    Clusters,
+    DecisionTree,
+    InProcess,
+    LearningReport,
+    classify,
+    run,
+    train,
+)
+from evenkey.errors import ConfigurationError
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+LEARNER = DecisionTree(max_depth=2, min_leaf=2)
+STREAM = Clusters(features=3, classes=2, length=180)
+"""So few records in an epoch that histograms of 64 bins lose nothing, under any grouping."""
+RECORDS = STREAM.records(0, 180)
+EPOCHS = [RECORDS.slice(start, 60) for start in (0, 60, 120)]
+OPTIONS = {"application": str(LEARNER), "workers": 3, "sources": 2, "epochs": 3}
+
+
+def in_process(epochs):
+    return InProcess(LEARNER, "kg", workers=3).train(epochs)
+
+
+def is_same(model, other):
+    return model.to_table().equals(other.to_table(), check_metadata=True)
+
+
+def run_whole(config):
+    report = run(config, prepare=False)
+    assert isinstance(report, LearningReport)
+    assert report.finished
+    return report
+
+
+def test_a_run_learns_the_tree_of_one_process():
+    told = {**OPTIONS, "dataset": STREAM.name, "messages": 180, "grouping": "pkg"}
+    report = run_whole(ApplicationConfig(**told))
+    trained = in_process(EPOCHS)
+    assert trained.model.depth == 2
+    assert is_same(report.model, trained.model)
+    cells = trained.counters.sum(axis=1)
+    for learned, least in zip(report.learned, cells, strict=True):
+        assert least <= sum(learned.counters) <= 2 * least
+    assert report.to_json()["learned"][2]["accuracy"] > 0.6
+
+
+def test_a_paused_run_goes_on_from_the_model_of_the_epoch_before(tmp_path):
+    path = tmp_path / "points.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["x", "kind", "name", "y", "z"])
+        for row in RECORDS.to_pylist():
+            x, y, z = row["features"]
+            writer.writerow([x, row["label"], "text", y, z])
+    told = {"input": path, "label": "kind", "output": tmp_path / "out", "grouping": "sg"}
+    config = ApplicationConfig(**OPTIONS, **told)
+    paused = tmp_path / "out" / "state" / "paused"
+    first = run(config, prepare=False, on_progress=lambda _: paused.touch())
+    assert not first.finished
+    report = run_whole(config)
+    assert report.to_json()["records"] == 180
+    assert is_same(report.model, in_process(EPOCHS).model)
+
+
+def test_a_batch_is_read_in_several_passes_and_classified(spark):
+    rows = [tuple(row.values()) for row in RECORDS.to_pylist()]
+    schema = "label string, features array<double>"
+    df = spark.createDataFrame([*rows, ("class 0", None)], schema).repartition(2)
+    model = train(df, LEARNER, grouping="sg", workers=3, passes=2)
+    assert is_same(model, in_process([RECORDS] * 2).model)
+    judged = classify(df, model).collect()
+    points = [tuple(point) for point in RECORDS["features"].to_pylist()]
+    told = dict(zip(points, model.predict(RECORDS).to_pylist(), strict=True))
+    assert {row["prediction"] for row in judged if row["features"] is None} == {None}
+    known = [row for row in judged if row["features"] is not None]
+    assert [row["prediction"] for row in known] == [told[tuple(row["features"])] for row in known]
+    with pytest.raises(ConfigurationError, match="passes = 0"):
+        train(df, LEARNER, passes=0)
+    with pytest.raises(ConfigurationError, match="no column 'features'"):
+        train(df.select("label"), LEARNER)
+    with pytest.raises(ConfigurationError, match="reads batches"):
+        train(spark.readStream.format("rate").load(), LEARNER)

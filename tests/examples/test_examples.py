@@ -1,0 +1,84 @@
+"""The programs and the notebook under examples/ run, with little data."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark import cloudpickle
+
+from tools.notebook import kept, printed
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+@pytest.fixture
+def example(monkeypatch):
+    """Import a program; what it defines goes to Spark's workers whole, as from the command line."""
+
+    def load(name):
+        spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, name, module)
+        cloudpickle.register_pickle_by_value(module)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+def test_word_count(example, tmp_path, capsys):
+    (tmp_path / "book.txt").write_text("To be, or not to be:\nthat is the question.\n")
+    example("word_count").main([str(tmp_path / "book.txt")])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[:3] == [["2", "be"], ["2", "to"], ["1", "is"]]
+    assert len(lines) == 8
+
+
+def test_heavy_hitters(example, capsys):
+    example("heavy_hitters").main(3000)
+    ours, theirs = (part.splitlines() for part in _halves(capsys.readouterr().out))
+    for lines in (ours, theirs):
+        assert [line.split()[1] for line in lines[:2]] == ["1", "2"]
+    assert all(int(line.split()[-3]) <= 2 for line in ours)
+
+
+def _halves(text):
+    """What evenkey found, and what Spark found: the lines that say about."""
+    lines = text.splitlines(keepends=True)
+    return (
+        "".join(line for line in lines if "about" not in line),
+        "".join(line for line in lines if "about" in line),
+    )
+
+
+def test_naive_bayes(example, capsys):
+    assert example("naive_bayes").main(records=300, words=150) > 0.7
+    told = capsys.readouterr().out
+    assert "epoch 0: 100 records, accuracy None" in told
+    assert "200 of them alike" in told
+
+
+def test_decision_tree(example, capsys):
+    assert example("decision_tree").main(rows=900, depth=2) > 0.5
+    assert "rows told rightly" in capsys.readouterr().out
+
+
+def test_own_aggregator(example):
+    medians = example("own_aggregator").main()
+    # Of 1 to 501, which come about equally often.
+    assert medians == pytest.approx({"ann": 251, "bob": 251}, rel=0.02)
+
+
+def test_the_notebook_prints_what_it_says():
+    notebook = json.loads((EXAMPLES / "balanced.ipynb").read_text("utf-8"))
+    texts = kept(notebook)
+    assert all(texts)
+    assert printed(notebook) == texts
