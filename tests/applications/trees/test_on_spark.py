@@ -63,13 +63,14 @@ def test_a_paused_run_goes_on_from_the_model_of_the_epoch_before(tmp_path):
         for row in RECORDS.to_pylist():
             x, y, z = row["features"]
             writer.writerow([x, row["label"], "text", y, z])
+        writer.writerow([1, "class 0", "text", "nan", 1])
     told = {"input": path, "label": "kind", "output": tmp_path / "out", "grouping": "sg"}
     config = ApplicationConfig(**OPTIONS, **told)
     paused = tmp_path / "out" / "state" / "paused"
     first = run(config, prepare=False, on_progress=lambda _: paused.touch())
     assert not first.finished
     report = run_whole(config)
-    assert report.to_json()["records"] == 180
+    assert (report.to_json()["records"], report.to_json()["rejected"]) == (180, 1)
     assert is_same(report.model, in_process(EPOCHS).model)
 
 
