@@ -92,8 +92,11 @@ def drive_topics(
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
 
+    # An epoch that has only begun is turned away by a pause, which follows at once without closing.
+    log = "offsets" if close else "commits"
+
     def read_all() -> bool:
-        return offsets.total == 0 or any(map(offsets.reached, _begun(directory.checkpoint)))
+        return offsets.total == 0 or any(map(offsets.reached, _last(directory.checkpoint, log)))
 
     def over() -> bool:
         late = deadline is not None and time.monotonic() > deadline
@@ -157,9 +160,9 @@ def _no_pause(record: logging.LogRecord) -> bool:
     return record.exc_info is None or not isinstance(record.exc_info[1], PausedError)
 
 
-def _begun(checkpoint: Path) -> list[dict[str, Any]]:
-    """Offsets of the sources at the end of the last epoch that was begun."""
-    epochs = [int(path.name) for path in (checkpoint / "offsets").glob("[0-9]*")]
+def _last(checkpoint: Path, log: str) -> list[dict[str, Any]]:
+    """Offsets of the sources at the end of the last epoch of a log: ``offsets`` or ``commits``."""
+    epochs = [int(path.name) for path in (checkpoint / log).glob("[0-9]*")]
     return _offsets(checkpoint, max(epochs)) if epochs else []
 
 
