@@ -16,14 +16,19 @@ from evenkey.groupings import available
 
 pytestmark = pytest.mark.usefixtures("spark")
 
-SMALL = {"workers": 3, "sources": 2, "epochs": 2}
+SMALL = {"workers": 3, "sources": 2, "epochs": 2, "aggregators": 1}
 RECORDS = Documents(words=200, size=5, length=120).records(0, 120)
-# All of them run in test_anywhere.py without Spark; off-greedy is told frequencies, which a
-# stream has none to tell of.
-STREAMED = [
-    grouping if grouping in ("kg", "pkg", "dkg") else pytest.param(grouping, marks=pytest.mark.soak)
-    for grouping in sorted(set(available()) - {"off-greedy"})
-]
+
+
+def groupings(*quick):
+    """All groupings that route streams; those that are not `quick` only in long runs.
+
+    All of them run in test_anywhere.py, without Spark. Not off-greedy: it is told frequencies.
+    """
+    return [
+        grouping if grouping in quick else pytest.param(grouping, marks=pytest.mark.soak)
+        for grouping in sorted(set(available()) - {"off-greedy"})
+    ]
 
 
 def learned(config, **options):
@@ -48,7 +53,7 @@ def of_documents(**options):
     )
 
 
-@pytest.mark.parametrize("grouping", STREAMED)
+@pytest.mark.parametrize("grouping", groupings("dkg"))
 def test_the_model_is_the_same_under_every_grouping(grouping):
     report = learned(of_documents(grouping=grouping))
     assert report.model.to_table() == in_one_go().to_table()

@@ -19,7 +19,7 @@ from evenkey.applications import (
 )
 from evenkey.errors import ConfigurationError
 from evenkey.streams import Zipf
-from tests.applications.test_learning import SMALL, STREAMED, in_one_go
+from tests.applications.test_learning import SMALL, groupings, in_one_go
 
 KEYS = Zipf(1.2, 60, messages=1500)
 TEXTS = KEYS.texts(KEYS.ids(0, 1500)).to_pylist()
@@ -34,7 +34,7 @@ def results(config):
 
 
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("grouping", STREAMED)
+@pytest.mark.parametrize("grouping", groupings("pkg"))
 def test_heavy_hitters_hold_their_errors_under_every_grouping(grouping):
     told = {"application": "heavy-hitters(k=8,capacity=12)", "grouping": grouping}
     rows = results(ApplicationConfig(**STREAM, **told, **SMALL))
@@ -50,6 +50,7 @@ def test_heavy_hitters_hold_their_errors_under_every_grouping(grouping):
 ONCE = ("or", "not", "that", "is", "the", "question")
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("spark")
 def test_word_count_of_a_text_is_exact(tmp_path):
     (tmp_path / "book.txt").write_text("To be, or not to be:\nthat is the question.\n" * 50)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
 import pytest
 
 import evenkey.experiments
+from evenkey.experiments import QUICK, Outcome
 from tests.experiments.conftest import SmallExperiment
 
 
@@ -50,6 +52,25 @@ def test_run_as_json_prints_nothing_else(invoke, tmp_path):
     assert result["experiment"] == "small-table-1"
     assert result["tables"][0]["rows"][0] == {"number": 3, "square": 11}
     assert result["command"].endswith("--seed 2")
+
+
+def test_a_word_stands_for_all_that_are_simulated_or_run_on_spark(invoke, monkeypatch, tmp_path):
+    ran: list[str] = []
+
+    def stop(experiment, *_, **__):
+        ran.append(experiment.id)
+        return Outcome(experiment, QUICK, 0, pd.DataFrame(), (), tmp_path)
+
+    monkeypatch.setattr(evenkey.experiments, "run", stop)
+    told = {}
+    for word in ("simulated", "spark", "all"):
+        ran.clear()
+        assert invoke("experiment", "run", word, "--output", tmp_path).exit_code == 0
+        told[word] = set(ran)
+    assert {"pkg-table-2", "dkg-table-3"} <= told["simulated"]
+    assert {"pkg-table-3", "dkg-table-3-spark"} <= told["spark"]
+    assert not told["simulated"] & told["spark"]
+    assert told["simulated"] | told["spark"] == told["all"]
 
 
 def test_bad_names_exit_with_2_before_anything_runs(invoke, tmp_path):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import evenkey.topology.joining
+from evenkey.topology.kafka.producing import Produced
 from evenkey.topology.report import EpochProgress
 
 FIGURES: dict[str, Any] = {
@@ -117,3 +118,26 @@ def test_what_cannot_be_exits_with_2(invoke, arguments, told):
     outcome = invoke("join", *arguments)
     assert outcome.exit_code == 2
     assert told in outcome.stderr
+
+
+def test_publications_are_produced_into_a_topic(invoke, monkeypatch):
+    asked = []
+
+    def produce(config, address, **options):
+        asked.append((config.skew, config.partitions_or_default, str(address), options))
+        return Produced(config.publications, 2.0)
+
+    monkeypatch.setitem(vars(evenkey.topology.joining), "produce_publications", produce)
+    arguments = ("join", "produce", "localhost:9092/places", "--skew", "0.7", "--workers", "4")
+    told = invoke(*arguments, "--publications", "3000", "--topic-partitions", "8", "--live")
+    assert told.exit_code == 0, told.output
+    assert "3,000 publications lie in localhost:9092/places" in told.stdout
+    ((skew, partitions, address, options),) = asked
+    assert (skew, partitions, address) == (0.7, 16, "localhost:9092/places")
+    assert (options["partitions"], options["live"]) == (8, True)
+    printed = json.loads(invoke(*arguments, "--json").stdout)
+    assert (printed["topic"], printed["publications_per_second"]) == ("places", 10_000)
+    assert invoke("join", "produce", "localhost/places").exit_code == 2
+    assert (
+        invoke("join", "produce", "localhost:9092/places", "--mode", "static-stal").exit_code == 2
+    )

@@ -27,6 +27,7 @@ VALUES = {
     "messages": 7,
     "seed": 3,
     "rate": 2.5,
+    "arrival_rate": 7.5,
     "grouping": "pkg(choices=3)",
     "workers": 3,
     "sources": 2,

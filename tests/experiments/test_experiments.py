@@ -13,8 +13,11 @@ import pytest
 
 from evenkey.errors import ConfigurationError
 from evenkey.experiments import FULL, QUICK, available, find, scale_named
+from evenkey.experiments.joins.join_run import JoinRun
 from evenkey.experiments.key_share import KeyShare, TopKeys
+from evenkey.experiments.pipeline import PipelineRun
 from evenkey.experiments.simulation import Simulation
+from evenkey.experiments.timed import MACHINE
 from evenkey.groupings import parse
 from evenkey.streams import generated
 
@@ -26,6 +29,11 @@ PAPERS = {
     *(f"pkg-figure-{number}" for number in range(3, 10)),
     *(f"dkg-table-{number}" for number in (1, 2, 3)),
     *(f"dkg-figure-{number}" for number in range(9, 14)),
+    "dkg-table-3-spark",
+    *(f"dkg-figure-{number}-spark" for number in range(9, 14)),
+    *(f"pkg-figure-10-{panel}" for panel in "abc"),
+    "pkg-table-3",
+    *(f"joins-figure-{number}" for number in range(4, 9)),
 }
 
 
@@ -40,6 +48,25 @@ def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
             for key in "abcde"
         ]
         figures = {"periods": 4, "series": series}
+    elif isinstance(scenario, PipelineRun):
+        figures = {
+            name: rng.uniform(1, 9)
+            for name in (
+                *("makespan_ms", "messages_per_second", "max_over_mean", "stddev_percent"),
+                *("latency_mean_ms", "latency_p50_ms", "latency_p99_ms", "dist_cost"),
+                *("epoch_pairs_mean", "epoch_pairs_max"),
+            )
+        }
+        figures |= {"pairs": int(rng.integers(100, 999)), MACHINE: "a made-up one"}
+    elif isinstance(scenario, JoinRun):
+        of_epochs = ("throughput", "modelled_throughput", "mldc")
+        times = ("latency_mean_ms", "modelled_latency_ms", "redistribution_seconds", "load_seconds")
+        counts = ("redistributions", "moved_partitions", "static_loads", "mldc_first", "mldc_last")
+        figures = {name: rng.uniform(0.1, 9) for name in (*of_epochs[:2], *times, *counts)}
+        figures["series"] = [
+            {"seconds": 10 * epoch, **{name: rng.uniform(0.1, 9) for name in of_epochs}}
+            for epoch in range(1, 4)
+        ]
     else:
         assert isinstance(scenario, Simulation)
         names = (
@@ -83,13 +110,17 @@ def test_scenarios_name_streams_and_groupings_that_exist(experiment, scale):
     scenarios = experiment.scenarios(scale)
     assert len({scenario.id for scenario in scenarios}) == len(set(scenarios)) == len(scenarios)
     for scenario in scenarios:
-        if not scenario.dataset.is_file:
+        if isinstance(scenario, JoinRun):
+            assert scenario.config().name == f"{scenario.pipeline} {scenario.mode}"
+        elif not scenario.dataset.is_file:
             assert generated(scenario.dataset.name).name == scenario.dataset.name
-        if isinstance(scenario, Simulation):
+        if isinstance(scenario, PipelineRun):
+            assert scenario.config().messages == scenario.dataset.messages
+        if isinstance(scenario, Simulation | PipelineRun):
             assert parse(scenario.grouping).name == scenario.grouping.partition("(")[0]
 
 
-def test_every_table_and_figure_that_can_be_simulated_is_there():
+def test_every_table_and_figure_that_can_be_made_is_there():
     assert set(available()) >= PAPERS
 
 
@@ -98,7 +129,10 @@ def test_an_experiment_lies_in_the_file_of_its_name():
         paper, item = name.split("-", 1)
         place = type(experiment).__module__.removeprefix("evenkey.experiments.")
         assert place == f"{paper}.{item.replace('-', '_')}"
-        assert re.fullmatch(r"(PKG|DKG), (table|figure) \d+( a to [a-e])?", experiment.reference)
+        assert re.fullmatch(
+            r"(PKG|DKG|Joins), (table|figure) \d+( a to [a-e]| [a-c])?(, on Spark)?",
+            experiment.reference,
+        )
 
 
 def test_full_has_the_published_length_and_quick_is_shorter():

@@ -106,6 +106,27 @@ def test_unusable_geometries_become_dead_letters_or_fail(session, sides, tmp_pat
     assert told == {"dead-letters": reasons, "static-dead-letters": reasons}
 
 
+@pytest.mark.parametrize("pipeline", ["spis", "rihps"])
+def test_an_empty_static_side_matches_nothing(sides, pipeline):
+    stream, static = sides
+    nothing = static.drop("relation").where("false")
+    match = SpatialMatch(pipeline=pipeline)
+    assert balanced_join(stream, nothing, match, workers=2).count() == 0
+
+
+@pytest.mark.parametrize("pipeline", ["spis", "risps"])
+def test_a_point_outside_of_everything_static_is_joined_all_the_same(session, sides, pipeline):
+    _, static = sides
+    far = shapely.to_wkb(shapely.points([[-1e9, 1e9], [1e9, -1e9]]))
+    points = pa.table({"p": [0, 1], "geometry": pa.array(far, pa.binary())})
+    around = shapely.to_wkb(shapely.box(1e9 - 1, -1e9 - 1, 1e9 + 1, -1e9 + 1))
+    beside = session.createDataFrame([(60, bytearray(around))], "s bigint, geometry binary")
+    match = SpatialMatch(pipeline=pipeline)
+    rows = static.drop("relation").union(beside)
+    joined = balanced_join(session.createDataFrame(points), rows, match, workers=2)
+    assert [(row.p, row.s) for row in joined.collect()] == [(1, 60)]
+
+
 def test_what_cannot_be_is_told(sides):
     stream, static = sides
     with pytest.raises(ConfigurationError, match="a join by space is 'inner' only"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,7 +15,7 @@ from evenkey.topology.joining import JoinConfig, compare_joins, run_join
 if TYPE_CHECKING:
     from evenkey.topology.report import EpochProgress
 
-SMALL = {
+SMALL: dict[str, Any] = {
     "publications": 600,
     "subscriptions": 150,
     "workers": 2,
@@ -49,6 +49,10 @@ def test_pairs_are_those_of_one_process(pipeline, mode, tmp_path):
     assert figures["epochs"] == len(figures["mldc"]) == len(figures["static_loads"]) == 3
     moved = [each["epoch"] for each in figures["redistributions"]]
     assert moved[:1] == ([1] if config.mode.startswith("dynamic") else [])
+    for each in figures["redistributions"]:
+        assert each["epoch_ms"] > 0
+        assert 0 <= each["load_seconds"] < each["epoch_ms"] / 1000
+        assert each["usual_epoch_ms"]["p50"] == each["usual_epoch_ms"]["max"] > 0
     assert [each.messages for each in told[1:]] == [200, 400, 600]
     rows = [
         row
@@ -65,6 +69,19 @@ def test_pairs_are_those_of_one_process(pipeline, mode, tmp_path):
 
 
 @pytest.mark.usefixtures("spark")
+def test_a_paused_run_goes_on(tmp_path):
+    config = JoinConfig(pipeline="spis", output=tmp_path / "out", verify=True, **SMALL)
+    paused = run_join(config.with_options(time_limit=1e-3))
+    assert not paused.finished
+    assert len(paused.epochs) < SMALL["epochs"]
+    report = run_join(config)
+    assert report.finished
+    # A run that is paused before it has read anything leaves an empty epoch.
+    assert sum(each.items.any() for each in report.epochs) == SMALL["epochs"]
+    assert report.pairs_digest == report.expected_digest
+
+
+@pytest.mark.usefixtures("spark")
 def test_modes_of_files_of_publications_agree(tmp_path):
     (tmp_path / "in").mkdir()
     for part in range(2):
@@ -73,9 +90,9 @@ def test_modes_of_files_of_publications_agree(tmp_path):
         numbers = range(3 * part, 3 * part + 3)
         table = pa.table({"publication": numbers, "geometry": pa.array(encoded, pa.binary())})
         pq.write_table(table, tmp_path / "in" / f"{part}.parquet")
-    config = JoinConfig(pipeline="spis", input=tmp_path / "in", workers=2, epochs=2)
+    config = JoinConfig(pipeline="spis", input=tmp_path / "in", workers=2, epochs=2, verify=True)
     reports = compare_joins(config, ["static-strl", "dynamic-lb-stal"])
-    assert len({report.pairs_digest for report in reports}) == 1
+    assert {report.pairs_digest for report in reports} == {reports[0].expected_digest}
     assert [report.rejected for report in reports] == [1, 1]
     assert reports[0].matches == reports[1].matches > 5
 

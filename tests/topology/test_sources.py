@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import base64
 import itertools
 import pickle
+import time
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -11,13 +14,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.datasource import ReadMaxRows
 
 from evenkey.errors import RunError
 from evenkey.streams import generated
 from evenkey.streams.files import LineIndex
 from evenkey.streams.rows import RowIndex
 from evenkey.topology.closing import closing_rows
-from evenkey.topology.sources import GeneratorReading, LinesReading, RowsReading, stream_of
+from evenkey.topology.sources import (
+    GeneratorReading,
+    LinesReading,
+    RowsReading,
+    _PositionReader,
+    stream_of,
+)
 
 ORIGIN = datetime(2020, 1, 1, tzinfo=UTC)
 TOTAL = 1500
@@ -182,3 +192,49 @@ def test_a_session_that_came_from_one_with_sources_has_them_too(spark, tmp_path)
         df = stream_of(session, reading, sources=1, epoch_messages=10, stop_file=tmp_path / "stop")
         assert df.columns == ["position", "key", "count", "time"]
         assert closing_rows(session, tmp_path / "closing").columns == ["time"]
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The time that sources see; sleeping moves it on."""
+    now = SimpleNamespace(time=100.0)
+    monkeypatch.setattr(time, "monotonic", lambda: now.time)
+
+    def sleep(seconds):
+        now.time += seconds
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    return now
+
+
+def offered(reader, start):
+    return reader.latestOffset({"position": start}, ReadMaxRows(600))["position"]
+
+
+def reader_of(readings, stop_file, arrival_rate):
+    reading = base64.b64encode(pickle.dumps(readings["generator"])).decode()
+    options = {"reading": reading, "sources": "2", "epoch_messages": "600"}
+    return _PositionReader({**options, "stop_file": stop_file, "arrival_rate": arrival_rate})
+
+
+def test_an_epoch_is_offered_when_its_messages_have_arrived(readings, clock, tmp_path):
+    reader = reader_of(readings, str(tmp_path / "stop"), "60")
+    assert [(offered(reader, start), round(clock.time)) for start in (0, 600, 1200, TOTAL)] == [
+        (600, 110), (1200, 120), (TOTAL, 125), (TOTAL, 125),
+    ]  # fmt: skip
+
+
+def test_a_slow_query_finds_what_has_arrived_meanwhile(readings, clock, tmp_path):
+    reader = reader_of(readings, str(tmp_path / "stop"), "60")
+    assert offered(reader, 600) == 1200  # what a restart had read already does not arrive again
+    clock.time = 500.0
+    assert (offered(reader, 1200), clock.time) == (TOTAL, 500.0)
+
+
+def test_who_stops_does_not_wait_for_arrivals(readings, clock, tmp_path, monkeypatch):
+    stop_file = tmp_path / "stop"
+    reader = reader_of(readings, str(stop_file), "0.001")
+    sleep = time.sleep
+    monkeypatch.setattr(time, "sleep", lambda seconds: (sleep(seconds), stop_file.touch()))
+    assert offered(reader, 0) == 0
+    assert clock.time < 101

@@ -154,12 +154,10 @@ class ApplicationConfig(PipelineConfig):
         learner = self.learner()
         for name in _OF_LEARNERS if learner is None else _OF_PIPELINES:
             if name in self.model_fields_set and getattr(self, name) not in (None, ()):
-                who = (
-                    "only applications that learn take it"
-                    if learner is None
-                    else (f"application {learner} has no use for it")
-                )
-                message = f"{name} = {getattr(self, name)!r}: {who}; drop it"
+                why = f"application {learner} has no use for it"
+                if learner is None:
+                    why = "only applications that learn take it"
+                message = f"{name} = {getattr(self, name)!r}: {why}; drop it"
                 raise ConfigurationError(message)
         if learner is None:
             if self.dataset is not None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from evenkey import experiments
-    from evenkey.experiments import Outcome
+    from evenkey.experiments import Experiment, Outcome
 
 __all__ = ["register"]
 
@@ -30,7 +30,7 @@ _WIDTH = 160  # of tables that are not printed on a terminal
 def register(app: typer.Typer) -> None:
     """Add the commands to a program."""
     group = typer.Typer(
-        help="Make the papers' tables and figures, by simulation.", no_args_is_help=True
+        help="Make the papers' tables and figures, by simulation or on Spark.", no_args_is_help=True
     )
     group.command("list")(reported(_list))
     group.command("run")(reported(_run))
@@ -60,7 +60,12 @@ def _list(*, as_json: JsonOption = False) -> None:
 
 def _run(
     names: Annotated[
-        list[str], typer.Argument(metavar="ID...", help="Experiments, or `all` for all of them.")
+        list[str],
+        typer.Argument(
+            metavar="ID...",
+            help="Experiments, or one word: `simulated` for those that need no Spark, `spark` for "
+            "those that run on it, `all`.",
+        ),
     ],
     *,
     scale: Annotated[
@@ -73,7 +78,10 @@ def _run(
         Path, typer.Option(metavar="DIR", help="Folder of results and pages.")
     ] = Path("experiments"),
     seed: Annotated[int, typer.Option(help="Another seed gives other streams of the kind.")] = 0,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes that measure at once.")] = 1,
+    jobs: Annotated[
+        int,
+        typer.Option(min=1, help="Processes that simulate at once; what runs on Spark runs alone."),
+    ] = 1,
     again: Annotated[
         bool, typer.Option("--again", help="Measure anew what has a result in the folder.")
     ] = False,
@@ -82,8 +90,7 @@ def _run(
     """Run experiments: measure what has no result yet, then print tables and write pages."""
     from evenkey import experiments
 
-    wanted = experiments.available() if names == ["all"] else names
-    chosen, size = [experiments.find(name) for name in wanted], experiments.scale_named(scale)
+    chosen, size = _chosen(names), experiments.scale_named(scale)
     experiments.check_packages()
     output.mkdir(parents=True, exist_ok=True)
     results = []
@@ -106,6 +113,20 @@ def _run(
     experiments.write_index(output)
     if as_json:
         print_json({"results": results})
+
+
+def _chosen(names: list[str]) -> list[Experiment]:
+    from evenkey import experiments
+
+    found = experiments.available().values()
+    groups = {
+        "all": list(found),
+        "simulated": [each for each in found if not each.timed],
+        "spark": [each for each in found if each.timed],
+    }
+    if len(names) == 1 and names[0] in groups:
+        return groups[names[0]]
+    return [experiments.find(name) for name in names]
 
 
 def _print(outcome: Outcome, page: Path) -> None:
@@ -133,6 +154,9 @@ def _print(outcome: Outcome, page: Path) -> None:
     for finding in outcome.findings:
         mark = "agrees" if finding.holds else "DIFFERS"
         text = f"{mark}: {finding.paper}. Here: {finding.ours}."
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+    for machine in outcome.machines:
+        text = f"throughput and latency measured on: {machine}"
         console.print(text, highlight=False, markup=False, soft_wrap=True)
     console.print(f"page: {page}\n", highlight=False, markup=False, soft_wrap=True)
 

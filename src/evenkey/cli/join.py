@@ -9,15 +9,22 @@ import typer
 from evenkey.cli.errors import reported
 from evenkey.cli.join_summary import print_join, print_modes
 from evenkey.cli.options import with_options_of
-from evenkey.cli.output import JsonOption, print_json, standard_output_kept
-from evenkey.cli.progress import shown_progress
+from evenkey.cli.output import JsonOption, print_json, standard_output_kept, whole
+from evenkey.cli.progress import message_bar, shown_progress
 from evenkey.errors import ConfigurationError
 from evenkey.spelling import split_list
 from evenkey.topology.joining.config import JoinConfig, ModeName
+from evenkey.topology.kafka.address import Address
 
 __all__ = ["register"]
 
 _ALL_MODES = ",".join(get_args(ModeName))
+_PRODUCES = {
+    *("publications", "skew", "polygon_share", "polygon_clustering", "seconds", "seed"),
+    *("subscriptions", "polygons", "collisions"),
+    *("workers", "partitions", "partitioner", "kafka_config"),
+}
+"""Options that decide what publications there are, and where."""
 
 
 def register(app: typer.Typer) -> None:
@@ -25,6 +32,8 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Join a stream with static data, balanced.", no_args_is_help=True)
     group.command("run")(reported(with_options_of(JoinConfig)(_run)))
     group.command("compare")(reported(with_options_of(JoinConfig, without=("mode",))(_compare)))
+    unused = JoinConfig.model_fields.keys() - _PRODUCES
+    group.command("produce")(reported(with_options_of(JoinConfig, without=unused)(_produce)))
     app.add_typer(group, name="join")
 
 
@@ -72,3 +81,39 @@ def _compare(
         print_json({"results": results, "configuration": configuration})
     else:
         print_modes(reports)
+
+
+def _produce(
+    *,
+    target: Annotated[
+        str, typer.Argument(metavar="SERVERS/TOPIC", help="Such as 127.0.0.1:9092/publications.")
+    ],
+    config: JoinConfig,
+    topic_partitions: Annotated[
+        int, typer.Option(min=1, help="Partitions of the topic, where it is not there yet.")
+    ] = 32,
+    live: Annotated[
+        bool, typer.Option("--live", help="At their times on the clock, not as fast as it goes.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Send publications into a topic, as `join run` with the same options generates them."""
+    address = Address.parse(target)
+    config.check_paths()
+    with message_bar("producing", config.publications) as show:
+        from evenkey.topology import joining
+
+        produced = joining.produce_publications(
+            config, address, partitions=topic_partitions, live=live, on_progress=show
+        )
+    if as_json:
+        print_json(
+            {
+                "topic": address.topic,
+                "publications": produced.messages,
+                "seconds": produced.seconds,
+                "publications_per_second": produced.messages_per_second,
+            }
+        )
+    else:
+        typer.echo(f"{whole(produced.messages)} publications lie in {address}")

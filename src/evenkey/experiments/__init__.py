@@ -1,10 +1,10 @@
-"""Experiments: the tables and figures of the papers, simulated.
+"""Experiments: the tables and figures of the papers, simulated or run on Spark.
 
 An experiment declares scenarios, each a stream, a grouping and what else is to be measured, and
 makes tables and plots of their results. Results are kept, a Parquet file a scenario.
 
 >>> [each for each in available() if each.startswith("dkg")][:3]
-['dkg-figure-9', 'dkg-figure-10', 'dkg-figure-11']
+['dkg-figure-9', 'dkg-figure-9-spark', 'dkg-figure-10']
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from evenkey.experiments.runner import Progress, run
 from evenkey.experiments.scale import FULL, QUICK, Scale, scale_named
 from evenkey.experiments.scenario import Measurement, Scenario
 from evenkey.experiments.table import Column, Table
+from evenkey.experiments.timed import Timed, TimedRun
 from evenkey.spelling import unknown_name
 
 __all__ = [
@@ -36,6 +37,8 @@ __all__ = [
     "Scale",
     "Scenario",
     "Table",
+    "Timed",
+    "TimedRun",
     "available",
     "check_packages",
     "find",

@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from evenkey.experiments.scale import QUICK
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -73,6 +75,11 @@ class Experiment(ABC):
     @abstractmethod
     def scenarios(self, scale: Scale) -> Sequence[Scenario]:
         """What to measure at a scale."""
+
+    @property
+    def timed(self) -> bool:
+        """Whether a clock measures it, on Spark; otherwise it is simulated."""
+        return any(scenario.alone for scenario in self.scenarios(QUICK))
 
     @abstractmethod
     def tables(self, frame: pd.DataFrame) -> Sequence[Table]:

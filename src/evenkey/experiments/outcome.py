@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from evenkey.experiments.timed import MACHINE
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -59,6 +61,18 @@ class Outcome:
         return self.experiment.findings(self.frame) if len(self.frame) else ()
 
     @property
+    def machines(self) -> Sequence[str]:
+        """Where figures were timed; none where all are simulated."""
+        told = self.frame.get(MACHINE, ())
+        return list(dict.fromkeys(each for each in told if isinstance(each, str)))
+
+    @property
+    def repeats(self) -> Sequence[int]:
+        """Of how many runs the timings are medians."""
+        timed = self.frame[self.frame[MACHINE].notna()] if self.machines else self.frame[:0]
+        return sorted(int(each) for each in timed["repeats"].unique()) if len(timed) else []
+
+    @property
     def command(self) -> str:
         """The command that gives the same figures."""
         seed = f" --seed {self.seed}" if self.seed else ""
@@ -73,6 +87,7 @@ class Outcome:
             "scale": self.scale.name,
             "seed": self.seed,
             "command": self.command,
+            "machines": list(self.machines),
             "tables": [
                 {"title": table.title, "note": table.note, "rows": table.rows()}
                 for table in self.tables

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -71,7 +72,8 @@ def run(
     seed
         Of the generated streams.
     jobs
-        Processes that measure at the same time. Figures do not depend on it.
+        Processes that measure at the same time. Figures do not depend on it: what is timed is
+        measured alone, when the others are done.
     again
         Whether to measure anew what has a result.
     on_progress
@@ -105,7 +107,10 @@ def run(
         if on_progress is not None:
             on_progress(Progress(done, len(wanted), dataset, messages))
 
-    for scenario, measurement in _measured(missing, jobs, show):
+    together = [each for each in missing if not each.alone]
+    alone = [each for each in missing if each.alone]
+    measured = itertools.chain(_measured(together, jobs, show), _measured(alone, 1, show))
+    for scenario, measurement in measured:
         store.write(scenario, measurement)
         done += 1
         show(scenario.dataset.name)

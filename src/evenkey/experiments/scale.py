@@ -1,4 +1,4 @@
-"""How much of an experiment is run: a minute's worth of it, or the paper's sizes."""
+"""How much of an experiment is run: a few minutes' worth of it, or the paper's sizes."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ class Scale:
         How users spell it.
     most_messages
         Longer streams are cut off here; None leaves them as long as the paper's.
+    repeats
+        Runs of what is timed, of which the medians are taken.
 
     Examples
     --------
@@ -28,6 +30,12 @@ class Scale:
 
     name: str
     most_messages: int | None = None
+    repeats: int = 1
+
+    @property
+    def whole(self) -> bool:
+        """Whether streams are as long as the paper's."""
+        return self.most_messages is None
 
     def messages(self, published: int, *, quick: float = 1) -> int:
         """How many messages a stream has that is `published` messages long in the paper.
@@ -45,7 +53,7 @@ class Scale:
 
 
 QUICK = Scale("quick", 500_000)
-FULL = Scale("full")
+FULL = Scale("full", repeats=3)
 
 
 def scale_named(name: str) -> Scale:

@@ -33,7 +33,8 @@ class Measurement:
     ----------
     figures
         Named figures. None of them depends on the machine or on the hour, so that the same
-        scenario always gives the same digits.
+        scenario always gives the same digits; those of a `evenkey.experiments.timed.Timed` one
+        say where they were measured.
     series
         Figures along the stream, a row a point; None where there are none.
     """
@@ -55,6 +56,8 @@ class Scenario(ABC):
     """
 
     kind: ClassVar[str]
+    alone: ClassVar[bool] = False
+    """Whether it is to be measured in the runner's own process with nothing beside it."""
 
     dataset: Dataset
 

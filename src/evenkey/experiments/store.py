@@ -28,7 +28,7 @@ class Store:
 
     A file is named by its scenario's id and has one row: a column a parameter, a column a
     figure, and ``series``, a list with a struct a point. It appears when it is whole, and says
-    the same each time it is made.
+    the same each time it is made, timings apart.
 
     Parameters
     ----------

@@ -116,6 +116,13 @@ class PipelineConfig(KafkaOptions):
     rate: float | None = option(
         "Input", None, "Messages per second of event time; without it a run spans 400 s.", gt=0
     )
+    arrival_rate: float | None = option(
+        "Input",
+        None,
+        "Messages, lines or rows that arrive in a second of real time; an epoch begins when all "
+        "of its are there. Without it the whole input is there at the start.",
+        gt=0,
+    )
 
     grouping: Annotated[str, AfterValidator(lambda text: str(parse_grouping(text)))] = option(
         "Grouping", "dkg", "Stream grouping, such as dkg or pkg(choices=3)."

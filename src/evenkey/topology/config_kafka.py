@@ -18,7 +18,7 @@ __all__ = ["KafkaOptions"]
 
 _SPLITS_OF_FILES = ("csv", "parquet")
 _OF_A_TOPIC = ("starting_offsets", "record_part", "follow")
-_OF_OTHER_INPUT = ("messages", "rate")
+_OF_OTHER_INPUT = ("messages", "rate", "arrival_rate")
 _LETTERS = "-dead-letters"
 
 
@@ -27,7 +27,7 @@ def _one_topic(text: str) -> str:
 
 
 class KafkaOptions(Configuration):
-    """Where records come from and results go to, and how; a part of `PipelineConfig`."""
+    """Where records come from and results go to, and how; a part of other configurations."""
 
     kafka: Annotated[str, AfterValidator(lambda text: str(Address.parse(text)))] | None = option(
         "Kafka", None, "Topics to read: SERVERS/TOPIC[,TOPIC], such as 127.0.0.1:9092/clicks."
@@ -86,7 +86,7 @@ class KafkaOptions(Configuration):
                     raise ConfigurationError(message)
             return
         for name in _OF_OTHER_INPUT:
-            if getattr(self, name) is not None:
+            if getattr(self, name, None) is not None:
                 message = (
                     f"{name} = {getattr(self, name)!r}: topics are read up to their end, by the "
                     f"times of their records; drop {name}"

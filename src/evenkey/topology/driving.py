@@ -7,7 +7,7 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from evenkey.topology.report import EpochProgress, Phase, Timing
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evenkey.topology.report import OnProgress
     from evenkey.topology.run_directory import RunDirectory
 
-__all__ = ["Watch", "Watcher", "drive", "epochs_of", "late_rows", "span", "timing_of"]
+__all__ = ["Span", "Watch", "Watcher", "drive", "epochs_of", "late_rows", "span", "timing_of"]
 
 _POLL_SECONDS = 0.2
 
@@ -182,10 +182,36 @@ def _ran(progress: Any) -> bool:
     return "addBatch" in progress["durationMs"]
 
 
-def span(progress: Any) -> tuple[float, float]:
-    """When an epoch started, in ms since 1970, and how many ms it took."""
-    started = datetime.fromisoformat(progress["timestamp"]).timestamp() * 1000
-    return started, float(progress["durationMs"]["triggerExecution"])
+class Span(NamedTuple):
+    """When an epoch ran, in ms.
+
+    Parameters
+    ----------
+    began
+        When Spark asked the source for it, since 1970.
+    waited
+        Until the source offered it: where messages arrive at a rate, until they were there.
+    length
+        From there to its commit: the latency of what it holds.
+    """
+
+    began: float
+    waited: float
+    length: float
+
+    @property
+    def ended(self) -> float:
+        """When it was committed, since 1970."""
+        return self.began + self.waited + self.length
+
+
+def span(progress: Any) -> Span:
+    """Read from an epoch's progress when it ran."""
+    began = datetime.fromisoformat(progress["timestamp"]).timestamp() * 1000
+    durations = progress["durationMs"]
+    # An epoch that an earlier process began is not asked for again.
+    waited = float(durations.get("latestOffset", 0))
+    return Span(began, waited, float(durations["triggerExecution"]) - waited)
 
 
 def timing_of(query: StreamingQuery) -> Timing:
@@ -193,14 +219,14 @@ def timing_of(query: StreamingQuery) -> Timing:
     epochs = epochs_of(query)
     if not epochs:
         return Timing(0.0, ())
-    starts, lengths = zip(*map(span, epochs), strict=True)
-    last = max(start + length for start, length in zip(starts, lengths, strict=True))
+    spans = [span(each) for each in epochs]
     held = [
-        length
-        for each, length in zip(epochs, lengths, strict=True)
+        ran.length
+        for each, ran in zip(epochs, spans, strict=True)
         if each["sources"][0]["numInputRows"]
     ]
-    return Timing(last - min(starts), tuple(held))
+    makespan = max(ran.ended for ran in spans) - min(ran.began for ran in spans)
+    return Timing(makespan, tuple(held))
 
 
 def late_rows(query: StreamingQuery) -> int:

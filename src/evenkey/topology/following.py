@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
-    from evenkey.topology.driving import Watch
+    from evenkey.topology.driving import Watcher
     from evenkey.topology.kafka.offsets import OffsetRange
     from evenkey.topology.run_directory import RunDirectory
     from evenkey.topology.sinks import Sink
@@ -63,10 +63,11 @@ def drive_topics(
     spark: SparkSession,
     query: StreamingQuery,
     directory: RunDirectory,
-    watch: Watch,
+    watch: Watcher,
     offsets: OffsetRange,
     *,
     time_limit: float | None = None,
+    close: bool = True,
 ) -> bool:
     """See a query to the end of its offsets, then close its windows, and stop it.
 
@@ -81,7 +82,7 @@ def drive_topics(
         Just started, with a `GatedSink`.
     offsets
         Where it ends; a run that follows its topics ends by its time limit or interrupted.
-    directory, watch, time_limit
+    directory, watch, time_limit, close
         As for `drive`.
 
     Returns
@@ -101,7 +102,7 @@ def drive_topics(
     _PY4J.addFilter(_no_pause)
     try:
         finished = _until(read_all, query, watch.running(query), over)
-        if finished:
+        if finished and close:
             directory.closing.touch()
             _until(lambda: _closed(directory.checkpoint), query, watch.closing(query), over)
     finally:

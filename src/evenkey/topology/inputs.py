@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from evenkey.streams.splits import Splitter
     from evenkey.topology.config import PipelineConfig
+    from evenkey.topology.config_kafka import KafkaOptions
     from evenkey.topology.run_directory import RunDirectory
 
 __all__ = [
@@ -130,7 +131,7 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
     return found
 
 
-def find_offsets(spark: SparkSession, config: PipelineConfig, directory: RunDirectory) -> None:
+def find_offsets(spark: SparkSession, config: KafkaOptions, directory: RunDirectory) -> None:
     """Write down from where to where topics are read, unless the run has begun already.
 
     Raises
@@ -162,6 +163,7 @@ def open_input(
         sources=config.sources,
         epoch_messages=epoch_messages,
         stop_file=directory.paused,
+        arrival_rate=config.arrival_rate,
     )
     messages = _spread(rows, config, F.col("position"), ("position",))
     if found.splitter is not None:

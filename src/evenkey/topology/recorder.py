@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from evenkey.exporters import EpochRecord, History, RunInfo
 from evenkey.metrics import messages_per_second
-from evenkey.topology.driving import span
+from evenkey.topology.driving import Span, span
 from evenkey.topology.splitting import SPLITS
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Recorder:
     def __init__(self, exports: Exports, files: EpochFiles) -> None:
         self._exports = exports
         self._files = files
-        self._spans: dict[int, tuple[float, float]] = {}
+        self._spans: dict[int, Span] = {}
         self._first_start: float | None = None
         self._lengths: list[float] = []
         self._messages = 0
@@ -96,18 +96,18 @@ class Recorder:
         self._rejected += self._rejected_in(epoch.epoch)
         if epoch.epoch not in self._spans:
             return
-        started, length = self._spans.pop(epoch.epoch)
-        length = max(length, _SHORTEST_MS)
+        ran = self._spans.pop(epoch.epoch)
+        length = max(ran.length, _SHORTEST_MS)
         if self._first_start is None:
-            self._first_start = started
-        duration_ms = started + length - self._first_start
+            self._first_start = ran.began
+        duration_ms = max(ran.ended - self._first_start, _SHORTEST_MS)
         self._lengths.append(length)
         self._messages += epoch.messages
         p50, p99 = np.percentile(self._lengths, [50, 99])
         self._exports.offer(
             EpochRecord(
                 epoch=epoch.epoch,
-                ended=(started + length) / 1000,
+                ended=ran.ended / 1000,
                 messages=epoch.messages,
                 total_count=run.messages,
                 rejected=self._rejected,

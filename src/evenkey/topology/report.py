@@ -65,7 +65,7 @@ class Timing:
     makespan_ms
         From the start of the first epoch to the last commit, windows closed.
     epoch_ms
-        Duration of each epoch that held messages.
+        Duration of each epoch that held messages, from when these were there to its commit.
     """
 
     makespan_ms: float

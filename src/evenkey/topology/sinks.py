@@ -47,10 +47,14 @@ class FileSink(Sink):
 
     def write(self, results: DataFrame, epoch: int) -> None:
         """Write the epoch's directory; an epoch without results leaves none."""
-        target = self.directory / f"epoch={epoch:08d}"
+        target = self.epoch_directory(epoch)
         results.write.mode("overwrite").format(self._form).save(str(target))
         if not any(_rows(file) for file in target.glob(f"*.{self._form}")):
             shutil.rmtree(target)
+
+    def epoch_directory(self, epoch: int) -> Path:
+        """Where the results of an epoch lie, if it has any."""
+        return self.directory / f"epoch={epoch:08d}"
 
 
 def _rows(file: Path) -> int:

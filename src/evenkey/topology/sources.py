@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import math
 import pickle
+import time
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -39,6 +41,7 @@ LINES = "position bigint, line binary, time timestamp"
 
 _BATCH_ROWS = 1 << 16
 _BLOCK = 256
+_POLL_SECONDS = 0.1
 _ORIGIN_SECONDS = 1_577_836_800
 """Event time 0 of a stream: 2020-01-01T00:00:00Z."""
 
@@ -168,6 +171,7 @@ def stream_of(
     sources: int,
     epoch_messages: int,
     stop_file: Path | str,
+    arrival_rate: float | None = None,
 ) -> DataFrame:
     """Make a streaming DataFrame of a reading.
 
@@ -182,6 +186,10 @@ def stream_of(
         Most positions that an epoch takes.
     stop_file
         While this file exists the source offers nothing new.
+    arrival_rate
+        Positions that arrive in a second of real time, from when the query asks for the first:
+        an epoch is offered when its last position has arrived, so that epochs are cut in the
+        same places at any rate. None offers all at once.
     """
     return (
         spark.readStream.format(register(spark, _PositionSource))
@@ -190,6 +198,7 @@ def stream_of(
         .option("sources", sources)
         .option("epoch_messages", epoch_messages)
         .option("stop_file", str(stop_file))
+        .option("arrival_rate", arrival_rate or math.inf)
         .load()
     )
 
@@ -212,6 +221,30 @@ class _PositionSource(DataSource):
         return _PositionReader(dict(self.options))
 
 
+class _Arrivals:
+    """Lets positions arrive at a rate, in positions per second of real time.
+
+    The first that is asked for arrives first: what a restarted query has already read does not
+    arrive again.
+    """
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self._first: tuple[int, float] | None = None
+
+    def await_position(self, start: int, end: int, stop_file: Path) -> bool:
+        """Wait until all positions below `end` are there; False where the stop file came first."""
+        if self._first is None:
+            self._first = (start, time.monotonic())
+        first, began = self._first
+        there = began + (end - first) / self._rate
+        while (wait := there - time.monotonic()) > 0:
+            if stop_file.exists():
+                return False
+            time.sleep(min(wait, _POLL_SECONDS))
+        return True
+
+
 class _PositionReader(DataSourceStreamReader):
     def __init__(self, options: dict[str, str]) -> None:
         # Written by `stream_of` in the driver of this very query.
@@ -219,6 +252,7 @@ class _PositionReader(DataSourceStreamReader):
         self._sources = int(options["sources"])
         self._epoch_messages = int(options["epoch_messages"])
         self._stop_file = Path(options["stop_file"])
+        self._arrivals = _Arrivals(float(options["arrival_rate"]))
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - the name is Spark's
         return {"position": 0}
@@ -233,7 +267,10 @@ class _PositionReader(DataSourceStreamReader):
             return start
         total = self._reading.total
         if isinstance(limit, ReadMaxRows):
-            return {"position": min(total, start["position"] + limit.max_rows)}
+            end = min(total, start["position"] + limit.max_rows)
+            # Waiting here rather than offering nothing: a source that offers nothing is at its end.
+            arrived = self._arrivals.await_position(start["position"], end, self._stop_file)
+            return {"position": end} if arrived else start
         return {"position": total}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[_Share]:

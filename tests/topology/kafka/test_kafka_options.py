@@ -29,6 +29,7 @@ def test_what_follows_from_topics_is_derived():
         ({"kafka": TOPIC, "dataset": "country-skew-r80"}, r"dataset and kafka are given"),
         ({"kafka": TOPIC, "messages": 5}, r"messages = 5: .* drop messages"),
         ({"kafka": TOPIC, "rate": 5}, r"rate = 5.0: .* drop rate"),
+        ({"kafka": TOPIC, "arrival_rate": 5}, r"arrival_rate = 5.0: .* drop arrival_rate"),
         ({"kafka": TOPIC, "split": "csv", "key": "user"}, r"split = 'csv': records have no"),
         ({"kafka": TOPIC, "split": "json"}, r"it needs key"),
         ({"dataset": "country-skew-r80", "follow": True}, r"follow: .* pass kafka"),

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from evenkey.experiments.scenario import Scenario
     from evenkey.experiments.table import Table
 
-__all__ = ["MoreWorkers"]
+__all__ = ["WORKERS", "MoreWorkers"]
 
-_WORKERS = (10, 50, 100)
+WORKERS = (10, 50, 100)
 
 
 class MoreWorkers(Experiment):
@@ -36,7 +36,7 @@ class MoreWorkers(Experiment):
     def scenarios(self, scale: Scale) -> Sequence[Scenario]:
         """The four methods with every number of workers."""
         stream = dataset("twitter-election", scale)
-        return [each for workers in _WORKERS for each in every_method(stream, workers)]
+        return [each for workers in WORKERS for each in every_method(stream, workers)]
 
     def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
         """A row a number of workers and method."""

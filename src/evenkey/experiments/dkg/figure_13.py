@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from evenkey.experiments.scenario import Scenario
     from evenkey.experiments.table import Table
 
-__all__ = ["MoreSources"]
+__all__ = ["SOURCES", "MoreSources"]
 
-_SOURCES = (5, 10, 15, 20)
+SOURCES = (5, 10, 15, 20)
 
 
 class MoreSources(Experiment):
@@ -36,7 +36,7 @@ class MoreSources(Experiment):
     def scenarios(self, scale: Scale) -> Sequence[Scenario]:
         """The four methods with every number of sources."""
         stream = dataset("twitter-election", scale)
-        return [each for sources in _SOURCES for each in every_method(stream, sources=sources)]
+        return [each for sources in SOURCES for each in every_method(stream, sources=sources)]
 
     def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
         """A row a number of sources and method."""

@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from evenkey.experiments.scenario import Scenario
     from evenkey.experiments.table import Table
 
-__all__ = ["RealDataSets"]
+__all__ = ["PANELS", "RealDataSets"]
 
-_PANELS = {
+PANELS = {
     "twitter-election": "a",
     "twitter-ticker": "b",
     "wikipedia-clickstream": "c",
     "wikipedia-pageviews": "d",
     "wikipedia-pageviews-by-lang": "e",
 }
+"""The figure's panels by data set."""
 
 
 class RealDataSets(Experiment):
@@ -43,7 +44,7 @@ class RealDataSets(Experiment):
 
     def scenarios(self, scale: Scale) -> Sequence[Scenario]:
         """The four methods on every data set."""
-        return [each for name in _PANELS for each in every_method(dataset(name, scale))]
+        return [each for name in PANELS for each in every_method(dataset(name, scale))]
 
     def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
         """A row a data set and method."""
@@ -52,7 +53,7 @@ class RealDataSets(Experiment):
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """A panel a data set, a colour a method."""
         parts = parts_of_highest(frame, within="data")
-        titles = {name: f"({letter}) {name}" for name, letter in _PANELS.items()}
+        titles = {name: f"({letter}) {name}" for name, letter in PANELS.items()}
         figure = chart(
             parts.assign(panel=parts["data"].map(titles)),
             x=Axis("metric", "", "category"),

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PUBLISHED", "Published", "dataset", "every_method", "named", "placed"]
 
-_METHODS = {"sg": "SG", "kg": "KG", "pkg": "PKG", "dkg": "DKG"}
+_METHODS = ("sg", "kg", "pkg", "dkg")
+_NAMES = {**{method: method.upper() for method in _METHODS}, "planned": "planned"}
 _HASH: HashName = "murmur3"
 
 
@@ -53,10 +54,13 @@ def _published() -> Iterator[tuple[str, Published]]:
 PUBLISHED = dict(_published())
 
 
-def dataset(name: str, scale: Scale) -> Dataset:
-    """Stand in for a data set of the paper; it spans 400 s, however long it is."""
+def dataset(name: str, scale: Scale, *, quick: float = 1) -> Dataset:
+    """Stand in for a data set of the paper; it spans 400 s, however long it is.
+
+    `quick` is as for `Scale.messages`.
+    """
     row = PUBLISHED[name]
-    return Dataset(row.stream, scale.messages(row.messages))
+    return Dataset(row.stream, scale.messages(row.messages, quick=quick))
 
 
 def every_method(stream: Dataset, workers: int = 10, sources: int = 5) -> Iterator[Simulation]:
@@ -80,5 +84,5 @@ def named(frame: pd.DataFrame) -> pd.DataFrame:
     mean load over the largest.
     """
     return placed(frame).assign(
-        method=frame["grouping"].map(_METHODS), throughput_percent=100 / frame["max_over_mean"]
+        method=frame["grouping"].map(_NAMES), throughput_percent=100 / frame["max_over_mean"]
     )

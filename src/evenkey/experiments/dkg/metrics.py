@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
@@ -11,7 +11,19 @@ from evenkey.experiments.experiment import NOT_GIVEN, Plot
 from evenkey.experiments.figures import Axis, chart
 from evenkey.experiments.table import Column, Table
 
-__all__ = ["MODEL_NOTE", "PART", "metrics_table", "parts_of_highest", "plot_each"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "MEASURED",
+    "MODEL_NOTE",
+    "PART",
+    "SIMULATED",
+    "Metric",
+    "metrics_table",
+    "parts_of_highest",
+    "plot_each",
+]
 
 MODEL_NOTE = (
     "Latency and throughput are the paper's measurements on a cluster; the simulator has no such "
@@ -22,29 +34,46 @@ MODEL_NOTE = (
 PART = Axis("part", "Part of the highest value")
 
 
-class _Metric(NamedTuple):
+class Metric(NamedTuple):
+    """A column of the frame: its short name in plots, its title with the unit, its format."""
+
     short: str
     title: str
     form: str
 
 
-_METRICS = {
-    "stddev_percent": _Metric("StdDev", "StdDev of loads, % of all messages", ".3f"),
-    "dist_cost": _Metric("DistCost", "DistCost, workers a key", ".3f"),
-    "max_over_mean": _Metric("Fullest worker", "Fullest worker, of the mean load", ".3f"),
-    "throughput_percent": _Metric("Throughput", "Throughput bound, % of even loads", ".1f"),
+_BALANCE = {
+    "stddev_percent": Metric("StdDev", "StdDev of loads, % of all messages", ".3f"),
+    "dist_cost": Metric("DistCost", "DistCost, workers a key", ".3f"),
 }
-"""By column of the frame."""
+
+SIMULATED = {
+    **_BALANCE,
+    "max_over_mean": Metric("Fullest worker", "Fullest worker, of the mean load", ".3f"),
+    "throughput_percent": Metric("Throughput", "Throughput bound, % of even loads", ".1f"),
+}
+"""Metrics of simulations, by column of the frame."""
+
+MEASURED = {
+    "makespan_ms": Metric("Latency", "Latency (makespan), ms", ",d"),
+    **_BALANCE,
+    "messages_per_second": Metric("Throughput", "Throughput, messages/s", ",d"),
+}
+"""The paper's four metrics as the pipeline measures them, by column of the frame."""
 
 
-def metrics_table(frame: pd.DataFrame, *settings: Column) -> Table:
+def metrics_table(
+    frame: pd.DataFrame, *settings: Column, metrics: Mapping[str, Metric] = SIMULATED
+) -> Table:
     """Make the table of all metrics, a row a setting and method."""
-    metrics = [Column(name, metric.title, metric.form) for name, metric in _METRICS.items()]
-    columns = [*settings, Column("method", "Method"), *metrics]
+    figures = [Column(name, metric.title, metric.form) for name, metric in metrics.items()]
+    columns = [*settings, Column("method", "Method"), *figures]
     return Table("Metrics", columns, named(frame), NOT_GIVEN)
 
 
-def plot_each(frame: pd.DataFrame, x: Axis) -> list[Plot]:
+def plot_each(
+    frame: pd.DataFrame, x: Axis, metrics: Mapping[str, Metric] = SIMULATED
+) -> list[Plot]:
     """Make a plot a metric, with a line a method."""
     told = named(frame)
     return [
@@ -52,11 +81,13 @@ def plot_each(frame: pd.DataFrame, x: Axis) -> list[Plot]:
             metric.title,
             chart(told, x=x, y=Axis(name, metric.title), group="method", legend="Method"),
         )
-        for name, metric in _METRICS.items()
+        for name, metric in metrics.items()
     ]
 
 
-def parts_of_highest(frame: pd.DataFrame, within: str | None = None) -> pd.DataFrame:
+def parts_of_highest(
+    frame: pd.DataFrame, within: str | None = None, metrics: Mapping[str, Metric] = SIMULATED
+) -> pd.DataFrame:
     """Divide each metric by its highest value, as the paper does.
 
     Parameters
@@ -65,6 +96,8 @@ def parts_of_highest(frame: pd.DataFrame, within: str | None = None) -> pd.DataF
         Results.
     within
         Column for each of whose values there is a highest one; None takes that of all rows.
+    metrics
+        Which.
 
     Returns
     -------
@@ -72,9 +105,9 @@ def parts_of_highest(frame: pd.DataFrame, within: str | None = None) -> pd.DataF
         A row a result and metric: columns ``metric`` and ``part`` besides the others.
     """
     told = named(frame)
-    metrics = told[list(_METRICS)]
-    highest = metrics.max() if within is None else metrics.groupby(told[within]).transform("max")
-    parts = metrics / highest
+    figures = told[list(metrics)]
+    highest = figures.max() if within is None else figures.groupby(told[within]).transform("max")
+    parts = figures / highest
     return pd.concat(
-        told.assign(metric=metric.short, part=parts[name]) for name, metric in _METRICS.items()
+        told.assign(metric=metric.short, part=parts[name]) for name, metric in metrics.items()
     )

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from evenkey.experiments.scenario import Scenario
     from evenkey.experiments.table import Table
 
-__all__ = ["SKEWNESS", "Skewness"]
+__all__ = ["PERCENTS", "SKEWNESS", "Skewness"]
 
 SKEWNESS = Axis("skewness", "Skewness ratio, %")
-_PERCENTS = range(0, 101, 10)
+PERCENTS = range(0, 101, 10)
 
 
 class Skewness(Experiment):
@@ -34,7 +34,7 @@ class Skewness(Experiment):
         """The four methods at every skewness."""
         return [
             each
-            for percent in _PERCENTS
+            for percent in PERCENTS
             for each in every_method(dataset(f"country-skew-r{percent}", scale))
         ]
 

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any
 from evenkey.topology.joining.config import JoinConfig
 
 if TYPE_CHECKING:
+    from evenkey.topology.joining.producing import produce_publications
     from evenkey.topology.joining.report import JoinReport
     from evenkey.topology.joining.runner import compare_joins, run_join
 
-__all__ = ["JoinConfig", "JoinReport", "compare_joins", "run_join"]
+__all__ = ["JoinConfig", "JoinReport", "compare_joins", "produce_publications", "run_join"]
 
-_HOMES = {"JoinReport": "report", "compare_joins": "runner", "run_join": "runner"}
+_HOMES = {
+    "JoinReport": "report",
+    "compare_joins": "runner",
+    "produce_publications": "producing",
+    "run_join": "runner",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import model_validator
 
 from evenkey.errors import ConfigurationError
-from evenkey.topology.config_base import Configuration
 from evenkey.topology.config_fields import AnyPath, option
 from evenkey.topology.config_files import check_output
+from evenkey.topology.config_kafka import KafkaOptions
+from evenkey.topology.kafka.client import ClientSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +29,7 @@ ModeName = Literal[
 ]
 
 
-class JoinConfig(Configuration):
+class JoinConfig(KafkaOptions):
     """The configuration of a geospatial publish/subscribe pipeline.
 
     The Distributor's options have the defaults of the paper's Table 1.
@@ -95,6 +96,9 @@ class JoinConfig(Configuration):
     )
 
     epochs: int = option("Run", 10, "Micro-batches that the stream is cut into.", ge=1)
+    time_limit: float | None = option(
+        "Run", None, "Seconds after which the run ends with the epoch that it is in.", gt=0
+    )
     master: str | None = option(
         "Run",
         None,
@@ -127,7 +131,7 @@ class JoinConfig(Configuration):
         """Give every option as JSON can hold it, paths made absolute."""
         paths = {
             name: None if getattr(self, name) is None else str(getattr(self, name).absolute())
-            for name in ("input", "polygons", "collisions", "output")
+            for name in ("input", "polygons", "collisions", "kafka_config", "output")
         }
         return {**self.model_dump(mode="json"), **paths}
 
@@ -137,7 +141,7 @@ class JoinConfig(Configuration):
         Raises
         ------
         ConfigurationError
-            An input is missing, or the output cannot be a directory.
+            An input is missing, the output cannot be a directory, or no broker answers.
         """
         for name in ("input", "polygons", "collisions"):
             path: Path | None = getattr(self, name)
@@ -146,6 +150,10 @@ class JoinConfig(Configuration):
                 raise ConfigurationError(message)
         if self.output is not None:
             check_output(self.output.absolute())
+        for address in (self.source_address, self.sink_address):
+            if address is not None:
+                ClientSettings.read(self.kafka_config)
+                address.check_reachable()
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -155,7 +163,17 @@ class JoinConfig(Configuration):
                 f"pass {4 * self.workers} or so"
             )
             raise ConfigurationError(message)
-        if self.input is not None and self.collisions is not None:
-            message = "input and collisions are both given: publications are read, or drawn"
+        given = [
+            name for name in ("input", "kafka", "collisions") if getattr(self, name) is not None
+        ]
+        if len(given) > 1:
+            message = f"{' and '.join(given)} are both given: publications are read, or drawn"
             raise ConfigurationError(message)
+        if self.follow and self.verify:
+            message = (
+                "follow and verify are both given: what goes on has no end to compare; drop one"
+            )
+            raise ConfigurationError(message)
+        self._check_kafka_input(None)
+        self._check_kafka_output("parquet" if self.output_kafka is None else "kafka")
         return self

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
+import shapely
 
 from evenkey.errors import ConfigurationError
+from evenkey.joins.geometry import vet
 from evenkey.joins.partitioners import Leaves
 from evenkey.joins.places import (
     PublicationMix,
@@ -20,6 +22,8 @@ from evenkey.joins.places import (
     synthetic_atlas,
 )
 from evenkey.topology.joining.publishing import PublicationsReading
+from evenkey.topology.joining.topics import publications_of_topics, stream_of_topics
+from evenkey.topology.kafka.offsets import OffsetRange
 from evenkey.topology.sources import stream_of
 
 if TYPE_CHECKING:
@@ -32,7 +36,13 @@ if TYPE_CHECKING:
     from evenkey.topology.joining.config import JoinConfig
     from evenkey.topology.run_directory import RunDirectory
 
-__all__ = ["PublicationInput", "all_publications", "publication_input", "subscriptions_of"]
+__all__ = [
+    "PublicationInput",
+    "all_publications",
+    "publication_input",
+    "publications_of",
+    "subscriptions_of",
+]
 
 _READ = pa.schema([("publication", pa.int64()), ("geometry", pa.binary())])
 
@@ -43,16 +53,19 @@ class PublicationInput(NamedTuple):
     Parameters
     ----------
     stream
-        ``publication``, ``geometry`` and, where it is generated, ``time``.
+        ``publication``, ``geometry`` and, but for files, ``time``.
     expected
-        How many publications there are.
+        How many publications there are; None for topics that are followed.
     timed
         Whether they have event times.
+    offsets
+        What is read of topics; None for any other input.
     """
 
     stream: DataFrame
-    expected: int
+    expected: int | None
     timed: bool
+    offsets: OffsetRange | None = None
 
 
 def _atlas(config: JoinConfig) -> Atlas:
@@ -67,7 +80,7 @@ def subscriptions_of(config: JoinConfig) -> pa.Table:
 def publication_input(
     spark: SparkSession, config: JoinConfig, directory: RunDirectory, manifest: Manifest
 ) -> PublicationInput:
-    """Open the stream: generated publications, or files.
+    """Open the stream: generated publications, files, or topics.
 
     Parameters
     ----------
@@ -77,14 +90,18 @@ def publication_input(
     Raises
     ------
     ConfigurationError
-        The files lack a column, or there are none.
+        The files lack a column, or there are none; or the topics cannot be read.
     """
     if config.input is not None:
         return _read(spark, config, config.input)
+    if config.source_address is not None:
+        offsets = OffsetRange.from_json(directory.offsets.read_text())
+        stream = stream_of_topics(spark, config, config.source_address, offsets)
+        return PublicationInput(stream, offsets.total, timed=True, offsets=offsets)
     rate = config.publications / config.seconds
     reading = PublicationsReading(directory.reading, config.publications, rate)
     if not directory.reading.exists():
-        made = _publications(config, manifest)
+        made = publications_of(config, Leaves.from_json(manifest.partitioning))
         directory.keep(directory.reading, pickle.dumps(made))
     stream = stream_of(
         spark,
@@ -96,10 +113,11 @@ def publication_input(
     return PublicationInput(stream, config.publications, timed=True)
 
 
-def _publications(config: JoinConfig, manifest: Manifest) -> Publications:
+def publications_of(config: JoinConfig, leaves: Leaves) -> Publications:
+    """Make the generator of publications, whose skew goes by the leaves of a static side."""
     return Publications(
         _atlas(config),
-        Leaves.from_json(manifest.partitioning),
+        leaves,
         config.workers,
         PublicationMix(config.skew, config.polygon_share, config.polygon_clustering),
         config.seed,
@@ -124,9 +142,20 @@ def _read(spark: SparkSession, config: JoinConfig, path: Path) -> PublicationInp
     return PublicationInput(stream, files.count_rows(), timed=False)
 
 
-def all_publications(config: JoinConfig, directory: RunDirectory) -> pa.Table:
-    """All publications at once, for a comparison."""
+def all_publications(
+    spark: SparkSession, config: JoinConfig, directory: RunDirectory, source: PublicationInput
+) -> pa.Table:
+    """All publications at once, for a comparison, without those that are dead letters."""
+    if config.source_address is not None and source.offsets is not None:
+        return _good(publications_of_topics(spark, config, config.source_address, source.offsets))
     if config.input is not None:
-        return ds.dataset(config.input, format="parquet").to_table(columns=_READ.names)
+        return _good(ds.dataset(config.input, format="parquet").to_table(columns=_READ.names))
     publications: Publications = pickle.loads(directory.reading.read_bytes())  # noqa: S301 - ours
     return publications.make(np.arange(config.publications))
+
+
+def _good(publications: pa.Table) -> pa.Table:
+    """Publications whose geometry can be used, repaired where it was invalid."""
+    vetted = vet(publications["geometry"].to_numpy())
+    encoded = pa.array(shapely.to_wkb(vetted.geometries), pa.binary())
+    return publications.set_column(1, "geometry", encoded).filter(pa.array(vetted.good))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.joins import CLUSTER_SETTINGS
 from evenkey.spark.session import session
+from evenkey.topology.kafka.connector import connector_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,7 +26,7 @@ def local_cluster_master() -> str:
     return f"local-cluster[{os.cpu_count() or 1},1,{_EXECUTOR_MB}]"
 
 
-def join_session(master: str | None = None) -> SparkSession:
+def join_session(master: str | None = None, *, kafka: bool = False) -> SparkSession:
     """A session of its own, whose settings let slots stay where their static data are.
 
     Parameters
@@ -33,9 +34,11 @@ def join_session(master: str | None = None) -> SparkSession:
     master
         Where to start it if there is no active session; None takes ``SPARK_MASTER``, or
         else a small cluster on this machine.
+    kafka
+        Whether it needs Spark's Kafka connector.
     """
     wanted = master or os.environ.get("SPARK_MASTER") or local_cluster_master()
-    settings = dict(CLUSTER_SETTINGS)
+    settings = {**CLUSTER_SETTINGS, **(connector_settings() if kafka else {})}
     if wanted.startswith("local-cluster"):
         _use_home_of_links()
         # Its executors are processes of this machine, with this interpreter's packages.

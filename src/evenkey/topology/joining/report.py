@@ -12,7 +12,7 @@ from evenkey.joins.work import items, load_per_location, seconds
 from evenkey.metrics import max_load_distance
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -39,6 +39,8 @@ class JoinEpoch:
         Partitions that moved before it.
     redistribution_seconds
         What that took: the decision, and the longest slot's loading of moved partitions.
+    moved_load_seconds
+        Loading of moved partitions, over all slots: what one core would take for it.
     static_loads
         Static partitions that were loaded.
     pairs
@@ -51,6 +53,7 @@ class JoinEpoch:
     slot_seconds: NDArray[np.float64]
     moved: tuple[int, ...]
     redistribution_seconds: float
+    moved_load_seconds: float
     static_loads: int
     pairs: int
 
@@ -89,6 +92,7 @@ def _epoch(
         busy,
         plan.moved,
         plan.planning_seconds + max(loading) if moved else 0.0,
+        sum(loading),
         sum(len(record.loaded) for record in records),
         sum(each[2] for record in records for each in record.work.values()),
     )
@@ -112,6 +116,8 @@ class JoinReport:
         In order.
     timing
         Of the epochs that this process ran.
+    epoch_ms
+        How long each epoch that this process ran took, by its number.
     rejected
         Publications and subscriptions in dead letters.
     expected_digest
@@ -130,6 +136,7 @@ class JoinReport:
     pairs_digest: str
     epochs: Sequence[JoinEpoch]
     timing: Timing
+    epoch_ms: Mapping[int, float]
     rejected: int
     finished: bool
     results: Path | None
@@ -169,15 +176,7 @@ class JoinReport:
             "mldc": self.mldc,
             "mldc_items": [each.max_load_distance(by_items=True) for each in self.epochs],
             "mldc_seconds": [each.max_load_distance(by_items=False) for each in self.epochs],
-            "redistributions": [
-                {
-                    "epoch": each.epoch,
-                    "moved_partitions": list(each.moved),
-                    "seconds": each.redistribution_seconds,
-                }
-                for each in self.epochs
-                if each.moved
-            ],
+            "redistributions": [self._redistribution(each) for each in self.epochs if each.moved],
             "static_loads": [each.static_loads for each in self.epochs],
             "modelled_makespan_seconds": self.modelled_makespan_seconds,
             "wall_seconds": wall,
@@ -185,4 +184,25 @@ class JoinReport:
             "rejected": self.rejected,
             "finished": self.finished,
             "results": None if self.results is None else str(self.results),
+        }
+
+    def _redistribution(self, epoch: JoinEpoch) -> dict[str, Any]:
+        """What a redistribution took, beside the epochs in which nothing moved."""
+        first = min(each.epoch for each in self.epochs)
+        usual = [
+            self.epoch_ms[each.epoch]
+            for each in self.epochs
+            # The first epoch loads all static partitions.
+            if not each.moved and each.epoch != first and each.epoch in self.epoch_ms
+        ]
+        return {
+            "epoch": epoch.epoch,
+            "moved_partitions": list(epoch.moved),
+            "seconds": epoch.redistribution_seconds,
+            "load_seconds": epoch.moved_load_seconds,
+            "epoch_ms": self.epoch_ms.get(epoch.epoch),
+            "usual_epoch_ms": {
+                "p50": float(np.median(usual)) if usual else None,
+                "max": max(usual, default=None),
+            },
         }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
+from evenkey.errors import ConfigurationError
 from evenkey.joins import DynamicDistributor, SpatialMatch, balanced_join
 from evenkey.joins.dead_letters import DEAD_LETTERS, STATIC_DEAD_LETTERS
 from evenkey.joins.epoch_log import EpochLog
@@ -17,15 +18,18 @@ from evenkey.joins.reference import reference_digest
 from evenkey.joins.slots import own_processes
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.static_writing import write_static
-from evenkey.topology.driving import drive, timing_of
+from evenkey.topology.driving import drive, span, timing_of
+from evenkey.topology.driving import epochs_of as progress_of
+from evenkey.topology.following import GatedSink, drive_topics
+from evenkey.topology.inputs import find_offsets
 from evenkey.topology.joining.inputs import all_publications, publication_input, subscriptions_of
 from evenkey.topology.joining.local_cluster import join_session
 from evenkey.topology.joining.report import JoinReport, epochs_of
-from evenkey.topology.joining.sink import digest_of, matches_of
+from evenkey.topology.joining.sink import digest_of, matches_of, sink_of
 from evenkey.topology.joining.watch import JoinWatch
+from evenkey.topology.kafka.connector import check_loaded
 from evenkey.topology.report import EpochProgress
 from evenkey.topology.run_directory import RunDirectory
-from evenkey.topology.sinks import FileSink
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -68,10 +72,13 @@ def run_join(config: JoinConfig, *, on_progress: OnProgress | None = None) -> Jo
     config.check_paths()
     with _directory(config) as directory:
         directory.check(config.manifest())
-        directory.claim(config.manifest())
         if on_progress is not None:
             on_progress(EpochProgress(config.name, -1, 0, None, 0.0, 0.0, "warming up"))
-        spark = join_session(config.master)
+        spark = join_session(config.master, kafka=bool(config.kafka or config.output_kafka))
+        if config.output_kafka:
+            check_loaded(spark)
+        find_offsets(spark, config, directory)
+        directory.claim(config.manifest())
         return _execute(spark, config, directory, on_progress)
 
 
@@ -88,7 +95,18 @@ def compare_joins(
         Their names.
     on_progress
         Called when an epoch has ended.
+
+    Raises
+    ------
+    ConfigurationError
+        Results would go to a topic, or as for `run_join`.
     """
+    if config.output_kafka is not None:
+        message = (
+            f"output_kafka = {config.output_kafka!r}: a comparison has the same matches several "
+            "times, which a topic cannot tell apart; drop it"
+        )
+        raise ConfigurationError(message)
     reports = []
     for mode in modes:
         output = None if config.output is None else config.output / mode
@@ -112,6 +130,7 @@ def _execute(
     directory: RunDirectory,
     on_progress: OnProgress | None,
 ) -> JoinReport:
+    directory.paused.unlink(missing_ok=True)
     subscriptions = subscriptions_of(config)
     match = SpatialMatch(
         relation_column="relation", pipeline=config.pipeline, partitioner=config.partitioner
@@ -133,16 +152,23 @@ def _execute(
         dead_letters=directory.dead_letters,
     ).select("publication", "subscription")
     _warm_up(spark)
-    sink = FileSink(directory.results, "parquet")
+    sink = sink_of(config, directory)
+    gate = sink if source.offsets is None else GatedSink(sink, directory.paused)
     query = (
-        pairs.writeStream.foreachBatch(lambda rows, epoch: sink.write(matches_of(rows), epoch))
+        pairs.writeStream.foreachBatch(lambda rows, epoch: gate.write(matches_of(rows), epoch))
         .option("checkpointLocation", str(directory.checkpoint))
         .start()
     )
     logs = directory.state / "epochs"
     watch = JoinWatch(config, source.expected, lambda name: EpochLog(logs / name), on_progress)
-    finished = drive(query, directory, watch, close=False)
-    return _report(query, config, directory, source, subscriptions, finished=finished)
+    limit = config.time_limit
+    if source.offsets is None:
+        finished = drive(query, directory, watch, time_limit=limit, close=False)
+    else:
+        finished = drive_topics(
+            spark, query, directory, watch, source.offsets, time_limit=limit, close=False
+        )
+    return _report(spark, query, config, directory, source, subscriptions, finished=finished)
 
 
 def _stored(
@@ -185,6 +211,7 @@ def _import_all(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _report(
+    spark: SparkSession,
     query: StreamingQuery,
     config: JoinConfig,
     directory: RunDirectory,
@@ -198,7 +225,9 @@ def _report(
     digest = digest_of(matches)
     expected = None
     if config.verify:
-        expected = str(reference_digest(all_publications(config, directory), subscriptions))
+        expected = str(
+            reference_digest(all_publications(spark, config, directory, source), subscriptions)
+        )
     letters = directory.dead_letters
     return JoinReport(
         pipeline=config.pipeline,
@@ -206,15 +235,21 @@ def _report(
         workers=config.workers,
         partitions=config.partitions_or_default,
         by_items=config.by_items,
-        publications=source.expected,
+        publications=_published(query) if source.expected is None else source.expected,
         subscriptions=subscriptions.num_rows,
         matches=digest.pairs,
         matched_publications=sum(table.num_rows for table in matches),
         pairs_digest=str(digest),
         epochs=tuple(epochs_of(log, config.partitions_or_default, config.workers)),
         timing=timing_of(query),
+        epoch_ms={each["batchId"]: span(each).length for each in progress_of(query)},
         rejected=letters.rows(DEAD_LETTERS) + letters.rows(STATIC_DEAD_LETTERS),
         finished=finished,
         results=directory.results if config.output is not None else None,
         expected_digest=expected,
     )
+
+
+def _published(query: StreamingQuery) -> int:
+    """How many publications this process has taken in."""
+    return sum(int(each["numInputRows"]) for each in progress_of(query))

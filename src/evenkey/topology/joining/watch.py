@@ -28,7 +28,7 @@ class JoinWatch:
     config
         What runs.
     expected
-        Publications that there are.
+        Publications that there are; None where that is not known.
     log
         Gives the log of a query by its id.
     on_progress
@@ -38,7 +38,7 @@ class JoinWatch:
     def __init__(
         self,
         config: JoinConfig,
-        expected: int,
+        expected: int | None,
         log: Callable[[str], EpochLog],
         on_progress: OnProgress | None,
     ) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evenkey.streams import KeyStream
     from evenkey.topology.kafka.address import Address
 
-__all__ = ["Produced", "Records", "ValueFormat", "find_records", "parse_time", "produce"]
+__all__ = ["Produced", "Record", "Records", "ValueFormat", "find_records", "parse_time", "produce"]
 
 ValueFormat = Literal["lines", "json"]
 

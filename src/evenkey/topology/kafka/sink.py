@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["KafkaSink"]
 
-_IDENTITY = ("window_start", "key", "rank")
+_IDENTITY = ("window_start", "key", "rank", "publication")
 """Columns that identify a result; those of them that a result has."""
+_CONTENT = ("line", "geometry", "reason")
+"""Columns of a dead letter that do not say where it was."""
 
 
 class KafkaSink(Sink):
@@ -60,7 +62,7 @@ class KafkaSink(Sink):
         rejected = self._dead_letters.read(DEAD_LETTERS, [epoch])
         if rejected is not None:
             letters = results.sparkSession.createDataFrame(rejected)
-            places = [name for name in letters.columns if name not in ("line", "reason")]
+            places = [name for name in letters.columns if name not in _CONTENT]
             self._write(letters, places, self._letters)
 
     def _write(self, rows: DataFrame, by: list[str], topic: str) -> None:

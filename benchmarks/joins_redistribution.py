@@ -1,0 +1,84 @@
+"""Redistribution never stops the stream: its epoch beside usual epochs and the time of loading.
+
+Partitions are forced to move in the middle of each run. The epoch that they move before may take as
+long as the longest usual epoch of the run and the loading of the moved partitions, one after the
+other on one core.
+
+    python benchmarks/joins_redistribution.py          # about two minutes
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from rich.box import MARKDOWN
+from rich.console import Console
+from rich.table import Table
+
+from evenkey.topology.joining import JoinConfig, run_join
+
+
+def figures(config: JoinConfig, rounds: int) -> list[dict[str, Any]]:
+    """A row a redistribution."""
+    run_join(config.with_options(publications=config.epochs * 50))  # starts what runs later
+    rows = []
+    for number in range(rounds):
+        told = run_join(config.with_options(seed=number)).to_json()
+        for each in told["redistributions"]:
+            most = each["usual_epoch_ms"]["max"] + 1000 * each["load_seconds"]
+            moved = len(each["moved_partitions"])
+            row = {**each, "round": number, "moved": moved, "at_most_ms": most}
+            rows.append({**row, "holds": each["epoch_ms"] <= most})
+    return rows
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    table = Table(box=MARKDOWN)
+    headings = ("round", "epoch", "moved", "took, ms", "usual, ms", "longest", "loading, ms", "may")
+    for heading in (*headings, "holds"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(
+            str(row["round"]),
+            str(row["epoch"]),
+            str(row["moved"]),
+            f"{row['epoch_ms']:,.0f}",
+            f"{row['usual_epoch_ms']['p50']:,.0f}",
+            f"{row['usual_epoch_ms']['max']:,.0f}",
+            f"{1000 * row['load_seconds']:,.0f}",
+            f"{row['at_most_ms']:,.0f}",
+            "yes" if row["holds"] else "no",
+        )
+    Console(width=120).print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--pipeline", default="spis")
+    parser.add_argument("--publications", type=int, default=20_000)
+    parser.add_argument("--subscriptions", type=int, default=20_000)
+    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--partitions", type=int, default=32)
+    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--skew", type=float, default=0.7)
+    parser.add_argument("--polygon-share", type=float, default=0.1)
+    parser.add_argument("--force-redistribution", type=int, default=5, help="before which epoch")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    given = vars(parser.parse_args())
+    rounds, as_json = given.pop("rounds"), given.pop("json")
+    rows = figures(JoinConfig(mode="dynamic-lb-stal", **given), rounds)
+    if as_json:
+        outcome = {**given, "rounds": rounds, "redistributions": rows}
+        sys.stdout.write(json.dumps(outcome, indent=2) + "\n")
+    else:
+        show(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""The modes and pipelines against the skew, as figures 4 and 5 have them.
+
+Polygons cluster here: where their share is the same everywhere, items are as good a measure of
+load as seconds, and LB and DB do the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenkey.experiments.figures import Axis, Grid, chart
+from evenkey.experiments.joins.join_run import join_run
+from evenkey.experiments.table import Column, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+    from evenkey.experiments.scale import Scale
+    from evenkey.experiments.scenario import Scenario
+
+__all__ = ["CLUSTERED", "MODES", "against_skew", "every_mode", "mode_table", "paired"]
+
+MODES = (
+    "static-strl",
+    "static-stal",
+    "dynamic-db-strl",
+    "dynamic-db-stal",
+    "dynamic-lb-strl",
+    "dynamic-lb-stal",
+)
+CLUSTERED = (
+    "Publications are 30 % polygons, which fill regions of their own, on 128 partitions: where "
+    "polygons are spread evenly, balancing items and balancing load come to the same."
+)
+_SKEWS = (0.3, 0.4, 0.5, 0.6, 0.7)
+_QUICK_SKEWS = (0.3, 0.7)
+# Hash partitions cannot be skewed further, the paper says.
+_RIHPS_SKEWS = (0.3, 0.4)
+_PIPELINES = {"sps": "sPS", "spis": "sPIS", "rihps": "RIhPS", "risps": "RIsPS"}
+
+
+def every_mode(scale: Scale) -> Sequence[Scenario]:
+    """The six modes of the four pipelines at each skew."""
+    skews = _SKEWS if scale.most_messages is None else _QUICK_SKEWS
+    return [
+        join_run(scale, pipeline, mode, skew, clustered=True)
+        for pipeline in _PIPELINES
+        for skew in (_RIHPS_SKEWS if pipeline == "rihps" else skews)
+        for mode in MODES
+    ]
+
+
+def mode_table(frame: pd.DataFrame, *columns: Column) -> Table:
+    """A row a pipeline, skew and mode."""
+    named = frame.assign(pipeline=frame["pipeline"].map(_PIPELINES))
+    always = (Column("pipeline", "Pipeline"), Column("skew", "Skew, s", ".1f"))
+    return Table(
+        "Modes against skew",
+        [*always, Column("mode", "Mode"), *columns],
+        named,
+        "The paper draws this; its figures are not given as numbers.",
+    )
+
+
+def against_skew(frame: pd.DataFrame, y: Axis) -> Figure:
+    """A panel a pipeline, a line a mode."""
+    named = frame.assign(pipeline=frame["pipeline"].map(_PIPELINES))
+    return chart(
+        named,
+        x=Axis("skew", "Skew coefficient, s"),
+        y=y,
+        group="mode",
+        legend="Mode",
+        panels=Grid("pipeline"),
+    )
+
+
+def paired(frame: pd.DataFrame, figure: str, one: str, other: str) -> pd.Series[float]:
+    """Give ratios of a figure: modes with `one` in their name over their twins with `other`.
+
+    Parameters
+    ----------
+    figure
+        Column of the frame.
+    one, other
+        Parts of modes' names, such as ``lb`` and ``db``.
+
+    Returns
+    -------
+    pandas.Series
+        A ratio for each pipeline, skew and pair of modes.
+    """
+    wide = frame.pivot_table(figure, ["pipeline", "skew"], "mode")
+    pairs = [(mode, mode.replace(one, other)) for mode in wide.columns if one in mode.split("-")]
+    ratios = {mode: wide[mode] / wide[twin] for mode, twin in pairs if twin in wide.columns}
+    return type(frame)(ratios).stack()

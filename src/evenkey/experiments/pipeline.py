@@ -1,0 +1,136 @@
+"""Scenarios of the pipeline: a grouping on a stream, run on Spark."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from evenkey.experiments.timed import Timed, TimedRun
+from evenkey.streams import generated
+
+if TYPE_CHECKING:
+    from evenkey.experiments.scenario import OnMessages, Value
+    from evenkey.topology import EpochProgress, PipelineConfig, RunReport
+
+__all__ = ["PipelineRun"]
+
+_SLOTS = 100
+"""Task slots of the one session of a process: as many as any scenario has workers, so that all of
+them can wait at once, and the same for every scenario, whichever started the session."""
+
+_PREPARED: set[int] = set()
+"""Numbers of workers for which this process has started Python workers: they serve the next run of
+as many, and a small run before it would only cost time."""
+
+_FIGURES = (
+    "messages",
+    "keys",
+    "pairs",
+    "max_over_mean",
+    "imbalance_fraction",
+    "average_imbalance_fraction",
+    "stddev_percent",
+    "dist_cost",
+    "dist_cost_lower_bound",
+    "epochs",
+)
+"""What is kept of a report's figures that no clock measured."""
+
+
+@dataclass(frozen=True)
+class PipelineRun(Timed):
+    """A grouping on a stream, run by the pipeline on Spark.
+
+    Sources, workers and aggregators share the machine's cores; a worker sleeps for the cost of its
+    messages, so that many of them wait side by side (decision 006). Besides what ``evenkey run
+    --json`` prints, the result has ``latency_mean_ms``, and ``epoch_pairs_mean`` and
+    ``epoch_pairs_max``: the (key, worker) pairs of an epoch, which are the counters that the
+    workers hold together before they hand them over.
+
+    Parameters
+    ----------
+    grouping, workers, sources, cost_ms, epochs, aggregators, arrival_rate
+        As for `evenkey.topology.PipelineConfig`.
+    from_file
+        Whether the stream is written to a file first and read from there: one whose law has
+        millions of keys is slow to draw from in every source.
+    """
+
+    kind: ClassVar[str] = "pipeline"
+
+    grouping: str
+    workers: int
+    sources: int = 5
+    cost_ms: float = 0.0
+    epochs: int = 8
+    aggregators: int = 4
+    arrival_rate: float | None = None
+    from_file: bool = False
+
+    def once(self, on_messages: OnMessages | None = None) -> TimedRun:
+        """Run the pipeline from its source to the last commit."""
+        from evenkey.topology import run
+
+        prepare = self.workers not in _PREPARED
+        _PREPARED.add(self.workers)
+
+        def show(progress: EpochProgress) -> None:
+            if on_messages is not None and progress.messages:
+                on_messages(progress.messages)
+
+        with tempfile.TemporaryDirectory(prefix="evenkey-") as directory:
+            config = self.config(self._written(Path(directory)) if self.from_file else None)
+            return _told(run(config, on_progress=show, prepare=prepare))
+
+    def _written(self, directory: Path) -> Path:
+        from evenkey.topology.datasets import write
+
+        file = directory / "stream.txt"
+        name, messages, seed = self.dataset.name, self.dataset.messages, self.dataset.seed
+        write(generated(name, messages=messages, seed=seed), file, "lines")
+        return file
+
+    def config(self, file: Path | None = None) -> PipelineConfig:
+        """Give what the pipeline is told, to read the stream from a file or to generate it."""
+        from evenkey.spark.session import local_master
+        from evenkey.topology import PipelineConfig
+
+        return PipelineConfig(
+            dataset=None if file else self.dataset.name,
+            input=file or (),
+            split="lines" if file else None,
+            messages=self.dataset.messages,
+            rate=self.dataset.rate,
+            seed=self.dataset.seed,
+            grouping=self.grouping,
+            workers=self.workers,
+            sources=self.sources,
+            cost_ms=self.cost_ms,
+            epochs=self.epochs,
+            aggregators=self.aggregators,
+            arrival_rate=self.arrival_rate,
+            master=os.environ.get("SPARK_MASTER") or local_master(_SLOTS),
+        )
+
+
+def _told(report: RunReport) -> TimedRun:
+    figures = report.to_json()
+    pairs = [epoch.pairs for epoch in report.epochs]
+    latencies = figures["latency_ms"]
+    kept: dict[str, Value] = {name: figures[name] for name in _FIGURES}
+    return TimedRun(
+        {**kept, "epoch_pairs_mean": float(np.mean(pairs)), "epoch_pairs_max": max(pairs)},
+        {
+            "messages_per_second": figures["messages_per_second"],
+            "makespan_ms": figures["makespan_ms"],
+            "seconds": figures["seconds"],
+            "latency_p50_ms": latencies["p50"],
+            "latency_p99_ms": latencies["p99"],
+            "latency_mean_ms": float(np.mean(report.timing.epoch_ms)),
+        },
+    )

@@ -1,0 +1,86 @@
+"""The PKG paper's deployment: its streams, topologies and counters, whatever a clock says."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from evenkey.experiments import FULL, QUICK
+from evenkey.experiments.dataset import published
+from evenkey.experiments.pkg.deployment import PERIODS, TW, WP, by_period, replayed
+from evenkey.experiments.pkg.figure_10_a import with_costs
+from evenkey.experiments.pkg.figure_10_b import saturated
+from evenkey.experiments.pkg.streams import STREAMS
+from evenkey.simulation import simulate
+from evenkey.streams import generated
+
+WORKERS = {"kg": WP.key_workers, "pkg": WP.split_workers, "sg": WP.split_workers}
+
+
+@cache
+def counters(grouping: str, workers: int, epochs: int = 1) -> list[int]:
+    """Distinct (key, worker) pairs of each of so many equal parts of quick WP."""
+    stream = generated(WP.small, messages=WP.small_messages)
+    size = WP.small_messages // epochs
+    report = simulate(stream, grouping, workers=workers, sources=8, epoch_messages=size)
+    return [epoch.pairs for epoch in report.epochs]
+
+
+@pytest.mark.parametrize("deployment", [WP, TW], ids=["WP", "TW"])
+def test_quick_streams_have_the_data_sets_messages_a_key_and_most_frequent_key(deployment):
+    paper = published(STREAMS[deployment.symbol])
+    stream = generated(deployment.small, messages=deployment.small_messages)
+    counts = np.bincount(stream.ids(0, deployment.small_messages))
+    assert paper.keys is not None
+    messages_a_key = deployment.small_messages / np.count_nonzero(counts)
+    assert messages_a_key == pytest.approx(paper.messages / paper.keys, rel=0.05)
+    top_percent = 100 * counts.max() / deployment.small_messages
+    assert top_percent == pytest.approx(paper.top_percent, abs=0.25)
+
+
+def test_counters_without_aggregation_are_the_papers_at_a_two_hundredth():
+    held = {name: sum(counters(name, workers)) for name, workers in WORKERS.items()}
+    assert held == {"kg": 14_129, "pkg": 19_542, "sg": 33_707}
+    for name, millions in (("kg", 2.9), ("pkg", 3.6), ("sg", 7.2)):
+        assert 200 * held[name] == pytest.approx(1e6 * millions, rel=0.1)
+
+
+@pytest.mark.parametrize("period", PERIODS)
+def test_pkg_holds_fewer_counters_than_sg_and_more_than_kg(period):
+    epochs = round(WP.small_seconds / period)
+    kg, pkg, sg = (np.mean(counters(name, workers, epochs)) for name, workers in WORKERS.items())
+    assert kg < pkg < sg
+    if period == PERIODS[-1]:
+        assert pkg <= 0.7 * sg
+
+
+def test_longer_periods_need_more_counters_and_fewer_epochs():
+    epochs = [scenario.epochs for scenario in by_period(WP, QUICK) if scenario.grouping == "pkg"]
+    assert epochs == [6, 2, 1]
+    held = [np.mean(counters("pkg", 8, number)) for number in epochs]
+    assert all(fewer < more for fewer, more in pairwise(held))
+
+
+@pytest.mark.parametrize("scale", [QUICK, FULL], ids=["quick", "full"])
+def test_topologies_are_the_papers(scale):
+    for scenario in [*with_costs(scale), *saturated(scale)]:
+        assert scenario.workers == (10 if scenario.grouping == "kg" else 8)
+        assert (scenario.sources, scenario.aggregators) == (8, 2)
+    for scenario in by_period(TW, scale):
+        assert scenario.workers == (16 if scenario.grouping == "kg" else 8)
+        assert (scenario.sources, scenario.aggregators, scenario.cost_ms) == (8, 8, 0.0)
+    seconds = {period * (replayed(WP, scale).rate or 0) for period in PERIODS}
+    sizes = {(each.dataset.messages or 0) / each.epochs for each in saturated(scale)}
+    assert sorted(sizes) == pytest.approx(sorted(seconds), rel=0.02)
+
+
+def test_arrivals_saturate_even_workers_and_kg_where_the_paper_says():
+    """At the paper's rate: KG's fullest worker, 17.8 % on WP, at 0.4 ms; 8 workers lose 37 %."""
+    rate = with_costs(FULL)[0].arrival_rate
+    assert rate is not None
+    assert 1 / (rate * (0.1 + 0.078)) == pytest.approx(0.4e-3, rel=0.05)  # table 2: I(m) = 7.8 %
+    assert 1 - 8 / (rate * 1e-3) == pytest.approx(0.37, abs=0.05)
+    assert 1 - 1 / (rate * (0.1 + 0.078) * 1e-3) == pytest.approx(0.60, abs=0.05)

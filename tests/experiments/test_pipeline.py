@@ -1,0 +1,55 @@
+"""Scenarios of the pipeline, on the shared session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evenkey.experiments.dataset import Dataset
+from evenkey.experiments.pipeline import PipelineRun
+from evenkey.simulation import simulate
+from evenkey.streams import generated
+
+STREAM = Dataset("zipf(z=1,keys=50)", 400)
+SMALL: dict[str, Any] = {"sources": 2, "epochs": 2, "aggregators": 1}
+
+
+def measured(**options) -> dict[str, Any]:
+    seen: list[int] = []
+    scenario = PipelineRun(STREAM, "kg", 3, repeats=1, **SMALL, **options)
+    figures = scenario.measure(seen.append).figures
+    assert seen[-1] == 400
+    assert 0 not in seen  # the small run before the first
+    return figures
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_scenario_is_run_by_the_pipeline():
+    figures = measured()
+    told = simulate(generated(STREAM.name, messages=400), "kg", workers=3, sources=2).to_json()
+    for name in ("messages", "keys", "pairs", "max_over_mean", "stddev_percent", "dist_cost"):
+        assert figures[name] == told[name]
+    assert figures["epochs"] == 2
+    assert figures["epoch_pairs_mean"] <= figures["epoch_pairs_max"] <= 50
+    assert 0 < figures["latency_p50_ms"] <= figures["latency_p99_ms"] <= figures["makespan_ms"]
+    assert figures["machine"]
+
+    read = measured(from_file=True, arrival_rate=200.0)
+    timed = {name for name in figures if name.endswith(("_ms", "second", "seconds"))}
+    assert {name for name in figures if figures[name] != read[name]} <= timed
+    assert read["makespan_ms"] >= 2000  # 400 messages take two seconds to arrive
+    assert read["latency_p99_ms"] < read["makespan_ms"] - 1000  # of which none counts as latency
+
+
+def test_ids_are_the_same_for_ever():
+    # Hours of measurements are found by these: a change here orphans them all.
+    assert PipelineRun(STREAM, "kg", 3).id == "395df1a12be00e91"
+
+
+def test_sessions_have_slots_for_all_workers_to_wait_at_once(monkeypatch):
+    monkeypatch.delenv("SPARK_MASTER", raising=False)
+    few, many = (PipelineRun(STREAM, "kg", workers).config().master for workers in (2, 100))
+    assert few == many == "local[100,4]"
+    monkeypatch.setenv("SPARK_MASTER", "spark://example:7077")
+    assert PipelineRun(STREAM, "kg", 3).config().master == "spark://example:7077"

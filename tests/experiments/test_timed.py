@@ -1,0 +1,72 @@
+"""Timed scenarios: medians, what must not differ, and that they are measured alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+from evenkey.errors import RunError
+from evenkey.experiments import QUICK, run, write_page
+from evenkey.experiments.dataset import Dataset
+from evenkey.experiments.timed import MACHINE, Timed, TimedRun
+from tests.experiments.conftest import Squares
+
+STREAM = Dataset("uniform(keys=2)", 10)
+CLOCK: list[float] = []
+
+
+@dataclass(frozen=True)
+class Clocked(Timed):
+    """Takes its time from a list."""
+
+    kind: ClassVar[str] = "clocked"
+
+    number: int
+    steady: bool = True
+
+    def once(self, on_messages=None) -> TimedRun:
+        del on_messages
+        elapsed = CLOCK.pop(0)
+        load = 7.0 if self.steady else elapsed
+        return TimedRun({"load": load, "process": os.getpid()}, {"elapsed_ms": elapsed})
+
+
+def test_timings_are_medians_and_the_machine_is_told():
+    CLOCK[:] = [5.0, 100.0, 3.0]
+    figures = Clocked(STREAM, 1).measure().figures
+    assert (figures["load"], figures["elapsed_ms"]) == (7.0, 5.0)
+    assert "Spark 4" in str(figures[MACHINE])
+    assert CLOCK == []
+
+
+def test_what_is_no_timing_must_not_differ_between_runs():
+    CLOCK[:] = [5.0, 5.0, 3.0]
+    with pytest.raises(RunError, match=r"load differs between runs \(\['3.0', '5.0'\]\)"):
+        Clocked(STREAM, 1, steady=False).measure()
+
+
+def test_the_number_of_runs_is_part_of_the_scenario():
+    scenario = Clocked(STREAM, 1)
+    assert scenario.parameters["repeats"] == 3
+    assert dataclasses.replace(scenario, repeats=3).id == scenario.id
+    assert dataclasses.replace(scenario, repeats=1).id != scenario.id
+
+
+def test_they_run_alone_in_this_process_and_the_page_says_where(small, tmp_path, monkeypatch):
+    CLOCK[:] = [1.0, 2.0, 3.0]
+    scenarios = [Clocked(STREAM, 1), Squares(STREAM, 2), Squares(STREAM, 3)]
+    monkeypatch.setattr(small, "scenarios", lambda _: scenarios)
+    monkeypatch.setattr(small, "plots", lambda _: ())
+    outcome = run(small, QUICK, tmp_path, jobs=2)
+    assert outcome.frame["process"].iloc[0] == os.getpid()
+    (where,) = outcome.machines
+    assert (outcome.repeats, outcome.to_json()["machines"]) == ([3], [where])
+    text = " ".join(write_page(outcome, tmp_path).read_text().split())
+    assert f"measured on {where}" in text
+    assert "as the median of 3 runs" in text
+    assert "All figures are simulated" not in text
+    run(small, QUICK, tmp_path)  # the clock's list is empty: nothing is measured again

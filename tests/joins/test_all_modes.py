@@ -1,0 +1,99 @@
+"""Every pipeline in every mode: the same pairs as one tree in one process, whatever moves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evenkey.joins import MODES
+from evenkey.joins.on import PIPELINES
+from evenkey.joins.pairs import PairsDigest
+from evenkey.joins.places import PublicationMix, Publications, draw_subscriptions, synthetic_atlas
+from evenkey.joins.reference import reference_digest
+from evenkey.joins.worker_cache import process_cache
+from tests.joins.without_spark import Join, leaves_of
+
+PARTITIONS, WORKERS, EPOCHS, FORCED = 12, 4, 4, 2
+SUBSCRIPTIONS = draw_subscriptions(synthetic_atlas(), 300, seed=5)
+
+
+@pytest.fixture(scope="module")
+def published():
+    mix = PublicationMix(0.7, 0.4, 0.5)
+    leaves = leaves_of(SUBSCRIPTIONS, PARTITIONS)
+    return Publications(synthetic_atlas(), leaves, WORKERS, mix, 5).make(np.arange(800))
+
+
+@pytest.fixture(scope="module")
+def expected(published):
+    return reference_digest(published, SUBSCRIPTIONS)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_the_pairs_are_those_of_one_process(
+    pipeline, mode, published, expected, tmp_path, monkeypatch
+):
+    process_cache(1 << 30).drop(lambda _: True)
+    sizes = {"partitions": PARTITIONS, "workers": WORKERS}
+    join = Join(tmp_path, SUBSCRIPTIONS, pipeline, mode, **sizes, forced=(FORCED,))
+    digest, share = PairsDigest(), published.num_rows // EPOCHS
+    for epoch in range(EPOCHS):
+        join.run(monkeypatch, epoch, published.slice(epoch * share, share), digest)
+    assert str(digest) == str(expected)
+    assert digest.pairs > 300
+    plans = [join.log.plan(epoch) for epoch in range(EPOCHS)]
+    moved = [set(plan.moved) for plan in plans if plan]
+    dynamic = mode.startswith("dynamic")
+    assert [epoch for epoch in range(EPOCHS) if moved[epoch]] == ([FORCED] if dynamic else [])
+    loaded = [
+        {partition for record in join.log.records(epoch) for partition in record.loaded}
+        for epoch in range(EPOCHS)
+    ]
+    used = [
+        {partition for record in join.log.records(epoch) for partition in record.work}
+        for epoch in range(EPOCHS)
+    ]
+    if mode.endswith("strl"):
+        assert loaded == used
+        return
+    # Each partition when it is first used, and once more where it has moved.
+    seen: set[int] = set()
+    for epoch in range(EPOCHS):
+        seen -= moved[epoch]
+        assert loaded[epoch] == used[epoch] - seen
+        seen |= used[epoch]
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_the_pairs_survive_a_lost_process_and_a_refresh(
+    pipeline, published, expected, tmp_path, monkeypatch
+):
+    sizes = {"partitions": PARTITIONS, "workers": WORKERS}
+    join = Join(tmp_path, SUBSCRIPTIONS, pipeline, "dynamic-lb-stal", **sizes, forced=(FORCED,))
+    digest, share = PairsDigest(), published.num_rows // EPOCHS
+    for epoch in range(EPOCHS):
+        if epoch == 1:
+            process_cache(1 << 30).drop(lambda _: True)
+        if epoch == EPOCHS - 1:
+            join.refresh(SUBSCRIPTIONS.take(np.arange(SUBSCRIPTIONS.num_rows)[::-1]))
+        join.run(monkeypatch, epoch, published.slice(epoch * share, share), digest)
+    assert str(digest) == str(expected)
+    plans = [join.log.plan(epoch) for epoch in range(EPOCHS)]
+    assert [plan and plan.version for plan in plans] == [1, 1, 1, 2]
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_a_refresh_changes_the_pairs_from_the_next_epoch_on(
+    pipeline, published, tmp_path, monkeypatch
+):
+    sizes = {"partitions": PARTITIONS, "workers": WORKERS}
+    join = Join(tmp_path, SUBSCRIPTIONS, pipeline, "static-stal", **sizes)
+    fewer, half = SUBSCRIPTIONS.slice(0, 100), published.num_rows // 2
+    parts = [published.slice(0, half), published.slice(half)]
+    for epoch, static in enumerate((SUBSCRIPTIONS, fewer)):
+        if epoch:
+            join.refresh(static)
+        digest = PairsDigest()
+        join.run(monkeypatch, epoch, parts[epoch], digest)
+        assert str(digest) == str(reference_digest(parts[epoch], static))

@@ -1,0 +1,104 @@
+"""The tasks of a spatial join, run one after the other in this process."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import shapely
+
+from evenkey.joins.distributor import DynamicDistributor
+from evenkey.joins.join_task import JoinTask
+from evenkey.joins.modes import Mode
+from evenkey.joins.on import PIPELINES, SpatialMatch
+from evenkey.joins.partition_join import PARTITION, SLOT
+from evenkey.joins.partitioners import kdb
+from evenkey.joins.planning import EpochPlanner
+from evenkey.joins.spreading import SpaceSpread
+from evenkey.joins.static_spreading import StaticSpread
+from evenkey.joins.static_store import StaticFile, StaticStore
+from evenkey.joins.static_writing import WriteTask
+from evenkey.joins.work import items, seconds
+from evenkey.spark.task import TaskId
+
+QUERY = "q"
+
+
+def leaves_of(static, partitions):
+    """Divide space as the static geometries lie."""
+    bounds = shapely.bounds(shapely.from_wkb(static["geometry"].to_numpy()))
+    return kdb((bounds[:, :2] + bounds[:, 2:]) / 2, partitions)
+
+
+def write(store, static, match, leaves):
+    """Write a version of the static side, as tasks of Spark do."""
+    writer, partitions = store.begin(), leaves.partitions
+    numbers = pa.array(np.arange(static.num_rows, dtype=np.int32) % partitions)
+    hashed = static.append_column(PARTITION, numbers) if match.by_hash else static
+    spread = list(StaticSpread(match, leaves, None, writer.version)(hashed.to_batches()))
+    written = [row for batch in WriteTask(writer, match)(spread) for row in batch.to_pylist()]
+    index = [pa.ipc.open_stream(row["index"]).read_all() for row in written if row["index"]]
+    store.commit(
+        writer,
+        {
+            row["partition"]: StaticFile(row["rows"], row["bytes"], row["checksum"])
+            for row in written
+        },
+        partitions=partitions,
+        partitioning={**match.to_json(), **leaves.to_json()},
+        schema=pa.schema([field for field in spread[0].schema if field.name != PARTITION]),
+        index=writer.write(None, pa.concat_tables(index)) if index else None,
+    )
+
+
+class Join:
+    """A spatial join, run epoch by epoch."""
+
+    def __init__(self, directory, static, pipeline, mode, *, partitions, workers, forced=()):
+        kind = Mode.parse(mode)
+        match = SpatialMatch(relation_column="relation", pipeline=pipeline)
+        leaves, store = leaves_of(static, partitions), StaticStore(directory / "static")
+        self._write = lambda rows: write(store, rows, match, leaves)
+        self._write(static)
+        load = items if kind.balance == "data" else seconds
+        planner = EpochPlanner(
+            directory=directory / "epochs",
+            store=store.directory,
+            partitions=partitions,
+            workers=workers,
+            distributor=DynamicDistributor(load=load, forced=forced) if kind.dynamic else None,
+            event_time=False,
+            batch_version=1,
+        )
+        self.log = planner.log(QUERY)
+        self._workers = workers
+        self._spread = SpaceSpread(
+            planner, "geometry", candidates=match.replicates_index, dead_letters=None
+        )
+        bounds = None if match.replicates_index else leaves.bounds
+        self._task = JoinTask(
+            PIPELINES[pipeline]("geometry", ("publication",), "geometry", bounds),
+            planner,
+            cache_bytes=1 << 30,
+            keeps_static=kind.keeps_static,
+            time=None,
+        )
+
+    def refresh(self, static):
+        """Write another version of the static side, divided as the first one is."""
+        self._write(static)
+
+    def run(self, monkeypatch, epoch, published, digest):
+        """Run an epoch and add its pairs to a digest."""
+        self._at(monkeypatch, epoch, 0)
+        rows = pa.Table.from_batches(self._spread(published.to_batches()))
+        for slot in range(self._workers):
+            self._at(monkeypatch, epoch, slot)
+            mine = rows.take(pa.array(np.flatnonzero(rows[SLOT].to_numpy() == slot)))
+            for batch in self._task(mine.to_batches()):
+                digest.add(batch["publication"].to_numpy(), batch["subscription"].to_numpy())
+
+    @staticmethod
+    def _at(monkeypatch, epoch, partition):
+        for module in ("join_task", "spreading"):
+            task = TaskId(QUERY, epoch, partition)
+            monkeypatch.setattr(f"evenkey.joins.{module}.current_task", lambda task=task: task)

@@ -1,0 +1,136 @@
+"""Joins from topic to topic on a real broker: the pairs of one process, no record lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evenkey.errors import ConfigurationError
+from evenkey.joins.pairs import PairsDigest
+from evenkey.joins.reference import reference_digest
+from evenkey.joins.static_spreading import leaves_of
+from evenkey.topology.joining import (
+    JoinConfig,
+    compare_joins,
+    produce_publications,
+    run_join,
+)
+from evenkey.topology.joining.inputs import publications_of, subscriptions_of
+from evenkey.topology.kafka import Address
+from tests.brokers import consume
+
+SMALL: dict[str, Any] = {
+    "publications": 400,
+    "subscriptions": 150,
+    "workers": 2,
+    "partitions": 6,
+    "epochs": 2,
+    "skew": 0.7,
+    "polygon_share": 0.3,
+    "seconds": 60,
+    "min_items": 10,
+}
+POISON = [None, b"", b"\xff", b"{", b'{"publication": 7}', b'{"geometry": "00"}']
+
+
+def send(broker, topic, values):
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": broker.server})
+    for value in values:
+        producer.produce(topic, value, partition=0)
+    producer.flush(20)
+
+
+@pytest.fixture(scope="module")
+def topic(broker):
+    """A topic of 400 publications and what is none."""
+    address = f"{broker.server}/publications"
+    produced = produce_publications(JoinConfig(**SMALL), Address.parse(address), partitions=3)
+    assert produced.messages == 400
+    send(broker, "publications", POISON)
+    return address
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """Digest of the publications' pairs, by one tree in one process."""
+    generated = JoinConfig(**SMALL)
+    subscriptions = subscriptions_of(generated)
+    leaves = leaves_of(subscriptions["geometry"].to_numpy(), "kdb", 6)
+    published = publications_of(generated, leaves).make(np.arange(400))
+    return str(reference_digest(published, subscriptions))
+
+
+@pytest.mark.usefixtures("spark")
+def test_matches_and_dead_letters_are_records_of_topics(broker, topic, expected, tmp_path):
+    config = JoinConfig(
+        **SMALL,
+        kafka=topic,
+        output_kafka=f"{broker.server}/matches",
+        mode="dynamic-db-stal",
+        output=tmp_path / "out",
+        verify=True,
+    )
+    report = run_join(config)
+    assert (report.finished, report.publications) == (True, 406)
+    assert report.rejected == len(POISON)
+    assert len(report.epochs) >= 2
+    assert report.pairs_digest == report.expected_digest == expected
+    records = consume(broker, "matches")
+    digest = PairsDigest()
+    for key, value in records:
+        assert key == {"publication": value["publication"]}
+        count = len(value["subscriptions"])
+        digest.add(np.repeat(value["publication"], count), np.array(value["subscriptions"]))
+    assert str(digest) == expected
+    letters = consume(broker, "matches-dead-letters")
+    assert {key["topic"] for key, _ in letters} == {"publications"}
+    assert len({(key["partition"], key["offset"]) for key, _ in letters}) == len(POISON)
+    # The same again neither reads nor writes a record.
+    assert run_join(config).pairs_digest == report.pairs_digest
+    assert len(consume(broker, "matches")) == len(records)
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_topic_is_followed_until_the_run_is_paused(topic, expected, tmp_path):
+    out = tmp_path / "out"
+
+    def pause(progress):
+        if progress.messages == 400 + len(POISON):
+            (out / "state" / "paused").touch()
+
+    config = JoinConfig(**SMALL, kafka=topic, follow=True, mode="static-stal", output=out)
+    report = run_join(config, on_progress=pause)
+    assert not report.finished
+    assert report.publications == 400 + len(POISON)
+    assert report.pairs_digest == expected
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_topic_must_be_there(broker):
+    with pytest.raises(ConfigurationError, match="there is no topic nothing-here"):
+        run_join(JoinConfig(**SMALL, kafka=f"{broker.server}/nothing-here"))
+
+
+def test_a_comparison_has_no_topic_for_results():
+    config = JoinConfig(output_kafka="127.0.0.1:9/matches")
+    with pytest.raises(ConfigurationError, match="a comparison has the same matches"):
+        compare_joins(config, ["static-strl"])
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"kafka": "here"}, "no HOST:PORT"),
+        ({"kafka": "a:1/t", "input": "in"}, "input and kafka are both given"),
+        ({"kafka": "a:1/t", "output_kafka": "a:1/t"}, "would be read and written"),
+        ({"follow": True}, "only topics have it"),
+        ({"kafka": "a:1/t", "follow": True, "verify": True}, "follow and verify"),
+    ],
+)
+def test_options_are_checked(options, told):
+    with pytest.raises(ConfigurationError, match=told):
+        JoinConfig(**options)
