@@ -9,9 +9,10 @@ RUN apt-get update \
     && apt-get install --yes --no-install-recommends openjdk-17-jre-headless procps \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=jars /jars /opt/evenkey/jars
-COPY pyproject.toml README.md LICENSE /opt/evenkey/source/
+COPY pyproject.toml requirements.lock README.md LICENSE /opt/evenkey/source/
 COPY src /opt/evenkey/source/src
-RUN pip install --no-cache-dir "/opt/evenkey/source[kafka,influxdb]"
+RUN pip install --no-cache-dir --constraint /opt/evenkey/source/requirements.lock \
+    "/opt/evenkey/source[kafka,influxdb,prometheus]"
 ENV EVENKEY_KAFKA_JARS=/opt/evenkey/jars
 WORKDIR /runs
 ENTRYPOINT ["evenkey"]

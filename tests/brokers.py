@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["PASSWORD", "consume", "fill", "start_broker"]
+__all__ = ["PASSWORD", "consume", "fill", "records", "start_broker"]
 
 PASSWORD = secrets.token_hex(16)
 """Of the brokers' second door."""
@@ -61,18 +61,25 @@ def fill(broker: Broker, topic: str, values: Iterable[bytes | None], partitions:
     producer.flush(20)
 
 
-def consume(broker: Broker, topic: str) -> list[tuple[Any, Any]]:
-    """Read all records that a topic holds now: key and value, both read as JSON."""
+def records(broker: Broker, topic: str) -> list[tuple[bytes, bytes]]:
+    """Read all records that a topic holds now: key and value."""
     from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
     consumer = Consumer(
         {"bootstrap.servers": broker.server, "group.id": "test", "enable.auto.commit": False}
     )
-    told = consumer.list_topics(topic, timeout=20).topics[topic].partitions
-    places = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in told]
-    ends = [consumer.get_watermark_offsets(place, timeout=20)[1] for place in places]
-    consumer.assign(places)
-    records = consumer.consume(sum(ends), timeout=20) if sum(ends) else []
-    consumer.close()
-    assert len(records) == sum(ends)
-    return [(json.loads(each.key() or b""), json.loads(each.value() or b"")) for each in records]
+    try:
+        told = consumer.list_topics(topic, timeout=20).topics[topic].partitions
+        places = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in told]
+        ends = [consumer.get_watermark_offsets(place, timeout=20)[1] for place in places]
+        consumer.assign(places)
+        found = consumer.consume(sum(ends), timeout=20) if sum(ends) else []
+    finally:
+        consumer.close()
+    assert len(found) == sum(ends)
+    return [(each.key() or b"", each.value() or b"") for each in found]
+
+
+def consume(broker: Broker, topic: str) -> list[tuple[Any, Any]]:
+    """Read all records that a topic holds now, keys and values as JSON."""
+    return [(json.loads(key), json.loads(value)) for key, value in records(broker, topic)]

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.components import skip_without
+
 ROOT = Path(__file__).parent.parent
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICES = COMPOSE["services"]
 KNOWN = {"build", "depends_on", "environment", "image", "ports", "profiles", "volumes"}
-PINNED = re.compile(r"[a-z/]+:\d+\.\d+\.\d+(-[a-z0-9-]+)?")
+PINNED = re.compile(r"[a-z/]+:v?\d+\.\d+\.\d+(-[a-z0-9-]+)?")
 
 
 def test_it_has_the_parts_of_the_topology():
-    assert {"kafka", "influxdb", "grafana", "evenkey"} <= SERVICES.keys()
+    assert {"kafka", "influxdb", "prometheus", "grafana", "evenkey"} <= SERVICES.keys()
     assert COMPOSE.keys() == {"name", "services", "volumes"}
 
 
@@ -32,6 +36,34 @@ def test_a_service_is_pinned_and_open_to_this_machine_only(name):
     for mount in service.get("volumes", []):
         origin = mount.split(":")[0]
         assert origin in COMPOSE["volumes"] or (ROOT / origin).exists()
+
+
+def test_grafana_is_told_all_that_its_data_sources_ask_for():
+    sources = (ROOT / "grafana/provisioning/datasources/evenkey.yaml").read_text()
+    settings = SERVICES["grafana"]["environment"]
+    assert settings.keys() == set(re.findall(r": \$(EVENKEY_\w+)", sources))
+    for name in ("influxdb", "prometheus"):
+        port = SERVICES[name]["ports"][0].rpartition(":")[2]
+        assert settings[f"EVENKEY_{name.upper()}_URL"] == f"http://{name}:{port}"
+    mounts = dict(mount.split(":")[:2] for mount in SERVICES["grafana"]["volumes"])
+    (provider,) = yaml.safe_load(
+        (ROOT / "grafana/provisioning/dashboards/evenkey.yaml").read_text()
+    )["providers"]
+    assert provider["options"]["path"] == mounts["./grafana/dashboards"]
+
+
+def test_prometheus_scrapes_the_run_and_nothing_else():
+    (mount,) = [each for each in SERVICES["prometheus"]["volumes"] if each.startswith("./")]
+    settings = ROOT / mount.split(":")[0]
+    (job,) = yaml.safe_load(settings.read_text())["scrape_configs"]
+    (target,) = job["static_configs"][0]["targets"]
+    assert target.split(":")[0] in SERVICES
+    if (promtool := shutil.which("promtool")) is None:
+        skip_without("prometheus", "promtool is not installed (apt-get: prometheus)")
+    checked = subprocess.run(
+        [promtool, "check", "config", settings], capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stderr
 
 
 def test_every_volume_is_used():

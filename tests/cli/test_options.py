@@ -55,6 +55,7 @@ VALUES = {
     "kafka": "127.0.0.1:9092/a,b",
     "starting_offsets": "latest",
     "record_part": "key",
+    "avro_schema": "click.avsc",
     "follow": True,
     "output_kafka": "127.0.0.1:9092/out",
     "dead_letters_topic": "bad",
@@ -66,7 +67,7 @@ VALUES = {
 }
 INPUT = {"input", "split", "key", "count"}
 LEARNING = {"label", "text", "features"}
-TOPICS = {"kafka", "starting_offsets", "record_part", "follow"}
+TOPICS = {"kafka", "starting_offsets", "record_part", "avro_schema", "follow"}
 
 
 def context_of(field: str) -> dict[str, object]:
@@ -126,6 +127,7 @@ def test_option_and_key_mean_the_same(invoke, pipeline, tmp_path, monkeypatch, f
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("user,n\nx,1\n")
     (tmp_path / "kafka.properties").touch()
+    (tmp_path / "click.avsc").write_text("{}")
     # No broker is there to answer.
     monkeypatch.setattr(Address, "check_reachable", lambda _: None)
     options = {**context_of(field), field: VALUES[field]}

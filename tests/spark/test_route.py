@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from evenkey import spark as operators
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import available, parse
+from evenkey.spark.routing_task import routing_task
 from evenkey.streams import generated
 from tests.spark import oracle
 
@@ -179,3 +180,8 @@ def test_what_cannot_be_is_refused_at_once(batch, options, says):
     with pytest.raises(ConfigurationError) as refused:
         operators.route(batch, **(usual | options))
     assert says in str(refused.value)
+
+
+def test_tasks_that_route_what_they_make_need_their_plan_too(spark):
+    with pytest.raises(ConfigurationError, match="or use a grouping that learns it"):
+        routing_task(spark, parse("off-greedy"), WORKERS, streaming=True)

@@ -15,15 +15,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["finish", "kill_in_the_middle", "started", "wait_for_the_middle"]
+__all__ = ["finish", "kill_in_the_middle", "running", "started", "wait_for_the_middle"]
 
 
 @contextlib.contextmanager
 def started(arguments: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Start ``evenkey run`` in a process group of its own, which is gone at the end."""
+    with running(["evenkey", "run", "--json", *arguments], log) as process:
+        yield process
+
+
+@contextlib.contextmanager
+def running(module: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a module with its arguments, as `started` does."""
     with log.open("w") as written:
         process = subprocess.Popen(
-            [sys.executable, "-m", "evenkey", "run", "--json", *arguments],
+            [sys.executable, "-m", *module],
             stdout=subprocess.DEVNULL,
             stderr=written,
             start_new_session=True,
@@ -49,26 +56,30 @@ def finish(arguments: list[str]) -> dict[str, Any]:
     return report
 
 
-def in_the_middle_of_an_epoch(output: Path) -> bool:
-    """Whether an epoch was begun and not ended, and one was ended before it."""
+def in_the_middle_of_an_epoch(output: Path, after: int = 1) -> bool:
+    """Whether an epoch was begun and not ended, and some were ended before it."""
     checkpoint = output / "state" / "checkpoint"
     begun = {path.name for path in (checkpoint / "offsets").glob("[0-9]*")}
     ended = {path.name for path in (checkpoint / "commits").glob("[0-9]*")}
-    return len(begun - ended) == 1 and len(ended) >= 1
+    return len(begun - ended) == 1 and len(ended) >= after
 
 
-def wait_for_the_middle(process: subprocess.Popen[bytes], output: Path, log: Path) -> None:
-    """Wait until an epoch after the first has begun."""
-    while not in_the_middle_of_an_epoch(output):
+def wait_for_the_middle(
+    process: subprocess.Popen[bytes], output: Path, log: Path, after: int = 1
+) -> None:
+    """Wait until an epoch after the first ones has begun."""
+    while not in_the_middle_of_an_epoch(output, after):
         assert process.poll() is None, log.read_text()
         time.sleep(0.02)
     # Epochs last for seconds of simulated cost, so this one is far from its end.
     time.sleep(0.3)
 
 
-def kill_in_the_middle(process: subprocess.Popen[bytes], output: Path, log: Path) -> None:
-    """Kill a run with -9 in the middle of an epoch after its first."""
-    wait_for_the_middle(process, output, log)
+def kill_in_the_middle(
+    process: subprocess.Popen[bytes], output: Path, log: Path, after: int = 1
+) -> None:
+    """Kill a run with -9 in the middle of an epoch after its first ones."""
+    wait_for_the_middle(process, output, log, after)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     # The JVM may outlive its driver for a moment.

@@ -43,7 +43,7 @@ def command(path, output, grouping, cost_ms):
 
 @pytest.mark.faults
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("grouping", ["sg", "kg", "pkg", "dkg"])
+@pytest.mark.parametrize("grouping", ["sg", "kg", "pkg", "dkg", "planned"])
 def test_a_killed_driver_loses_nothing_and_counts_nothing_twice(lines, tmp_path, grouping):
     path, sums, counts = lines
     output = tmp_path / "out"

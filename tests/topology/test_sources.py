@@ -3,9 +3,7 @@ from __future__ import annotations
 import base64
 import itertools
 import pickle
-import time
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -194,17 +192,25 @@ def test_a_session_that_came_from_one_with_sources_has_them_too(spark, tmp_path)
         assert closing_rows(session, tmp_path / "closing").columns == ["time"]
 
 
+class Clock:
+    """The time that sources see: sleeping moves it on."""
+
+    def __init__(self):
+        self.time = 100.0
+        self.on_sleep = lambda: None
+
+    def sleep(self, seconds):
+        self.time += seconds
+        self.on_sleep()
+
+
 @pytest.fixture
 def clock(monkeypatch):
-    """The time that sources see; sleeping moves it on."""
-    now = SimpleNamespace(time=100.0)
-    monkeypatch.setattr(time, "monotonic", lambda: now.time)
-
-    def sleep(seconds):
-        now.time += seconds
-
-    monkeypatch.setattr(time, "sleep", sleep)
-    return now
+    # The module's own names: Spark's threads in this process sleep by the real ones.
+    made = Clock()
+    monkeypatch.setattr("evenkey.topology.sources.monotonic", lambda: made.time)
+    monkeypatch.setattr("evenkey.topology.sources.sleep", made.sleep)
+    return made
 
 
 def offered(reader, start):
@@ -231,10 +237,9 @@ def test_a_slow_query_finds_what_has_arrived_meanwhile(readings, clock, tmp_path
     assert (offered(reader, 1200), clock.time) == (TOTAL, 500.0)
 
 
-def test_who_stops_does_not_wait_for_arrivals(readings, clock, tmp_path, monkeypatch):
+def test_who_stops_does_not_wait_for_arrivals(readings, clock, tmp_path):
     stop_file = tmp_path / "stop"
     reader = reader_of(readings, str(stop_file), "0.001")
-    sleep = time.sleep
-    monkeypatch.setattr(time, "sleep", lambda seconds: (sleep(seconds), stop_file.touch()))
+    clock.on_sleep = stop_file.touch
     assert offered(reader, 0) == 0
     assert clock.time < 101

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from evenkey import spark as operators
+from evenkey.groupings import parse
+from evenkey.spark.aggregate import WORKER
+from evenkey.spark.routing_task import routing_task
+from evenkey.streams import generated
 from evenkey.streams.files import LineIndex
 from evenkey.streams.rows import RowIndex
-from evenkey.streams.splits import JsonLines, Words
+from evenkey.streams.splits import Country, JsonLines, Words
 from evenkey.topology.epoch_files import EpochFiles
 from evenkey.topology.sources import _ORIGIN_SECONDS, LinesReading, RowsReading, stream_of
 from evenkey.topology.splitting import DEAD_LETTERS, SPLITS, split_lines, vet_rows
@@ -118,6 +124,29 @@ def test_a_line_gives_its_words_in_order(spark, dead_letters, files, tmp_path):
     assert {row["time"].timestamp() % 60 for row in messages} == {0.0, 1.0}
     assert dead_letters.read(DEAD_LETTERS) is None
     assert counted(files) == (4, 0)
+
+
+@pytest.mark.parametrize("grouping", ["dkg", "dchoices"])
+def test_routing_while_splitting_is_routing_afterwards(
+    spark, dead_letters, files, tmp_path, grouping
+):
+    """The second epoch's tasks begin with what those of the first have learned."""
+    hot = generated("country-skew-r80", messages=2000, rate=20)
+    words = [*hot.texts(hot.batch(0, 2000).ids).to_pylist(), ""]
+    (tmp_path / "input.txt").write_text("\n".join(words) + "\n")
+    reading = LinesReading(LineIndex.build([tmp_path / "input.txt"]), 2001, 20.0, block=10)
+    chosen = parse(grouping)
+    task = routing_task(spark, chosen, 5, tables=tmp_path / "tables", streaming=True)
+
+    def split(stream):
+        messages = split_lines(stream, Country(), dead_letters, files, routing=task)
+        return operators.route(messages, "key", chosen, 5, time="time", column="afterwards")
+
+    messages = run(spark, reading, split, tmp_path, epoch_messages=1001)
+    assert messages.num_rows == 2000
+    assert messages[WORKER] == messages["afterwards"]
+    loads = np.bincount(messages[WORKER], minlength=5)
+    assert loads.max() < 0.6 * loads.sum(), "the hot key was never spread"
 
 
 def test_rows_without_key_or_count_are_rejected(spark, dead_letters, files, tmp_path):

@@ -12,8 +12,9 @@ from evenkey.advice.measure import zipf_shares
 from evenkey.errors import ConfigurationError
 from evenkey.experiments.experiment import Plot
 from evenkey.experiments.figures import Axis, chart
-from evenkey.experiments.pages import check_packages, drawn, replace, template
+from evenkey.experiments.pages import check_packages, drawn, template
 from evenkey.experiments.table import Column, Table
+from evenkey.files import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +48,7 @@ def write_page(advice: Advice, file: Path) -> Path:
     text = template("advice.html", __package__).render(
         advice=advice, plots=plots, plotly=script, tables=_tables(advice)
     )
-    replace(file, text)
+    write_whole(file, text.encode())
     return file
 
 

@@ -140,7 +140,8 @@ class Algebraic(Aggregator):
     """An aggregator whose state columns merge column by column.
 
     An engine can merge such partial aggregates with its own sum, min and max, instead of
-    `merge`; it casts the outcome to `state`'s types.
+    `merge`; it casts the outcome to `state`'s types. Where `result` is other than `state`,
+    subclasses override `finish`.
     """
 
     @property
@@ -159,3 +160,12 @@ class Algebraic(Aggregator):
         reductions = {column: (column, how) for column, how in self.merges.items()}
         types = {column: partials.schema.field(column).type for column in reductions}
         return reduce_groups(partials, by, reductions, types)
+
+    @property
+    def finished_by_merging(self) -> bool:
+        """Whether merged states are the result, so that an engine may leave out `finish`."""
+        return type(self).finish is Algebraic.finish
+
+    def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
+        """Give the merged state back as it is."""
+        return merged.select([*by, *self.merges])

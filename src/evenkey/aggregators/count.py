@@ -49,7 +49,3 @@ class Count(Algebraic):
     def partial(self, messages: pa.Table, by: Sequence[str]) -> pa.Table:
         """Count the messages of each group."""
         return reduce_groups(messages, by, {"count": ("key", "messages")})
-
-    def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Give the counts back as they are."""
-        return merged.select([*by, "count"])

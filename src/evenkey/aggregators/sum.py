@@ -105,7 +105,3 @@ class Sum(Algebraic):
         """Sum the column in each group."""
         types = {"sum": self.bind(messages.schema).type}
         return reduce_groups(messages, by, {"sum": (self.column, "sum")}, types)
-
-    def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Give the sums back as they are."""
-        return merged.select([*by, "sum"])

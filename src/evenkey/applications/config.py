@@ -30,7 +30,7 @@ _OF_PIPELINES = (
     *("aggregator", "aggregator_window", "worker_window", "lateness", "sink"),
     *("key", "count", "splitters"),
     *("kafka", "output_kafka", "starting_offsets", "record_part", "follow", "kafka_config"),
-    "dead_letters_topic",
+    *("avro_schema", "dead_letters_topic"),
 )
 """Options that say nothing to a learner."""
 _FORMATS = ("csv", "json", "parquet")

@@ -157,6 +157,9 @@ def _vetted(
             values = table[column].combine_chunks().cast(_single(field.type))
             absent = pc.if_else(pc.is_null(values), f"{column} is null", none)
             reason = pc.coalesce(reason, absent)
+            if pa.types.is_floating(values.type):
+                wild = pc.if_else(pc.is_finite(values), none, f"{column} is not finite")
+                reason = pc.coalesce(reason, wild)
             parts.append(values)
         made[field.name] = _listed(parts) if pa.types.is_list(field.type) else parts[0]
     unnamed = pc.fill_null(pc.equal(made["label"], ""), fill_value=False)

@@ -12,7 +12,8 @@ from evenkey.cli.output import JsonOption, print_json, whole
 from evenkey.cli.progress import message_bar
 from evenkey.topology.kafka.address import Address
 from evenkey.topology.kafka.client import ClientSettings
-from evenkey.topology.kafka.producing import ValueFormat, find_records, parse_time, produce
+from evenkey.topology.kafka.producing import produce
+from evenkey.topology.kafka.records import ValueFormat, find_records, parse_time
 
 __all__ = ["produce_command"]
 

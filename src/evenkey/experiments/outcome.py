@@ -69,8 +69,10 @@ class Outcome:
     @property
     def repeats(self) -> Sequence[int]:
         """Of how many runs the timings are medians."""
-        timed = self.frame[self.frame[MACHINE].notna()] if self.machines else self.frame[:0]
-        return sorted(int(each) for each in timed["repeats"].unique()) if len(timed) else []
+        if not self.machines:
+            return []
+        timed = self.frame[self.frame[MACHINE].notna()]
+        return sorted(int(each) for each in timed["repeats"].unique())
 
     @property
     def command(self) -> str:

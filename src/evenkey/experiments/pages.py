@@ -9,13 +9,12 @@ from evenkey.experiments.figures import plotly
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from jinja2 import Template
 
     from evenkey.experiments.experiment import Plot
 
-__all__ = ["check_packages", "drawn", "replace", "template"]
+__all__ = ["check_packages", "drawn", "template"]
 
 _HOME = "evenkey.experiments"
 
@@ -68,10 +67,3 @@ def template(name: str, package: str = _HOME) -> Template:
         undefined=jinja2.StrictUndefined,
     )
     return environment.get_template(name)
-
-
-def replace(file: Path, text: str) -> None:
-    """Write a file as a whole: whoever reads it meanwhile finds the old one or the new one."""
-    unfinished = file.with_name(f".{file.name}.tmp")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(file)

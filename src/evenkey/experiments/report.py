@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from evenkey.experiments.experiment import order
-from evenkey.experiments.pages import drawn, replace, template
+from evenkey.experiments.pages import drawn, template
+from evenkey.files import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,8 +29,9 @@ def write_page(outcome: Outcome, directory: Path) -> Path:
     plots, script = drawn(outcome.plots)
     page = directory / f"{name}.html"
     text = template("page.html").render(outcome=outcome, plots=plots, plotly=script)
-    replace(page, text)
-    replace(directory / f"{name}.json", json.dumps(outcome.to_json(), indent=2) + "\n")
+    write_whole(page, text.encode())
+    figures = json.dumps(outcome.to_json(), indent=2)
+    write_whole(directory / f"{name}.json", f"{figures}\n".encode())
     return page
 
 
@@ -48,5 +50,5 @@ def write_index(directory: Path) -> Path:
             entries.append({**told, "page": file.with_suffix(".html").name})
     entries.sort(key=lambda entry: (order(entry["experiment"]), entry["scale"]))
     index = directory / "index.html"
-    replace(index, template("index.html").render(entries=entries))
+    write_whole(index, template("index.html").render(entries=entries).encode())
     return index

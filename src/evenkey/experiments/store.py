@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenkey.errors import RunError
+from evenkey.files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,9 +55,8 @@ class Store:
         table = pa.Table.from_pylist([row]).replace_schema_metadata({_PARAMETERS: parameters})
         self.directory.mkdir(parents=True, exist_ok=True)
         file = self.path(scenario)
-        unfinished = file.with_suffix(f".{os.getpid()}.tmp")
-        pq.write_table(table, unfinished)
-        unfinished.replace(file)
+        with replacing(file) as unfinished:
+            pq.write_table(table, unfinished)
 
     def read(self, scenario: Scenario) -> dict[str, Any]:
         """Read a result: parameters, figures, and the series as a list.

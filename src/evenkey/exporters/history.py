@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenkey.exporters.record import EpochRecord, HotKey, RunInfo
+from evenkey.files import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +72,7 @@ class History:
             The directory cannot be written.
         """
         self.epochs.mkdir(parents=True, exist_ok=True)
-        _replace(self._run, json.dumps(vars(run), indent=2, sort_keys=True).encode())
+        write_whole(self._run, json.dumps(vars(run), indent=2, sort_keys=True).encode())
         self._ended.unlink(missing_ok=True)
         self._alive.touch()
 
@@ -80,7 +81,7 @@ class History:
         table = pa.Table.from_pylist([dataclasses.asdict(record)], schema=_SCHEMA)
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink)
-        _replace(self.epochs / f"{record.epoch:08d}.parquet", sink.getvalue().to_pybytes())
+        write_whole(self.epochs / f"{record.epoch:08d}.parquet", sink.getvalue().to_pybytes())
         self._alive.touch()
 
     def beat(self) -> None:
@@ -89,7 +90,7 @@ class History:
 
     def end(self, ending: Ending) -> None:
         """Write down how the run ended."""
-        _replace(self._ended, json.dumps({"ending": ending, "at": time.time()}).encode())
+        write_whole(self._ended, json.dumps({"ending": ending, "at": time.time()}).encode())
 
     def run(self) -> RunInfo:
         """Who runs.
@@ -137,10 +138,3 @@ class History:
 def _read_json(file: Path) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(file.read_bytes())
     return content
-
-
-def _replace(file: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    temporary = file.with_name(f".{file.name}.tmp")
-    temporary.write_bytes(content)
-    temporary.replace(file)

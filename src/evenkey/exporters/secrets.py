@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evenkey.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["secret"]
 
 
-def secret(name: str) -> str | None:
+def secret(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
     """Read a secret: the variable `name`, or the file that ``<name>_FILE`` names.
 
     Parameters
     ----------
     name
         Such as ``EVENKEY_INFLUXDB_PASSWORD``.
+    environment
+        Holds the variables.
 
     Returns
     -------
@@ -28,7 +34,7 @@ def secret(name: str) -> str | None:
     ConfigurationError
         Both are set, or the file cannot be read.
     """
-    value, file = os.environ.get(name), os.environ.get(f"{name}_FILE")
+    value, file = environment.get(name), environment.get(f"{name}_FILE")
     if value is not None and file is not None:
         message = f"{name} and {name}_FILE are both set: unset one of them"
         raise ConfigurationError(message)

@@ -13,7 +13,7 @@ from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse
 from evenkey.errors import ConfigurationError
 from evenkey.spark.columns import key_columns, time_column
 from evenkey.spark.place import place
-from evenkey.spark.route import Load, route
+from evenkey.spark.route import route
 from evenkey.spark.work import STATES, TIME, WINDOW, FinishTask, MergeTask, WorkerTask
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from evenkey.groupings import Grouping
+    from evenkey.spark.routing_task import Load
 
 __all__ = [
     "WORKER",
@@ -159,13 +160,18 @@ def messages_of(
 
 
 def partial_aggregates(placed: DataFrame, task: WorkerTask) -> DataFrame:
-    """Run a worker's task on each partition of placed messages."""
+    """Run a worker's task on each partition of placed messages.
+
+    The worker's number stays behind, unless the aggregator asks for it: it is the partition's, and
+    every message would bear it to Python.
+    """
     fields = [
         StructField(TIME, TimestampType()) if name == WINDOW else placed.schema[name]
         for name in task.by
     ]
     schema = StructType([*fields, *from_arrow_schema(task.aggregator.state).fields])
-    return placed.mapInArrow(task, schema)
+    unused = [] if WORKER in task.aggregator.columns else [WORKER]
+    return placed.drop(*unused).mapInArrow(task, schema)
 
 
 def merge_partials(
@@ -203,6 +209,8 @@ def merge_partials(
             *(name for name in merged.columns if name != "window"),
         )
         by = ("window_start", "window_end", *by)
+    if isinstance(aggregator, Algebraic) and aggregator.finished_by_merging:
+        return merged.select(*by, *aggregator.result.names)
     finish = FinishTask if isinstance(aggregator, Algebraic) else MergeTask
     fields = [merged.schema[name] for name in by]
     schema = StructType([*fields, *from_arrow_schema(aggregator.result).fields])

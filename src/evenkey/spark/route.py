@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator  # noqa: TC003 - Spark reads the hints of the functions
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
 from pyspark.sql import functions as F
 
 from evenkey.errors import ConfigurationError
-from evenkey.groupings import Grouping, Key, Planned, Router, Shuffle, parse
+from evenkey.groupings import Grouping, Key, Planned, Shuffle, parse
 from evenkey.spark.columns import absent, key_columns, row_numbers, time_column
-from evenkey.spark.learning import Lesson, LessonCollector
 from evenkey.spark.planned import route_planned
-from evenkey.spark.routing_table import RoutingTables
-from evenkey.spark.session import temporary_directory
-from evenkey.spark.task import TaskId, current_task
+from evenkey.spark.routing_task import Load, check_plan, routing_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-    from pyspark import Accumulator
     from pyspark.sql import Column, DataFrame
 
     from evenkey.groupings import Snapshot
 
-__all__ = ["Load", "route"]
-
-Load = Literal["epoch", "lifetime"]
+__all__ = ["Load", "route", "routes_natively"]
 
 
 def route(
@@ -112,7 +102,7 @@ def route(
     """
     grouping = parse(grouping)
     grouping.router(workers)
-    _check_plan(grouping, plan)
+    check_plan(grouping, plan)
     keys = key_columns(df, key)
     clock = F.current_timestamp() if time is None else time_column(df, time)
     absent(df, column)
@@ -135,18 +125,18 @@ def route(
             position=None if position is None else key_columns(df, position)[0],
             learn=learn,
         )
-    native = _native(grouping, hashed, workers, streaming=df.isStreaming)
-    if native is not None:
-        return df.withColumn(column, native)
-    session = df.sparkSession
-    accumulator, store = None, None
-    if df.isStreaming and (grouping.learns or load == "lifetime"):
-        store = RoutingTables(
-            tables or temporary_directory(df.sparkSession, "tables"), str(grouping), workers
-        )
-        collector = LessonCollector(store, grouping)
-        accumulator = session.sparkContext.accumulator({}, collector)
-    task = RoutingTask(grouping, workers, load, rate, plan or {}, store, accumulator)
+    if routes_natively(grouping, streaming=df.isStreaming):
+        return df.withColumn(column, _native(grouping, hashed, workers))
+    task = routing_task(
+        df.sparkSession,
+        grouping,
+        workers,
+        rate=rate,
+        load=load,
+        tables=tables,
+        plan=plan,
+        streaming=df.isStreaming,
+    )
     columns = [hashed]
     if grouping.uses_times and (time is not None or df.isStreaming):
         columns.append(clock.cast("double"))
@@ -156,97 +146,14 @@ def route(
     return df.withColumn(column, udf.asNondeterministic()(*columns))
 
 
-def _check_plan(grouping: Grouping, plan: Snapshot | None) -> None:
-    if plan is None and grouping.given_frequencies and not grouping.learns:
-        message = (
-            f"grouping {grouping}: it must know how frequent each key is before the first row "
-            "comes: count a batch first and pass plan=grouping.plan(hashes, counts, workers), "
-            "or use a grouping that learns it, such as dkg or dchoices"
-        )
-        raise ConfigurationError(message)
-    if plan is not None and not (grouping.given_frequencies or grouping.plans_epochs):
-        message = f"grouping {grouping}: it takes no plan; leave plan away"
-        raise ConfigurationError(message)
+def routes_natively(grouping: Grouping, *, streaming: bool) -> bool:
+    """Say whether rows are routed by Spark's own expressions, without Python."""
+    # Spark does not number the rows of a stream.
+    return isinstance(grouping, Key | Planned) or (isinstance(grouping, Shuffle) and not streaming)
 
 
-def _native(grouping: Grouping, hashed: Column, workers: int, *, streaming: bool) -> Column | None:
-    """The grouping as an expression of Spark's own, where there is one."""
+def _native(grouping: Grouping, hashed: Column, workers: int) -> Column:
+    """The grouping as an expression of Spark's own."""
     if isinstance(grouping, Key):
         return F.pmod(hashed, F.lit(workers)).cast("int")
-    # Spark does not number the rows of a stream.
-    if isinstance(grouping, Shuffle) and not streaming:
-        return F.pmod(row_numbers(), F.lit(workers)).cast("int")
-    return None
-
-
-class RoutingTask:
-    """What runs in each task: one source's router over the partition's Arrow batches."""
-
-    def __init__(
-        self,
-        grouping: Grouping,
-        workers: int,
-        load: Load,
-        rate: float,
-        plan: Snapshot,
-        tables: RoutingTables | None,
-        accumulator: Accumulator[dict[TaskId, Lesson]] | None,
-    ) -> None:
-        self._grouping = grouping
-        self._workers = workers
-        self._load = load
-        self._rate = rate
-        self._plan = plan
-        self._tables = tables
-        self._accumulator = accumulator
-
-    def route_keys(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        """Route batches of hashes, with the position over the rate as time."""
-        position = 0
-
-        def timed() -> Iterator[tuple[pa.Array, NDArray[np.float64]]]:
-            nonlocal position
-            for hashes in batches:
-                times = np.arange(position, position + len(hashes)) / self._rate
-                position += len(hashes)
-                yield hashes, times
-
-        yield from self._route(timed())
-
-    def route_pairs(self, batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
-        """Route batches of hashes and times (seconds, null: unknown)."""
-
-        def ordered() -> Iterator[tuple[pa.Array, NDArray[np.float64]]]:
-            latest = -np.inf
-            for hashes, seconds in batches:
-                times = seconds.fill_null(-np.inf).to_numpy(zero_copy_only=False)
-                times = np.maximum.accumulate(np.maximum(times, latest))
-                latest = times[-1] if len(times) else latest
-                yield hashes, np.where(np.isinf(times), 0.0, times)
-
-        yield from self._route(ordered())
-
-    def _route(self, batches: Iterator[tuple[pa.Array, NDArray[np.float64]]]) -> Iterator[pa.Array]:
-        task = current_task()
-        router = self._grouping.router(self._workers, task.partition)
-        router.remember(self._plan)
-        if self._tables is not None:
-            self._recall(router, self._tables, task)
-        routed = 0
-        for hashes, times in batches:
-            routed += len(hashes)
-            yield pa.array(router.route(hashes.to_numpy().view(np.uint64), times))
-        if self._accumulator is not None and routed:
-            self._accumulator.add({task: Lesson(router.memory(), self._local_state(router))})
-
-    def _recall(self, router: Router, tables: RoutingTables, task: TaskId) -> None:
-        table = tables.under(task.query).read(task.epoch)
-        router.remember(table.memory)
-        if self._load == "lifetime" and task.partition in table.local:
-            router.restore(table.local[task.partition])
-
-    def _local_state(self, router: Router) -> dict[str, NDArray[np.generic]]:
-        if self._load != "lifetime":
-            return {}
-        snapshot = router.snapshot()
-        return {name: snapshot[name] for name in router.local_fields}
+    return F.pmod(row_numbers(), F.lit(workers)).cast("int")

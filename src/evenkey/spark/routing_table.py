@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenkey.errors import ConfigurationError, RunError
+from evenkey.files import write_whole
 
 if TYPE_CHECKING:
     from evenkey.groupings import Snapshot
@@ -107,12 +108,7 @@ class RoutingTables:
         path = self.path(number)
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_suffix(".tmp")
-            try:
-                temporary.write_bytes(_encoded(entries))
-                temporary.replace(path)
-            finally:
-                temporary.unlink(missing_ok=True)
+            write_whole(path, _encoded(entries))
             for old in self.numbers():
                 if old < number - _KEPT:
                     self.path(old).unlink(missing_ok=True)

@@ -13,16 +13,22 @@ from pydantic import (
     model_validator,
 )
 
-from evenkey.aggregators import WORKER
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import check_address
-from evenkey.groupings import Planned
 from evenkey.groupings import parse as parse_grouping
 from evenkey.streams import generated
+from evenkey.topology.config_checks import (
+    check_avro,
+    check_columns,
+    check_one_input,
+    check_planning,
+    check_work,
+)
 from evenkey.topology.config_fields import AnyPath, option
 from evenkey.topology.config_files import Split, check_input, check_output, split_of
 from evenkey.topology.config_kafka import KafkaOptions
+from evenkey.topology.kafka.avro import read_schema
 from evenkey.topology.kafka.client import ClientSettings
 
 if TYPE_CHECKING:
@@ -34,11 +40,7 @@ __all__ = ["PipelineConfig", "Sink", "Split"]
 
 Sink = Literal["parquet", "jsonl", "console", "memory", "kafka"]
 
-_SPLITS_WITH_COLUMNS = ("csv", "json", "parquet")
 _FILE_SINKS = ("parquet", "jsonl")
-_INPUTS = ("dataset", "input", "kafka")
-_MESSAGE_COLUMNS = ("count", WORKER)
-"""Numbers that every message has, besides its key and its time: its own, its worker's."""
 
 _GROUPING_OVERRIDES = ("expected_keys", "warm_up", "teenage_period", "old_period")
 _KAFKA_LATENESS = 60.0
@@ -55,6 +57,10 @@ def _paths(value: object) -> object:
 def _texts(value: object) -> object:
     """Take one text for a list of one."""
     return (value,) if isinstance(value, str) else value
+
+
+def _absolute(path: Path | None) -> str | None:
+    return None if path is None else str(path.absolute())
 
 
 class PipelineConfig(KafkaOptions):
@@ -100,6 +106,11 @@ class PipelineConfig(KafkaOptions):
         "How messages are found in the input; without it by suffix: .csv, .json, .jsonl, "
         ".ndjson, .parquet, else each line is a key.",
     )
+    avro_schema: AnyPath | None = option(
+        "Kafka",
+        None,
+        "File with the Avro schema of the records; they are split as JSON objects of its fields.",
+    )
     key: str | None = option(
         "Input", None, "Column or field with the key, for csv, json and parquet.", min_length=1
     )
@@ -119,8 +130,8 @@ class PipelineConfig(KafkaOptions):
     arrival_rate: float | None = option(
         "Input",
         None,
-        "Messages, lines or rows that arrive in a second of real time; an epoch begins when all "
-        "of its are there. Without it the whole input is there at the start.",
+        "Messages, lines or rows that arrive in a second of real time; an epoch begins when the "
+        "last of its own is there. Without it the whole input is there at the start.",
         gt=0,
     )
 
@@ -256,8 +267,9 @@ class PipelineConfig(KafkaOptions):
         ConfigurationError
             The files are of several kinds, or of one that needs a key and there is none.
         """
-        split = self.split or ("lines" if self.kafka is not None else split_of(self.input))
-        self._check_columns(split)
+        of_records: Split = "lines" if self.avro_schema is None else "json"
+        split = self.split or (of_records if self.kafka is not None else split_of(self.input))
+        check_columns(self, split)
         return split
 
     def check_paths(self) -> None:
@@ -274,6 +286,8 @@ class PipelineConfig(KafkaOptions):
             self.resolved_split()
         if self.output is not None:
             check_output(self.output.absolute())
+        if self.avro_schema is not None:
+            read_schema(self.avro_schema)
         for address in (self.source_address, self.sink_address):
             if address is not None:
                 ClientSettings.read(self.kafka_config)
@@ -285,10 +299,9 @@ class PipelineConfig(KafkaOptions):
             **self.model_dump(mode="json"),
             "grouping": str(self.resolved_grouping()),
             "input": [str(path.absolute()) for path in self.input],
-            "output": None if self.output is None else str(self.output.absolute()),
-            "kafka_config": None
-            if self.kafka_config is None
-            else str(self.kafka_config.absolute()),
+            "output": _absolute(self.output),
+            "kafka_config": _absolute(self.kafka_config),
+            "avro_schema": _absolute(self.avro_schema),
         }
 
     @model_validator(mode="after")
@@ -307,70 +320,19 @@ class PipelineConfig(KafkaOptions):
         self._check_input()
         self._check_kafka_input(self.split)
         self._check_kafka_output(self.sink)
-        self._check_work()
-        self._check_planning(self.resolved_grouping())
+        check_avro(self)
+        check_work(self)
+        check_planning(self)
         if self.output is None and self.sink in _FILE_SINKS:
             message = f"sink = {self.sink!r}: it writes files, and there is no output; pass output"
             raise ConfigurationError(message)
         return self
 
+    def _check_input(self) -> None:
+        # A method of its own, because subclasses ask for other inputs.
+        check_one_input(self)
+
     def _derive(self, name: str, value: object) -> None:
         # Past the frozen model, and not among the fields that were set: `with_options` then
         # derives it anew.
         object.__setattr__(self, name, value)
-
-    def _check_input(self) -> None:
-        given = [name for name in _INPUTS if getattr(self, name) not in (None, ())]
-        if len(given) != 1:
-            several = f"{' and '.join(given)} are given" if given else "none is given"
-            message = f"a pipeline reads a dataset, an input or kafka, and {several}: pass one"
-            raise ConfigurationError(message)
-        if self.dataset is not None:
-            for name in ("split", "key", "count"):
-                if getattr(self, name) is not None:
-                    message = (
-                        f"{name} = {getattr(self, name)!r}: it describes an input, and a dataset "
-                        f"is read; drop {name} or pass input or kafka in place of dataset"
-                    )
-                    raise ConfigurationError(message)
-        elif self.split is not None:
-            self._check_columns(self.split)
-
-    def _check_columns(self, split: Split) -> None:
-        if split in _SPLITS_WITH_COLUMNS:
-            if self.key is None:
-                message = f"split = {split!r}: it needs key, the column or field with the key"
-                raise ConfigurationError(message)
-            return
-        for name in ("key", "count"):
-            if getattr(self, name) is not None:
-                message = (
-                    f"{name} = {getattr(self, name)!r}: only {', '.join(_SPLITS_WITH_COLUMNS)} "
-                    f"have columns, and split is {split!r}; drop {name} or pass another split"
-                )
-                raise ConfigurationError(message)
-
-    def _check_planning(self, grouping: Grouping) -> None:
-        ahead = isinstance(grouping, Planned) and grouping.planning == "current"
-        if self.kafka is not None and ahead:
-            message = (
-                f"grouping = {str(grouping)!r}: records of topics cannot be counted before they "
-                "are routed; choose planned, or planned(planning=previous)"
-            )
-            raise ConfigurationError(message)
-
-    def _check_work(self) -> None:
-        for column in parse_aggregator(self.aggregator).columns:
-            if column not in _MESSAGE_COLUMNS:
-                message = (
-                    f"aggregator = {self.aggregator!r}: messages have no column {column!r}; they "
-                    "have: count (the option count says what it is)"
-                )
-                raise ConfigurationError(message)
-        parts = self.aggregator_window / self.worker_window
-        if parts < 1 or abs(parts - round(parts)) > 1e-9 * parts:
-            message = (
-                f"aggregator_window = {self.aggregator_window:g}: must be a multiple of "
-                f"worker_window = {self.worker_window:g} seconds"
-            )
-            raise ConfigurationError(message)

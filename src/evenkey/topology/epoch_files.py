@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenkey.errors import RunError
+from evenkey.files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,13 +46,8 @@ class EpochFiles:
                 target.unlink(missing_ok=True)
                 return
             target.parent.mkdir(parents=True, exist_ok=True)
-            # Not from `tempfile`, whose files nobody but their owner may read.
-            temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
-            try:
+            with replacing(target) as temporary:
                 pq.write_table(table, temporary)
-                temporary.replace(target)
-            finally:
-                temporary.unlink(missing_ok=True)
         except OSError as error:
             message = f"{target} cannot be written ({error}): free or choose a directory"
             raise RunError(message) from error

@@ -88,12 +88,12 @@ def drive_topics(
     Returns
     -------
     bool
-        Whether it got to the end before its time limit.
+        Whether it got to the end, and closed its windows, before its time limit.
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
 
     def read_all() -> bool:
-        return offsets.total == 0 or any(map(offsets.reached, _committed(directory.checkpoint)))
+        return offsets.total == 0 or any(map(offsets.reached, _begun(directory.checkpoint)))
 
     def over() -> bool:
         late = deadline is not None and time.monotonic() > deadline
@@ -103,8 +103,10 @@ def drive_topics(
     try:
         finished = _until(read_all, query, watch.running(query), over)
         if finished and close:
+            # While the last epoch of records still runs: the next one then has the closing row.
             directory.closing.touch()
-            _until(lambda: _closed(directory.checkpoint), query, watch.closing(query), over)
+            closed = watch.closing(query)
+            finished = _until(lambda: _closed(directory.checkpoint), query, closed, over)
     finally:
         _pause(spark, query, directory)
         _PY4J.removeFilter(_no_pause)
@@ -155,9 +157,9 @@ def _no_pause(record: logging.LogRecord) -> bool:
     return record.exc_info is None or not isinstance(record.exc_info[1], PausedError)
 
 
-def _committed(checkpoint: Path) -> list[dict[str, Any]]:
-    """Offsets of the sources after the last epoch that was committed."""
-    epochs = [int(path.name) for path in (checkpoint / "commits").glob("[0-9]*")]
+def _begun(checkpoint: Path) -> list[dict[str, Any]]:
+    """Offsets of the sources at the end of the last epoch that was begun."""
+    epochs = [int(path.name) for path in (checkpoint / "offsets").glob("[0-9]*")]
     return _offsets(checkpoint, max(epochs)) if epochs else []
 
 

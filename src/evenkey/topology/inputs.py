@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
 from evenkey.errors import RunError
+from evenkey.spark.route import routes_natively
+from evenkey.spark.routing_task import routing_task
 from evenkey.streams import SPAN_SECONDS, RowIndex
 from evenkey.topology.kafka.address import Address
+from evenkey.topology.kafka.avro import read_schema
 from evenkey.topology.kafka.client import ClientSettings
 from evenkey.topology.kafka.connector import check_loaded
 from evenkey.topology.kafka.offsets import OffsetRange, find_range
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
+    from evenkey.spark.routing_task import RoutingTask
     from evenkey.streams.splits import Splitter
     from evenkey.topology.config import PipelineConfig
     from evenkey.topology.config_kafka import KafkaOptions
@@ -82,7 +86,8 @@ class Input:
     name
         The dataset's name, or the paths.
     messages
-        Streaming: ``position``, ``key``, ``count``, ``time``.
+        Streaming: ``position``, ``key``, ``count``, ``time``, and the worker where splitters in
+        Python route too.
     sources
         Tasks that route, each with its own local loads.
     expected
@@ -155,7 +160,8 @@ def open_input(
 ) -> Input:
     """Make a stream of messages of what was found."""
     if found.reading is None:
-        return _open_topics(spark, found, config, directory)
+        # Records of topics are lines, so there is a splitter.
+        return _open_topics(spark, found.name, cast("Splitter", found.splitter), config, directory)
     epoch_messages = epoch_positions(config, found.reading.total)
     rows = stream_of(
         spark,
@@ -166,10 +172,12 @@ def open_input(
         arrival_rate=config.arrival_rate,
     )
     messages = _spread(rows, config, F.col("position"), ("position",))
+    routing = _routing(spark, config, directory)
+    letters, files = directory.dead_letters, directory.files
     if found.splitter is not None:
-        messages = split_lines(messages, found.splitter, directory.dead_letters, directory.files)
+        messages = split_lines(messages, found.splitter, letters, files, routing=routing)
     elif not found.vetted:
-        messages = vet_rows(messages, directory.dead_letters, directory.files)
+        messages = vet_rows(messages, letters, files, routing=routing)
     return Input(found.name, messages, _routers(config), found.reading.total, directory)
 
 
@@ -223,6 +231,23 @@ def _routers(config: PipelineConfig) -> int:
     return config.splitters or config.sources
 
 
+def _routing(
+    spark: SparkSession, config: PipelineConfig, directory: RunDirectory
+) -> RoutingTask | None:
+    """What routes messages where they are split; None for groupings that Spark routes itself."""
+    grouping = config.resolved_grouping()
+    if routes_natively(grouping, streaming=True):
+        return None
+    return routing_task(
+        spark,
+        grouping,
+        config.workers,
+        load=config.load,
+        tables=directory.tables,
+        streaming=True,
+    )
+
+
 def _spread(
     df: DataFrame, config: PipelineConfig, number: Column, order: tuple[str, ...]
 ) -> DataFrame:
@@ -248,22 +273,32 @@ class _InOrder:
 
 
 def _open_topics(
-    spark: SparkSession, found: Found, config: PipelineConfig, directory: RunDirectory
+    spark: SparkSession,
+    name: str,
+    splitter: Splitter,
+    config: PipelineConfig,
+    directory: RunDirectory,
 ) -> Input:
     """Read topics as far as the run found them to reach when it began."""
     offsets = OffsetRange.from_json(directory.offsets.read_text())
     total = offsets.total
     lines = kafka_lines(
         spark,
-        Address.parse(found.name),
+        Address.parse(name),
         ClientSettings.read(config.kafka_config),
         offsets,
         part=config.record_part,
+        avro=None if config.avro_schema is None else read_schema(config.avro_schema),
         sources=config.sources,
         epoch_records=config.epoch_messages if total is None else epoch_positions(config, total),
     )
     dealt = _spread(lines, config, F.col("offset") + F.col("partition"), ("time", *PLACES))
     messages = split_lines(
-        dealt, lines_splitter(config), directory.dead_letters, directory.files, places=PLACES
+        dealt,
+        splitter,
+        directory.dead_letters,
+        directory.files,
+        places=PLACES,
+        routing=_routing(spark, config, directory),
     )
-    return Input(found.name, messages, _routers(config), total, directory, offsets)
+    return Input(name, messages, _routers(config), total, directory, offsets)

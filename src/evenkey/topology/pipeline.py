@@ -35,7 +35,8 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
     Parameters
     ----------
     messages
-        Streaming, with the columns ``position``, ``key``, ``count`` and ``time``.
+        Streaming, with the columns ``position``, ``key``, ``count`` and ``time``, and the worker
+        if they are routed already.
     config
         What to do with them.
     directory
@@ -47,18 +48,20 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
         Streaming: a window's results appear when the watermark has passed it, or when the
         closing file exists.
     """
-    routed = route(
-        messages,
-        "key",
-        config.resolved_grouping(),
-        config.workers,
-        time="time",
-        load=config.load,
-        tables=directory.tables,
-        column=WORKER,
-        position="position",
-        learn=False,
-    )
+    routed = messages
+    if WORKER not in messages.columns:
+        routed = route(
+            messages,
+            "key",
+            config.resolved_grouping(),
+            config.workers,
+            time="time",
+            load=config.load,
+            tables=directory.tables,
+            column=WORKER,
+            position="position",
+            learn=False,
+        )
     aggregator = parse_aggregator(config.aggregator)
     held, bound = messages_of(
         routed, "key", aggregator, time="time", window=_length(config.worker_window)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenkey.errors import ConfigurationError
+from evenkey.files import write_whole
 from evenkey.topology.epoch_files import EpochFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
+    from typing import Self
 
 __all__ = ["RunDirectory"]
 
@@ -67,6 +70,27 @@ class RunDirectory:
         self.closing = self.state / "closing"
         self._manifest = self.state / "manifest.json"
 
+    @classmethod
+    @contextlib.contextmanager
+    def opened(cls, path: Path | None) -> Iterator[Self]:
+        """Open the directory at a path, or without one a temporary directory.
+
+        Yields
+        ------
+        RunDirectory
+            A temporary one is gone afterwards.
+
+        Raises
+        ------
+        ConfigurationError
+            It cannot be made or written.
+        """
+        if path is not None:
+            yield cls(path)
+            return
+        with tempfile.TemporaryDirectory(prefix="evenkey-run-") as temporary:
+            yield cls(Path(temporary))
+
     @property
     def claimed(self) -> bool:
         """Whether a run has begun here."""
@@ -107,7 +131,5 @@ class RunDirectory:
 
     @staticmethod
     def keep(path: Path, content: bytes) -> None:
-        """Write a file whole or not at all."""
-        temporary = path.with_suffix(".tmp")
-        temporary.write_bytes(content)
-        temporary.replace(path)
+        """Write a file whole or not at all; it is on the disk when this returns."""
+        write_whole(path, content, durable=True)

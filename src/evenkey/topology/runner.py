@@ -6,9 +6,7 @@ import contextlib
 import dataclasses
 import errno
 import os
-import tempfile
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from evenkey.errors import ConfigurationError, RunError
@@ -20,7 +18,7 @@ from evenkey.topology.driving import Watch, drive, epochs_of, late_rows, timing_
 from evenkey.topology.following import GatedSink, drive_topics
 from evenkey.topology.inputs import find_offsets, open_input
 from evenkey.topology.job import Job, PipelineJob
-from evenkey.topology.kafka.connector import check_loaded, connector_settings
+from evenkey.topology.kafka.connector import AVRO, check_loaded, connector_settings
 from evenkey.topology.observer import Observer
 from evenkey.topology.planning import EpochPlanner
 from evenkey.topology.recorder import Recorder, run_info
@@ -84,7 +82,7 @@ def run(
         State that an earlier run left cannot be read.
     """
     config.check_paths()
-    with _directory(config) as directory:
+    with RunDirectory.opened(config.output) as directory:
         directory.check(config.manifest())
         found = job.find(config, directory)
         spark = _session(config)
@@ -146,15 +144,6 @@ def _directory_name(grouping: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "-_=." else "_" for letter in grouping)
 
 
-@contextlib.contextmanager
-def _directory(config: PipelineConfig) -> Iterator[RunDirectory]:
-    if config.output is not None:
-        yield RunDirectory(config.output)
-        return
-    with tempfile.TemporaryDirectory(prefix="evenkey-run-") as path:
-        yield RunDirectory(Path(path))
-
-
 def _session(config: PipelineConfig) -> SparkSession:
     """A session of the pipeline's own settings, on slots that let all workers wait at once."""
     slots = max(config.workers, os.cpu_count() or 1)
@@ -164,6 +153,8 @@ def _session(config: PipelineConfig) -> SparkSession:
     )
     if config.output_kafka:
         check_loaded(spark)
+    if config.avro_schema is not None:
+        check_loaded(spark, AVRO)
     own = spark.newSession()
     own.conf.set("spark.sql.shuffle.partitions", config.aggregators)
     own.conf.set("spark.sql.session.timeZone", "UTC")
@@ -186,7 +177,7 @@ def _warm_up(spark: SparkSession, config: PipelineConfig, on_progress: OnProgres
             "cost_ms": 0.0,
         }
     )
-    with _directory(small) as directory:
+    with RunDirectory.opened(small.output) as directory:
         # Nobody wants its results, so its windows may stay open.
         found = _PIPELINE.find(small, directory)
         _execute(spark, small, directory, found, _PIPELINE, close=False)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import math
 import pickle
-import time
 from abc import ABC, abstractmethod
 from pathlib import Path
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -235,13 +235,13 @@ class _Arrivals:
     def await_position(self, start: int, end: int, stop_file: Path) -> bool:
         """Wait until all positions below `end` are there; False where the stop file came first."""
         if self._first is None:
-            self._first = (start, time.monotonic())
+            self._first = (start, monotonic())
         first, began = self._first
         there = began + (end - first) / self._rate
-        while (wait := there - time.monotonic()) > 0:
+        while (wait := there - monotonic()) > 0:
             if stop_file.exists():
                 return False
-            time.sleep(min(wait, _POLL_SECONDS))
+            sleep(min(wait, _POLL_SECONDS))
         return True
 
 

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from evenkey.hashing import hash_strings
+from evenkey.spark.aggregate import WORKER
 from evenkey.spark.task import current_task
 from evenkey.streams.splits import Found, vet
 from evenkey.topology.sources import MESSAGES
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from evenkey.spark.routing_task import RoutingTask
     from evenkey.streams.splits import Splitter
     from evenkey.topology.epoch_files import EpochFiles
 
@@ -35,6 +39,7 @@ def split_lines(
     files: EpochFiles,
     *,
     places: tuple[str, ...] = ("position",),
+    routing: RoutingTask | None = None,
 ) -> DataFrame:
     """Split raw lines: accepted messages go on, rejected lines into dead letters.
 
@@ -50,18 +55,34 @@ def split_lines(
         Where tasks count what they read and rejected.
     places
         Columns that say where a line is, for the dead letters; the last one is its number.
+    routing
+        Routes the messages in the same pass, where they would go to Python once more for it;
+        None: they are routed later.
 
     Returns
     -------
     DataFrame
-        ``position`` (the line's number), ``key``, ``count``, ``time``, in the order of the lines.
+        ``position`` (the line's number), ``key``, ``count``, ``time``, in the order of the lines,
+        and the worker if they are routed.
     """
-    return lines.mapInArrow(_SplitTask(splitter, dead_letters, files, places), MESSAGES)
+    return _messages(lines, _SplitTask(splitter, dead_letters, files, places), routing)
 
 
-def vet_rows(rows: DataFrame, dead_letters: EpochFiles, files: EpochFiles) -> DataFrame:
+def vet_rows(
+    rows: DataFrame,
+    dead_letters: EpochFiles,
+    files: EpochFiles,
+    *,
+    routing: RoutingTask | None = None,
+) -> DataFrame:
     """Reject rows that have a key and a count already, but not good ones; as `split_lines`."""
-    return rows.mapInArrow(_VetTask(dead_letters, files), MESSAGES)
+    return _messages(rows, _VetTask(dead_letters, files), routing)
+
+
+def _messages(rows: DataFrame, task: _Task, routing: RoutingTask | None) -> DataFrame:
+    if routing is None:
+        return rows.mapInArrow(task, MESSAGES)
+    return rows.mapInArrow(_RoutedTask(task, routing), f"{MESSAGES}, {WORKER} int")
 
 
 class _Task(ABC):
@@ -133,6 +154,26 @@ class _VetTask(_Task):
         letters = [batch["position"].take(bad), batch["key"].take(bad), split.rejected["reason"]]
         messages = pa.Table.from_batches([batch.take(good)])
         return messages, pa.Table.from_arrays(letters, schema=_NONE.schema)
+
+
+class _RoutedTask:
+    """Routes the messages that a task makes: one trip from Spark to Python and back, not two."""
+
+    def __init__(self, task: _Task, routing: RoutingTask) -> None:
+        self._task = task
+        self._routing = routing
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with self._routing.source() as source:
+            for messages in self._task(batches):
+                workers = source.route(hash_strings(messages["key"]), _seconds(messages["time"]))
+                yield messages.append_column(WORKER, workers)
+
+
+def _seconds(times: pa.TimestampArray) -> pa.DoubleArray:
+    """Timestamps as Spark's cast to double gives them."""
+    micros = times.cast(pa.timestamp("us", times.type.tz)).cast(pa.int64())
+    return pc.divide(micros.cast(pa.float64()), 1e6)
 
 
 _NONE = pa.table(

@@ -29,7 +29,7 @@ def accuracy(model, records):
 
 @pytest.mark.parametrize(
     ("name", "depth", "folds"),
-    [("iris", 3, 5), ("wine", 4, 5), ("breast_cancer", 4, 5), ("digits", 6, 2)],
+    [("iris", 3, 5), ("wine", 4, 5), ("breast_cancer", 4, 3), ("digits", 6, 2)],
 )
 def test_bundled_sets(name, depth, folds):
     """Sets so small are read once for each level; the mean over all folds of cross-validation."""

@@ -49,15 +49,15 @@ def test_grows_a_level_an_epoch_and_finds_the_tests():
 
 @pytest.mark.parametrize("grouping", sorted(set(available()) - {"pkg"}))
 def test_every_grouping_grows_the_same_tree(grouping):
-    epochs = [grid_records(400, seed) for seed in range(4)]
+    epochs = [grid_records(250, seed) for seed in range(3)]
     tree = DecisionTree(bins=16, max_depth=3)
     one, other = (grow(tree, epochs, each).model.to_table() for each in ("pkg", grouping))
     assert one.equals(other, check_metadata=True)
 
 
-@pytest.mark.parametrize("batch", [37, 399])
+@pytest.mark.parametrize("batch", [37, 299])
 def test_any_cut_of_an_epoch_grows_the_same_tree(batch):
-    epochs = [grid_records(400, seed) for seed in range(3)]
+    epochs = [grid_records(300, seed) for seed in range(3)]
     one, other = (
         grow(DecisionTree(bins=16), epochs, batch=each).model.to_table() for each in (100, batch)
     )
@@ -110,8 +110,8 @@ def test_leaves_are_as_many_as_allowed_and_the_best_splits_go_first():
     records = grid_records(600)
     trained = grow(DecisionTree(bins=16, max_leaves=2, min_leaf=1), [records] * 3)
     assert len(trained.model.leaves) == 2
-    stream = Clusters(length=3000, features=3).records(0, 3000)
-    model = grow(DecisionTree(max_leaves=7, min_leaf=1), [stream] * 6).model
+    stream = Clusters(length=1000, features=3).records(0, 1000)
+    model = grow(DecisionTree(max_leaves=7, min_leaf=1), [stream] * 5).model
     assert len(model.leaves) == 7
 
 

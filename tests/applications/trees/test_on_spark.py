@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 
+import pyarrow.parquet as pq
 import pytest
 
 from evenkey.applications import (
@@ -16,6 +17,7 @@ from evenkey.applications import (
     run,
     train,
 )
+from evenkey.applications.files import keep_records
 from evenkey.errors import ConfigurationError
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -36,16 +38,15 @@ def is_same(model, other):
     return model.to_table().equals(other.to_table(), check_metadata=True)
 
 
-def run_whole(config):
+def test_a_paused_run_goes_on_from_the_model_of_the_epoch_before(tmp_path):
+    told = {**OPTIONS, "dataset": STREAM.name, "messages": 180, "grouping": "pkg"}
+    config = ApplicationConfig(**told, output=tmp_path / "out")
+    paused = tmp_path / "out" / "state" / "paused"
+    first = run(config, prepare=False, on_progress=lambda _: paused.touch())
+    assert not first.finished
     report = run(config, prepare=False)
     assert isinstance(report, LearningReport)
     assert report.finished
-    return report
-
-
-def test_a_run_learns_the_tree_of_one_process():
-    told = {**OPTIONS, "dataset": STREAM.name, "messages": 180, "grouping": "pkg"}
-    report = run_whole(ApplicationConfig(**told))
     trained = in_process(EPOCHS)
     assert trained.model.depth == 2
     assert is_same(report.model, trained.model)
@@ -55,22 +56,24 @@ def test_a_run_learns_the_tree_of_one_process():
     assert report.to_json()["learned"][2]["accuracy"] > 0.6
 
 
-def test_a_paused_run_goes_on_from_the_model_of_the_epoch_before(tmp_path):
-    path = tmp_path / "points.csv"
+@pytest.mark.parametrize("features", [None, "x,y,z"])
+def test_columns_of_a_file_become_features(tmp_path, features):
+    path, target = tmp_path / "points.csv", tmp_path / "kept.parquet"
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["x", "kind", "name", "y", "z"])
         for row in RECORDS.to_pylist():
             x, y, z = row["features"]
             writer.writerow([x, row["label"], "text", y, z])
-    told = {"input": path, "label": "kind", "output": tmp_path / "out", "grouping": "sg"}
-    config = ApplicationConfig(**OPTIONS, **told)
-    paused = tmp_path / "out" / "state" / "paused"
-    first = run(config, prepare=False, on_progress=lambda _: paused.touch())
-    assert not first.finished
-    report = run_whole(config)
-    assert report.to_json()["records"] == 180
-    assert is_same(report.model, in_process(EPOCHS).model)
+        writer.writerow([1, "class 0", "text", "inf", 1])
+    chosen = {} if features is None else {"features": features}
+    config = ApplicationConfig(application=str(LEARNER), input=path, label="kind", **chosen)
+    kept = keep_records(config, LEARNER, target, tmp_path)
+    assert kept.rejected["reason"].to_pylist() == ["y is not finite"]
+    assert pq.read_table(target).to_pylist() == RECORDS.to_pylist()
+    path.write_text("name,kind\nann,x\n")
+    with pytest.raises(ConfigurationError, match="no column of numbers, but: name, kind"):
+        keep_records(config.with_options(features=()), LEARNER, target, tmp_path)
 
 
 def test_a_batch_is_read_in_several_passes_and_classified(spark):

@@ -32,6 +32,17 @@ def test_the_environment_goes_before_the_file(file):
     }
 
 
+def test_a_variable_may_name_a_file_that_holds_the_value(file, tmp_path):
+    (tmp_path / "password").write_text("from a file\n")
+    name = "EVENKEY_KAFKA_CLIENT_SASL_PASSWORD"
+    environment = {f"{name}_FILE": str(tmp_path / "password")}
+    properties = ClientSettings.read(file, environment).for_librdkafka()
+    assert properties["sasl.password"] == "from a file"
+    assert not [each for each in properties if each.endswith("file")]
+    with pytest.raises(ConfigurationError, match="both set: unset one"):
+        ClientSettings.read(file, {**environment, name: SECRET})
+
+
 def test_java_reads_a_login_module_and_a_trust_store(file):
     assert ClientSettings.read(file, {}).for_spark() == {
         "kafka.security.protocol": "SASL_SSL",

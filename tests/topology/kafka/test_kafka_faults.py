@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 
 import pytest
 
-from evenkey.streams import generated
 from evenkey.topology import PipelineConfig, run
-from evenkey.topology.kafka import read_results
-from evenkey.topology.kafka.address import Address
-from evenkey.topology.kafka.producing import find_records, parse_time, produce
 from tests.brokers import start_broker
+from tests.topology.kafka.counting import counted, send, truth
 from tests.topology.killing import finish, kill_in_the_middle, started, wait_for_the_middle
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
-
-DATASET = "country-skew-r80"
-START = parse_time("2020-01-01")
-
-
-def send(broker, topic, messages):
-    address = Address.parse(f"{broker.server}/{topic}")
-    found = find_records(DATASET, messages=messages)
-    assert produce(found.records, address, first=START, partitions=3).messages == messages
 
 
 def command(broker, topic, output, **options):
@@ -40,21 +27,6 @@ def command(broker, topic, output, **options):
         **options,
     }
     return [part for name, value in every.items() for part in (f"--{name}", str(value))]
-
-
-def counted(spark, broker, topic):
-    """(seconds since the start of the window's minute, key) to count, as the topic has it."""
-    rows = read_results(spark, f"{broker.server}/{topic}-out").toArrow().to_pylist()
-    counts = {(row["window_start"].timestamp() - START, row["key"]): row["count"] for row in rows}
-    assert len(counts) == len(rows)
-    return counts
-
-
-def truth(messages):
-    stream = generated(DATASET, messages=messages)
-    batch = stream.batch(0, messages)
-    keys = stream.texts(batch.ids).to_pylist()
-    return Counter((t // 60 * 60, key) for t, key in zip(batch.times, keys, strict=True))
 
 
 def test_a_killed_driver_goes_on_from_kafka(spark, broker, tmp_path):

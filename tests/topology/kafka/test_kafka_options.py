@@ -32,6 +32,8 @@ def test_what_follows_from_topics_is_derived():
         ({"kafka": TOPIC, "arrival_rate": 5}, r"arrival_rate = 5.0: .* drop arrival_rate"),
         ({"kafka": TOPIC, "split": "csv", "key": "user"}, r"split = 'csv': records have no"),
         ({"kafka": TOPIC, "split": "json"}, r"it needs key"),
+        ({"kafka": TOPIC, "split": "words", "avro_schema": "a"}, r"split = 'words': Avro .*"),
+        ({"dataset": "country-skew-r80", "avro_schema": "a"}, r"avro_schema: .* pass kafka"),
         ({"dataset": "country-skew-r80", "follow": True}, r"follow: .* pass kafka"),
         ({"dataset": "country-skew-r80", "starting_offsets": "latest"}, r"starting_offsets: .*"),
         ({"kafka": TOPIC, "sink": "kafka"}, r"sink = 'kafka': .* pass output_kafka"),

@@ -13,7 +13,7 @@ from evenkey.cli import app
 from evenkey.errors import ConfigurationError
 from evenkey.streams import generated
 from evenkey.topology.kafka import Address, produce
-from evenkey.topology.kafka.producing import find_records, parse_time
+from evenkey.topology.kafka.records import find_records, parse_time
 
 
 def records_of(broker, topic):

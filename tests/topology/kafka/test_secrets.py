@@ -11,7 +11,7 @@ import pytest
 
 from evenkey.errors import ConfigurationError
 from evenkey.topology.kafka import Address, ClientSettings, produce, producing
-from evenkey.topology.kafka.producing import find_records
+from evenkey.topology.kafka.records import find_records
 from tests.brokers import PASSWORD
 from tools.kafka_broker import USER
 

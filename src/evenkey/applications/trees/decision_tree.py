@@ -230,9 +230,9 @@ class DecisionTree(Learner[TreeModel]):
 
 
 def _counted(model: TreeModel, cells: pa.Table) -> TreeModel:
-    """Add records to the counts of their leaves; each sent one message of feature 0 or none."""
-    once = pc.is_in(cells["key"], value_set=pa.array(["0", CLASS]))
-    cells = cells.filter(once)
+    """Add records to the counts of their leaves."""
+    # Each record sent just one message under one of these keys.
+    cells = cells.filter(pc.is_in(cells["key"], value_set=pa.array(["0", CLASS])))
     counts = model.counts.copy()
     rows = zip(*(cells[name].to_pylist() for name in ("leaf", "label", "weights")), strict=True)
     for leaf, label, weights in rows:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from evenkey.experiments.experiment import Experiment, Finding, Plot
 from evenkey.experiments.figures import Axis
+from evenkey.experiments.frames import series
 from evenkey.experiments.joins.join_run import DEVIATIONS
 from evenkey.experiments.joins.through_time import both_modes, through_time
 from evenkey.experiments.table import Column, Table
@@ -31,8 +32,9 @@ class DistanceThroughTime(Experiment):
     reference: ClassVar[str] = "Joins, figure 7"
     summary: ClassVar[str] = (
         "The epochs of one run; it shares its results with figure 6. MLDC of Dynamic LB STAL is of "
-        "seconds of work, and so is that of Static STAL; partitions move when it is above 0.5. "
-        f"{DEVIATIONS}"
+        "seconds of work, and so is that of Static STAL; partitions move when it is above 0.5. At "
+        "scale quick a slot works for milliseconds an epoch, much of it overhead that skew does "
+        f"not change, so MLDC begins lower than the share of items says. {DEVIATIONS}"
     )
 
     def scenarios(self, scale: Scale) -> Sequence[Scenario]:
@@ -62,12 +64,14 @@ class DistanceThroughTime(Experiment):
         """One redistribution is enough."""
         moving = frame[frame["mode"] == "dynamic-lb-stal"]
         static = frame[frame["mode"] == "static-stal"].sort_values("skew")
+        epochs = series(moving)
+        later = epochs[epochs["seconds"] > epochs["seconds"].max() / 2]["mldc"].max()
         return [
             Finding(
                 "Dynamic LB STAL needs one redistribution, and stays under the threshold then",
-                f"{moving['redistributions'].max():.0f} at most; MLDC ends at "
-                f"{moving['mldc_last'].max():.2f} at most",
-                moving["redistributions"].max() <= 1 and moving["mldc_last"].max() <= _THRESHOLD,
+                f"{moving['redistributions'].max():.0f} at most; MLDC is at most {later:.2f} in "
+                "the second half",
+                moving["redistributions"].max() <= 1 and later <= _THRESHOLD,
             ),
             Finding(
                 "MLDC of Static STAL stays as it is, the higher the greater the skew",

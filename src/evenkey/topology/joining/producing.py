@@ -11,7 +11,8 @@ import numpy as np
 from evenkey.joins.static_spreading import leaves_of
 from evenkey.topology.joining.inputs import publications_of, subscriptions_of
 from evenkey.topology.kafka.client import ClientSettings
-from evenkey.topology.kafka.producing import Record, produce
+from evenkey.topology.kafka.producing import produce
+from evenkey.topology.kafka.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

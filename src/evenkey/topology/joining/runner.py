@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
@@ -70,7 +67,7 @@ def run_join(config: JoinConfig, *, on_progress: OnProgress | None = None) -> Jo
         State that an earlier run left, or a static partition, cannot be read.
     """
     config.check_paths()
-    with _directory(config) as directory:
+    with RunDirectory.opened(config.output) as directory:
         directory.check(config.manifest())
         if on_progress is not None:
             on_progress(EpochProgress(config.name, -1, 0, None, 0.0, 0.0, "warming up"))
@@ -113,15 +110,6 @@ def compare_joins(
         variant = config.with_options(mode=mode, output=output)
         reports.append(run_join(variant, on_progress=on_progress))
     return reports
-
-
-@contextlib.contextmanager
-def _directory(config: JoinConfig) -> Iterator[RunDirectory]:
-    if config.output is not None:
-        yield RunDirectory(config.output)
-        return
-    with tempfile.TemporaryDirectory(prefix="evenkey-join-") as path:
-        yield RunDirectory(Path(path))
 
 
 def _execute(

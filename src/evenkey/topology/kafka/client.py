@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from evenkey.errors import ConfigurationError
+from evenkey.exporters.secrets import secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +53,8 @@ class ClientSettings:
             Lines ``name = value`` as Kafka's own tools read them, or None.
         environment
             ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD`` sets ``sasl.password``, and so on; goes
-            before the file.
+            before the file. ``EVENKEY_KAFKA_CLIENT_SASL_PASSWORD_FILE`` names a file that holds
+            the value instead.
 
         Raises
         ------
@@ -60,8 +62,10 @@ class ClientSettings:
             The file cannot be read, or sets what evenkey sets; no message holds a value.
         """
         properties = {} if file is None else _parse(file)
-        for name, value in environment.items():
-            if name.startswith(_PREFIX):
+        told = {name.removesuffix("_FILE") for name in environment if name.startswith(_PREFIX)}
+        for name in sorted(told):
+            value = secret(name, environment)
+            if value is not None:
                 properties[name.removeprefix(_PREFIX).lower().replace("_", ".")] = value
         for name in _SPARKS_OWN:
             if name in properties:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from py4j.protocol import Py4JJavaError
 
@@ -19,15 +19,14 @@ if TYPE_CHECKING:
     from evenkey.topology.kafka.address import Address
     from evenkey.topology.kafka.client import ClientSettings
 
-__all__ = ["admin_client", "check_loaded", "connector_settings"]
+__all__ = ["AVRO", "KAFKA", "Module", "admin_client", "check_loaded", "connector_settings"]
 
 _JARS = Path("build", "kafka", "connector")
 _CHECKOUT = Path(__file__).resolve().parents[4]
-_PROVIDER = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 _TIMEOUT_MS = 20_000
 _MEND = (
     "run `make setup-kafka` in a checkout, or name a directory with the jars of "
-    "spark-sql-kafka-0-10 in EVENKEY_KAFKA_JARS"
+    "spark-sql-kafka-0-10 (and spark-avro) in EVENKEY_KAFKA_JARS"
 )
 
 
@@ -61,8 +60,19 @@ def connector_settings() -> dict[str, str]:
 _HIDDEN = r"(?i)secret|password|token|jaas|access[.]?key|ssl[.].*key|url"
 
 
-def check_loaded(spark: SparkSession) -> None:
-    """Make sure that a session has the connector.
+class Module(NamedTuple):
+    """A part of Spark that its wheel lacks: what it is called, and a class of it."""
+
+    name: str
+    provider: str
+
+
+KAFKA = Module("Kafka connector", "org.apache.spark.sql.kafka010.KafkaSourceProvider")
+AVRO = Module("module for Avro", "org.apache.spark.sql.avro.AvroDataToCatalyst")
+
+
+def check_loaded(spark: SparkSession, module: Module = KAFKA) -> None:
+    """Make sure that a session has the connector, or another module.
 
     Raises
     ------
@@ -71,10 +81,10 @@ def check_loaded(spark: SparkSession) -> None:
     """
     loader: Any = _jvm(spark).Thread.currentThread().getContextClassLoader()
     try:
-        loader.loadClass(_PROVIDER)
+        loader.loadClass(module.provider)
     except Py4JJavaError:
         message = (
-            f"Spark has no Kafka connector: {_MEND}; a session that runs already must have been "
+            f"Spark has no {module.name}: {_MEND}; a session that runs already must have been "
             "started with them (spark.jars)"
         )
         raise ConfigurationError(message) from None

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from evenkey.topology.kafka.avro import json_lines
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
@@ -29,6 +31,7 @@ def kafka_lines(
     part: str,
     sources: int,
     epoch_records: int | None,
+    avro: str | None = None,
 ) -> DataFrame:
     """Stream the records of topics.
 
@@ -44,6 +47,8 @@ def kafka_lines(
         other by the same task where there are more.
     epoch_records
         Most records of an epoch, over all partitions; None takes all there are.
+    avro
+        Schema of Avro records, whose lines are JSON objects; None: the records are lines.
 
     Returns
     -------
@@ -65,9 +70,10 @@ def kafka_lines(
     records = reader.load()
     if offsets.end is not None:
         records = records.filter(F.col("offset") < _ends(offsets))
+    line = F.col(part) if avro is None else json_lines(F.col(part), avro)
     lines = records.select(
         *PLACES,
-        F.coalesce(F.col(part), F.lit(b"")).alias("line"),
+        F.coalesce(line, F.lit(b"")).alias("line"),
         F.col("timestamp").alias("time"),
     )
     return lines.coalesce(sources)

@@ -1,0 +1,36 @@
+"""A planned stream of a user, killed with -9: nothing is lost, and its plans are found again."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow.dataset as ds
+import pytest
+
+from evenkey.streams import generated
+from tests.spark.planned_stream import EPOCHS, MESSAGES, NAME, WORKERS
+from tests.topology.killing import kill_in_the_middle, running
+
+BEFORE = 3
+"""Epochs that end before the kill: the plan of epoch 2 is made of epoch 0."""
+
+
+@pytest.mark.faults
+def test_a_killed_stream_goes_on_from_its_plans(tmp_path):
+    program, log = ["tests.spark.planned_stream", str(tmp_path)], tmp_path / "log"
+    with running(program, log) as process:
+        kill_in_the_middle(process, tmp_path, log, after=BEFORE)
+    with running(program, log) as process:
+        assert process.wait(timeout=200) == 0, log.read_text()
+
+    rows = ds.dataset(tmp_path / "rows", partitioning="hive").to_table()
+    stream = generated(NAME, messages=MESSAGES)
+    texts = stream.texts(stream.batch(0, MESSAGES).ids).to_pylist()
+    assert Counter(rows["key"].to_pylist()) == Counter(texts)
+    loads = np.zeros((EPOCHS, WORKERS))
+    np.add.at(loads, (rows["epoch"], rows["worker"]), 1)
+    uneven = loads.max(axis=1) / loads.mean(axis=1)
+    assert uneven[0] > 3, "it was level without a plan: this shows nothing"
+    # The first of these was begun by the process that was killed, and ran in the next one.
+    assert uneven[BEFORE:].max() < 1.5

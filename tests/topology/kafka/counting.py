@@ -1,0 +1,37 @@
+"""A dataset in a topic, and its counts: as they are, and as a pipeline has written them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from evenkey.streams import generated
+from evenkey.topology.kafka import read_results
+from evenkey.topology.kafka.address import Address
+from evenkey.topology.kafka.producing import produce
+from evenkey.topology.kafka.records import find_records, parse_time
+
+__all__ = ["counted", "send", "truth"]
+
+DATASET = "country-skew-r80"
+START = parse_time("2020-01-01")
+
+
+def send(broker, topic, messages):
+    address = Address.parse(f"{broker.server}/{topic}")
+    found = find_records(DATASET, messages=messages)
+    assert produce(found.records, address, first=START, partitions=3).messages == messages
+
+
+def counted(spark, broker, topic):
+    """(seconds since the start of the window's minute, key) to count, as the topic has it."""
+    rows = read_results(spark, f"{broker.server}/{topic}-out").toArrow().to_pylist()
+    counts = {(row["window_start"].timestamp() - START, row["key"]): row["count"] for row in rows}
+    assert len(counts) == len(rows)
+    return counts
+
+
+def truth(messages):
+    stream = generated(DATASET, messages=messages)
+    batch = stream.batch(0, messages)
+    keys = stream.texts(batch.ids).to_pylist()
+    return Counter((t // 60 * 60, key) for t, key in zip(batch.times, keys, strict=True))

@@ -1,0 +1,72 @@
+"""Records in Avro: their fields are keys and counts, and what is none goes to dead letters."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+from evenkey.errors import ConfigurationError
+from evenkey.topology import PipelineConfig, run
+from tests.brokers import fill
+
+SCHEMA = {
+    "type": "record",
+    "name": "Click",
+    "fields": [{"name": "user", "type": ["null", "string"]}, {"name": "n", "type": "long"}],
+}
+
+
+def encoded(user, n):
+    """A click as Avro writes it; numbers below 64 are one byte, twice their value."""
+    text = b"\x00" if user is None else b"\x02" + bytes([2 * len(user)]) + user.encode()
+    return text + bytes([2 * n])
+
+
+@pytest.fixture
+def schema(tmp_path):
+    file = tmp_path / "click.avsc"
+    file.write_text(json.dumps(SCHEMA))
+    return file
+
+
+@pytest.mark.usefixtures("spark")
+def test_avro_records_are_counted_and_others_rejected(broker, schema, tmp_path):
+    good = [(f"user {number % 7}", number % 5 + 1) for number in range(30)]
+    bad = [b"", None, b"\x7f", encoded(None, 3), encoded("late", 0)]
+    fill(broker, "avro", [*(encoded(*each) for each in good), *bad])
+    config = PipelineConfig(
+        kafka=f"{broker.server}/avro",
+        avro_schema=schema,
+        key="user",
+        count="n",
+        aggregator="sum(column=count)",
+        grouping="pkg",
+        workers=3,
+        sources=2,
+        aggregators=2,
+        epochs=1,
+        output=tmp_path / "out",
+        sink="memory",
+    )
+    report = run(config, prepare=False)
+    assert (report.finished, report.lines, report.rejected) == (True, 35, len(bad))
+    truth: Counter[str] = Counter()
+    for user, n in good:
+        truth[user] += n
+    totals: Counter[str] = Counter()
+    assert report.table is not None
+    for row in report.table.to_pylist():
+        totals[row["key"]] += row["sum"]
+    assert totals == truth
+
+
+@pytest.mark.parametrize("text", [None, "no schema"])
+def test_a_schema_that_cannot_be_read_is_named(tmp_path, text):
+    file = tmp_path / "click.avsc"
+    if text is not None:
+        file.write_text(text)
+    config = PipelineConfig(kafka="127.0.0.1:1/clicks", avro_schema=file, key="user")
+    with pytest.raises(ConfigurationError, match=r"avro_schema .*click.avsc cannot be read"):
+        config.check_paths()
