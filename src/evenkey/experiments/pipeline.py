@@ -74,8 +74,11 @@ class PipelineRun(Timed):
 
     def once(self, on_messages: OnMessages | None = None) -> TimedRun:
         """Run the pipeline from its source to the last commit."""
+        from evenkey.spark.session_kinds import change_session
         from evenkey.topology import run
 
+        if change_session(self.kind):
+            _PREPARED.clear()
         prepare = self.workers not in _PREPARED
         _PREPARED.add(self.workers)
 

@@ -85,7 +85,10 @@ class JoinRun(Scenario):
 
     def run(self, on_messages: OnMessages | None = None) -> JoinReport:
         """Run it once and give the report."""
+        from evenkey.spark.session_kinds import change_session
         from evenkey.topology.joining import run_join
+
+        change_session(self.kind)
 
         def show(progress: EpochProgress) -> None:
             if on_messages is not None:
