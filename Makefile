@@ -33,7 +33,7 @@ check: lint types imports test faults ## Run all that CI runs
 faults: $(READY) ## Run the tests that kill processes and break files
 	@$(PYTEST) $(PARALLEL) -m faults || [ $$? -eq 5 ] # 5: no test is marked so
 
-soak: $(READY) ## Run the faults that take minutes: executors, full disks, joins
+soak: $(READY) ## Run what takes too long for check: clusters, full disks, millions of messages
 	@$(PYTEST) $(PARALLEL) -m soak
 
 bench: $(READY) ## Measure the speed of kernels and of routing

@@ -41,9 +41,14 @@ def command(path, output, grouping, cost_ms):
     ]
 
 
-@pytest.mark.faults
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("grouping", ["sg", "kg", "pkg", "dkg", "planned"])
+@pytest.mark.parametrize(
+    "grouping",
+    [
+        *(pytest.param(each, marks=pytest.mark.faults) for each in ("dkg", "planned")),
+        *(pytest.param(each, marks=pytest.mark.soak) for each in ("sg", "kg", "pkg")),
+    ],
+)
 def test_a_killed_driver_loses_nothing_and_counts_nothing_twice(lines, tmp_path, grouping):
     path, sums, counts = lines
     output = tmp_path / "out"

@@ -58,10 +58,9 @@ def test_a_broker_may_be_away_for_a_while(spark, tmp_path):
         broker.stop()
 
 
-@pytest.mark.parametrize(
-    ("grouping", "messages"), [("kg", 50_000), ("pkg", 50_000), ("sg", 50_000), ("dkg", 1_000_000)]
-)
-def test_results_equal_exact_counts(spark, broker, grouping, messages):
+@pytest.mark.parametrize("grouping", ["sg", "dkg"])
+def test_results_equal_exact_counts(spark, broker, grouping):
+    messages = 50_000
     topic = f"exact-{grouping}"
     send(broker, topic, messages)
     config = PipelineConfig(
