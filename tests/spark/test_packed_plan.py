@@ -9,20 +9,27 @@ from hypothesis import strategies as st
 
 from evenkey.groupings import Planned
 from evenkey.groupings.planned import OFFSET, OWNER_BITS, Plan
-from evenkey.spark.packed_plan import BUCKETS_AT, LIMIT_BITS, WORKER_BITS, _alias, pack_plan
+from evenkey.spark.packed_plan import (
+    LIMIT_BITS,
+    ONE_CELL,
+    WORKER_BITS,
+    Positions,
+    _alias,
+    pack_plan,
+)
 
 POINTS = np.linspace(0, (1 << 32) - 1, 101).astype(np.int64)
 
 
-def looked_up(words, buckets, key, point):
+def looked_up(words, positions, buckets, key, point):
     """A worker as the array's layout says, in Python's own integers."""
     words = [int(word) % (1 << 64) for word in words]
-    word = words[BUCKETS_AT + key % buckets]
+    word = words[positions.buckets + key % buckets]
     product = ((key >> 32) + OFFSET) % (1 << 32) * (word >> OWNER_BITS) % (1 << 32)
-    slot = BUCKETS_AT + buckets + 2 * (product >> words[0])
-    place = words[slot + 1] if words[slot] == key else word % (1 << OWNER_BITS)
-    if place < 1 << 32:
-        return place
+    slot = positions.slots + 2 * (product >> words[0])
+    place = ONE_CELL + positions.workers + word % (1 << OWNER_BITS)
+    if words[slot] == key:
+        place = words[slot + 1]
     scaled = point * (place >> 32)
     cell = words[place % (1 << 32) + (scaled >> 32)]
     limit, other = cell >> 2 * WORKER_BITS, cell >> WORKER_BITS
@@ -39,11 +46,13 @@ def test_keys_are_where_the_plan_has_them(workers, exponent):
     grouping = Planned()
     plan = Plan.from_arrays(grouping.plan(keys, counts, workers))
     buckets = grouping.bucket_count(workers)
-    words = pack_plan(plan)
+    words, positions = pack_plan(plan), Positions.of(buckets, workers)
     whole = split = 0
     for key in keys:
         row = np.flatnonzero(plan.keys == key)
-        went = np.array([looked_up(words, buckets, int(key), int(point)) for point in POINTS])
+        went = np.array(
+            [looked_up(words, positions, buckets, int(key), int(point)) for point in POINTS]
+        )
         if not len(row):
             assert set(went) == {plan.owners[int(key) % buckets]}
             whole += 1

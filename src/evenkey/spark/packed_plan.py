@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,31 +12,45 @@ from evenkey.groupings.planned import compile_plan
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenkey.groupings.planned import Lookup, Plan
+    from evenkey.groupings.planned import Plan
 
-__all__ = [
-    "BUCKETS_AT",
-    "LIMIT_BITS",
-    "MOST_WORKERS",
-    "WORKER_BITS",
-    "pack_plan",
-]
+__all__ = ["LIMIT_BITS", "MOST_WORKERS", "ONE_CELL", "WORKER_BITS", "Positions", "pack_plan"]
 
 WORKER_BITS, LIMIT_BITS = 20, 24
 """A cell holds, from below, its worker, its other worker, and the limit between them."""
 
 MOST_WORKERS = 1 << WORKER_BITS
-BUCKETS_AT = 1
-"""Where the buckets' words begin; the first word is the shift that gives a slot."""
+ONE_CELL = 1 << 32
+"""Added to a cell's position it makes a place of one cell."""
+
+_WHOLE = (1 << LIMIT_BITS) - 1
+"""The highest limit that fits. It leaves one point in 2**24 to the other worker, which is the same
+one where a cell has only one."""
+
+
+class Positions(NamedTuple):
+    """Where the parts of the array begin; the first word is the shift that gives a slot."""
+
+    buckets: int
+    """One word a bucket, as in `Lookup`."""
+    workers: int
+    """One cell a worker, for keys that it has whole."""
+    slots: int
+    """Two words a slot: a key, and its place."""
+
+    @classmethod
+    def of(cls, buckets: int, workers: int) -> Positions:
+        """Give those of a plan of so many buckets and workers."""
+        return cls(1, 1 + buckets, 1 + buckets + workers)
 
 
 def pack_plan(plan: Plan) -> NDArray[np.int64]:
-    """Make the array: the shift, the buckets' words, slots of two words each, cells.
+    """Make the array: the shift, the buckets, the workers' cells, the slots, split keys' cells.
 
-    A slot is a key and its place: the worker, or for a split key the number of its cells times
-    2**32 plus the position of the first. A point in the unit interval falls into one of a split
-    key's n equal cells; below the cell's limit, in units of 2**-24 of the cell, it goes to the
-    cell's worker, from there on to the other one (Walker, ACM TOMS 3, 1977).
+    A place is a number of cells times 2**32 plus the position of the first: one cell for a key that
+    lies whole on a worker, several for a split key. A point in the unit interval falls into one
+    of a place's n equal cells; below the cell's limit, in units of 2**-24 of the cell, it goes to
+    the cell's worker, from there on to the other one (Walker, ACM TOMS 3, 1977).
 
     Parameters
     ----------
@@ -45,32 +59,31 @@ def pack_plan(plan: Plan) -> NDArray[np.int64]:
 
     Returns
     -------
-    int64[1 + B + 2 T + cells]
-        With B buckets and T slots as in `Lookup`.
+    int64[1 + B + W + 2 T + cells]
+        With B buckets, W workers and T slots as in `Lookup`.
     """
     lookup = compile_plan(plan)
+    positions = Positions.of(len(lookup.words), plan.workers)
     shift = 32 - (len(lookup.slot_keys).bit_length() - 1)
-    cells_at = BUCKETS_AT + len(lookup.words) + 2 * len(lookup.slot_keys)
-    slots = np.column_stack((lookup.slot_keys.view(np.int64), _places(lookup, plan, cells_at)))
-    return np.concatenate(([shift], lookup.words.view(np.int64), slots.ravel(), _cells(lookup)))
-
-
-def _places(lookup: Lookup, plan: Plan, cells_at: int) -> NDArray[np.int64]:
-    places = lookup.slot_places.astype(np.int64)
-    of_split = places >= plan.workers
-    splits = places[of_split] - plan.workers
-    places[of_split] = (np.diff(lookup.starts)[splits] << 32) + cells_at + lookup.starts[splits]
-    return places
-
-
-def _cells(lookup: Lookup) -> NDArray[np.int64]:
+    workers = np.arange(plan.workers, dtype=np.int64)
+    places = ONE_CELL + positions.workers + lookup.slot_places.astype(np.int64)
+    split = lookup.slot_places >= plan.workers
+    numbers = lookup.slot_places[split] - plan.workers
+    first = positions.slots + 2 * len(places) + lookup.starts[numbers]
+    places[split] = (np.diff(lookup.starts)[numbers] << 32) + first
+    slots = np.column_stack((lookup.slot_keys.view(np.int64), places)).ravel()
+    whole = _cells(workers, workers, np.ones(plan.workers))
     others, limits = _alias(lookup.starts, lookup.workers, lookup.cuts)
-    # The highest limit that fits leaves out one point in 2**24, which goes to the other worker:
-    # the same one, where a cell has only one.
-    whole = (1 << LIMIT_BITS) - 1
-    packed = np.minimum(np.rint(limits * (whole + 1)).astype(np.int64), whole)
-    packed = (packed << WORKER_BITS) | others
-    return (packed << WORKER_BITS) | lookup.workers
+    cells = _cells(lookup.workers, others, limits)
+    return np.concatenate(([shift], lookup.words.view(np.int64), whole, slots, cells))
+
+
+def _cells(
+    workers: NDArray[Any], others: NDArray[Any], limits: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    packed = np.minimum(np.rint(limits * (_WHOLE + 1)).astype(np.int64), _WHOLE)
+    cells: NDArray[np.int64] = (((packed << WORKER_BITS) | others) << WORKER_BITS) | workers
+    return cells
 
 
 def _alias(

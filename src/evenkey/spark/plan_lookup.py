@@ -12,10 +12,11 @@ from evenkey.errors import ConfigurationError
 from evenkey.groupings.planned import OFFSET, OWNER_BITS, Plan, unplanned
 from evenkey.spark.columns import row_numbers
 from evenkey.spark.packed_plan import (
-    BUCKETS_AT,
     LIMIT_BITS,
     MOST_WORKERS,
+    ONE_CELL,
     WORKER_BITS,
+    Positions,
     pack_plan,
 )
 from evenkey.spark.task import current_task
@@ -90,27 +91,26 @@ def with_planned_worker(
     words = source.scalar()
     hash_, word, slot, place, scaled, cell = (F.col(step) for step in _STEPS)
     buckets = grouping.bucket_count(workers)
-    product = _low(_low(_high(hash_) + OFFSET) * F.shiftrightunsigned(word, OWNER_BITS), 32)
+    positions = Positions.of(buckets, workers)
+    product = _low(_low(_high(hash_) + OFFSET) * F.shiftrightunsigned(word, OWNER_BITS))
     number = F.call_function("shiftrightunsigned", product, F.get(words, F.lit(0)).cast("int"))
-    whole = place < F.lit(1 << 32)
     steps = (
         hashed,
-        F.get(words, _low(hash_, buckets.bit_length() - 1) + BUCKETS_AT),
-        2 * number + (BUCKETS_AT + buckets),
+        F.get(words, _low(hash_, buckets.bit_length() - 1) + positions.buckets),
+        2 * number + positions.slots,
         F.when(F.get(words, slot) == hash_, F.get(words, slot + 1)).otherwise(
-            _low(word, OWNER_BITS)
+            _low(word, OWNER_BITS) + (ONE_CELL + positions.workers)
         ),
         _points(position) * _high(place),
-        F.when(whole, F.lit(0)).otherwise(F.get(words, _low(place, 32) + _high(scaled))),
+        F.get(words, _low(place) + _high(scaled)),
     )
     for step, column in zip(_STEPS, steps, strict=True):
         df = df.withColumn(step, column)
     limit = F.shiftrightunsigned(cell, 2 * WORKER_BITS)
     other = F.shiftrightunsigned(cell, WORKER_BITS)
     below = _low(F.shiftrightunsigned(scaled, 32 - LIMIT_BITS), LIMIT_BITS) < limit
-    dealt = _low(F.when(below, cell).otherwise(other), WORKER_BITS)
-    worker = F.when(whole, place).otherwise(dealt).cast("int")
-    return df.withColumn(name, worker).drop(*_STEPS)
+    worker = _low(F.when(below, cell).otherwise(other), WORKER_BITS)
+    return df.withColumn(name, worker.cast("int")).drop(*_STEPS)
 
 
 def _points(position: Column | None) -> Column:
