@@ -12,8 +12,20 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 
-NAMES = {"kg": "key", "pkg": "partial key", "dkg": "dynamic key", "sg": "shuffle"}
-COLOURS = {"kg": "#b5424a", "pkg": "#d99a3d", "dkg": "#3b7a9e", "sg": "#8a8f98"}
+NAMES = {
+    "kg": "key (kg)",
+    "pkg": "partial key (pkg)",
+    "dkg": "dynamic key (dkg)",
+    "planned": "planned",
+    "sg": "shuffle (sg)",
+}
+COLOURS = {
+    "kg": "#b5424a",
+    "pkg": "#d99a3d",
+    "dkg": "#3b7a9e",
+    "planned": "#3f8f5f",
+    "sg": "#8a8f98",
+}
 
 
 def main(comparison: str, picture: str) -> None:
@@ -22,13 +34,13 @@ def main(comparison: str, picture: str) -> None:
     compared = json.loads(Path(comparison).read_text())["results"]
     results = {each["grouping"]: each for each in compared}
     shown = [name for name in NAMES if name in results]
-    figure, panels = plt.subplots(1, len(shown), figsize=(10, 3.1), sharey=True)
+    figure, panels = plt.subplots(1, len(shown), figsize=(12, 3.1), sharey=True)
     for panel, name in zip(panels, shown, strict=True):
         result = results[name]
         shares = sorted((100 * load / result["messages"] for load in result["loads"]), reverse=True)
         panel.bar(range(1, len(shares) + 1), shares, color=COLOURS[name])
         panel.axhline(100 / len(shares), color="#444444", linewidth=0.8, linestyle="--")
-        panel.set_title(f"{NAMES[name]} ({name})", fontsize=11)
+        panel.set_title(NAMES[name], fontsize=11)
         panel.set_xlabel(
             f"worker, fullest first\nDistCost {result['dist_cost']:.2f}\n"
             f"{result['messages_per_second']:,.0f} messages/s"
