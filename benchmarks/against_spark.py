@@ -268,7 +268,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--messages", type=int, default=100_000, help="messages of a stream")
+    parser.add_argument("--messages", type=int, default=50_000, help="messages of a stream")
     parser.add_argument("--cost-ms", type=float, default=1.0, help="cost of a message, ms")
     parser.add_argument("--workers", type=int, default=10, help="workers, each a task slot")
     parser.add_argument("--rounds", type=int, default=1, help="how often each contender runs")
