@@ -72,6 +72,15 @@ def test_a_plan_that_is_there_is_followed(batch, tmp_path):
     np.testing.assert_array_equal(given_plan[1], workers)
 
 
+def test_rows_without_a_position_have_a_worker(batch, tmp_path):
+    plan = operators.fit(batch, "key", "planned", WORKERS, tables=tmp_path)
+    df = batch.withColumn("offset", F.when(F.col("id") % 2 == 0, F.col("id")))
+    hashes, workers = routed(df, plan=plan.to_arrays(), position="offset")
+    whole = ~np.isin(hashes, plan.keys[np.diff(plan.starts) > 1])
+    np.testing.assert_array_equal(workers[whole], routed(batch, plan=plan.to_arrays())[1][whole])
+    assert set(workers) == set(range(WORKERS))
+
+
 def test_costs_in_place_of_counts(batch, tmp_path):
     cost = F.when(F.col("key") == "hot", 0.001).otherwise(1.0)
     df = batch.withColumn("cost", cost)

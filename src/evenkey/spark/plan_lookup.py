@@ -117,7 +117,9 @@ def _points(position: Column | None) -> Column:
     """Points of the unit interval, in units of 2**-32."""
     if position is None:
         return F.floor(F.rand() * F.lit(float(1 << 32)))
-    return _low(_low(position.cast("long"), 31) * F.lit(_GOLDEN), 32)
+    # A row without a position is dealt as the first one; it must not lose its worker.
+    known = F.coalesce(position.cast("long"), F.lit(0))
+    return _low(_low(known, 31) * F.lit(_GOLDEN))
 
 
 def _high(column: Column) -> Column:
