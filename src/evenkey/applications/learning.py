@@ -16,9 +16,9 @@ from evenkey.applications.report import LearningReport, epochs_learned
 from evenkey.applications.tasks import LearningWorker, MessagesTask
 from evenkey.spark.aggregate import WORKER, merge_partials, messages_of, partial_aggregates
 from evenkey.spark.place import place
-from evenkey.spark.route import route
 from evenkey.topology.inputs import Found, remembered
 from evenkey.topology.job import Job
+from evenkey.topology.pipeline import routed_messages
 from evenkey.topology.sinks import Sink
 from evenkey.topology.splitting import DEAD_LETTERS, SPLITS
 
@@ -73,18 +73,7 @@ class LearnerJob(Job):
         """Plan the partial aggregates of each epoch: ``key`` and state, by worker."""
         models = self._models(directory)
         messages = rows.mapInArrow(MessagesTask(models, directory.files), self._schema(rows))
-        routed = route(
-            messages,
-            "key",
-            config.resolved_grouping(),
-            config.workers,
-            time="time",
-            load=config.load,
-            tables=directory.tables,
-            column=WORKER,
-            position="position",
-            learn=False,
-        )
+        routed = routed_messages(messages, config, directory)
         held, bound = messages_of(routed, "key", self._learner.aggregator, time=None, window=None)
         cost_seconds = config.cost_ms / 1000 / config.speed
         worker = LearningWorker(self._learner, bound, directory.files, cost_seconds)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from evenkey.topology.config import PipelineConfig
     from evenkey.topology.run_directory import RunDirectory
 
-__all__ = ["results"]
+__all__ = ["results", "routed_messages"]
 
 
 def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory) -> DataFrame:
@@ -50,18 +50,7 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
     """
     routed = messages
     if WORKER not in messages.columns:
-        routed = route(
-            messages,
-            "key",
-            config.resolved_grouping(),
-            config.workers,
-            time="time",
-            load=config.load,
-            tables=directory.tables,
-            column=WORKER,
-            position="position",
-            learn=False,
-        )
+        routed = routed_messages(messages, config, directory)
     aggregator = parse_aggregator(config.aggregator)
     held, bound = messages_of(
         routed, "key", aggregator, time="time", window=_length(config.worker_window)
@@ -82,6 +71,32 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
         bound,
         window=_length(config.aggregator_window),
         watermark=_length(config.lateness),
+    )
+
+
+def routed_messages(
+    messages: DataFrame, config: PipelineConfig, directory: RunDirectory
+) -> DataFrame:
+    """Add the worker of each message, by the run's own routing tables.
+
+    Parameters
+    ----------
+    messages
+        Streaming, with the columns ``position``, ``key`` and ``time``.
+    config, directory
+        Of the run.
+    """
+    return route(
+        messages,
+        "key",
+        config.resolved_grouping(),
+        config.workers,
+        time="time",
+        load=config.load,
+        tables=directory.tables,
+        column=WORKER,
+        position="position",
+        learn=False,
     )
 
 
