@@ -5,7 +5,8 @@ machine (an executor a core), so that slots keep their places. Figures are media
 the noise of a mode is its largest over its smallest throughput.
 
     python benchmarks/joins_modes.py                            # about three minutes
-    python benchmarks/joins_modes.py --pipelines spis --subscriptions 60000 --polygon-share 0 \
+    python benchmarks/joins_modes.py --pipelines spis --subscriptions 400000 --publications 1000 \
+      --polygon-share 0 --epochs 10 --cache-mb 4096 \
       --modes static-strl,static-stal,dynamic-lb-strl,dynamic-lb-stal    # loading dominates
 """
 
@@ -120,6 +121,7 @@ def main() -> None:
     parser.add_argument("--skew", type=float, default=0.7)
     parser.add_argument("--polygon-share", type=float, default=0.3)
     parser.add_argument("--polygon-clustering", type=float, default=1.0)
+    parser.add_argument("--cache-mb", type=int, default=1024, help="of each worker process")
     parser.add_argument("--rounds", type=int, default=3, help="how often each mode runs")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = vars(parser.parse_args())

@@ -60,9 +60,18 @@ def dist_cost_lower_bound(counts: ArrayLike, workers: int, imbalance: float = 0.
         raise ConfigurationError(message)
     if not len(checked):
         return 1.0
+    return _lower_bound(checked, len(checked), workers, imbalance)
+
+
+def _lower_bound(
+    counts: NDArray[np.number], keys: int, workers: int, imbalance: float = 0.05
+) -> float:
+    """The bound for `keys` counts among which there may be zeros, that stand for no key."""
     # Rounding must not add a worker where a share fits exactly.
-    most = checked.sum() * (1 + imbalance) / workers * (1 + 1e-12)
-    return float(np.ceil(checked / most).mean())
+    most = counts.sum() * (1 + imbalance) / workers * (1 + 1e-12)
+    # Few keys are that heavy: the others, on one worker each, cost no more than a comparison.
+    more = np.ceil(counts[counts > most] / most) - 1
+    return float(1 + more.sum() / max(1, keys))
 
 
 class PairCounts:
@@ -168,7 +177,7 @@ class PairCounts:
     @property
     def dist_cost_lower_bound(self) -> float:
         """What DistCost must be at least at an imbalance of 5 %; see `dist_cost_lower_bound`."""
-        return dist_cost_lower_bound(self._keys.counts[self._keys.counts > 0], self.workers)
+        return _lower_bound(self._keys.counts, self.keys, self.workers)
 
     def _check(
         self,
