@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PAIRS = 9
 SERVERS = (InfluxServer.program, PrometheusServer.program)
-MESSAGES, WORKERS = 1_600_000, 10
+MESSAGES, EPOCHS, WORKERS = 1_600_000, 32, 10
 
 
 @pytest.fixture
@@ -49,7 +49,11 @@ def test_exporters_cost(
     report: Callable[[str, str, str], None],
 ) -> None:
     config = PipelineConfig(
-        dataset="zipf(z=1.4,keys=100000)", messages=MESSAGES, workers=WORKERS, grouping="dkg"
+        dataset="zipf(z=1.4,keys=100000)",
+        messages=MESSAGES,
+        epochs=EPOCHS,
+        workers=WORKERS,
+        grouping="dkg",
     )
     exporting = config.with_options(
         export=[
