@@ -77,7 +77,8 @@ class PipelineRun(Timed):
         from evenkey.spark.session_kinds import change_session
         from evenkey.topology import run
 
-        if change_session(self.kind):
+        fresh = change_session(self.kind)
+        if fresh:
             _PREPARED.clear()
         prepare = self.workers not in _PREPARED
         _PREPARED.add(self.workers)
@@ -88,7 +89,10 @@ class PipelineRun(Timed):
 
         with tempfile.TemporaryDirectory(prefix="evenkey-") as directory:
             config = self.config(self._written(Path(directory)) if self.from_file else None)
-            return _told(run(config, on_progress=show, prepare=prepare))
+            if fresh:
+                # While a session's first stream runs, Spark's own code is compiled.
+                run(config)
+            return _told(run(config, on_progress=show, prepare=prepare and not fresh))
 
     def _written(self, directory: Path) -> Path:
         from evenkey.topology.datasets import write

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evenkey.errors import ConfigurationError, RunError
+from evenkey.sketches.sketch import Sketch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
@@ -61,7 +61,7 @@ class Counters(NamedTuple):
         return cls(rows, table, heap, np.zeros(1, dtype=_HEAD))
 
 
-class SpaceSaving:
+class SpaceSaving(Sketch):
     """The heaviest keys of a weighted stream, by `capacity` counters.
 
     A key that has a counter adds to it. One that has none gets a new counter, or, when all
@@ -125,12 +125,6 @@ class SpaceSaving:
         """Count the keys held."""
         return int(self.counters.head["held"][0])
 
-    def __eq__(self, other: object) -> bool:
-        """Say whether the other sketch holds the same; it goes on in the same way, too."""
-        return isinstance(other, SpaceSaving) and self.to_bytes() == other.to_bytes()
-
-    __hash__ = None  # type: ignore[assignment]
-
     def update(self, keys: ArrayLike, weights: ArrayLike | None = None) -> None:
         """Count a batch of messages.
 
@@ -174,12 +168,7 @@ class SpaceSaving:
         ConfigurationError
             The capacities differ.
         """
-        if other.capacity != self.capacity:
-            message = (
-                f"sketches of capacity {self.capacity} and {other.capacity} do not merge: "
-                "use one capacity"
-            )
-            raise ConfigurationError(message)
+        self.check_capacity_of(other)
         parts = [(sketch.items(), sketch.floor) for sketch in (self, other)]
         keys = np.union1d(*(items["key"] for items, _ in parts))
         counts, errors = np.zeros(len(keys)), np.zeros(len(keys))
@@ -257,10 +246,6 @@ class SpaceSaving:
             "delete the state that they come from and start again"
         )
         raise RunError(message)
-
-    def __reduce__(self) -> tuple[Callable[[bytes], Self], tuple[bytes]]:
-        """Pickle the counters, not the table."""
-        return self.from_bytes, (self.to_bytes(),)
 
     def _held(self, field: str) -> NDArray[Any]:
         held: NDArray[Any] = self.counters.rows[field][: len(self)]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from evenkey.experiments.dkg.methods import named
-from evenkey.experiments.dkg.metrics import MODEL_NOTE, PART, parts_of_highest
+from evenkey.experiments.dkg.metrics import MODEL_NOTE, plot_parts
 from evenkey.experiments.dkg.skewness import SKEWNESS, Skewness
 from evenkey.experiments.experiment import Finding, Plot
-from evenkey.experiments.figures import Grid, chart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,15 +32,7 @@ class MethodsAgainstSkewness(Skewness):
 
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """A panel a method, a line a metric."""
-        figure = chart(
-            parts_of_highest(frame),
-            x=SKEWNESS,
-            y=PART,
-            group="metric",
-            legend="Metric",
-            panels=Grid("method"),
-        )
-        return [Plot("Metrics as parts of the highest", figure)]
+        return [plot_parts(frame, SKEWNESS, group="metric", panel="method")]
 
     def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
         """Which method stands what."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from evenkey.experiments.dkg.methods import named
-from evenkey.experiments.dkg.metrics import MEASURED, PART, parts_of_highest
+from evenkey.experiments.dkg.metrics import MEASURED, plot_parts
 from evenkey.experiments.dkg.on_spark import PAPERS_METHODS, SPARK_NOTE
 from evenkey.experiments.dkg.skewness import SKEWNESS
 from evenkey.experiments.dkg.skewness_spark import SkewnessOnSpark
 from evenkey.experiments.experiment import Finding, Plot
-from evenkey.experiments.figures import Grid, chart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,15 +35,7 @@ class MethodsAgainstSkewnessOnSpark(SkewnessOnSpark):
 
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """A panel a method, a line a metric."""
-        figure = chart(
-            parts_of_highest(frame, metrics=MEASURED),
-            x=SKEWNESS,
-            y=PART,
-            group="metric",
-            legend="Metric",
-            panels=Grid("method"),
-        )
-        return [Plot("Metrics as parts of the highest", figure)]
+        return [plot_parts(frame, SKEWNESS, group="metric", panel="method", metrics=MEASURED)]
 
     def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
         """Which method stands what."""

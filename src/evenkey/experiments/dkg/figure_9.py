@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from evenkey.experiments.dkg.methods import dataset, every_method, named
-from evenkey.experiments.dkg.metrics import MODEL_NOTE, PART, metrics_table, parts_of_highest
+from evenkey.experiments.dkg.metrics import METRICS, MODEL_NOTE, metrics_table, plot_parts
 from evenkey.experiments.experiment import Experiment, Finding, Plot
-from evenkey.experiments.figures import Axis, Grid, chart
 from evenkey.experiments.table import Column
 
 if TYPE_CHECKING:
@@ -22,13 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["PANELS", "RealDataSets"]
 
 PANELS = {
-    "twitter-election": "a",
-    "twitter-ticker": "b",
-    "wikipedia-clickstream": "c",
-    "wikipedia-pageviews": "d",
-    "wikipedia-pageviews-by-lang": "e",
+    "twitter-election": "(a) twitter-election",
+    "twitter-ticker": "(b) twitter-ticker",
+    "wikipedia-clickstream": "(c) wikipedia-clickstream",
+    "wikipedia-pageviews": "(d) wikipedia-pageviews",
+    "wikipedia-pageviews-by-lang": "(e) wikipedia-pageviews-by-lang",
 }
-"""The figure's panels by data set."""
+"""Titles of the figure's panels by data set."""
 
 
 class RealDataSets(Experiment):
@@ -52,19 +51,19 @@ class RealDataSets(Experiment):
 
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """A panel a data set, a colour a method."""
-        parts = parts_of_highest(frame, within="data")
-        titles = {name: f"({letter}) {name}" for name, letter in PANELS.items()}
-        figure = chart(
-            parts.assign(panel=parts["data"].map(titles)),
-            x=Axis("metric", "", "category"),
-            y=PART,
-            group="method",
-            legend="Method",
-            panels=Grid("panel"),
-            kind="bars",
-        )
-        note = "StdDev, DistCost and the fullest worker are better when low, throughput when high."
-        return [Plot("Metrics as parts of the highest", figure, note)]
+        told = named(frame)
+        return [
+            plot_parts(
+                told.assign(panel=told["data"].map(PANELS)),
+                METRICS,
+                group="method",
+                panel="panel",
+                within="data",
+                kind="bars",
+                note="StdDev, DistCost and the fullest worker are better when low, throughput "
+                "when high.",
+            )
+        ]
 
     def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
         """DKG pays where the skew is high."""

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from evenkey.experiments.dkg.figure_9 import PANELS
 from evenkey.experiments.dkg.methods import named
-from evenkey.experiments.dkg.metrics import MEASURED, PART, parts_of_highest
+from evenkey.experiments.dkg.metrics import MEASURED, METRICS, plot_parts
 from evenkey.experiments.dkg.on_spark import PAPERS_METHODS, SPARK_NOTE, OnSpark, every_run
 from evenkey.experiments.experiment import Finding, Plot
-from evenkey.experiments.figures import Axis, Grid, chart
+from evenkey.experiments.figures import Axis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,19 +43,19 @@ class RealDataSetsOnSpark(OnSpark):
 
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """A panel a data set, a colour a method."""
-        parts = parts_of_highest(frame, "data", MEASURED)
-        titles = {name: f"({letter}) {name}" for name, letter in PANELS.items()}
-        figure = chart(
-            parts.assign(panel=parts["data"].map(titles)),
-            x=Axis("metric", "", "category"),
-            y=PART,
-            group="method",
-            legend="Method",
-            panels=Grid("panel"),
-            kind="bars",
-        )
-        note = "Latency, StdDev and DistCost are better when low, throughput when high."
-        return [Plot("Metrics as parts of the highest", figure, note)]
+        told = named(frame)
+        return [
+            plot_parts(
+                told.assign(panel=told["data"].map(PANELS)),
+                METRICS,
+                group="method",
+                panel="panel",
+                within="data",
+                kind="bars",
+                metrics=MEASURED,
+                note="Latency, StdDev and DistCost are better when low, throughput when high.",
+            )
+        ]
 
     def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
         """DKG pays where the skew is high."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import pandas as pd
 
 from evenkey.experiments.dkg.methods import named
 from evenkey.experiments.experiment import NOT_GIVEN, Plot
-from evenkey.experiments.figures import Axis, chart
+from evenkey.experiments.figures import Axis, Grid, chart
 from evenkey.experiments.table import Column, Table
 
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEASURED",
+    "METRICS",
     "MODEL_NOTE",
-    "PART",
     "SIMULATED",
     "Metric",
     "metrics_table",
-    "parts_of_highest",
     "plot_each",
+    "plot_parts",
 ]
 
 MODEL_NOTE = (
@@ -31,7 +31,9 @@ MODEL_NOTE = (
     "fullest worker, and the throughput to its inverse: these stand in for them."
 )
 
-PART = Axis("part", "Part of the highest value")
+METRICS = Axis("metric", "", "category")
+"""The axis of plots that show all metrics side by side."""
+_PART = Axis("part", "Part of the highest value")
 
 
 class Metric(NamedTuple):
@@ -85,29 +87,53 @@ def plot_each(
     ]
 
 
-def parts_of_highest(
-    frame: pd.DataFrame, within: str | None = None, metrics: Mapping[str, Metric] = SIMULATED
-) -> pd.DataFrame:
-    """Divide each metric by its highest value, as the paper does.
+def plot_parts(
+    frame: pd.DataFrame,
+    x: Axis,
+    *,
+    group: str,
+    panel: str,
+    within: str | None = None,
+    kind: Literal["lines", "bars"] = "lines",
+    metrics: Mapping[str, Metric] = SIMULATED,
+    note: str = "",
+) -> Plot:
+    """Plot each metric divided by its highest value, as the paper does.
 
     Parameters
     ----------
     frame
-        Results.
+        Results; the columns ``metric`` and ``part`` come in addition, with a row a metric.
+    x, group, panel
+        Columns along the axis, with a colour each, and with a panel each.
     within
         Column for each of whose values there is a highest one; None takes that of all rows.
+    kind
+        Of marks.
     metrics
         Which.
-
-    Returns
-    -------
-    DataFrame
-        A row a result and metric: columns ``metric`` and ``part`` besides the others.
+    note
+        Stands below the plot.
     """
-    told = named(frame)
-    figures = told[list(metrics)]
-    highest = figures.max() if within is None else figures.groupby(told[within]).transform("max")
+    figure = chart(
+        _parts_of_highest(named(frame), within, metrics),
+        x=x,
+        y=_PART,
+        group=group,
+        legend=group.capitalize(),
+        panels=Grid(panel),
+        kind=kind,
+    )
+    return Plot("Metrics as parts of the highest", figure, note)
+
+
+def _parts_of_highest(
+    frame: pd.DataFrame, within: str | None, metrics: Mapping[str, Metric]
+) -> pd.DataFrame:
+    """A row a result and metric, with the metric's part of its highest value."""
+    figures = frame[list(metrics)]
+    highest = figures.max() if within is None else figures.groupby(frame[within]).transform("max")
     parts = figures / highest
     return pd.concat(
-        told.assign(metric=metric.short, part=parts[name]) for name, metric in metrics.items()
+        frame.assign(metric=metric.short, part=parts[name]) for name, metric in metrics.items()
     )

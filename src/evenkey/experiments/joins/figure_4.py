@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from evenkey.experiments.experiment import Experiment, Finding, Plot
-from evenkey.experiments.figures import Axis
+from evenkey.experiments.experiment import Finding
 from evenkey.experiments.joins.join_run import DEVIATIONS
-from evenkey.experiments.joins.modes import CLUSTERED, against_skew, every_mode, mode_table, paired
+from evenkey.experiments.joins.modes import CLUSTERED, ModesAgainstSkew, mode_table, paired
 from evenkey.experiments.table import Column
 
 if TYPE_CHECKING:
@@ -15,24 +14,24 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from evenkey.experiments.scale import Scale
-    from evenkey.experiments.scenario import Scenario
     from evenkey.experiments.table import Table
 
 __all__ = ["ThroughputOfModes"]
 
 
-class ThroughputOfModes(Experiment):
+class ThroughputOfModes(ModesAgainstSkew):
     """Throughput of every mode and pipeline."""
 
     id: ClassVar[str] = "joins-figure-4"
     title: ClassVar[str] = "Throughput of joins against skew"
     reference: ClassVar[str] = "Joins, figure 4"
     summary: ClassVar[str] = f"{CLUSTERED} {DEVIATIONS}"
-
-    def scenarios(self, scale: Scale) -> Sequence[Scenario]:
-        """Every mode of every pipeline at every skew."""
-        return every_mode(scale)
+    measure: ClassVar[tuple[str, str, str, str]] = (
+        "throughput",
+        "Publications/s",
+        "modelled_throughput",
+        "throughput",
+    )
 
     def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
         """Measured and modelled throughput."""
@@ -45,19 +44,6 @@ class ThroughputOfModes(Experiment):
                 Column("mldc_first", "MLDC, first epoch", ".2f"),
                 Column("mldc_last", "last epoch", ".2f"),
                 Column("static_loads", "Static loads", ",.0f"),
-            )
-        ]
-
-    def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
-        """Modelled and measured throughput."""
-        return [
-            Plot(
-                f"{name} throughput",
-                against_skew(frame, Axis(column, "Publications/s")),
-            )
-            for name, column in (
-                ("Modelled", "modelled_throughput"),
-                ("Measured", "throughput"),
             )
         ]
 

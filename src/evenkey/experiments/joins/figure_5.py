@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from evenkey.experiments.experiment import Experiment, Finding, Plot
-from evenkey.experiments.figures import Axis
+from evenkey.experiments.experiment import Finding
 from evenkey.experiments.joins.join_run import DEVIATIONS
-from evenkey.experiments.joins.modes import CLUSTERED, against_skew, every_mode, mode_table, paired
+from evenkey.experiments.joins.modes import CLUSTERED, ModesAgainstSkew, mode_table, paired
 from evenkey.experiments.table import Column
 
 if TYPE_CHECKING:
@@ -15,14 +14,12 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from evenkey.experiments.scale import Scale
-    from evenkey.experiments.scenario import Scenario
     from evenkey.experiments.table import Table
 
 __all__ = ["LatencyOfModes"]
 
 
-class LatencyOfModes(Experiment):
+class LatencyOfModes(ModesAgainstSkew):
     """Latency of every mode and pipeline."""
 
     id: ClassVar[str] = "joins-figure-5"
@@ -32,10 +29,12 @@ class LatencyOfModes(Experiment):
         "The time that an epoch takes; it shares its results with figure 4. "
         f"{CLUSTERED} {DEVIATIONS}"
     )
-
-    def scenarios(self, scale: Scale) -> Sequence[Scenario]:
-        """Every mode of every pipeline at every skew."""
-        return every_mode(scale)
+    measure: ClassVar[tuple[str, str, str, str]] = (
+        "latency",
+        "ms",
+        "modelled_latency_ms",
+        "latency_mean_ms",
+    )
 
     def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
         """Measured and modelled latency."""
@@ -44,16 +43,6 @@ class LatencyOfModes(Experiment):
                 frame,
                 Column("modelled_latency_ms", "Modelled, ms", ",.1f"),
                 Column("latency_mean_ms", "Measured, ms", ",.0f"),
-            )
-        ]
-
-    def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
-        """Modelled and measured latency."""
-        return [
-            Plot(f"{name} latency", against_skew(frame, Axis(column, "ms")))
-            for name, column in (
-                ("Modelled", "modelled_latency_ms"),
-                ("Measured", "latency_mean_ms"),
             )
         ]
 

@@ -88,7 +88,9 @@ class JoinRun(Scenario):
         from evenkey.spark.session_kinds import change_session
         from evenkey.topology.joining import run_join
 
-        change_session(self.kind)
+        if change_session(self.kind):
+            # While a session's first stream runs, Spark's own code is compiled.
+            run_join(self.config())
 
         def show(progress: EpochProgress) -> None:
             if on_messages is not None:

@@ -6,8 +6,9 @@ load as seconds, and LB and DB do the same.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from evenkey.experiments.experiment import Experiment, Plot
 from evenkey.experiments.figures import Axis, Grid, chart
 from evenkey.experiments.joins.join_run import join_run
 from evenkey.experiments.table import Column, Table
@@ -16,12 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-    from plotly.graph_objects import Figure
 
     from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import Scenario
 
-__all__ = ["CLUSTERED", "MODES", "against_skew", "every_mode", "mode_table", "paired"]
+__all__ = ["CLUSTERED", "MODES", "ModesAgainstSkew", "mode_table", "paired"]
 
 MODES = (
     "static-strl",
@@ -42,15 +42,45 @@ _RIHPS_SKEWS = (0.3, 0.4)
 _PIPELINES = {"sps": "sPS", "spis": "sPIS", "rihps": "RIhPS", "risps": "RIsPS"}
 
 
-def every_mode(scale: Scale) -> Sequence[Scenario]:
-    """The six modes of the four pipelines at each skew."""
-    skews = _SKEWS if scale.most_messages is None else _QUICK_SKEWS
-    return [
-        join_run(scale, pipeline, mode, skew, clustered=True)
-        for pipeline in _PIPELINES
-        for skew in (_RIHPS_SKEWS if pipeline == "rihps" else skews)
-        for mode in MODES
-    ]
+class ModesAgainstSkew(Experiment):
+    """A figure of every mode and pipeline; all of them share their results.
+
+    Parameters
+    ----------
+    measure
+        What is plotted, modelled and measured: its name, its unit and the columns of both.
+    """
+
+    measure: ClassVar[tuple[str, str, str, str]]
+
+    def scenarios(self, scale: Scale) -> Sequence[Scenario]:
+        """The six modes of the four pipelines at each skew."""
+        skews = _SKEWS if scale.most_messages is None else _QUICK_SKEWS
+        return [
+            join_run(scale, pipeline, mode, skew, clustered=True)
+            for pipeline in _PIPELINES
+            for skew in (_RIHPS_SKEWS if pipeline == "rihps" else skews)
+            for mode in MODES
+        ]
+
+    def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
+        """The modelled figure and the measured one: a panel a pipeline, a line a mode."""
+        name, unit, *columns = self.measure
+        told = frame.assign(pipeline=frame["pipeline"].map(_PIPELINES))
+        return [
+            Plot(
+                f"{how} {name}",
+                chart(
+                    told,
+                    x=Axis("skew", "Skew coefficient, s"),
+                    y=Axis(column, unit),
+                    group="mode",
+                    legend="Mode",
+                    panels=Grid("pipeline"),
+                ),
+            )
+            for how, column in zip(("Modelled", "Measured"), columns, strict=True)
+        ]
 
 
 def mode_table(frame: pd.DataFrame, *columns: Column) -> Table:
@@ -62,19 +92,6 @@ def mode_table(frame: pd.DataFrame, *columns: Column) -> Table:
         [*always, Column("mode", "Mode"), *columns],
         named,
         "The paper draws this; its figures are not given as numbers.",
-    )
-
-
-def against_skew(frame: pd.DataFrame, y: Axis) -> Figure:
-    """A panel a pipeline, a line a mode."""
-    named = frame.assign(pipeline=frame["pipeline"].map(_PIPELINES))
-    return chart(
-        named,
-        x=Axis("skew", "Skew coefficient, s"),
-        y=y,
-        group="mode",
-        legend="Mode",
-        panels=Grid("pipeline"),
     )
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.sketches.histograms.bins import Bins, check_capacity, check_values, room_for
+from evenkey.sketches.sketch import Sketch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,7 @@ _HEADER = struct.Struct("<8sqq")
 _MAGIC = b"evenkeyH"
 
 
-class ApproximateHistogram:
+class ApproximateHistogram(Sketch):
     """The distribution of a weighted stream of numbers, by at most `capacity` bins.
 
     A value gets a bin of its own; when there is one bin too many, the two closest become one
@@ -91,12 +91,6 @@ class ApproximateHistogram:
         """Count the bins held."""
         return int(self._held[0])
 
-    def __eq__(self, other: object) -> bool:
-        """Say whether the other histogram holds the same; it goes on in the same way, too."""
-        return isinstance(other, ApproximateHistogram) and self.to_bytes() == other.to_bytes()
-
-    __hash__ = None  # type: ignore[assignment]
-
     def update(self, values: ArrayLike, weights: ArrayLike | None = None) -> None:
         """Add a batch of values.
 
@@ -127,12 +121,7 @@ class ApproximateHistogram:
         ConfigurationError
             The capacities differ.
         """
-        if other.capacity != self.capacity:
-            message = (
-                f"histograms of capacity {self.capacity} and {other.capacity} do not merge: "
-                "use one capacity"
-            )
-            raise ConfigurationError(message)
+        self.check_capacity_of(other)
         both = np.concatenate([self._used(), other._used()], axis=1)
         offsets = np.array([0, len(self), both.shape[1]])
         groups = np.zeros(2, dtype=np.int64)
@@ -239,10 +228,6 @@ class ApproximateHistogram:
             "delete the state that they come from and start again"
         )
         raise RunError(message)
-
-    def __reduce__(self) -> tuple[Callable[[bytes], Self], tuple[bytes]]:
-        """Pickle the bins in use."""
-        return self.from_bytes, (self.to_bytes(),)
 
     def _used(self) -> NDArray[np.float64]:
         return self._bins[:, : len(self)]
