@@ -83,3 +83,18 @@ def test_bad_names_exit_with_2_before_anything_runs(invoke, tmp_path):
         assert told.exit_code == 2
         assert message in told.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "servers", "message"),
+    [
+        ("pkg-table-1", "127.0.0.1:9092", "scenarios read no topic; leave kafka out"),
+        ("pkg-figure-10-a", "127.0.0.1:9092", "which is for the generator alone"),
+        ("dkg-table-3-spark", "localhost", "'localhost' is no HOST:PORT"),
+        ("dkg-table-3-spark", "127.0.0.1:1", "no Kafka broker answers"),
+    ],
+)
+def test_streams_that_cannot_come_from_kafka_exit_with_2(invoke, tmp_path, name, servers, message):
+    told = invoke("experiment", "run", name, "--kafka", servers, "--output", tmp_path)
+    assert told.exit_code == 2
+    assert message in told.stderr

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from evenkey.errors import ConfigurationError
 from evenkey.experiments.dataset import Dataset
 from evenkey.experiments.pipeline import PipelineRun
+from evenkey.experiments.simulation import Simulation
 from evenkey.simulation import simulate
 from evenkey.streams import generated
 
@@ -40,6 +42,31 @@ def test_a_scenario_is_run_by_the_pipeline():
     assert {name for name in figures if figures[name] != read[name]} <= timed
     assert read["makespan_ms"] >= 2000  # 400 messages take two seconds to arrive
     assert read["latency_p99_ms"] < read["makespan_ms"] - 1000  # of which none counts as latency
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_stream_that_comes_through_a_topic_gives_the_same_figures(broker):
+    scenario = PipelineRun(STREAM, "pkg", 3, repeats=1, **SMALL)
+    replayed = scenario.through(broker.server)
+    assert replayed.id != scenario.id
+    generated_ones, read = scenario.measure().figures, replayed.measure().figures
+    for name in ("messages", "keys", "pairs", "max_over_mean", "dist_cost", "epochs"):
+        assert read[name] == generated_ones[name]
+    assert not [name for name in topics_of(broker) if name.startswith("evenkey-")]
+
+
+def topics_of(broker) -> list[str]:
+    from confluent_kafka.admin import AdminClient
+
+    return list(AdminClient({"bootstrap.servers": broker.server}).list_topics(timeout=20).topics)
+
+
+def test_what_cannot_come_through_a_topic_is_refused():
+    paced = PipelineRun(STREAM, "kg", 3, arrival_rate=200.0)
+    with pytest.raises(ConfigurationError, match=r"200 a second here.*leave kafka out"):
+        paced.through("127.0.0.1:9092")
+    with pytest.raises(ConfigurationError, match="simulation scenarios read no topic"):
+        Simulation(STREAM, "kg", 3).through("127.0.0.1:9092")
 
 
 def test_ids_are_the_same_for_ever():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 
 import pyarrow.parquet as pq
 import pytest
@@ -55,6 +56,19 @@ def test_a_broken_file_is_named(store, content):
     store.path(SCENARIO).write_bytes(content)
     with pytest.raises(RunError, match=f"{SCENARIO.id}.parquet cannot be read: delete it"):
         store.read(SCENARIO)
+
+
+def test_a_result_from_before_a_parameter_was_there_is_read(store):
+    store.write(SCENARIO, SCENARIO.measure())
+    later = Powers(SCENARIO.dataset, SCENARIO.number)
+    row = store.read(later)
+    assert (row["square"], row["exponent"]) == (13, 2)
+    assert Powers(SCENARIO.dataset, SCENARIO.number, exponent=3) not in store
+
+
+@dataclass(frozen=True)
+class Powers(Squares):
+    exponent: int = 2
 
 
 def test_a_result_of_other_parameters_is_refused(store):

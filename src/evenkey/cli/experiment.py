@@ -85,6 +85,14 @@ def _run(
     again: Annotated[
         bool, typer.Option("--again", help="Measure anew what has a result in the folder.")
     ] = False,
+    kafka: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SERVERS",
+            help="Send each stream into a topic at these servers first, and read it from there; "
+            "for experiments on Spark.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run experiments: measure what has no result yet, then print tables and write pages."""
@@ -103,6 +111,7 @@ def _run(
                 seed=seed,
                 jobs=jobs,
                 again=again,
+                kafka=kafka,
                 on_progress=show,
             )
         page = experiments.write_page(outcome, output)

@@ -36,6 +36,8 @@ class Outcome:
         Reasons for which scenarios were left out, each once.
     results
         Folder of the scenarios' files.
+    kafka
+        Servers through which the streams came; None: from the generator.
     """
 
     experiment: Experiment
@@ -44,6 +46,7 @@ class Outcome:
     frame: pd.DataFrame
     skipped: Sequence[str]
     results: Path
+    kafka: str | None = None
 
     @cached_property
     def tables(self) -> Sequence[Table]:
@@ -78,7 +81,9 @@ class Outcome:
     def command(self) -> str:
         """The command that gives the same figures."""
         seed = f" --seed {self.seed}" if self.seed else ""
-        return f"evenkey experiment run {self.experiment.id} --scale {self.scale.name}{seed}"
+        kafka = f" --kafka {self.kafka}" if self.kafka else ""
+        scale = self.scale.name
+        return f"evenkey experiment run {self.experiment.id} --scale {scale}{seed}{kafka}"
 
     def to_json(self) -> dict[str, Any]:
         """Give tables and findings as JSON can hold them."""
@@ -88,6 +93,7 @@ class Outcome:
             "reference": self.experiment.reference,
             "scale": self.scale.name,
             "seed": self.seed,
+            "kafka": self.kafka,
             "command": self.command,
             "machines": list(self.machines),
             "tables": [

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from evenkey.errors import ConfigurationError
 from evenkey.experiments.timed import Timed, TimedRun
 from evenkey.streams import generated
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Self
+
     from evenkey.experiments.scenario import OnMessages, Value
     from evenkey.topology import EpochProgress, PipelineConfig, RunReport
 
@@ -59,6 +65,9 @@ class PipelineRun(Timed):
     from_file
         Whether the stream is written to a file first and read from there: one whose law has
         millions of keys is slow to draw from in every source.
+    kafka
+        Servers through a topic of which the stream comes, ``HOST:PORT`` with commas between;
+        None: from the generator.
     """
 
     kind: ClassVar[str] = "pipeline"
@@ -71,6 +80,20 @@ class PipelineRun(Timed):
     aggregators: int = 4
     arrival_rate: float | None = None
     from_file: bool = False
+    kafka: str | None = None
+
+    def through(self, kafka: str) -> Self:
+        """Make the same scenario on a stream that comes through a topic."""
+        from evenkey.topology.kafka.replaying import check_servers
+
+        if self.arrival_rate is not None:
+            message = (
+                f"kafka = {kafka!r}: messages arrive at {self.arrival_rate:,.0f} a second here, "
+                "which is for the generator alone; leave kafka out"
+            )
+            raise ConfigurationError(message)
+        check_servers(kafka)
+        return dataclasses.replace(self, kafka=kafka, from_file=False)
 
     def once(self, on_messages: OnMessages | None = None) -> TimedRun:
         """Run the pipeline from its source to the last commit."""
@@ -87,32 +110,42 @@ class PipelineRun(Timed):
             if on_messages is not None and progress.messages:
                 on_messages(progress.messages)
 
-        with tempfile.TemporaryDirectory(prefix="evenkey-") as directory:
-            config = self.config(self._written(Path(directory)) if self.from_file else None)
+        with self._input() as given:
+            config = self.config(**given)
             if fresh:
                 # While a session's first stream runs, Spark's own code is compiled.
                 run(config)
             return _told(run(config, on_progress=show, prepare=prepare and not fresh))
 
-    def _written(self, directory: Path) -> Path:
-        from evenkey.topology.datasets import write
-
-        file = directory / "stream.txt"
+    @contextlib.contextmanager
+    def _input(self) -> Iterator[dict[str, Any]]:
+        """Give what tells the pipeline where its stream is, and clean up after it."""
         name, messages, seed = self.dataset.name, self.dataset.messages, self.dataset.seed
-        write(generated(name, messages=messages, seed=seed), file, "lines")
-        return file
+        if self.kafka is not None:
+            from evenkey.topology.kafka.replaying import replayed
 
-    def config(self, file: Path | None = None) -> PipelineConfig:
-        """Give what the pipeline is told, to read the stream from a file or to generate it."""
+            stream = generated(name, messages=messages, seed=seed, rate=self.dataset.rate)
+            with replayed(stream, self.kafka, partitions=self.sources) as topic:
+                yield {"kafka": topic}
+        elif self.from_file:
+            from evenkey.topology.datasets import write
+
+            with tempfile.TemporaryDirectory(prefix="evenkey-") as directory:
+                file = Path(directory) / "stream.txt"
+                write(generated(name, messages=messages, seed=seed), file, "lines")
+                yield {"input": file, "split": "lines", "messages": messages}
+        else:
+            yield {}
+
+    def config(self, **given: Any) -> PipelineConfig:
+        """Give what the pipeline is told; its stream is generated unless it is told of another."""
         from evenkey.spark.session import local_master
         from evenkey.topology import PipelineConfig
 
+        generator = {"dataset": self.dataset.name, "messages": self.dataset.messages}
         return PipelineConfig(
-            dataset=None if file else self.dataset.name,
-            input=file or (),
-            split="lines" if file else None,
-            messages=self.dataset.messages,
-            rate=self.dataset.rate,
+            **(given or generator),
+            rate=None if self.kafka else self.dataset.rate,
             seed=self.dataset.seed,
             grouping=self.grouping,
             workers=self.workers,

@@ -25,7 +25,8 @@ def write_page(outcome: Outcome, directory: Path) -> Path:
     Path
         The page.
     """
-    name = f"{outcome.experiment.id}-{outcome.scale.name}"
+    source = "-kafka" if outcome.kafka else ""
+    name = f"{outcome.experiment.id}-{outcome.scale.name}{source}"
     plots, script = drawn(outcome.plots)
     page = directory / f"{name}.html"
     text = template("page.html").render(outcome=outcome, plots=plots, plotly=script)

@@ -54,6 +54,7 @@ def run(
     seed: int = 0,
     jobs: int = 1,
     again: bool = False,
+    kafka: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> Outcome:
     """Run an experiment.
@@ -76,6 +77,8 @@ def run(
         measured alone, when the others are done.
     again
         Whether to measure anew what has a result.
+    kafka
+        Servers through a topic of which each stream comes; None: from the generator.
     on_progress
         Called when a scenario is done, and with one process also on the way.
 
@@ -87,12 +90,14 @@ def run(
     Raises
     ------
     ConfigurationError
-        `jobs` is below 1.
+        `jobs` is below 1, or a scenario's stream cannot come through a topic.
     """
     if jobs < 1:
         message = f"jobs = {jobs}: there must be at least 1 process"
         raise ConfigurationError(message)
     declared = [scenario.seeded(seed) for scenario in experiment.scenarios(scale)]
+    if kafka is not None:
+        declared = [scenario.through(kafka) for scenario in declared]
     reasons = [scenario.dataset.missing() for scenario in declared]
     skipped = dict.fromkeys(reason for reason in reasons if reason is not None)
     wanted = [each for each, reason in zip(declared, reasons, strict=True) if reason is None]
@@ -115,7 +120,7 @@ def run(
         done += 1
         show(scenario.dataset.name)
     frame = store.frame(wanted)
-    return Outcome(experiment, scale, seed, frame, tuple(skipped), store.directory)
+    return Outcome(experiment, scale, seed, frame, tuple(skipped), store.directory, kafka)
 
 
 def _measured(

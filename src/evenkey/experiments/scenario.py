@@ -9,6 +9,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
+from evenkey.errors import ConfigurationError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
@@ -99,6 +101,22 @@ class Scenario(ABC):
     def seeded(self, seed: int) -> Self:
         """Make the same scenario on a stream with another seed."""
         return dataclasses.replace(self, dataset=dataclasses.replace(self.dataset, seed=seed))
+
+    def through(self, kafka: str) -> Self:
+        """Make the same scenario on a stream that comes through a topic.
+
+        Parameters
+        ----------
+        kafka
+            Servers, ``HOST:PORT`` with commas between.
+
+        Raises
+        ------
+        ConfigurationError
+            Its stream cannot come through a topic.
+        """
+        message = f"kafka = {kafka!r}: {self.kind} scenarios read no topic; leave kafka out"
+        raise ConfigurationError(message)
 
 
 def _values(thing: Dataset | Scenario) -> dict[str, Value]:

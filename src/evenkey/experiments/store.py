@@ -73,11 +73,13 @@ class Store:
         except (pa.ArrowException, OSError, TypeError, KeyError, ValueError) as error:
             message = f"result {file} cannot be read: delete it and run again"
             raise RunError(message) from error
-        if parameters != scenario.parameters:
+        wanted = scenario.parameters
+        # Parameters of later versions are not in it: the id says that they have their defaults.
+        if any(name not in wanted or wanted[name] != told for name, told in parameters.items()):
             message = f"result {file} is of other parameters: delete it and run again"
             raise RunError(message)
         row: dict[str, Any] = table.to_pylist()[0]
-        return row
+        return {**wanted, **row}
 
     def frame(self, scenarios: Iterable[Scenario]) -> pd.DataFrame:
         """Read results into a data frame, a row a scenario, in their order."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.errors import RunError
 from evenkey.topology.kafka.client import ClientSettings
+from evenkey.topology.kafka.topics import SILENT, Topic, confluent_kafka
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,11 +22,7 @@ __all__ = ["Produced", "produce"]
 _TOLD_EVERY = 10_000
 _LATE_SECONDS = 0.01
 """A producer that is ahead of its rate by less than this does not wait."""
-_TIMEOUT_SECONDS = 20.0
 _FLOAT_ERROR = 1e-6
-_SILENT = logging.getLogger(__name__)
-"""librdkafka reports each attempt at a server here; what counts is raised."""
-_SILENT.addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True)
@@ -87,10 +83,9 @@ def produce(
     RunError
         The broker did not take a record.
     """
-    kafka = _client()
     settings = settings or ClientSettings()
-    count = _partitions(kafka, address, partitions, settings)
-    sender = _Sender(kafka, address, settings)
+    count = Topic(address, settings).partitions(partitions)
+    sender = _Sender(confluent_kafka(), address, settings)
     started = time.monotonic()
     sent = 0
     for record in records:
@@ -104,16 +99,6 @@ def produce(
     if on_progress is not None:
         on_progress(sent)
     return Produced(sent, time.monotonic() - started)
-
-
-def _client() -> Any:
-    try:
-        import confluent_kafka
-        import confluent_kafka.admin
-    except ImportError as error:
-        message = "producing needs the package confluent-kafka: pip install 'evenkey[kafka]'"
-        raise ConfigurationError(message) from error
-    return confluent_kafka
 
 
 def _milliseconds(seconds: float) -> int:
@@ -142,7 +127,7 @@ class _Sender:
                 "bootstrap.servers": address.servers,
                 "enable.idempotence": "true",
             },
-            logger=_SILENT,
+            logger=SILENT,
         )
 
     def send(self, record: Record, partition: int, timestamp: int) -> None:
@@ -179,22 +164,3 @@ class _Sender:
 
     def _refused(self, reason: str) -> RunError:
         return RunError(f"topic {self._topic!r} did not take a record: {reason}")
-
-
-def _partitions(kafka: Any, address: Address, wanted: int, settings: ClientSettings) -> int:
-    """How many partitions the topic has; it is made where it is not there."""
-    address.check_reachable()
-    try:
-        admin = kafka.admin.AdminClient(
-            {**settings.for_librdkafka(), "bootstrap.servers": address.servers}, logger=_SILENT
-        )
-        topics = admin.list_topics(timeout=_TIMEOUT_SECONDS).topics
-        if address.topic in topics:
-            return len(topics[address.topic].partitions)
-        new = kafka.admin.NewTopic(address.topic, num_partitions=wanted)
-        admin.create_topics([new])[address.topic].result(_TIMEOUT_SECONDS)
-    except kafka.KafkaException as error:
-        reason = error.args[0].str()
-        message = f"kafka at {address.servers}: {reason}: correct the address or kafka_config"
-        raise ConfigurationError(message) from None
-    return wanted
