@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 from evenkey.errors import ConfigurationError
+from evenkey.files import replacing
 from evenkey.joins import DynamicDistributor, SpatialMatch, balanced_join
 from evenkey.joins.dead_letters import DEAD_LETTERS, STATIC_DEAD_LETTERS
 from evenkey.joins.epoch_log import EpochLog
@@ -44,6 +45,8 @@ __all__ = ["compare_joins", "run_join"]
 
 _MB = 1 << 20
 _TASKS_TO_WARM_UP = 8
+_ROW_GROUP = 20_000
+"""Subscriptions that a task reads at least."""
 
 
 def run_join(config: JoinConfig, *, on_progress: OnProgress | None = None) -> JoinReport:
@@ -123,7 +126,7 @@ def _execute(
     match = SpatialMatch(
         relation_column="relation", pipeline=config.pipeline, partitioner=config.partitioner
     )
-    static = spark.createDataFrame(subscriptions)
+    static = _on_disk(spark, subscriptions, directory)
     manifest = _stored(static, match, config, directory)
     source = publication_input(spark, config, directory, manifest)
     pairs = balanced_join(
@@ -157,6 +160,16 @@ def _execute(
             spark, query, directory, watch, source.offsets, time_limit=limit, close=False
         )
     return _report(spark, query, config, directory, source, subscriptions, finished=finished)
+
+
+def _on_disk(spark: SparkSession, subscriptions: pa.Table, directory: RunDirectory) -> DataFrame:
+    """Let Spark read them from a file, since large ones would fill its driver's memory."""
+    file = directory.state / "subscriptions.parquet"
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(file) as unfinished:
+            pq.write_table(subscriptions, unfinished, row_group_size=_ROW_GROUP)
+    return spark.read.parquet(str(file))
 
 
 def _stored(
