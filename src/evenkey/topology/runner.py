@@ -19,6 +19,7 @@ from evenkey.topology.following import GatedSink, drive_topics
 from evenkey.topology.inputs import find_offsets, open_input
 from evenkey.topology.job import Job, PipelineJob
 from evenkey.topology.kafka.connector import AVRO, check_loaded, connector_settings
+from evenkey.topology.kafka.output import open_output
 from evenkey.topology.observer import Observer
 from evenkey.topology.planning import EpochPlanner
 from evenkey.topology.recorder import Recorder, run_info
@@ -151,8 +152,7 @@ def _session(config: PipelineConfig) -> SparkSession:
     spark = session(
         config.master or os.environ.get("SPARK_MASTER") or local_master(slots), connector
     )
-    if config.output_kafka:
-        check_loaded(spark)
+    open_output(spark, config)
     if config.avro_schema is not None:
         check_loaded(spark, AVRO)
     own = spark.newSession()

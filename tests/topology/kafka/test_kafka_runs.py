@@ -14,6 +14,7 @@ from evenkey.errors import ConfigurationError
 from evenkey.topology import PipelineConfig, compare
 from evenkey.topology import run as run_prepared
 from evenkey.topology.kafka import read_results
+from evenkey.topology.kafka.output import open_output
 from tests.brokers import consume, fill
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -31,6 +32,17 @@ def topic():
 
 def run(config, **options):
     return run_prepared(config, prepare=False, **options)
+
+
+def test_output_topics_are_there_before_anything_is_written(spark, broker, topic):
+    from confluent_kafka.admin import AdminClient
+
+    config = PipelineConfig(dataset="uniform(keys=2)", output_kafka=f"{broker.server}/{topic}-out")
+    wanted = {f"{topic}-out", f"{topic}-out-dead-letters"}
+    for _ in range(2):
+        open_output(spark, config)
+        metadata = AdminClient({"bootstrap.servers": broker.server}).list_topics(timeout=20)
+        assert wanted <= set(metadata.topics)
 
 
 def totals(rows, column="count"):

@@ -25,7 +25,7 @@ from evenkey.topology.joining.local_cluster import join_session
 from evenkey.topology.joining.report import JoinReport, epochs_of
 from evenkey.topology.joining.sink import digest_of, matches_of, sink_of
 from evenkey.topology.joining.watch import JoinWatch
-from evenkey.topology.kafka.connector import check_loaded
+from evenkey.topology.kafka.output import open_output
 from evenkey.topology.report import EpochProgress
 from evenkey.topology.run_directory import RunDirectory
 
@@ -75,8 +75,7 @@ def run_join(config: JoinConfig, *, on_progress: OnProgress | None = None) -> Jo
         if on_progress is not None:
             on_progress(EpochProgress(config.name, -1, 0, None, 0.0, 0.0, "warming up"))
         spark = join_session(config.master, kafka=bool(config.kafka or config.output_kafka))
-        if config.output_kafka:
-            check_loaded(spark)
+        open_output(spark, config)
         find_offsets(spark, config, directory)
         directory.claim(config.manifest())
         return _execute(spark, config, directory, on_progress)
