@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from evenkey.experiments.experiment import Finding
 from evenkey.experiments.joins.join_run import DEVIATIONS
-from evenkey.experiments.joins.modes import CLUSTERED, ModesAgainstSkew, mode_table, paired
+from evenkey.experiments.joins.modes import (
+    CLUSTERED,
+    Measure,
+    ModesAgainstSkew,
+    mode_table,
+    paired,
+)
 from evenkey.experiments.table import Column
 
 if TYPE_CHECKING:
@@ -26,11 +32,8 @@ class ThroughputOfModes(ModesAgainstSkew):
     title: ClassVar[str] = "Throughput of joins against skew"
     reference: ClassVar[str] = "Joins, figure 4"
     summary: ClassVar[str] = f"{CLUSTERED} {DEVIATIONS}"
-    measure: ClassVar[tuple[str, str, str, str]] = (
-        "throughput",
-        "Publications/s",
-        "modelled_throughput",
-        "throughput",
+    measure: ClassVar[Measure] = Measure(
+        "throughput", "Publications/s", "modelled_throughput", "throughput"
     )
 
     def tables(self, frame: pd.DataFrame) -> Sequence[Table]:

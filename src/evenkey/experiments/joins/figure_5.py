@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from evenkey.experiments.experiment import Finding
 from evenkey.experiments.joins.join_run import DEVIATIONS
-from evenkey.experiments.joins.modes import CLUSTERED, ModesAgainstSkew, mode_table, paired
+from evenkey.experiments.joins.modes import (
+    CLUSTERED,
+    Measure,
+    ModesAgainstSkew,
+    mode_table,
+    paired,
+)
 from evenkey.experiments.table import Column
 
 if TYPE_CHECKING:
@@ -29,12 +35,7 @@ class LatencyOfModes(ModesAgainstSkew):
         "The time that an epoch takes; it shares its results with figure 4. "
         f"{CLUSTERED} {DEVIATIONS}"
     )
-    measure: ClassVar[tuple[str, str, str, str]] = (
-        "latency",
-        "ms",
-        "modelled_latency_ms",
-        "latency_mean_ms",
-    )
+    measure: ClassVar[Measure] = Measure("latency", "ms", "modelled_latency_ms", "latency_mean_ms")
 
     def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
         """Measured and modelled latency."""

@@ -6,7 +6,7 @@ load as seconds, and LB and DB do the same.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from evenkey.experiments.experiment import Experiment, Plot
 from evenkey.experiments.figures import Axis, Grid, chart
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import Scenario
 
-__all__ = ["CLUSTERED", "MODES", "ModesAgainstSkew", "mode_table", "paired"]
+__all__ = ["CLUSTERED", "MODES", "Measure", "ModesAgainstSkew", "mode_table", "paired"]
 
 MODES = (
     "static-strl",
@@ -42,16 +42,19 @@ _RIHPS_SKEWS = (0.3, 0.4)
 _PIPELINES = {"sps": "sPS", "spis": "sPIS", "rihps": "RIhPS", "risps": "RIsPS"}
 
 
+class Measure(NamedTuple):
+    """What is plotted: its name, its unit, and its columns as modelled and as measured."""
+
+    name: str
+    unit: str
+    modelled: str
+    measured: str
+
+
 class ModesAgainstSkew(Experiment):
-    """A figure of every mode and pipeline; all of them share their results.
+    """A figure of every mode and pipeline; all of them share their results."""
 
-    Parameters
-    ----------
-    measure
-        What is plotted, modelled and measured: its name, its unit and the columns of both.
-    """
-
-    measure: ClassVar[tuple[str, str, str, str]]
+    measure: ClassVar[Measure]
 
     def scenarios(self, scale: Scale) -> Sequence[Scenario]:
         """The six modes of the four pipelines at each skew."""
@@ -65,21 +68,21 @@ class ModesAgainstSkew(Experiment):
 
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """The modelled figure and the measured one: a panel a pipeline, a line a mode."""
-        name, unit, *columns = self.measure
+        measure = self.measure
         told = frame.assign(pipeline=frame["pipeline"].map(_PIPELINES))
         return [
             Plot(
-                f"{how} {name}",
+                f"{how} {measure.name}",
                 chart(
                     told,
                     x=Axis("skew", "Skew coefficient, s"),
-                    y=Axis(column, unit),
+                    y=Axis(column, measure.unit),
                     group="mode",
                     legend="Mode",
                     panels=Grid("pipeline"),
                 ),
             )
-            for how, column in zip(("Modelled", "Measured"), columns, strict=True)
+            for how, column in (("Modelled", measure.modelled), ("Measured", measure.measured))
         ]
 
 
