@@ -86,24 +86,39 @@ def test_a_damaged_manifest_is_told(store):
         store.manifest(1)
 
 
-def test_a_cache_keeps_within_its_limit_and_forgets_the_oldest():
+def get(cache, partition, size=10):
+    """Whether a partition had to be loaded."""
+    _, loaded = cache.get(CacheKey("s", 0, partition, 1), lambda: memoryview(bytes(size)))
+    return loaded
+
+
+def test_a_cache_keeps_within_its_limit():
     cache = WorkerCache(30)
-    loaded = []
-
-    def get(partition, size=10):
-        def load():
-            loaded.append(partition)
-            return memoryview(bytes(size))
-
-        return cache.get(CacheKey("s", 0, partition, 1), load)
-
-    assert [get(p)[1] for p in (1, 2, 3, 1, 2)] == [True, True, True, False, False]
-    assert [get(p)[1] for p in (4, 1, 2, 3)] == [True, False, False, True]
+    assert [get(cache, p) for p in (1, 2, 3, 1, 2, 3)] == [True] * 3 + [False] * 3
+    assert get(cache, 4)
     assert cache.nbytes == 30
-    assert [get(9, size=31)[1] for _ in range(2)] == [True, True]
+    assert not get(cache, 4)
+    assert get(cache, 5, size=25)
+    assert cache.nbytes == 25
+    assert [get(cache, 9, size=31) for _ in range(2)] == [True, True]
+    assert not get(cache, 5, size=25)
+
+
+def test_a_cache_drops_what_is_unwanted():
+    cache = WorkerCache(30)
+    for partition in (1, 2, 3):
+        get(cache, partition)
     cache.drop(lambda key: key.partition != 2)
     assert cache.nbytes == 10
-    assert not get(2)[1]
+    assert not get(cache, 2)
+
+
+def test_a_cache_that_is_a_little_too_small_is_of_use_all_the_same():
+    # As epochs do it: all partitions, in the same order each time.
+    cache = WorkerCache(80)
+    loads = [get(cache, partition) for _ in range(20) for partition in range(10)]
+    assert sum(loads[:10]) == 10
+    assert sum(loads[10:]) < 190 / 2
 
 
 def test_a_process_has_one_cache():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import random
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -34,7 +34,10 @@ class CacheKey(NamedTuple):
 
 
 class WorkerCache:
-    """Prepared partitions, the least recently used one dropped where they get too many.
+    """Prepared partitions; where they get too many, some are dropped at random.
+
+    Epochs use all partitions in the same order, so the one that was not used for longest is always
+    the one that is needed next: a cache that drops that one holds nothing of use (decision 073).
 
     Parameters
     ----------
@@ -44,8 +47,9 @@ class WorkerCache:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._held: OrderedDict[CacheKey, Sized] = OrderedDict()
+        self._held: dict[CacheKey, Sized] = {}
         self._bytes = 0
+        self._random = random.Random(limit)  # noqa: S311 - a choice, no secret
 
     @property
     def nbytes(self) -> int:
@@ -55,21 +59,22 @@ class WorkerCache:
     def get(self, key: CacheKey, load: Callable[[], Any]) -> tuple[Any, bool]:
         """Give a partition, loading it where it is not held, and say whether it was loaded."""
         if key in self._held:
-            self._held.move_to_end(key)
             return self._held[key], False
         loaded: Sized = load()
         if loaded.nbytes <= self.limit:
+            while self._bytes + loaded.nbytes > self.limit:
+                self._forget(self._random.choice(list(self._held)))
             self._held[key] = loaded
             self._bytes += loaded.nbytes
-            while self._bytes > self.limit:
-                _, dropped = self._held.popitem(last=False)
-                self._bytes -= dropped.nbytes
         return loaded, True
 
     def drop(self, unwanted: Callable[[CacheKey], bool]) -> None:
         """Drop the partitions that fit a condition, such as those of an old version."""
         for key in [key for key in self._held if unwanted(key)]:
-            self._bytes -= self._held.pop(key).nbytes
+            self._forget(key)
+
+    def _forget(self, key: CacheKey) -> None:
+        self._bytes -= self._held.pop(key).nbytes
 
 
 _PROCESS: list[WorkerCache] = []
