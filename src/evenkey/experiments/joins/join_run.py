@@ -32,6 +32,7 @@ DEVIATIONS = (
 """What is different in all of them, for their summaries."""
 
 _PAPER_PUBLICATIONS, _PAPER_SUBSCRIPTIONS = 100_000, 10_000
+_QUICK_PUBLICATIONS = 6000
 _KAFKA_PARTITIONS = 32
 _SECONDS = 120.0
 _TRIGGER_SECONDS = 0.5
@@ -128,11 +129,11 @@ _SPREAD = _Mix(64, 0.6, 0.0)
 _CLUSTERED = _Mix(128, 0.3, 1.0)
 
 
-def _size(scale: Scale, epochs: int) -> _Size:
+def _size(scale: Scale, epochs: int, publications: int) -> _Size:
     if scale.most_messages is None:
         whole = round(_SECONDS / _TRIGGER_SECONDS)
         return _Size(_PAPER_PUBLICATIONS, _PAPER_SUBSCRIPTIONS, _KAFKA_PARTITIONS, whole, 3)
-    return _Size(6000, 1000, 2, epochs, 1)
+    return _Size(publications, 1000, 2, epochs, 1)
 
 
 def join_run(
@@ -142,6 +143,7 @@ def join_run(
     skew: float,
     *,
     epochs: int = 5,
+    publications: int | None = None,
     subscriptions: int | None = None,
     force_redistribution: int | None = None,
     clustered: bool = False,
@@ -155,15 +157,16 @@ def join_run(
         ms of stream time, three runs. Quick: 6,000 and 1,000, one run.
     pipeline, mode, skew, force_redistribution
         As for `JoinRun`.
-    epochs
-        At scale quick.
+    epochs, publications
+        At scale quick, where they are other than 5 and 6,000.
     subscriptions
         Where they are other than the scale's.
     clustered
         Whether polygons, 30 % of the publications, fill regions of their own, on 128
         partitions; else they are 60 % everywhere, on 64.
     """
-    size, mix = _size(scale, epochs), _CLUSTERED if clustered else _SPREAD
+    size = _size(scale, epochs, publications or _QUICK_PUBLICATIONS)
+    mix = _CLUSTERED if clustered else _SPREAD
     return JoinRun(
         Dataset("publications", size.publications),
         pipeline,

@@ -22,15 +22,23 @@ __all__ = ["THROUGH_TIME", "both_modes", "through_time"]
 THROUGH_TIME = ("dynamic-lb-stal", "static-stal")
 _SKEWS = (0.3, 0.4, 0.5, 0.6, 0.7)
 _QUICK_SKEWS = (0.3, 0.7)
-_SUBSCRIPTIONS = 10_000
-"""The paper's, at every scale: with fewer, MLDC is one of overheads, which skew does not change."""
+_QUICK_PUBLICATIONS, _SUBSCRIPTIONS = 24_000, 10_000
+"""More than elsewhere at scale quick: MLDC of a few rows an epoch is that of overheads."""
 
 
 def both_modes(scale: Scale) -> Sequence[Scenario]:
     """Dynamic LB STAL and Static STAL at each skew."""
     skews = _SKEWS if scale.most_messages is None else _QUICK_SKEWS
     return [
-        join_run(scale, "sps", mode, skew, epochs=12, subscriptions=_SUBSCRIPTIONS)
+        join_run(
+            scale,
+            "sps",
+            mode,
+            skew,
+            epochs=12,
+            publications=_QUICK_PUBLICATIONS,
+            subscriptions=_SUBSCRIPTIONS,
+        )
         for skew in skews
         for mode in THROUGH_TIME
     ]
