@@ -32,9 +32,9 @@ class DistanceThroughTime(Experiment):
     reference: ClassVar[str] = "Joins, figure 7"
     summary: ClassVar[str] = (
         "The epochs of one run; it shares its results with figure 6. MLDC of Dynamic LB STAL is of "
-        "seconds of work, and so is that of Static STAL; partitions move when it is above 0.5. At "
-        "scale quick a slot works for milliseconds an epoch, much of it overhead that skew does "
-        f"not change, so MLDC begins lower than the share of items says. {DEVIATIONS}"
+        "seconds of work, and so is that of Static STAL; partitions move when it is above 0.5, "
+        "in the sum over the last 30 s. Part of a slot's work is overhead that skew does not "
+        f"change, so MLDC begins lower than the share of items says. {DEVIATIONS}"
     )
 
     def scenarios(self, scale: Scale) -> Sequence[Scenario]:
