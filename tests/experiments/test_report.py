@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import sys
@@ -48,6 +49,21 @@ def test_the_index_leads_to_all_pages(small, tmp_path):
     text = write_index(tmp_path).read_text()
     assert 'href="small-table-1-quick.html"' in text
     assert "1 of 1" in text
+
+
+def test_the_index_tells_pages_of_streams_from_kafka_and_reads_those_of_before(small, tmp_path):
+    outcome = run(small, QUICK, tmp_path)
+    write_page(outcome, tmp_path)
+    before = tmp_path / "small-table-1-quick.json"
+    told = json.loads(before.read_text())
+    del told["kafka"]
+    before.write_text(json.dumps(told))
+    page = write_page(dataclasses.replace(outcome, kafka="127.0.0.1:9092"), tmp_path)
+    assert page.name == "small-table-1-quick-kafka.html"
+    assert "--kafka 127.0.0.1:9092" in page.read_text()
+    text = write_index(tmp_path).read_text()
+    assert 'href="small-table-1-quick.html"' in text
+    assert "quick, Kafka" in text
 
 
 @pytest.mark.parametrize("package", ["plotly", "jinja2"])
