@@ -1,10 +1,11 @@
 """Modes of joins by wall time, in paired runs: LB beside DB, STAL beside STRL.
 
 Every mode runs on the same publications by turns, `--rounds` times over, on a small cluster of this
-machine (an executor a core), so that slots keep their places. Figures are medians of the rounds;
-the noise of a mode is its largest over its smallest throughput.
+machine (an executor a core unless SPARK_MASTER says otherwise), so that slots keep their places.
+Figures are medians of the rounds; the noise of a mode is its largest over its smallest throughput.
 
-    python benchmarks/joins_modes.py                            # about three minutes
+    python benchmarks/joins_modes.py                            # about five minutes
+    SPARK_MASTER='local-cluster[4,1,1024]' python benchmarks/joins_modes.py    # an executor a slot
     python benchmarks/joins_modes.py --pipelines spis --subscriptions 400000 --publications 1000 \
       --polygon-share 0 --epochs 10 --cache-mb 4096 \
       --modes static-strl,static-stal,dynamic-lb-strl,dynamic-lb-stal    # loading dominates
