@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from evenkey.errors import ConfigurationError
-from evenkey.topology.kafka import Address, ClientSettings, produce, producing
+from evenkey.topology.kafka import Address, ClientSettings, produce, topics
 from evenkey.topology.kafka.records import find_records
 from tests.brokers import PASSWORD
 from tools.kafka_broker import USER
@@ -76,7 +76,7 @@ def test_a_password_opens_the_door_and_is_written_down_nowhere(broker, settings,
 
 def test_a_wrong_password_is_refused_and_not_repeated(broker, settings, capfd, monkeypatch):
     # librdkafka tries again until its time is up.
-    monkeypatch.setattr(producing, "_TIMEOUT_SECONDS", 2.0)
+    monkeypatch.setattr(topics, "_TIMEOUT_SECONDS", 2.0)
     wrong = "not-the-password"
     told = ClientSettings.read(settings, {"EVENKEY_KAFKA_CLIENT_SASL_PASSWORD": wrong})
     address = Address.parse(f"{broker.sasl_server}/guarded")
