@@ -21,9 +21,13 @@ from evenkey.spark.packed_plan import (
 POINTS = np.linspace(0, (1 << 32) - 1, 101).astype(np.int64)
 
 
+def unsigned(words):
+    """The array's words as Python's own integers."""
+    return [int(word) % (1 << 64) for word in words]
+
+
 def looked_up(words, positions, buckets, key, point):
     """A worker as the array's layout says, in Python's own integers."""
-    words = [int(word) % (1 << 64) for word in words]
     word = words[positions.buckets + key % buckets]
     product = ((key >> 32) + OFFSET) % (1 << 32) * (word >> OWNER_BITS) % (1 << 32)
     slot = positions.slots + 2 * (product >> words[0])
@@ -46,7 +50,7 @@ def test_keys_are_where_the_plan_has_them(workers, exponent):
     grouping = Planned()
     plan = Plan.from_arrays(grouping.plan(keys, counts, workers))
     buckets = grouping.bucket_count(workers)
-    words, positions = pack_plan(plan), Positions.of(buckets, workers)
+    words, positions = unsigned(pack_plan(plan)), Positions.of(buckets, workers)
     whole = split = 0
     for key in keys:
         row = np.flatnonzero(plan.keys == key)
