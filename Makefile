@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/pytest --quiet
-# One more than there are cores, as tests often wait; each starts a Spark of its own, so not many.
-PARALLEL := --numprocesses $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --maxprocesses 4 --dist worksteal
+# Each process starts a Spark of its own, so more than a few only take each other's memory.
+PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
 KAFKA := build/kafka
 MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 
