@@ -84,15 +84,12 @@ class PipelineRun(Timed):
 
     def through(self, kafka: str) -> Self:
         """Make the same scenario on a stream that comes through a topic."""
-        from evenkey.topology.kafka.replaying import check_servers
-
         if self.arrival_rate is not None:
             message = (
                 f"kafka = {kafka!r}: messages arrive at {self.arrival_rate:,.0f} a second here, "
                 "which is for the generator alone; leave kafka out"
             )
             raise ConfigurationError(message)
-        check_servers(kafka)
         return dataclasses.replace(self, kafka=kafka, from_file=False)
 
     def once(self, on_messages: OnMessages | None = None) -> TimedRun:
@@ -121,10 +118,11 @@ class PipelineRun(Timed):
     def _input(self) -> Iterator[dict[str, Any]]:
         """Give what tells the pipeline where its stream is, and clean up after it."""
         name, messages, seed = self.dataset.name, self.dataset.messages, self.dataset.seed
+        rate = self.dataset.rate
         if self.kafka is not None:
             from evenkey.topology.kafka.replaying import replayed
 
-            stream = generated(name, messages=messages, seed=seed, rate=self.dataset.rate)
+            stream = generated(name, messages=messages, seed=seed, rate=rate)
             with replayed(stream, self.kafka, partitions=self.sources) as topic:
                 yield {"kafka": topic}
         elif self.from_file:
@@ -133,7 +131,7 @@ class PipelineRun(Timed):
             with tempfile.TemporaryDirectory(prefix="evenkey-") as directory:
                 file = Path(directory) / "stream.txt"
                 write(generated(name, messages=messages, seed=seed), file, "lines")
-                yield {"input": file, "split": "lines", "messages": messages}
+                yield {"input": file, "split": "lines", "messages": messages, "rate": rate}
         else:
             yield {}
 
@@ -142,10 +140,10 @@ class PipelineRun(Timed):
         from evenkey.spark.session import local_master
         from evenkey.topology import PipelineConfig
 
-        generator = {"dataset": self.dataset.name, "messages": self.dataset.messages}
+        stream = self.dataset
+        generator = {"dataset": stream.name, "messages": stream.messages, "rate": stream.rate}
         return PipelineConfig(
             **(given or generator),
-            rate=None if self.kafka else self.dataset.rate,
             seed=self.dataset.seed,
             grouping=self.grouping,
             workers=self.workers,

@@ -90,14 +90,17 @@ def run(
     Raises
     ------
     ConfigurationError
-        `jobs` is below 1, or a scenario's stream cannot come through a topic.
+        `jobs` is below 1, a scenario's stream cannot come through a topic, or no broker answers.
     """
     if jobs < 1:
         message = f"jobs = {jobs}: there must be at least 1 process"
         raise ConfigurationError(message)
     declared = [scenario.seeded(seed) for scenario in experiment.scenarios(scale)]
     if kafka is not None:
+        from evenkey.topology.kafka.replaying import check_servers
+
         declared = [scenario.through(kafka) for scenario in declared]
+        check_servers(kafka)
     reasons = [scenario.dataset.missing() for scenario in declared]
     skipped = dict.fromkeys(reason for reason in reasons if reason is not None)
     wanted = [each for each, reason in zip(declared, reasons, strict=True) if reason is None]

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["PairCounts", "dist_cost_lower_bound"]
 
 _STEP = 1 << 14
+_IMBALANCE = 0.05
 _UNCOUNTED = np.empty(0, dtype=np.int64)
 _UNCOUNTED.flags.writeable = False
 
 
-def dist_cost_lower_bound(counts: ArrayLike, workers: int, imbalance: float = 0.05) -> float:
+def dist_cost_lower_bound(counts: ArrayLike, workers: int, imbalance: float = _IMBALANCE) -> float:
     """What DistCost cannot be below if no worker may exceed the mean load by more.
 
     A worker takes at most ``(1 + imbalance) / W`` of all messages, so a key that has the share p
@@ -64,7 +65,7 @@ def dist_cost_lower_bound(counts: ArrayLike, workers: int, imbalance: float = 0.
 
 
 def _lower_bound(
-    counts: NDArray[np.number], keys: int, workers: int, imbalance: float = 0.05
+    counts: NDArray[np.number], keys: int, workers: int, imbalance: float = _IMBALANCE
 ) -> float:
     """The bound for `keys` counts among which there may be zeros, that stand for no key."""
     # Rounding must not add a worker where a share fits exactly.

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from evenkey.experiments.dkg.methods import dataset, every_method, named
-from evenkey.experiments.dkg.metrics import METRICS, MODEL_NOTE, metrics_table, plot_parts
+from evenkey.experiments.dkg.methods import dataset, every_method, named, placed
+from evenkey.experiments.dkg.metrics import MODEL_NOTE, SIMULATED, metrics_table, plot_parts
 from evenkey.experiments.experiment import Experiment, Finding, Plot
+from evenkey.experiments.figures import Axis
 from evenkey.experiments.table import Column
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
+    from evenkey.experiments.dkg.metrics import Metric
     from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import Scenario
     from evenkey.experiments.table import Table
 
-__all__ = ["PANELS", "RealDataSets"]
+__all__ = ["PANELS", "RealDataSets", "plot_data_sets"]
 
 PANELS = {
     "twitter-election": "(a) twitter-election",
@@ -28,6 +30,21 @@ PANELS = {
     "wikipedia-pageviews-by-lang": "(e) wikipedia-pageviews-by-lang",
 }
 """Titles of the figure's panels by data set."""
+
+
+def plot_data_sets(frame: pd.DataFrame, metrics: Mapping[str, Metric], note: str) -> Plot:
+    """A panel a data set, a colour a method; `note` stands below."""
+    told = placed(frame)
+    return plot_parts(
+        told.assign(panel=told["data"].map(PANELS)),
+        Axis("metric", "", "category"),
+        group="method",
+        panel="panel",
+        within="data",
+        kind="bars",
+        metrics=metrics,
+        note=note,
+    )
 
 
 class RealDataSets(Experiment):
@@ -51,19 +68,8 @@ class RealDataSets(Experiment):
 
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """A panel a data set, a colour a method."""
-        told = named(frame)
-        return [
-            plot_parts(
-                told.assign(panel=told["data"].map(PANELS)),
-                METRICS,
-                group="method",
-                panel="panel",
-                within="data",
-                kind="bars",
-                note="StdDev, DistCost and the fullest worker are better when low, throughput "
-                "when high.",
-            )
-        ]
+        note = "StdDev, DistCost and the fullest worker are better when low, throughput when high."
+        return [plot_data_sets(frame, SIMULATED, note)]
 
     def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
         """DKG pays where the skew is high."""

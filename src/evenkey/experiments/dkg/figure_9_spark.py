@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from evenkey.experiments.dkg.figure_9 import PANELS
+from evenkey.experiments.dkg.figure_9 import PANELS, plot_data_sets
 from evenkey.experiments.dkg.methods import named
-from evenkey.experiments.dkg.metrics import MEASURED, METRICS, plot_parts
+from evenkey.experiments.dkg.metrics import MEASURED
 from evenkey.experiments.dkg.on_spark import PAPERS_METHODS, SPARK_NOTE, OnSpark, every_run
 from evenkey.experiments.experiment import Finding, Plot
 from evenkey.experiments.figures import Axis
@@ -43,19 +43,8 @@ class RealDataSetsOnSpark(OnSpark):
 
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         """A panel a data set, a colour a method."""
-        told = named(frame)
-        return [
-            plot_parts(
-                told.assign(panel=told["data"].map(PANELS)),
-                METRICS,
-                group="method",
-                panel="panel",
-                within="data",
-                kind="bars",
-                metrics=MEASURED,
-                note="Latency, StdDev and DistCost are better when low, throughput when high.",
-            )
-        ]
+        note = "Latency, StdDev and DistCost are better when low, throughput when high."
+        return [plot_data_sets(frame, MEASURED, note)]
 
     def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
         """DKG pays where the skew is high."""

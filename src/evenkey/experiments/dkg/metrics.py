@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEASURED",
-    "METRICS",
     "MODEL_NOTE",
     "SIMULATED",
     "Metric",
@@ -31,8 +30,6 @@ MODEL_NOTE = (
     "fullest worker, and the throughput to its inverse: these stand in for them."
 )
 
-METRICS = Axis("metric", "", "category")
-"""The axis of plots that show all metrics side by side."""
 _PART = Axis("part", "Part of the highest value")
 
 

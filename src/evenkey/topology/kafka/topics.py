@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from typing import TYPE_CHECKING, Any
 
 from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from evenkey.topology.kafka.address import Address
     from evenkey.topology.kafka.client import ClientSettings
 
@@ -57,12 +60,10 @@ class Topic:
         self._kafka = confluent_kafka()
         self._address = address
         address.check_reachable()
-        try:
+        with self._explained():
             self._admin = self._kafka.admin.AdminClient(
                 {**settings.for_librdkafka(), "bootstrap.servers": address.servers}, logger=SILENT
             )
-        except self._kafka.KafkaException as error:
-            raise self._refused(error) from None
 
     def partitions(self, wanted: int) -> int:
         """How many partitions it has; it is made with as many as wanted where it is not there.
@@ -73,14 +74,12 @@ class Topic:
             The broker refuses.
         """
         name = self._address.topic
-        try:
+        with self._explained():
             topics = self._admin.list_topics(timeout=_TIMEOUT_SECONDS).topics
             if name in topics:
                 return len(topics[name].partitions)
             new = self._kafka.admin.NewTopic(name, num_partitions=wanted)
             self._admin.create_topics([new])[name].result(_TIMEOUT_SECONDS)
-        except self._kafka.KafkaException as error:
-            raise self._refused(error) from None
         return wanted
 
     def delete(self) -> None:
@@ -92,13 +91,17 @@ class Topic:
             The broker refuses.
         """
         name = self._address.topic
-        try:
+        with self._explained():
             self._admin.delete_topics([name])[name].result(_TIMEOUT_SECONDS)
-        except self._kafka.KafkaException as error:
-            raise self._refused(error) from None
 
-    def _refused(self, error: Any) -> ConfigurationError:
-        reason = error.args[0].str()
-        return ConfigurationError(
-            f"kafka at {self._address.servers}: {reason}: correct the address or kafka_config"
-        )
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Name the mend of what the client or the broker refuses."""
+        try:
+            yield
+        except self._kafka.KafkaException as error:
+            reason = error.args[0].str()
+            message = (
+                f"kafka at {self._address.servers}: {reason}: correct the address or kafka_config"
+            )
+            raise ConfigurationError(message) from None
