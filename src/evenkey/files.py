@@ -1,17 +1,20 @@
-"""Writing files whole or not at all, where others may read them meanwhile."""
+"""Writing files whole or not at all, where others may read or write them meanwhile."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import uuid
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["replacing", "write_whole"]
+__all__ = ["create_whole", "digest_of", "replacing", "sealed", "unsealed", "write_whole"]
+
+_DIGEST_BYTES = 16
 
 
 @contextlib.contextmanager
@@ -38,8 +41,7 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     OSError
         It cannot be written.
     """
-    # Not from `tempfile`, whose files nobody but their owner may read.
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    temporary = _beside(path)
     try:
         yield temporary
         if durable:
@@ -55,6 +57,79 @@ def write_whole(path: Path, content: bytes, *, durable: bool = False) -> None:
     """Write a file as `replacing` does."""
     with replacing(path, durable=durable) as temporary:
         temporary.write_bytes(content)
+
+
+def create_whole(path: Path, content: bytes, *, durable: bool = False) -> bool:
+    """Write a file unless it is there, and say whether this call wrote it.
+
+    Of several processes that create the same file exactly one succeeds, however long each of them
+    waits before it does, and nobody ever sees a part of it.
+
+    Parameters
+    ----------
+    path
+        In a directory that is there, on a file system with hard links.
+    content
+        All of it.
+    durable
+        As for `replacing`.
+
+    Raises
+    ------
+    OSError
+        It cannot be written.
+    """
+    temporary = _beside(path)
+    try:
+        temporary.write_bytes(content)
+        if durable:
+            _sync(temporary)
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            # A server that did it, and whose answer was lost, refuses when it is asked again.
+            return temporary.stat().st_nlink > 1
+        if durable:
+            _sync(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return True
+
+
+def digest_of(content: bytes | memoryview) -> str:
+    """Give the digest that tells changed content from what was written: BLAKE2b, 128 bits."""
+    return blake2b(content, digest_size=_DIGEST_BYTES).hexdigest()
+
+
+def sealed(content: bytes) -> bytes:
+    """Put the digest of a content behind it, as a last line.
+
+    Examples
+    --------
+    >>> unsealed(sealed(b"ten messages"))
+    b'ten messages'
+    """
+    return content + b"\n" + digest_of(content).encode()
+
+
+def unsealed(data: bytes) -> bytes:
+    """Give the content that was sealed.
+
+    Raises
+    ------
+    ValueError
+        It is not as it was sealed.
+    """
+    content, _, digest = data.rpartition(b"\n")
+    if digest_of(content).encode() != digest:
+        message = "it was cut short or changed after it was written"
+        raise ValueError(message)
+    return content
+
+
+def _beside(path: Path) -> Path:
+    # Not from `tempfile`, whose files nobody but their owner may read.
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex}")
 
 
 def _sync(path: Path) -> None:

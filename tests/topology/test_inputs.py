@@ -72,9 +72,9 @@ def test_a_damaged_file_leaves_nothing(tmp_path, temporary):
 def test_a_run_reads_what_it_unpacked_also_when_it_is_resumed(tmp_path):
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"one\ntwo\nthree\n"))
     config = PipelineConfig(input=tmp_path / "a.gz", output=tmp_path / "out", sources=1)
-    directory = RunDirectory(tmp_path / "out")
-    find_input(config, directory)
-    directory.claim(config.manifest())
+    with RunDirectory.opened(tmp_path / "out") as directory:
+        find_input(config, directory)
+        directory.begin(config.manifest())
     (tmp_path / "a.gz").unlink()
     found = find_input(config, RunDirectory(tmp_path / "out"))
     assert found.reading is not None

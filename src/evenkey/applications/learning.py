@@ -23,12 +23,15 @@ from evenkey.topology.sinks import Sink
 from evenkey.topology.splitting import DEAD_LETTERS, SPLITS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import DataFrame
 
     from evenkey.aggregators import Aggregator
     from evenkey.applications.config import ApplicationConfig
     from evenkey.applications.learner import Learner
     from evenkey.topology.config import PipelineConfig
+    from evenkey.topology.parts import Part
     from evenkey.topology.report import RunReport
     from evenkey.topology.run_directory import RunDirectory
 
@@ -55,7 +58,7 @@ class LearnerJob(Job):
         if not told.input:
             stream = told.labelled()
             return Found(stream.name, GeneratedRecords(stream, told), None, vetted=True)
-        if directory.claimed:
+        if directory.begun:
             return remembered(directory)
         target = directory.unpacked / "records.parquet"
         kept = keep_records(told, self._learner, target, directory.unpacked)
@@ -82,17 +85,17 @@ class LearnerJob(Job):
     def sink(self, config: PipelineConfig, directory: RunDirectory, console: TextIO | None) -> Sink:
         """Make what merges an epoch's partial aggregates into the next model."""
         del config, console
-        return _ModelSink(self._models(directory), directory, self._bound())
+        return _ModelSink(self._models(directory), self._bound())
 
-    def report(self, report: RunReport, sink: Sink) -> RunReport:
+    def report(self, report: RunReport, directory: RunDirectory) -> RunReport:
         """Add the model, and what was learned in each epoch."""
-        models = cast("_ModelSink", sink).models
+        models = self._models(directory)
         kept = report.state is not None
         last = models.numbers()
         return LearningReport(
             **vars(report),
             application=str(self._learner),
-            learned=epochs_learned(cast("_ModelSink", sink).directory.files),
+            learned=epochs_learned(directory.files),
             model=models.read(),
             model_file=models.path(last[-1]) if kept and last else None,
         )
@@ -117,14 +120,11 @@ class LearnerJob(Job):
 class _ModelSink(Sink):
     """Learns from an epoch's partial aggregates; an epoch that runs again learns the same."""
 
-    def __init__(
-        self, models: Models[Any], directory: RunDirectory, aggregator: Aggregator
-    ) -> None:
+    def __init__(self, models: Models[Any], aggregator: Aggregator) -> None:
         self.models = models
-        self.directory = directory
         self._aggregator = aggregator
 
-    def write(self, results: DataFrame, epoch: int) -> None:
+    def write(self, results: DataFrame, epoch: int) -> Sequence[Part]:
         """Merge by key, learn, and write the model that the next epoch starts from."""
         finished = merge_partials(results, self._aggregator, window=None, watermark="0 seconds")
         merged = finished.toArrow()
@@ -132,3 +132,4 @@ class _ModelSink(Sink):
         learner = self.models.learner
         model = learner.learn(self.models.read(epoch), merged.sort_by(order))
         self.models.write(epoch + 1, model)
+        return ()

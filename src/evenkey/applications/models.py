@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from evenkey.applications.learner import Learner, ModelT
 from evenkey.errors import RunError
-from evenkey.topology.run_directory import RunDirectory
+from evenkey.files import create_whole
 
 __all__ = ["Models"]
 
@@ -26,8 +26,8 @@ _KEPT = 100
 class Models(Generic[ModelT]):
     """A directory of numbered models.
 
-    Model n is what epoch n starts from, and what epoch n - 1 made. It is written by atomic
-    rename, so whoever reads it sees all of it; an epoch that runs again writes the same.
+    Model n is what epoch n starts from, and what epoch n - 1 made. It is made by one exclusive
+    create, so whoever reads it sees all of it, and an epoch that runs again changes nothing.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Models(Generic[ModelT]):
         return self.directory / f"model-{number:08d}.parquet"
 
     def write(self, number: int, model: ModelT) -> Path:
-        """Write a model whole or not at all, and drop those that nobody can need any more.
+        """Write a model unless it is there, and drop those that nobody can need any more.
 
         Raises
         ------
@@ -65,7 +65,7 @@ class Models(Generic[ModelT]):
         path = self.path(number)
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            RunDirectory.keep(path, content.getvalue())
+            create_whole(path, content.getvalue(), durable=True)
             for old in self.numbers():
                 if old < number - _KEPT:
                     self.path(old).unlink(missing_ok=True)

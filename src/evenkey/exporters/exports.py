@@ -75,6 +75,8 @@ class Exports:
         Whose records come.
     history
         Directory for the run's own history, besides; None is nowhere.
+    held
+        Says whether this process may still write the history.
 
     Raises
     ------
@@ -83,7 +85,12 @@ class Exports:
     """
 
     def __init__(
-        self, addresses: Sequence[str], run: RunInfo, *, history: Path | None = None
+        self,
+        addresses: Sequence[str],
+        run: RunInfo,
+        *,
+        history: Path | None = None,
+        held: Callable[[], bool] = lambda: True,
     ) -> None:
         self.run = run
         self._outlets: list[Outlet] = []
@@ -94,7 +101,7 @@ class Exports:
                 exporter = _KINDS[address.kind](address, run)
                 self._outlets.append(Outlet(exporter, capacity=address.whole("queue", _QUEUE)))
             if history is not None:
-                self._outlets.append(Outlet(Parquet(history, run)))
+                self._outlets.append(Outlet(Parquet(history, run, held)))
         except ConfigurationError:
             self.close("failed")
             raise

@@ -21,9 +21,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenkey.exporters.record import EpochRecord, HotKey, RunInfo
-from evenkey.files import write_whole
+from evenkey.files import create_whole, write_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from evenkey.exporters.base import Ending
@@ -54,10 +55,13 @@ class History:
     ----------
     directory
         Where they lie, or are to lie.
+    held
+        Says whether this process may still write them; one that may not leaves them alone.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, held: Callable[[], bool] = lambda: True) -> None:
         self.directory = directory
+        self._held = held
         self.epochs = directory / "epochs"
         self._run = directory / RUN_FILE
         self._alive = directory / "alive"
@@ -77,19 +81,24 @@ class History:
         self._alive.touch()
 
     def add(self, record: EpochRecord) -> None:
-        """Write an epoch's record, in place of what it said before."""
+        """Write an epoch's record, unless it has one."""
+        if not self._held():
+            return
         table = pa.Table.from_pylist([dataclasses.asdict(record)], schema=_SCHEMA)
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink)
-        write_whole(self.epochs / f"{record.epoch:08d}.parquet", sink.getvalue().to_pybytes())
+        create_whole(self.epochs / f"{record.epoch:08d}.parquet", sink.getvalue().to_pybytes())
         self._alive.touch()
 
     def beat(self) -> None:
         """Show that the run lives."""
-        os.utime(self._alive)
+        if self._held():
+            os.utime(self._alive)
 
     def end(self, ending: Ending) -> None:
         """Write down how the run ended."""
+        if not self._held():
+            return
         write_whole(self._ended, json.dumps({"ending": ending, "at": time.time()}).encode())
 
     def run(self) -> RunInfo:

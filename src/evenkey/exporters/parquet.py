@@ -10,7 +10,7 @@ from evenkey.exporters.base import Exporter
 from evenkey.exporters.history import History
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from evenkey.exporters.base import Ending
     from evenkey.exporters.record import EpochRecord, RunInfo
@@ -27,6 +27,8 @@ class Parquet(Exporter):
         Where this run's history lies; made if it is not there.
     run
         Whose records come.
+    held
+        As for `History`.
 
     Raises
     ------
@@ -34,8 +36,10 @@ class Parquet(Exporter):
         The directory cannot be written.
     """
 
-    def __init__(self, directory: str | Path, run: RunInfo) -> None:
-        self._history = History(Path(directory).expanduser().absolute())
+    def __init__(
+        self, directory: str | Path, run: RunInfo, held: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._history = History(Path(directory).expanduser().absolute(), held)
         try:
             self._history.begin(run)
         except OSError as error:

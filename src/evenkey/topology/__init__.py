@@ -9,11 +9,18 @@ from evenkey.topology.config import PipelineConfig
 
 if TYPE_CHECKING:
     from evenkey.topology.report import EpochProgress, RunReport
+    from evenkey.topology.results import read_results
     from evenkey.topology.runner import compare, run
 
-__all__ = ["EpochProgress", "PipelineConfig", "RunReport", "compare", "run"]
+__all__ = ["EpochProgress", "PipelineConfig", "RunReport", "compare", "read_results", "run"]
 
-_HOMES = {"EpochProgress": "report", "RunReport": "report", "compare": "runner", "run": "runner"}
+_HOMES = {
+    "EpochProgress": "report",
+    "RunReport": "report",
+    "compare": "runner",
+    "read_results": "results",
+    "run": "runner",
+}
 
 
 def __getattr__(name: str) -> Any:

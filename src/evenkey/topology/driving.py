@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evenkey.topology.report import OnProgress
     from evenkey.topology.run_directory import RunDirectory
 
-__all__ = ["Span", "Watch", "Watcher", "drive", "epochs_of", "late_rows", "span", "timing_of"]
+__all__ = ["Span", "Watch", "Watcher", "drive", "epochs_of", "relay_pause", "span", "timing_of"]
 
 _POLL_SECONDS = 0.2
 
@@ -74,6 +74,7 @@ def drive(
             _await(drained, directory, watch.running(query), deadline)
             finished = not directory.paused.exists()
             if finished and close:
+                directory.claim.check()
                 directory.closing.touch()
                 closed = pool.submit(query.processAllAvailable)
                 _await(closed, directory, watch.closing(query), None)
@@ -98,8 +99,15 @@ def _await(
             tell()
             return
         tell()
+        relay_pause(directory)
         if deadline is not None and time.monotonic() > deadline:
             directory.paused.touch()
+
+
+def relay_pause(directory: RunDirectory) -> None:
+    """Pause this process's run if anybody has asked for it, by a file named ``paused``."""
+    if directory.asked_to_pause.exists():
+        directory.paused.touch()
 
 
 class Watch:
@@ -227,12 +235,3 @@ def timing_of(query: StreamingQuery) -> Timing:
     ]
     makespan = max(ran.ended for ran in spans) - min(ran.began for ran in spans)
     return Timing(makespan, tuple(held))
-
-
-def late_rows(query: StreamingQuery) -> int:
-    """Count the partial aggregates that came after their window was closed."""
-    return sum(
-        operator["numRowsDroppedByWatermark"]
-        for each in epochs_of(query)
-        for operator in each["stateOperators"]
-    )

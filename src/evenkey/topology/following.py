@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import StreamingQueryException
+
+from evenkey.topology.driving import relay_pause
+from evenkey.topology.epochs import offsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,24 +19,22 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
     from evenkey.topology.driving import Watcher
+    from evenkey.topology.epochs import EpochEnd
     from evenkey.topology.kafka.offsets import OffsetRange
     from evenkey.topology.run_directory import RunDirectory
-    from evenkey.topology.sinks import Sink
 
-__all__ = ["GatedSink", "drive_topics"]
+__all__ = ["Gate", "drive_topics"]
 
 _POLL_SECONDS = 0.2
 _PAUSED = "evenkey: the run is paused"
 _PY4J = logging.getLogger("py4j.clientserver")
-_HEADER_LINES = 2
-"""Of a file in Spark's log of offsets: its version, and settings of the query."""
 
 
 class PausedError(Exception):
     """An epoch was not begun, because the run is to pause; it runs when the run goes on."""
 
 
-class GatedSink:
+class Gate:
     """Lets no epoch begin once a run is to pause: a source of topics cannot be asked to.
 
     The epoch that it turns away has done no work yet. Its offsets are in the checkpoint, so
@@ -42,21 +42,21 @@ class GatedSink:
 
     Parameters
     ----------
-    sink
-        Takes the results.
+    end
+        Is called with the results of each epoch.
     paused
         The sign.
     """
 
-    def __init__(self, sink: Sink, paused: Path) -> None:
-        self._sink = sink
+    def __init__(self, end: EpochEnd, paused: Path) -> None:
+        self._end = end
         self._paused = paused
 
     def write(self, results: DataFrame, epoch: int) -> None:
         """Pass an epoch's results on."""
         if self._paused.exists():
             raise PausedError(_PAUSED)
-        self._sink.write(results, epoch)
+        self._end.write(results, epoch)
 
 
 def drive_topics(
@@ -79,7 +79,7 @@ def drive_topics(
     spark
         Where the query runs.
     query
-        Just started, with a `GatedSink`.
+        Just started, with a `Gate`.
     offsets
         Where it ends; a run that follows its topics ends by its time limit or interrupted.
     directory, watch, time_limit, close
@@ -99,6 +99,7 @@ def drive_topics(
         return offsets.total == 0 or any(map(offsets.reached, _last(directory.checkpoint, log)))
 
     def over() -> bool:
+        relay_pause(directory)
         late = deadline is not None and time.monotonic() > deadline
         return late or directory.paused.exists()
 
@@ -107,6 +108,7 @@ def drive_topics(
         finished = _until(read_all, query, watch.running(query), over)
         if finished and close:
             # While the last epoch of records still runs: the next one then has the closing row.
+            directory.claim.check()
             directory.closing.touch()
             closed = watch.closing(query)
             finished = _until(lambda: _closed(directory.checkpoint), query, closed, over)
@@ -163,15 +165,12 @@ def _no_pause(record: logging.LogRecord) -> bool:
 def _last(checkpoint: Path, log: str) -> list[dict[str, Any]]:
     """Offsets of the sources at the end of the last epoch of a log: ``offsets`` or ``commits``."""
     epochs = [int(path.name) for path in (checkpoint / log).glob("[0-9]*")]
-    return _offsets(checkpoint, max(epochs)) if epochs else []
+    end = offsets_of(checkpoint / "offsets", max(epochs)) if epochs else []
+    return [each for each in end if each is not None]
 
 
 def _closed(checkpoint: Path) -> bool:
     """Whether an epoch has followed the one with the closing row, and so closed all windows."""
     epochs = sorted(int(path.name) for path in (checkpoint / "commits").glob("[0-9]*"))
-    return any(each.get("closed") == 1 for e in epochs[:-1] for each in _offsets(checkpoint, e))
-
-
-def _offsets(checkpoint: Path, epoch: int) -> list[dict[str, Any]]:
-    lines = (checkpoint / "offsets" / str(epoch)).read_text().splitlines()[_HEADER_LINES:]
-    return [json.loads(line) for line in lines if line != "-"]
+    ends = (offsets_of(checkpoint / "offsets", epoch) for epoch in epochs[:-1])
+    return any(each.get("closed") == 1 for end in ends for each in end if each is not None)

@@ -128,7 +128,7 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
         return Found(stream.name, GeneratorReading(stream), None, vetted=True)
     if config.kafka is not None:
         return Found(config.kafka, None, lines_splitter(config), vetted=False)
-    if directory.claimed:
+    if directory.begun:
         return remembered(directory)
     reading, splitter = _look(config, directory)
     found = Found(", ".join(map(str, config.input)), reading, splitter, vetted=False)
@@ -148,7 +148,7 @@ def find_offsets(spark: SparkSession, config: KafkaOptions, directory: RunDirect
     if address is None:
         return
     check_loaded(spark)
-    if directory.claimed:
+    if directory.begun:
         return
     settings = ClientSettings.read(config.kafka_config)
     offsets = find_range(spark, address, settings, config.starting_offsets, follow=config.follow)

@@ -49,9 +49,9 @@ class Job(ABC):
     def sink(self, config: PipelineConfig, directory: RunDirectory, console: TextIO | None) -> Sink:
         """Make what takes the outcome of each epoch."""
 
-    def report(self, report: RunReport, sink: Sink) -> RunReport:
-        """Add to the report of the run, while its directory is there."""
-        del sink
+    def report(self, report: RunReport, directory: RunDirectory) -> RunReport:
+        """Add to the report of the run, while its directory is there; without Spark."""
+        del directory
         return report
 
 
@@ -81,8 +81,9 @@ class PipelineJob(Job):
             return MemorySink()
         if config.sink == "console":
             return ConsoleSink(console)
-        if config.sink_address is not None:
-            topic = config.letters_topic(config.sink_address.topic)
-            settings = ClientSettings.read(config.kafka_config)
-            return KafkaSink(config.sink_address, topic, settings, directory.dead_letters)
-        return FileSink(directory.results, "json" if config.sink == "jsonl" else "parquet")
+        files = FileSink(directory.commits, "json" if config.sink == "jsonl" else "parquet")
+        if config.sink_address is None:
+            return files
+        topic = config.letters_topic(config.sink_address.topic)
+        settings = ClientSettings.read(config.kafka_config)
+        return KafkaSink(files, config.sink_address, topic, settings, directory.dead_letters)

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from evenkey.metrics import epoch_figures
+from evenkey.exporters import ExportSummary
+from evenkey.metrics import EpochMetrics, epoch_figures
+from evenkey.topology.observer import RunMetrics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import pyarrow as pa
 
-    from evenkey.exporters import ExportSummary
-    from evenkey.metrics import EpochMetrics
-    from evenkey.topology.observer import RunMetrics
+    from evenkey.topology.run_directory import RunDirectory
 
 __all__ = ["EpochProgress", "OnProgress", "RunReport", "Timing"]
+
+_PATHS = ("results", "dead_letters", "state")
 
 Phase = Literal["warming up", "running", "closing"]
 
@@ -58,12 +60,13 @@ OnProgress: TypeAlias = "Callable[[EpochProgress], None]"
 
 @dataclass(frozen=True)
 class Timing:
-    """When the epochs of this process ran.
+    """When the epochs of a run ran.
 
     Parameters
     ----------
     makespan_ms
-        From the start of the first epoch to the last commit, windows closed.
+        From the start of the first epoch to the last commit, windows closed; of a run that was
+        stopped and went on, the sum over its processes.
     epoch_ms
         Duration of each epoch that held messages, from when these were there to its commit.
     """
@@ -74,6 +77,14 @@ class Timing:
     def preceded_by(self, milliseconds: float) -> Timing:
         """Add work that was done for the first epoch before it began, such as counting it."""
         return replace(self, makespan_ms=self.makespan_ms + milliseconds)
+
+    def after(self, earlier: Sequence[Timing]) -> Timing:
+        """Add the epochs of earlier processes of the run."""
+        everything = [*earlier, self]
+        return Timing(
+            sum(each.makespan_ms for each in everything),
+            tuple(length for each in everything for length in each.epoch_ms),
+        )
 
 
 @dataclass(frozen=True)
@@ -89,7 +100,7 @@ class RunReport:
     epochs
         Each epoch's own metrics.
     timing
-        Of the epochs that this process ran.
+        Over the whole run, too.
     seconds
         From the start of the query to its end, warm-up and session start left out.
     rejected
@@ -100,6 +111,8 @@ class RunReport:
         Whether the whole input was processed and all windows closed.
     exports
         What became of the points of each exporter.
+    finished_before
+        Whether an earlier process had finished it already, so that nothing was run.
     """
 
     dataset: str
@@ -119,10 +132,47 @@ class RunReport:
     state: Path | None
     table: pa.Table | None = None
     exports: tuple[ExportSummary, ...] = ()
+    finished_before: bool = False
+
+    def to_record(self) -> dict[str, Any]:
+        """Give what `restored` makes the report of, as JSON can hold it."""
+        told = {each.name: getattr(self, each.name) for each in fields(RunReport)}
+        nested = {
+            "metrics": asdict(self.metrics),
+            "epochs": [asdict(each) for each in self.epochs],
+            "timing": asdict(self.timing),
+            "exports": [asdict(each) for each in self.exports],
+        }
+        return {**told, **nested, "table": None, **{name: _text(told[name]) for name in _PATHS}}
+
+    @staticmethod
+    def restored(record: Mapping[str, Any], directory: RunDirectory) -> RunReport:
+        """Make the report of a run that was finished before.
+
+        Parameters
+        ----------
+        record
+            What `to_record` gave.
+        directory
+            Where the run lies now.
+        """
+        here = (directory.results, directory.path / "dead-letters", directory.state)
+        paths = zip(_PATHS, here, strict=True)
+        timing = Timing(record["timing"]["makespan_ms"], tuple(record["timing"]["epoch_ms"]))
+        metrics = {**record["metrics"], "loads": tuple(record["metrics"]["loads"])}
+        nested = {
+            "metrics": RunMetrics(**metrics),
+            "epochs": tuple(EpochMetrics(**each) for each in record["epochs"]),
+            "timing": timing,
+            "exports": tuple(ExportSummary(**each) for each in record["exports"]),
+            "finished_before": True,
+            **{name: path if record[name] else None for name, path in paths},
+        }
+        return RunReport(**{**record, **nested})
 
     @property
     def messages_per_second(self) -> float:
-        """Messages over the makespan; 0 if this process ran no epoch."""
+        """Messages over the makespan; 0 if no epoch ran."""
         milliseconds = self.timing.makespan_ms
         return 1000 * self.metrics.messages / milliseconds if milliseconds else 0.0
 
@@ -153,6 +203,7 @@ class RunReport:
             "latency_ms": _latency(self.timing.epoch_ms),
             **epoch_figures(self.epochs),
             "finished": self.finished,
+            "finished_before": self.finished_before,
             "exports": [each.to_json() for each in self.exports],
             "output": {
                 "results": _text(self.results),

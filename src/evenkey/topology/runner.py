@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import errno
 import os
 import time
 from typing import TYPE_CHECKING, TextIO
 
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.errors import ConfigurationError
 from evenkey.exporters import Exports
 from evenkey.groupings import Planned
 from evenkey.spark.session import local_master, session
 from evenkey.topology.config import PipelineConfig
-from evenkey.topology.driving import Watch, drive, epochs_of, late_rows, timing_of
-from evenkey.topology.following import GatedSink, drive_topics
+from evenkey.topology.driving import Watch, drive, epochs_of, timing_of
+from evenkey.topology.epochs import EpochEnd, earlier_timings, late_rows
+from evenkey.topology.faults import faults_told
+from evenkey.topology.following import Gate, drive_topics
 from evenkey.topology.inputs import find_offsets, open_input
 from evenkey.topology.job import Job, PipelineJob
 from evenkey.topology.kafka.connector import AVRO, check_loaded, connector_settings
@@ -25,11 +25,11 @@ from evenkey.topology.planning import EpochPlanner
 from evenkey.topology.recorder import Recorder, run_info
 from evenkey.topology.report import EpochProgress, RunReport
 from evenkey.topology.run_directory import RunDirectory
-from evenkey.topology.sinks import FileSink, MemorySink
+from evenkey.topology.sinks import MemorySink
 from evenkey.topology.splitting import DEAD_LETTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -40,7 +40,6 @@ __all__ = ["compare", "run"]
 
 _PIPELINE = PipelineJob()
 _WARM_UP_MESSAGES_PER_WORKER = 20
-_DISK_FULL = os.strerror(errno.ENOSPC)
 
 
 def run(
@@ -54,7 +53,8 @@ def run(
     """Run a pipeline until its input is processed and its windows are closed.
 
     A run whose output directory holds an unfinished run of the same configuration goes on
-    where that one stopped, however it stopped; nothing is lost and nothing counted twice.
+    where that one stopped, however it stopped; nothing is lost and nothing counted twice. Of a
+    finished run its report is given, without Spark.
 
     Parameters
     ----------
@@ -78,19 +78,29 @@ def run(
     Raises
     ------
     ConfigurationError
-        The configuration cannot be run, or the output holds another run.
+        The configuration cannot be run, the output holds another run, or another process holds
+        the output.
     RunError
-        State that an earlier run left cannot be read.
+        State that an earlier run left cannot be read, or another process took the output while
+        this one gave no sign of life.
     """
     config.check_paths()
+    report = _finished_before(config, job)
+    if report is not None:
+        return report
     with RunDirectory.opened(config.output) as directory:
         directory.check(config.manifest())
         found = job.find(config, directory)
         spark = _session(config)
         find_offsets(spark, config, directory)
-        directory.claim(config.manifest())
+        directory.begin(config.manifest())
         history = None if config.output is None else directory.history
-        exports = Exports(config.export, run_info(config, found.name, history), history=history)
+        exports = Exports(
+            config.export,
+            run_info(config, found.name, history),
+            history=history,
+            held=lambda: directory.claim.held,
+        )
         with Recorder(exports, directory.files) as recorder:
             if prepare:
                 _warm_up(spark, config, on_progress)
@@ -105,7 +115,20 @@ def run(
                 recorder=recorder if exports else None,
             )
             exported = recorder.close("finished" if report.finished else "paused")
-        return dataclasses.replace(report, exports=exported)
+        report = dataclasses.replace(report, exports=exported)
+        if report.finished:
+            directory.finish(report.to_record())
+        return report
+
+
+def _finished_before(config: PipelineConfig, job: Job) -> RunReport | None:
+    """Give the report of the run that is finished in the output; None where it is not."""
+    if config.output is None:
+        return None
+    directory = RunDirectory(config.output)
+    directory.check(config.manifest())
+    record = directory.finished()
+    return None if record is None else job.report(RunReport.restored(record, directory), directory)
 
 
 def compare(
@@ -180,6 +203,7 @@ def _warm_up(spark: SparkSession, config: PipelineConfig, on_progress: OnProgres
     with RunDirectory.opened(small.output) as directory:
         # Nobody wants its results, so its windows may stay open.
         found = _PIPELINE.find(small, directory)
+        directory.begin(small.manifest())
         _execute(spark, small, directory, found, _PIPELINE, close=False)
 
 
@@ -196,7 +220,6 @@ def _execute(
     recorder: Recorder | None = None,
 ) -> RunReport:
     started = time.monotonic()
-    directory.paused.unlink(missing_ok=True)
     source = open_input(spark, found, config, directory)
     sink = job.sink(config, directory, console)
     on_epoch = None if recorder is None else recorder.record
@@ -204,7 +227,8 @@ def _execute(
     grouping = str(config.resolved_grouping())
     watch = Watch(grouping, source.expected, observer, on_progress, recorder)
     offsets = source.offsets
-    gate = sink if offsets is None else GatedSink(sink, directory.paused)
+    end = EpochEnd(spark, directory, sink)
+    gate = end if offsets is None else Gate(end, directory.paused)
     planning = time.monotonic()
     planner = _planner(spark, job, found, config, directory)
     planning_ms = 1000 * (time.monotonic() - planning)
@@ -222,7 +246,7 @@ def _execute(
         .start()
     )
     limit = config.time_limit
-    with _full_disk_told(directory):
+    with faults_told(directory):
         if offsets is None:
             closing = close and job.windowed
             finished = drive(query, directory, watch, time_limit=limit, close=closing)
@@ -241,33 +265,18 @@ def _execute(
         sources=source.sources,
         metrics=metrics,
         epochs=tuple(observer.epochs),
-        timing=timing_of(query).preceded_by(planning_ms),
+        timing=timing_of(query).preceded_by(planning_ms).after(earlier_timings(directory.commits)),
         seconds=time.monotonic() - started,
         lines=lines,
         rejected=rejected,
-        late=late_rows(query),
+        late=late_rows(directory.commits),
         finished=finished,
-        results=directory.results if kept and isinstance(sink, FileSink) else None,
+        results=directory.results if kept and sink.keeps_files else None,
         dead_letters=directory.path / DEAD_LETTERS if kept else None,
         state=directory.state if kept else None,
         table=sink.table() if isinstance(sink, MemorySink) else None,
     )
-    return job.report(report, sink)
-
-
-@contextlib.contextmanager
-def _full_disk_told(directory: RunDirectory) -> Iterator[None]:
-    """Name the mend of what else is an error from deep inside Spark."""
-    try:
-        yield
-    except Exception as error:
-        if _DISK_FULL not in str(error):
-            raise
-        message = (
-            f"a disk is full ({_DISK_FULL}): that of {directory.path}, or of Spark's temporary "
-            "files; make room and give the same command again: it goes on where this run stopped"
-        )
-        raise RunError(message) from error
+    return job.report(report, directory)
 
 
 def _planner(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from evenkey.joins.epoch_log import work_of
 from evenkey.joins.work import items, load_per_location, seconds
 from evenkey.metrics import max_load_distance
+from evenkey.topology.report import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenkey.joins.epoch_log import EpochLog, EpochPlan, SlotRecord
-    from evenkey.topology.report import Timing
 
 __all__ = ["JoinEpoch", "JoinReport", "epochs_of"]
+
+
+_ARRAYS = ("items", "seconds", "slot_seconds")
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,11 @@ def epochs_of(
     return epochs
 
 
+def _restored_epoch(told: Mapping[str, Any]) -> JoinEpoch:
+    arrays = {name: np.array(told[name]) for name in _ARRAYS}
+    return JoinEpoch(**{**told, **arrays, "moved": tuple(told["moved"])})
+
+
 def _epoch(
     plan: EpochPlan, records: Sequence[SlotRecord], partitions: int, workers: int
 ) -> JoinEpoch:
@@ -115,13 +123,15 @@ class JoinReport:
     epochs
         In order.
     timing
-        Of the epochs that this process ran.
+        Over the whole run, epochs before a restart included.
     epoch_ms
         How long each epoch that this process ran took, by its number.
     rejected
         Publications and subscriptions in dead letters.
     expected_digest
         Of the join in one process; None if it was not wanted.
+    finished_before
+        Whether an earlier process had finished it already, so that nothing was run.
     """
 
     pipeline: str
@@ -141,6 +151,34 @@ class JoinReport:
     finished: bool
     results: Path | None
     expected_digest: str | None = None
+    finished_before: bool = False
+
+    def to_record(self) -> dict[str, Any]:
+        """Give what `restored` makes the report of, as JSON can hold it."""
+        told = asdict(self)
+        for epoch in told["epochs"]:
+            epoch |= {name: epoch[name].tolist() for name in _ARRAYS}
+        return {**told, "results": None if self.results is None else str(self.results)}
+
+    @classmethod
+    def restored(cls, record: Mapping[str, Any], results: Path) -> JoinReport:
+        """Make the report of a run that was finished before.
+
+        Parameters
+        ----------
+        record
+            What `to_record` gave.
+        results
+            Where its results lie now.
+        """
+        nested = {
+            "epochs": tuple(map(_restored_epoch, record["epochs"])),
+            "timing": Timing(record["timing"]["makespan_ms"], tuple(record["timing"]["epoch_ms"])),
+            "epoch_ms": {int(number): each for number, each in record["epoch_ms"].items()},
+            "results": results if record["results"] else None,
+            "finished_before": True,
+        }
+        return cls(**{**record, **nested})
 
     @property
     def mldc(self) -> list[float]:
@@ -183,6 +221,7 @@ class JoinReport:
             "epochs": len(self.epochs),
             "rejected": self.rejected,
             "finished": self.finished,
+            "finished_before": self.finished_before,
             "results": None if self.results is None else str(self.results),
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import shutil
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
@@ -18,7 +19,9 @@ from evenkey.joins.static_store import StaticStore
 from evenkey.joins.static_writing import write_static
 from evenkey.topology.driving import drive, span, timing_of
 from evenkey.topology.driving import epochs_of as progress_of
-from evenkey.topology.following import GatedSink, drive_topics
+from evenkey.topology.epochs import EpochEnd, earlier_timings
+from evenkey.topology.faults import faults_told
+from evenkey.topology.following import Gate, drive_topics
 from evenkey.topology.inputs import find_offsets
 from evenkey.topology.joining.inputs import all_publications, publication_input, subscriptions_of
 from evenkey.topology.joining.local_cluster import join_session
@@ -27,6 +30,7 @@ from evenkey.topology.joining.sink import digest_of, matches_of, sink_of
 from evenkey.topology.joining.watch import JoinWatch
 from evenkey.topology.kafka.output import open_output
 from evenkey.topology.report import EpochProgress
+from evenkey.topology.results import committed_tables
 from evenkey.topology.run_directory import RunDirectory
 
 if TYPE_CHECKING:
@@ -53,7 +57,8 @@ def run_join(config: JoinConfig, *, on_progress: OnProgress | None = None) -> Jo
     """Run a pipeline until all publications are joined.
 
     A run whose output directory holds an unfinished run of the same configuration goes on
-    where that one stopped, however it stopped.
+    where that one stopped, however it stopped. Of a finished run its report is
+    given, without Spark.
 
     Parameters
     ----------
@@ -65,11 +70,16 @@ def run_join(config: JoinConfig, *, on_progress: OnProgress | None = None) -> Jo
     Raises
     ------
     ConfigurationError
-        The configuration cannot be run, or the output holds another run.
+        The configuration cannot be run, the output holds another run, or another process holds
+        the output.
     RunError
-        State that an earlier run left, or a static partition, cannot be read.
+        State that an earlier run left, or a static partition, cannot be read; or another process
+        took the output while this one gave no sign of life.
     """
     config.check_paths()
+    before = _finished_before(config)
+    if before is not None:
+        return before
     with RunDirectory.opened(config.output) as directory:
         directory.check(config.manifest())
         if on_progress is not None:
@@ -77,8 +87,20 @@ def run_join(config: JoinConfig, *, on_progress: OnProgress | None = None) -> Jo
         spark = join_session(config.master, kafka=bool(config.kafka or config.output_kafka))
         open_output(spark, config)
         find_offsets(spark, config, directory)
-        directory.claim(config.manifest())
-        return _execute(spark, config, directory, on_progress)
+        report = _execute(spark, config, directory, on_progress)
+        if report.finished:
+            directory.finish(report.to_record())
+        return report
+
+
+def _finished_before(config: JoinConfig) -> JoinReport | None:
+    """Give the report of the run that is finished in the output; None where it is not."""
+    if config.output is None:
+        return None
+    directory = RunDirectory(config.output)
+    directory.check(config.manifest())
+    record = directory.finished()
+    return None if record is None else JoinReport.restored(record, directory.results)
 
 
 def compare_joins(
@@ -120,7 +142,6 @@ def _execute(
     directory: RunDirectory,
     on_progress: OnProgress | None,
 ) -> JoinReport:
-    directory.paused.unlink(missing_ok=True)
     subscriptions = subscriptions_of(config)
     match = SpatialMatch(
         relation_column="relation", pipeline=config.pipeline, partitioner=config.partitioner
@@ -128,6 +149,7 @@ def _execute(
     static = _on_disk(spark, subscriptions, directory)
     manifest = _stored(static, match, config, directory)
     source = publication_input(spark, config, directory, manifest)
+    directory.begin(config.manifest())
     pairs = balanced_join(
         source.stream,
         static,
@@ -143,7 +165,8 @@ def _execute(
     ).select("publication", "subscription")
     _warm_up(spark)
     sink = sink_of(config, directory)
-    gate = sink if source.offsets is None else GatedSink(sink, directory.paused)
+    end = EpochEnd(spark, directory, sink)
+    gate = end if source.offsets is None else Gate(end, directory.paused)
     query = (
         pairs.writeStream.foreachBatch(lambda rows, epoch: gate.write(matches_of(rows), epoch))
         .option("checkpointLocation", str(directory.checkpoint))
@@ -152,12 +175,13 @@ def _execute(
     logs = directory.state / "epochs"
     watch = JoinWatch(config, source.expected, lambda name: EpochLog(logs / name), on_progress)
     limit = config.time_limit
-    if source.offsets is None:
-        finished = drive(query, directory, watch, time_limit=limit, close=False)
-    else:
-        finished = drive_topics(
-            spark, query, directory, watch, source.offsets, time_limit=limit, close=False
-        )
+    with faults_told(directory):
+        if source.offsets is None:
+            finished = drive(query, directory, watch, time_limit=limit, close=False)
+        else:
+            finished = drive_topics(
+                spark, query, directory, watch, source.offsets, time_limit=limit, close=False
+            )
     return _report(spark, query, config, directory, source, subscriptions, finished=finished)
 
 
@@ -176,8 +200,10 @@ def _stored(
 ) -> Manifest:
     """Write the subscriptions, unless the run that goes on has written them."""
     store = StaticStore(directory.state / "static")
-    if store.versions():
+    if store.versions() and directory.begun:
         return store.manifest(store.versions()[0])
+    # What a process wrote that was stopped before the run began has no dead letters.
+    shutil.rmtree(store.directory, ignore_errors=True)
     count = config.partitions_or_default
     return write_static(static, store, match, partitions=count, dead_letters=directory.dead_letters)
 
@@ -221,7 +247,7 @@ def _report(
     finished: bool,
 ) -> JoinReport:
     log = EpochLog(directory.state / "epochs" / str(query.id))
-    matches = [pq.read_table(file) for file in directory.results.glob("epoch=*/*.parquet")]
+    matches = list(committed_tables(directory.commits))
     digest = digest_of(matches)
     expected = None
     if config.verify:
@@ -241,7 +267,7 @@ def _report(
         matched_publications=sum(table.num_rows for table in matches),
         pairs_digest=str(digest),
         epochs=tuple(epochs_of(log, config.partitions_or_default, config.workers)),
-        timing=timing_of(query),
+        timing=timing_of(query).after(earlier_timings(directory.commits)),
         epoch_ms={each["batchId"]: span(each).length for each in progress_of(query)},
         rejected=letters.rows(DEAD_LETTERS) + letters.rows(STATIC_DEAD_LETTERS),
         finished=finished,

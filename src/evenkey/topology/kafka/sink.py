@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 
+from evenkey.topology.commits import RESULTS, epoch_name
 from evenkey.topology.sinks import Sink
 from evenkey.topology.splitting import DEAD_LETTERS
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+    from evenkey.topology.commits import Commit, Commits
     from evenkey.topology.epoch_files import EpochFiles
     from evenkey.topology.kafka.address import Address
     from evenkey.topology.kafka.client import ClientSettings
+    from evenkey.topology.parts import Part
+    from evenkey.topology.sinks import FileSink
 
 __all__ = ["KafkaSink"]
 
@@ -25,14 +35,17 @@ _CONTENT = ("line", "geometry", "reason")
 
 
 class KafkaSink(Sink):
-    """Writes each result as one record, and each dead letter as one.
+    """Writes an epoch's rows to files, and sends what its commit holds to topics.
 
     A record's value is the row as a JSON object, its key the JSON object of the columns that
-    identify the row. An epoch that runs again writes its rows again: Kafka's sink in Spark is
-    at least once. A row that is repeated is an identical one, and `read_results` drops it.
+    identify the row. An epoch that runs again sends its rows again: Kafka's sink in Spark is
+    at least once. Since rows come from the committed files, whichever process computed them, a row
+    that is repeated is an identical one, and `read_results` drops it.
 
     Parameters
     ----------
+    files
+        Where the rows go first.
     address
         Where the results go.
     letters
@@ -43,25 +56,40 @@ class KafkaSink(Sink):
         Where the tasks of an epoch leave them.
     """
 
+    keeps_files = True
+
     def __init__(
         self,
+        files: FileSink,
         address: Address,
         letters: str,
         settings: ClientSettings,
         dead_letters: EpochFiles,
     ) -> None:
+        self._files = files
         self._servers = address.servers
         self.topic = address.topic
         self._letters = letters
         self._settings = settings
         self._dead_letters = dead_letters
 
-    def write(self, results: DataFrame, epoch: int) -> None:
-        """Write the epoch's results, then the dead letters that its tasks left."""
-        self._write(results, [name for name in _IDENTITY if name in results.columns], self.topic)
+    def write(self, results: DataFrame, epoch: int) -> Sequence[Part]:
+        """Write the epoch's rows to files."""
+        return self._files.write(results, epoch)
+
+    def committed(self, results: DataFrame, epoch: int) -> None:
+        """Send the epoch's results, then the dead letters that its tasks left."""
+        commits = self._files.commits
+        commit = commits.read(epoch_name(epoch))
+        spark, schema = results.sparkSession, results.schema
+        if commit is not None and commit.of(RESULTS):
+            count = len(commit.of(RESULTS))
+            task = _ReadTask(commits, commit, schema)
+            rows = spark.range(0, count, 1, count).mapInArrow(task, schema)
+            self._write(rows, [name for name in _IDENTITY if name in schema.names], self.topic)
         rejected = self._dead_letters.read(DEAD_LETTERS, [epoch])
         if rejected is not None:
-            letters = results.sparkSession.createDataFrame(rejected)
+            letters = spark.createDataFrame(rejected)
             places = [name for name in letters.columns if name not in _CONTENT]
             self._write(letters, places, self._letters)
 
@@ -76,3 +104,21 @@ class KafkaSink(Sink):
             .option("topic", topic)
             .save()
         )
+
+
+class _ReadTask:
+    """Reads the parts of a commit, by their place in it."""
+
+    def __init__(self, commits: Commits, commit: Commit, schema: StructType) -> None:
+        self._commits = commits
+        self._commit = commit
+        self._schema = schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        schema = to_arrow_schema(self._schema, timezone="UTC")
+        parts = self._commit.of(RESULTS)
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                content = self._commits.content(self._commit, parts[number])
+                rows = pq.ParquetFile(pa.BufferReader(content)).read()
+                yield from rows.cast(schema).to_batches()

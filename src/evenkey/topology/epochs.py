@@ -1,0 +1,124 @@
+"""The end of an epoch: its results are written, then committed, then passed on."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+from evenkey.topology.commits import epoch_name
+from evenkey.topology.report import Timing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from evenkey.topology.commits import Commit, Commits
+    from evenkey.topology.run_directory import RunDirectory
+    from evenkey.topology.sinks import Sink
+
+__all__ = ["EpochEnd", "earlier_timings", "late_rows", "offsets_of"]
+
+_HEADER_LINES = 2
+"""Of a file in Spark's log of offsets: its version, and settings of the query."""
+_DROPPED = "numRowsDroppedByWatermark"
+
+
+class EpochEnd:
+    """What a query calls with the results of each epoch.
+
+    An epoch's parts count from the one exclusive create that commits it; an epoch that an earlier
+    process has committed is computed again for Spark's own state only, and its results are dropped.
+    A process that has lost its claim ends here, with one clear line.
+
+    Parameters
+    ----------
+    spark
+        Where the query runs.
+    directory
+        Of the run, held by this process.
+    sink
+        Takes the results.
+    """
+
+    def __init__(self, spark: SparkSession, directory: RunDirectory, sink: Sink) -> None:
+        self._spark = spark
+        self._directory = directory
+        self._sink = sink
+        self._first_began = time.time()
+
+    def write(self, results: DataFrame, epoch: int) -> None:
+        """Write an epoch's results, commit the epoch, and pass on what the commit holds."""
+        directory = self._directory
+        directory.claim.check()
+        began = time.time()
+        parts = self._sink.write(results, epoch)
+        # Without this, what is staged here could be committed late, and rightly; it spares work.
+        directory.claim.check()
+        figures = {"late": _dropped(self._spark), **self._span(epoch, began)}
+        directory.commits.commit(epoch_name(epoch), figures, parts)
+        self._sink.committed(results, epoch)
+
+    def _span(self, epoch: int, called: float) -> dict[str, float]:
+        """When the epoch began and ended, and whether it held anything."""
+        log = self._directory.checkpoint / "offsets"
+        # Spark notes when it began an epoch; of one that an earlier process began, when that did.
+        noted = json.loads((log / str(epoch)).read_text().splitlines()[1])["batchTimestampMs"]
+        began = max(noted / 1000, self._first_began)
+        first, last = offsets_of(log, epoch - 1), offsets_of(log, epoch)
+        held = first[:1] != last[:1]
+        return {"began": min(began, called), "ended": time.time(), "held": float(held)}
+
+
+def offsets_of(log: Path, epoch: int) -> list[Any]:
+    """Offsets of the sources at the end of an epoch, by Spark's log; None for one without any."""
+    try:
+        lines = (log / str(epoch)).read_text().splitlines()[_HEADER_LINES:]
+    except FileNotFoundError:
+        return []
+    return [None if line == "-" else json.loads(line) for line in lines]
+
+
+def _dropped(spark: SparkSession) -> int:
+    """Count what the epoch that has just run dropped behind its watermark.
+
+    Spark itself reports it only when it has logged the epoch, too late for the epoch's commit.
+    """
+    query = spark.streams.get(spark.sparkContext.getLocalProperty("sql.streaming.queryId") or "")
+    execution: Any = query._jsq.streamingQuery().lastExecution()  # type: ignore[union-attr] # noqa: SLF001 - PySpark's way to the JVM
+    return _sum_of(execution.executedPlan())
+
+
+def _sum_of(plan: Any) -> int:
+    metric = plan.metrics().get(_DROPPED)
+    own = metric.get().value() if metric.isDefined() else 0
+    children = plan.children()
+    return int(own) + sum(_sum_of(children.apply(number)) for number in range(children.size()))
+
+
+def late_rows(commits: Commits) -> int:
+    """Count the partial aggregates that came after their window was closed, in all epochs."""
+    return int(sum(commit.figures.get("late", 0) for commit in commits.all()))
+
+
+def earlier_timings(commits: Commits) -> list[Timing]:
+    """Tell how long epochs took that earlier processes of the run committed, by process.
+
+    Their times go from Spark's note of an epoch's begin to its commit.
+    """
+    by_claim: dict[int, list[Commit]] = {}
+    for commit in commits.all():
+        if commit.claim != commits.claim and "began" in commit.figures:
+            by_claim.setdefault(commit.claim, []).append(commit)
+    return [_timing(by_claim[claim]) for claim in sorted(by_claim)]
+
+
+def _timing(commits: Iterable[Commit]) -> Timing:
+    spans = [
+        (each.figures["began"], each.figures["ended"], each.figures["held"]) for each in commits
+    ]
+    makespan = max(ended for _, ended, _ in spans) - min(began for began, _, _ in spans)
+    lengths = tuple(1000 * (ended - began) for began, ended, held in spans if held)
+    return Timing(1000 * makespan, lengths)
