@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,10 +11,12 @@ from pyspark.sql.pandas.types import from_arrow_type
 from evenkey.applications.files import ROWS_OF_A_GROUP
 from evenkey.errors import RunError
 from evenkey.streams import SPAN_SECONDS
+from evenkey.streams.row_groups import read_group
 from evenkey.topology.inputs import block_positions
 from evenkey.topology.sources import DealtReading
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from evenkey.applications.labelled import LabelledStream
@@ -49,25 +50,45 @@ class GeneratedRecords(_Records):
 
 
 class FileRecords(_Records):
-    """Records of the Parquet file that `keep_records` wrote."""
+    """Records of the Parquet file that `keep_records` wrote.
 
-    def __init__(self, path: Path, config: PipelineConfig) -> None:
-        file = pq.ParquetFile(path)
-        super().__init__(file.metadata.num_rows, config, file.schema_arrow)
+    Parameters
+    ----------
+    path
+        The file.
+    config
+        What runs.
+    digests
+        Of its row groups, as `group_digests` gives them.
+
+    Raises
+    ------
+    RunError
+        It cannot be read.
+    """
+
+    def __init__(self, path: Path, config: PipelineConfig, digests: Sequence[str]) -> None:
         self._path = str(path)
+        try:
+            file = pq.ParquetFile(path)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise self._unreadable(error) from error
+        super().__init__(file.metadata.num_rows, config, file.schema_arrow)
+        self._digests = tuple(digests)
 
     def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
         """Read records."""
         first, last = begin // ROWS_OF_A_GROUP, (end - 1) // ROWS_OF_A_GROUP
-        groups = pa.concat_tables(_group(self._path, each) for each in range(first, last + 1))
+        groups = pa.concat_tables(map(self._group, range(first, last + 1)))
         rows = groups.slice(begin - first * ROWS_OF_A_GROUP, end - begin)
         return tuple(column.combine_chunks() for column in rows.columns)
 
+    def _group(self, number: int) -> pa.Table:
+        try:
+            return read_group(self._path, number, self.columns, self._digests[number])
+        except (OSError, ValueError, IndexError) as error:
+            raise self._unreadable(error) from error
 
-@lru_cache(maxsize=2)  # a block may lie across the end of a group
-def _group(path: str, group: int) -> pa.Table:
-    try:
-        return pq.ParquetFile(path).read_row_group(group)
-    except (OSError, pa.ArrowInvalid) as error:
-        message = f"{path} cannot be read any more ({error}): start again with a new output"
-        raise RunError(message) from error
+    def _unreadable(self, error: Exception) -> RunError:
+        message = f"{self._path} cannot be read any more ({error}): start again with a new output"
+        return RunError(message)

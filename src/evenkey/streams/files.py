@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +22,8 @@ __all__ = ["LineIndex", "find_files"]
 
 _BLOCK_LINES = 256
 _CHUNK_BYTES = 1 << 23
+_DIGEST_BYTES = 8
+_CHANGED = "has changed since the run began"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SPARK_FILES = ("_SUCCESS", "_metadata", "_common_metadata")
 _SPARK_DIRECTORIES = ("_spark_metadata", "_temporary")
@@ -98,6 +101,11 @@ class LineIndex:
     starts
         int64[blocks, 2]: number of the file, and byte offset, at which line ``256 * block``
         begins.
+    segments
+        int64[segments, 2]: number of the file, and byte offset, of each piece between two such
+        places; a file's first piece begins with the file.
+    digests
+        uint64[segments], BLAKE2b of each piece: what changed since is refused when it is read.
     """
 
     files: tuple[str, ...]
@@ -105,6 +113,8 @@ class LineIndex:
     skipped: tuple[int, ...]
     lines: int
     starts: NDArray[np.int64]
+    segments: NDArray[np.int64]
+    digests: NDArray[np.uint64]
 
     @classmethod
     def build(cls, paths: Sequence[str | Path], *, header: bool = False) -> LineIndex:
@@ -122,7 +132,7 @@ class LineIndex:
         ConfigurationError
             A file cannot be read, or there is no line at all.
         """
-        starts = []
+        starts, segments, digests = [], [], []
         sizes, skipped, lines = [], [], 0
         for number, path in enumerate(paths):
             try:
@@ -130,7 +140,9 @@ class LineIndex:
             except OSError as error:
                 message = f"input {path} cannot be read ({error.strerror}): check its permissions"
                 raise ConfigurationError(message) from error
-            starts.append(np.column_stack((np.full(len(found.starts), number), found.starts)))
+            starts.append(_numbered(number, found.starts))
+            segments.append(_numbered(number, found.segments))
+            digests.append(np.frombuffer(found.digests, np.uint64))
             lines += found.lines
             sizes.append(found.size)
             skipped.append(found.skipped)
@@ -138,7 +150,15 @@ class LineIndex:
             message = f"input {', '.join(map(str, paths))} holds no line: name a file with messages"
             raise ConfigurationError(message)
         files = tuple(map(str, paths))
-        return cls(files, tuple(sizes), tuple(skipped), lines, np.concatenate(starts))
+        return cls(
+            files,
+            tuple(sizes),
+            tuple(skipped),
+            lines,
+            np.concatenate(starts),
+            np.concatenate(segments),
+            np.concatenate(digests),
+        )
 
     def read(self, start: int, stop: int) -> pa.BinaryArray:
         """Read lines `start` to `stop` - 1, without their line ends, as bytes.
@@ -146,7 +166,7 @@ class LineIndex:
         Raises
         ------
         RunError
-            A file is gone, or is not of the size any more that it was indexed with.
+            A file is gone, or what is read of it is not what was indexed.
         """
         stop = min(stop, self.lines)
         if stop <= start:
@@ -163,7 +183,7 @@ class LineIndex:
 
     def header(self, file: int = 0) -> bytes:
         """The header line that was left out of a file."""
-        return self._bytes(file, 0, self.skipped[file]).rstrip(b"\r\n")
+        return self._read(file, 0, self.skipped[file]).rstrip(b"\r\n")
 
     def _end(self, file: int, stop: int) -> int:
         """A byte offset in a file behind line `stop` - 1, as near as the index knows."""
@@ -181,23 +201,45 @@ class LineIndex:
         return [line.removesuffix(b"\r") for line in lines]
 
     def _bytes(self, file: int, offset: int, end: int) -> bytes:
+        """Read whole pieces of a file, or from behind what its first one leaves out."""
+        low, high = np.searchsorted(self.segments[:, 0], [file, file + 1])
+        begins = self.segments[low:high, 1]
+        first, last = np.searchsorted(begins, offset, "right") - 1, np.searchsorted(begins, end)
+        begin = int(begins[first])
+        content = self._read(file, begin, end)
+        cuts = [*(begins[first:last] - begin).tolist(), end - begin]
+        for piece in range(last - first):
+            found = _digest(memoryview(content)[cuts[piece] : cuts[piece + 1]]).digest()
+            if found != self.digests[low + first + piece].tobytes():
+                raise self._unreadable(file, _CHANGED)
+        return content[offset - begin :]
+
+    def _read(self, file: int, offset: int, end: int) -> bytes:
         path = Path(self.files[file])
         try:
             if path.stat().st_size == self.sizes[file]:
                 with path.open("rb") as opened:
                     opened.seek(offset)
                     return opened.read(end - offset)
-            why = "has changed since the run began"
+            why = _CHANGED
         except OSError as error:
             why = f"cannot be read any more ({error.strerror})"
-        message = f"input {path} {why}: put it back as it was, or start again with a new output"
-        raise RunError(message)
+        raise self._unreadable(file, why)
+
+    def _unreadable(self, file: int, why: str) -> RunError:
+        message = f"{why}: put it back as it was, or start again with a new output"
+        return RunError(f"input {self.files[file]} {message}")
 
 
 class _Scan(NamedTuple):
-    """What one file holds: byte offsets of those lines whose number is a multiple of 256."""
+    """What one file holds: byte offsets of those lines whose number is a multiple of 256.
+
+    Its pieces begin there, but for the first, which begins with the file.
+    """
 
     starts: NDArray[np.int64]
+    segments: NDArray[np.int64]
+    digests: bytes
     lines: int
     size: int
     skipped: int
@@ -209,23 +251,43 @@ def _scan(path: Path, first: int, *, header: bool) -> _Scan:
     with path.open("rb") as file:
         mark = file.read(len(_BYTE_ORDER_MARK))
         skipped = len(mark) if mark == _BYTE_ORDER_MARK else 0
-        if header:
-            file.seek(skipped)
-            skipped += len(file.readline())
-    kept, lines = [], 0
-    for begins in _line_starts(path, skipped, size):
-        kept.append(begins[-(first + lines) % _BLOCK_LINES :: _BLOCK_LINES])
+        file.seek(skipped)
+        skipped += len(file.readline()) if header else 0
+        file.seek(0)
+        digest, digests = _digest(file.read(skipped)), []
+    kept, lines = [np.array([], dtype=np.int64)], 0
+    for begins, content, offset in _line_starts(path, skipped, size):
+        chosen = begins[-(first + lines) % _BLOCK_LINES :: _BLOCK_LINES]
+        kept.append(chosen)
         lines += len(begins)
-    return _Scan(np.concatenate(kept), lines, size, skipped)
+        done = 0
+        for cut in (chosen[chosen > skipped] - offset).tolist():
+            digest.update(memoryview(content)[done:cut])
+            digests.append(digest.digest())
+            digest, done = _digest(b""), cut
+        digest.update(memoryview(content)[done:])
+    starts = np.concatenate(kept)
+    segments = np.concatenate([np.array([0]), starts[starts > skipped]])
+    return _Scan(starts, segments, b"".join([*digests, digest.digest()]), lines, size, skipped)
 
 
-def _line_starts(path: Path, offset: int, size: int) -> Iterator[NDArray[np.int64]]:
-    """Byte offsets at which lines begin, from an offset that is one, chunk by chunk."""
-    yield np.array([offset] if offset < size else [], dtype=np.int64)
+def _line_starts(
+    path: Path, offset: int, size: int
+) -> Iterator[tuple[NDArray[np.int64], bytes, int]]:
+    """Byte offsets at which lines begin, from one that is, with each chunk and its offset."""
+    yield np.array([offset] if offset < size else [], dtype=np.int64), b"", offset
     with path.open("rb") as file:
         file.seek(offset)
         while offset < size and (chunk := file.read(min(_CHUNK_BYTES, size - offset))):
             feeds = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
             begins = feeds + offset + 1
-            yield begins[begins < size]
+            yield begins[begins < size], chunk, offset
             offset += len(chunk)
+
+
+def _numbered(file: int, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.column_stack((np.full(len(offsets), file), offsets))
+
+
+def _digest(content: bytes | memoryview) -> blake2b:
+    return blake2b(content, digest_size=_DIGEST_BYTES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evenkey.errors import ConfigurationError, RunError
+from evenkey.streams.row_groups import group_digests, read_group
 from evenkey.streams.splits import Found, vet
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ class RowIndex:
     ----------
     files
         Absolute paths.
-    sizes
-        Bytes of each file when it was indexed; a file that changed since is refused.
+    digests
+        Of the key and count of each row group; what changed since is refused when it is read.
     key, count
         Columns; without a count column each row counts once.
     groups
@@ -42,7 +42,7 @@ class RowIndex:
     """
 
     files: tuple[str, ...]
-    sizes: tuple[int, ...]
+    digests: tuple[str, ...]
     key: str
     count: str | None
     groups: tuple[tuple[int, int], ...]
@@ -50,7 +50,7 @@ class RowIndex:
 
     @classmethod
     def build(cls, paths: Sequence[str | Path], key: str, count: str | None = None) -> RowIndex:
-        """Index Parquet files by their footers.
+        """Index Parquet files by their footers, and digest what will be read of them.
 
         Raises
         ------
@@ -58,11 +58,13 @@ class RowIndex:
             A file is not Parquet, lacks a column (the message lists those it has), its key
             cannot be spelled as text or its count is not of integers, or there is no row.
         """
-        groups, ends, sizes, rows = [], [], [], 0
+        columns = tuple(each for each in (key, count) if each is not None)
+        groups, ends, rows = [], [], 0
+        digests: list[str] = []
         for number, path in enumerate(paths):
             try:
                 file = pq.ParquetFile(path)
-                sizes.append(Path(path).stat().st_size)
+                digests += group_digests(path, columns)
             except (OSError, pa.ArrowInvalid) as error:
                 message = f"input {path} cannot be read as Parquet: {error}"
                 raise ConfigurationError(message) from error
@@ -75,7 +77,7 @@ class RowIndex:
             message = f"input {', '.join(map(str, paths))} holds no row: name a file with messages"
             raise ConfigurationError(message)
         files = tuple(map(str, paths))
-        return cls(files, tuple(sizes), key, count, tuple(groups), tuple(ends))
+        return cls(files, tuple(digests), key, count, tuple(groups), tuple(ends))
 
     @property
     def rows(self) -> int:
@@ -105,7 +107,7 @@ class RowIndex:
             begin = self.ends[number - 1] if number else 0
             if begin >= stop:
                 break
-            table = self._group(*self.groups[number])
+            table = self._group(number)
             part = table.slice(max(0, start - begin), stop - max(start, begin))
             keys.append(part[self.key].combine_chunks().cast(pa.string()))
             counts.append(self._counts(part))
@@ -117,24 +119,18 @@ class RowIndex:
         # What exceeds 63 bits turns negative, and is rejected as such.
         return pc.cast(part[self.count].combine_chunks(), pa.int64(), safe=False)
 
-    def _group(self, file: int, group: int) -> pa.Table:
+    def _group(self, number: int) -> pa.Table:
+        file, group = self.groups[number]
         path = Path(self.files[file])
         columns = tuple(each for each in (self.key, self.count) if each is not None)
         try:
-            state = path.stat()
-            if state.st_size == self.sizes[file]:
-                return _read_group(str(path), state.st_mtime_ns, group, columns)
-            why = "has changed since the run began"
-        except (OSError, pa.ArrowInvalid) as error:
+            return read_group(path, group, columns, self.digests[number])
+        except OSError as error:
             why = f"cannot be read any more ({error})"
+        except ValueError:
+            why = "has changed since the run began"
         message = f"input {path} {why}: put it back as it was, or start again with a new output"
         raise RunError(message)
-
-
-@lru_cache(maxsize=1)  # rows are read block by block, far fewer at a time than a group holds
-def _read_group(path: str, changed: int, group: int, columns: tuple[str, ...]) -> pa.Table:
-    del changed  # it is there so that another version of the file is read anew
-    return pq.ParquetFile(path).read_row_group(group, columns=list(columns))
 
 
 def _check_columns(path: str | Path, schema: pa.Schema, key: str, count: str | None) -> None:

@@ -121,24 +121,32 @@ class Commits:
         RunError
             It cannot be written or read.
         """
-        places = {part.place for part in reported}
-        staged = found_parts(self._staged(self.claim, name))
-        parts = [*reported, *(part for part in staged if part.place not in places)]
-        parts.sort(key=lambda part: (part.place, part.number))
-        commit = Commit(name, self.claim, tuple(parts), dict(figures or {}))
         file = self._file(name)
+        made = None
         try:
-            self._directory.mkdir(parents=True, exist_ok=True)
-            made = create_whole(file, sealed(json.dumps(asdict(commit)).encode()))
+            if not file.exists():
+                commit = Commit(name, self.claim, self._parts(name, reported), dict(figures or {}))
+                self._directory.mkdir(parents=True, exist_ok=True)
+                if create_whole(file, sealed(json.dumps(asdict(commit)).encode())):
+                    made = commit
+        except FileNotFoundError:
+            # A newer claim has dropped these parts, as it does when the epoch has a commit.
+            made = None
         except OSError as error:
             message = f"{file} cannot be written ({error}): free or choose a directory"
             raise RunError(message) from error
-        settled = commit if made else self.read(name)
+        settled = made or self.read(name)
         if settled is None:
             message = f"{file} is gone: delete the run's output and run again"
             raise RunError(message)
         self._settle(settled)
         return settled
+
+    def _parts(self, name: str, reported: Sequence[Part]) -> tuple[Part, ...]:
+        places = {part.place for part in reported}
+        staged = found_parts(self._staged(self.claim, name))
+        parts = [*reported, *(part for part in staged if part.place not in places)]
+        return tuple(sorted(parts, key=lambda part: (part.place, part.number)))
 
     @property
     def begun(self) -> bool:
@@ -215,12 +223,14 @@ class Commits:
                 self._settle(commit)
 
     def _settle(self, commit: Commit) -> None:
-        """Show a commit's parts to plain readers, and drop all that was staged for its epoch."""
+        """Show a commit's parts to plain readers, and drop what was staged for its epoch."""
         if self._staged(commit.claim, commit.name).is_dir():
             for place, parts in groupby(commit.parts, lambda part: part.place):
                 self._show(commit, place, list(parts))
         for waiting in self._all_staged.glob(f"*/{commit.name}"):
-            shutil.rmtree(waiting, ignore_errors=True)
+            # The tasks of a newer claim still write; it will drop what they wrote itself.
+            if int(waiting.parent.name) <= self.claim:
+                shutil.rmtree(waiting, ignore_errors=True)
 
     def _show(self, commit: Commit, place: str, parts: Sequence[Part]) -> None:
         """Let a place's parts of an epoch appear at once, as a whole directory where it can be."""

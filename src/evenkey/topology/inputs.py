@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import pickle
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, cast
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
-from evenkey.errors import RunError
 from evenkey.spark.route import routes_natively
 from evenkey.spark.routing_task import routing_task
-from evenkey.streams import SPAN_SECONDS, RowIndex
+from evenkey.streams import SPAN_SECONDS, LineIndex, RowIndex, SplitLines
+from evenkey.streams.splits import CsvRecords
 from evenkey.topology.kafka.address import Address
 from evenkey.topology.kafka.avro import read_schema
 from evenkey.topology.kafka.client import ClientSettings
 from evenkey.topology.kafka.connector import check_loaded
 from evenkey.topology.kafka.offsets import OffsetRange, find_range
 from evenkey.topology.kafka.source import PLACES, kafka_lines
+from evenkey.topology.recalling import keep_reading, recall_reading
 from evenkey.topology.sources import (
     GeneratorReading,
     LinesReading,
@@ -49,7 +49,6 @@ __all__ = [
     "find_input",
     "find_offsets",
     "open_input",
-    "remembered",
 ]
 
 _LARGEST_BLOCK = 256
@@ -129,10 +128,11 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
     if config.kafka is not None:
         return Found(config.kafka, None, lines_splitter(config), vetted=False)
     if directory.begun:
-        return remembered(directory)
-    reading, splitter = _look(config, directory)
-    found = Found(", ".join(map(str, config.input)), reading, splitter, vetted=False)
-    directory.keep(directory.reading, pickle.dumps(found))
+        return _remembered(config, directory)
+    records = index_input(config, directory.unpacked)
+    extent = _extent(config, len(records))
+    found = _found(config, records, extent)
+    _keep(records, extent, directory)
     return found
 
 
@@ -181,29 +181,51 @@ def open_input(
     return Input(found.name, messages, _routers(config), found.reading.total, directory)
 
 
-def remembered(directory: RunDirectory) -> Found:
-    """Give what the run in this directory found when it began.
-
-    Raises
-    ------
-    RunError
-        It cannot be read.
-    """
-    try:
-        # Written by this run before it started, in its own directory.
-        found: Found = pickle.loads(directory.reading.read_bytes())  # noqa: S301
-    except Exception as error:  # unpickling garbage may raise anything
-        message = f"{directory.reading} cannot be read ({error}): start again with a new output"
-        raise RunError(message) from error
-    return found
-
-
-def _look(config: PipelineConfig, directory: RunDirectory) -> tuple[Reading, Splitter | None]:
-    records = index_input(config, directory.unpacked)
-    extent = _extent(config, len(records))
+def _found(
+    config: PipelineConfig, records: SplitLines | RowIndex, extent: tuple[int, float, int]
+) -> Found:
+    name = ", ".join(map(str, config.input))
     if isinstance(records, RowIndex):
-        return RowsReading(records, *extent), None
-    return LinesReading(records.index, *extent), records.splitter
+        return Found(name, RowsReading(records, *extent), None, vetted=False)
+    return Found(name, LinesReading(records.index, *extent), records.splitter, vetted=False)
+
+
+def _keep(
+    records: SplitLines | RowIndex, extent: tuple[int, float, int], directory: RunDirectory
+) -> None:
+    """Write down the index of the input, for the processes that go on."""
+    if isinstance(records, RowIndex):
+        keep_reading(directory, {"kind": "rows", "extent": extent, "index": asdict(records)})
+        return
+    index = records.index
+    fields = {"files": index.files, "sizes": index.sizes, "skipped": index.skipped}
+    splitter = records.splitter
+    header = splitter.header if isinstance(splitter, CsvRecords) else None
+    told = {"kind": "lines", "extent": extent, "header": header}
+    keep_reading(
+        directory,
+        {**told, "index": {**fields, "lines": index.lines}},
+        starts=index.starts,
+        segments=index.segments,
+        digests=index.digests,
+    )
+
+
+def _remembered(config: PipelineConfig, directory: RunDirectory) -> Found:
+    """Give what the run in this directory found when it began."""
+    told, arrays = recall_reading(directory.reading)
+    index: dict[str, Any] = {name: _tuples(value) for name, value in told["index"].items()}
+    if told["kind"] == "rows":
+        return _found(config, RowIndex(**index), told["extent"])
+    if told["header"] is None:
+        splitter = lines_splitter(config)
+    else:
+        splitter = CsvRecords(tuple(told["header"]), str(config.key), config.count)
+    return _found(config, SplitLines(LineIndex(**{**index, **arrays}), splitter), told["extent"])
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def _extent(config: PipelineConfig, positions: int) -> tuple[int, float, int]:

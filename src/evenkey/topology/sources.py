@@ -128,11 +128,11 @@ class LinesReading(DealtReading):
 
     def __init__(self, index: LineIndex, total: int, rate: float, block: int = _BLOCK) -> None:
         super().__init__(total, rate, block)
-        self._index = index
+        self.index = index
 
     def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
         """Read lines."""
-        return (self._index.read(begin, end),)
+        return (self.index.read(begin, end),)
 
 
 class RowsReading(DealtReading):
@@ -143,11 +143,11 @@ class RowsReading(DealtReading):
 
     def __init__(self, index: RowIndex, total: int, rate: float, block: int = _BLOCK) -> None:
         super().__init__(total, rate, block)
-        self._index = index
+        self.index = index
 
     def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
         """Read keys and counts."""
-        return self._index.read(begin, end)
+        return self.index.read(begin, end)
 
 
 def _blocks(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,16 +11,13 @@ import shapely
 
 from evenkey.errors import ConfigurationError
 from evenkey.joins.geometry import vet
-from evenkey.joins.partitioners import Leaves
-from evenkey.joins.places import (
-    PublicationMix,
-    Publications,
-    draw_subscriptions,
-    read_atlas,
-    read_collisions,
-    synthetic_atlas,
+from evenkey.joins.places import draw_subscriptions
+from evenkey.topology.joining.atlas import atlas_of
+from evenkey.topology.joining.publishing import (
+    PublicationsReading,
+    keep_publications,
+    publications_of,
 )
-from evenkey.topology.joining.publishing import PublicationsReading
 from evenkey.topology.joining.topics import publications_of_topics, stream_of_topics
 from evenkey.topology.kafka.offsets import OffsetRange
 from evenkey.topology.sources import stream_of
@@ -31,7 +27,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from evenkey.joins.places import Atlas
     from evenkey.joins.static_store import Manifest
     from evenkey.topology.joining.config import JoinConfig
     from evenkey.topology.run_directory import RunDirectory
@@ -68,13 +63,9 @@ class PublicationInput(NamedTuple):
     offsets: OffsetRange | None = None
 
 
-def _atlas(config: JoinConfig) -> Atlas:
-    return synthetic_atlas() if config.polygons is None else read_atlas(config.polygons)
-
-
 def subscriptions_of(config: JoinConfig) -> pa.Table:
     """Draw the subscriptions."""
-    return draw_subscriptions(_atlas(config), config.subscriptions, config.seed)
+    return draw_subscriptions(atlas_of(config), config.subscriptions, config.seed)
 
 
 def publication_input(
@@ -100,9 +91,8 @@ def publication_input(
         return PublicationInput(stream, offsets.total, timed=True, offsets=offsets)
     rate = config.publications / config.seconds
     reading = PublicationsReading(directory.reading, config.publications, rate)
-    if not directory.reading.exists():
-        made = publications_of(config, Leaves.from_json(manifest.partitioning))
-        directory.keep(directory.reading, pickle.dumps(made))
+    if not directory.begun:
+        keep_publications(config, manifest.partitioning, directory)
     stream = stream_of(
         spark,
         reading,
@@ -111,18 +101,6 @@ def publication_input(
         stop_file=directory.paused,
     )
     return PublicationInput(stream, config.publications, timed=True)
-
-
-def publications_of(config: JoinConfig, leaves: Leaves) -> Publications:
-    """Make the generator of publications, whose skew goes by the leaves of a static side."""
-    return Publications(
-        _atlas(config),
-        leaves,
-        config.workers,
-        PublicationMix(config.skew, config.polygon_share, config.polygon_clustering),
-        config.seed,
-        None if config.collisions is None else read_collisions(config.collisions),
-    )
 
 
 def _read(spark: SparkSession, config: JoinConfig, path: Path) -> PublicationInput:
@@ -150,8 +128,8 @@ def all_publications(
         return _good(publications_of_topics(spark, config, config.source_address, source.offsets))
     if config.input is not None:
         return _good(ds.dataset(config.input, format="parquet").to_table(columns=_READ.names))
-    publications: Publications = pickle.loads(directory.reading.read_bytes())  # noqa: S301 - ours
-    return publications.make(np.arange(config.publications))
+    reading = PublicationsReading(directory.reading, config.publications, 1.0)
+    return reading.publications.make(np.arange(config.publications))
 
 
 def _good(publications: pa.Table) -> pa.Table:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import pickle
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import shapely
 
 from evenkey.errors import RunError
+from evenkey.joins.partitioners import Leaves
+from evenkey.joins.places import Atlas, PublicationMix, Publications, read_collisions
+from evenkey.topology.joining.atlas import atlas_of
+from evenkey.topology.joining.config import JoinConfig
+from evenkey.topology.recalling import keep_reading, recall_reading
 from evenkey.topology.sources import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     import pyarrow as pa
+    from numpy.typing import NDArray
 
-    from evenkey.joins.places import Publications
+    from evenkey.topology.run_directory import RunDirectory
 
-__all__ = ["PUBLICATIONS", "PublicationsReading"]
+__all__ = ["PUBLICATIONS", "PublicationsReading", "keep_publications", "publications_of"]
 
 PUBLICATIONS = "publication bigint, geometry binary, time timestamp"
 
@@ -32,7 +38,7 @@ class PublicationsReading(Reading):
     Parameters
     ----------
     file
-        Where the generator lies, pickled: it is too large to travel with every task.
+        Where what they are made of lies: it is too large to travel with every task.
     total, rate
         As for every reading.
     """
@@ -43,9 +49,25 @@ class PublicationsReading(Reading):
         super().__init__(total, rate)
         self._file = file
 
+    @property
+    def publications(self) -> Publications:
+        """What makes them.
+
+        Raises
+        ------
+        RunError
+            The file cannot be read.
+        """
+        try:
+            written = self._file.stat().st_mtime_ns
+        except OSError as error:
+            message = f"{self._file} cannot be read ({error}): start again with a new output"
+            raise RunError(message) from error
+        return _load(self._file, written)
+
     def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
         """Make every S-th publication of the range."""
-        publications = _load(self._file)
+        publications = self.publications
         first = start + (source - start) % sources
         for begin in range(first, stop, _BATCH_ROWS * sources):
             end = min(stop, begin + _BATCH_ROWS * sources)
@@ -54,12 +76,61 @@ class PublicationsReading(Reading):
             yield from made.to_batches()
 
 
+def publications_of(config: JoinConfig, leaves: Leaves) -> Publications:
+    """Make the generator of publications, whose skew goes by the leaves of a static side."""
+    return _made(config, leaves, atlas_of(config), _positions(config))
+
+
+def keep_publications(
+    config: JoinConfig, partitioning: Mapping[str, Any], directory: RunDirectory
+) -> None:
+    """Write down what publications are made of, so that they stay the same whatever becomes of it.
+
+    Parameters
+    ----------
+    config
+        What runs.
+    partitioning
+        The leaves, as a static side has them.
+    directory
+        Of the run.
+    """
+    atlas, positions = atlas_of(config), _positions(config)
+    arrays: dict[str, NDArray[Any]] = {"area_of": atlas.area_of, "district_of": atlas.district_of}
+    for level in _LEVELS:
+        encoded = [bytes(each) for each in shapely.to_wkb(getattr(atlas, level))]
+        arrays[level] = np.frombuffer(b"".join(encoded), np.uint8)
+        arrays[f"{level}_ends"] = np.cumsum([len(each) for each in encoded])
+    if positions is not None:
+        arrays["positions"] = positions
+    told = {"config": config.manifest(), "partitioning": dict(partitioning)}
+    keep_reading(directory, told, **arrays)
+
+
 @lru_cache(maxsize=2)
-def _load(file: Path) -> Publications:
-    try:
-        # Written by this run before it started, in its own directory.
-        publications: Publications = pickle.loads(file.read_bytes())  # noqa: S301
-    except Exception as error:  # unpickling garbage may raise anything
-        message = f"{file} cannot be read ({error}): start again with a new output"
-        raise RunError(message) from error
-    return publications
+def _load(file: Path, written: int) -> Publications:
+    del written  # it is there so that another run's file of the same name is read anew
+    told, arrays = recall_reading(file)
+    levels = {level: _polygons(arrays[level], arrays[f"{level}_ends"]) for level in _LEVELS}
+    atlas = Atlas(**levels, area_of=arrays["area_of"], district_of=arrays["district_of"])
+    leaves = Leaves.from_json(told["partitioning"])
+    return _made(JoinConfig(**told["config"]), leaves, atlas, arrays.get("positions"))
+
+
+_LEVELS = ("areas", "districts", "sectors")
+
+
+def _polygons(encoded: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.object_]:
+    pieces = np.split(encoded, ends[:-1])
+    return np.asarray(shapely.from_wkb([each.tobytes() for each in pieces]), dtype=object)
+
+
+def _positions(config: JoinConfig) -> NDArray[np.float64] | None:
+    return None if config.collisions is None else read_collisions(config.collisions)
+
+
+def _made(
+    config: JoinConfig, leaves: Leaves, atlas: Atlas, positions: NDArray[np.float64] | None
+) -> Publications:
+    mix = PublicationMix(config.skew, config.polygon_share, config.polygon_clustering)
+    return Publications(atlas, leaves, config.workers, mix, config.seed, positions)
