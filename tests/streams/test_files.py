@@ -86,6 +86,47 @@ def test_a_file_that_changed_is_refused(tmp_path):
         index.read(0, 1)
 
 
+LINES = b"".join(b"line %d\n" % number for number in range(1000))
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        (b"line 500\n", b"LINE 500\n"),
+        (b"line 500\nline 501\n", b"line 5\nline 0501\n\n"),
+        (b"line 511\nline 512\n", b"line 51\nline  512\n"),
+        (b"line 999\n", b"line 9999"),
+    ],
+)
+def test_other_content_of_the_same_size_is_refused_where_it_is_read(tmp_path, was, now):
+    cut = LINES.index(b"line 450\n")
+    paths = written(tmp_path, LINES[:cut], LINES[cut:])
+    index = pickle.loads(pickle.dumps(LineIndex.build(paths)))
+    paths[1].write_bytes(LINES[cut:].replace(was, now))
+    assert paths[1].stat().st_size == len(LINES) - cut
+    with pytest.raises(RunError, match=r"1\.txt has changed since the run began: put it back"):
+        index.read(0, 1000)
+    # What is read of other pieces is still what it was.
+    assert index.read(0, 256).to_pylist() == LINES.split(b"\n")[:256]
+    paths[1].write_bytes(LINES[cut:])
+    assert index.read(0, 1000).to_pylist() == LINES.split(b"\n")[:1000]
+
+
+@given(contents, st.integers(0, 200), st.sampled_from([3, 1 << 23]), st.booleans())
+def test_any_changed_byte_is_noticed_by_who_reads_it(parts, place, chunk, header):
+    whole = [b"".join(part) for part in [*parts, [b"a,b\n" + b"c\n" * 20 + b"end"]]]
+    with tempfile.TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "_BLOCK_LINES", 4)
+        patch.setattr(files, "_CHUNK_BYTES", chunk)
+        paths = written(directory, *whole)
+        index = LineIndex.build(paths, header=header)
+        content = bytearray(whole[-1])
+        content[place % len(content)] ^= 0x04
+        paths[-1].write_bytes(content)
+        with pytest.raises(RunError, match="has changed since the run began"):
+            index.read(0, index.lines + 1)
+
+
 @pytest.fixture
 def tree(tmp_path):
     for name in ["b.txt", "a.txt", "deep/c.txt", ".hidden", "_SUCCESS", "deep/__init__.py"]:

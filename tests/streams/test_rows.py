@@ -96,3 +96,46 @@ def test_a_file_that_changed_is_refused(paths):
     paths[0].unlink()
     with pytest.raises(RunError, match="cannot be read any more"):
         index.read(0, 1)
+
+
+def test_other_rows_of_the_same_size_are_refused(paths):
+    index = pickle.loads(pickle.dumps(RowIndex.build(paths, "key", "count")))
+    size, content = paths[1].stat().st_size, paths[1].read_bytes()
+    table = pq.read_table(paths[1])
+    swapped = table.take([1, 0, *range(2, len(table))])
+    pq.write_table(swapped, paths[1])
+    assert paths[1].stat().st_size == size
+    with pytest.raises(RunError, match=r"b\.parquet has changed since the run began"):
+        index.read(0, 25)
+    paths[1].write_bytes(content)
+    assert index.read(0, 25)[0].to_pylist() == KEYS
+
+
+def test_columns_that_are_not_read_may_change(paths):
+    index = RowIndex.build(paths, "key")
+    ((_, group), *_) = index.groups
+    content = bytearray(paths[0].read_bytes())
+    ((begin, length),) = group.spans
+    content[begin + length] ^= 0x04
+    paths[0].write_bytes(content)
+    assert index.read(0, 4)[0].to_pylist() == KEYS[:4]
+    content[begin + length - 1] ^= 0x04
+    paths[0].write_bytes(content)
+    with pytest.raises(RunError, match="has changed"):
+        index.read(0, 4)
+
+
+def test_every_changed_byte_of_what_is_read_is_noticed(paths):
+    index = RowIndex.build(paths[:1], "key")
+    content = paths[0].read_bytes()
+    noticed = 0
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= 0x04
+        paths[0].write_bytes(changed)
+        try:
+            # What is not read may differ: another column, the mark at the file's start.
+            assert index.read(0, 15)[0].to_pylist() == KEYS[:15]
+        except RunError:
+            noticed += 1
+    assert noticed > len(content) / 2

@@ -15,11 +15,11 @@ from evenkey.applications.report import LearningReport, epochs_learned
 from evenkey.applications.tasks import LearningWorker, MessagesTask
 from evenkey.spark.aggregate import WORKER, merge_partials, messages_of, partial_aggregates
 from evenkey.spark.place import place
-from evenkey.streams.row_groups import group_digests
+from evenkey.streams.row_groups import RowGroup, row_groups
 from evenkey.topology.inputs import Found
 from evenkey.topology.job import Job
 from evenkey.topology.pipeline import routed_messages
-from evenkey.topology.recalling import keep_reading, recall_reading
+from evenkey.topology.recalling import keep_reading, recall_reading, tuples
 from evenkey.topology.sinks import Sink
 from evenkey.topology.splitting import DEAD_LETTERS, SPLITS
 
@@ -63,16 +63,17 @@ class LearnerJob(Job):
         name = ", ".join(map(str, told.input))
         if directory.begun:
             fields, _ = recall_reading(directory.reading)
-            return Found(name, FileRecords(target, told, fields["digests"]), None, vetted=True)
+            groups = [RowGroup(*tuples(each)) for each in fields["groups"]]
+            return Found(name, FileRecords(target, told, groups), None, vetted=True)
         kept = keep_records(told, self._learner, target, directory.unpacked)
         directory.dead_letters.write(DEAD_LETTERS, 0, 0, kept.rejected)
         bad = kept.rejected.num_rows
         directory.files.write(
             SPLITS, 0, 0, pa.table({"lines": [kept.rows + bad], "rejected": [bad]})
         )
-        digests = group_digests(target)
-        keep_reading(directory, {"kind": "records", "digests": digests})
-        return Found(name, FileRecords(target, told, digests), None, vetted=True)
+        groups = row_groups(target)
+        keep_reading(directory, {"kind": "records", "groups": groups})
+        return Found(name, FileRecords(target, told, groups), None, vetted=True)
 
     def plan(self, rows: DataFrame, config: PipelineConfig, directory: RunDirectory) -> DataFrame:
         """Plan the partial aggregates of each epoch: ``key`` and state, by worker."""

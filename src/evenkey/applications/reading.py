@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 from evenkey.applications.files import ROWS_OF_A_GROUP
 from evenkey.errors import RunError
 from evenkey.streams import SPAN_SECONDS
-from evenkey.streams.row_groups import read_group
+from evenkey.streams.row_groups import RowGroup, read_group
 from evenkey.topology.inputs import block_positions
 from evenkey.topology.sources import DealtReading
 
@@ -58,8 +58,8 @@ class FileRecords(_Records):
         The file.
     config
         What runs.
-    digests
-        Of its row groups, as `group_digests` gives them.
+    groups
+        Its row groups, as they were written.
 
     Raises
     ------
@@ -67,14 +67,14 @@ class FileRecords(_Records):
         It cannot be read.
     """
 
-    def __init__(self, path: Path, config: PipelineConfig, digests: Sequence[str]) -> None:
+    def __init__(self, path: Path, config: PipelineConfig, groups: Sequence[RowGroup]) -> None:
         self._path = str(path)
         try:
             file = pq.ParquetFile(path)
         except (OSError, pa.ArrowInvalid) as error:
             raise self._unreadable(error) from error
         super().__init__(file.metadata.num_rows, config, file.schema_arrow)
-        self._digests = tuple(digests)
+        self._groups = tuple(groups)
 
     def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
         """Read records."""
@@ -85,7 +85,7 @@ class FileRecords(_Records):
 
     def _group(self, number: int) -> pa.Table:
         try:
-            return read_group(self._path, number, self.columns, self._digests[number])
+            return read_group(self._path, self._groups[number])
         except (OSError, ValueError, IndexError) as error:
             raise self._unreadable(error) from error
 

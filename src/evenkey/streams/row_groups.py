@@ -6,22 +6,43 @@ import struct
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow.parquet as pq
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["group_digests", "read_group"]
+__all__ = ["RowGroup", "read_group", "row_groups"]
 
 _DIGEST_BYTES = 16
 _END_BYTES = 8
 """Of a Parquet file: the length of its footer, and its mark."""
 
 
-def group_digests(path: str | Path, columns: tuple[str, ...] | None = None) -> tuple[str, ...]:
-    """Digest columns of each row group of a file, as its bytes are, and the footer with them.
+class RowGroup(NamedTuple):
+    """Some columns of a row group.
+
+    Parameters
+    ----------
+    number
+        In its file.
+    columns
+        Their names.
+    spans
+        Where their bytes lie in the file: offset and length of each.
+    digest
+        BLAKE2b of these bytes, and of the file's footer.
+    """
+
+    number: int
+    columns: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]
+    digest: str
+
+
+def row_groups(path: str | Path, columns: tuple[str, ...] | None = None) -> list[RowGroup]:
+    """Digest columns of each row group of a file.
 
     Parameters
     ----------
@@ -37,47 +58,52 @@ def group_digests(path: str | Path, columns: tuple[str, ...] | None = None) -> t
     """
     metadata = pq.read_metadata(path)
     columns = columns or tuple(metadata.schema.to_arrow_schema().names)
-    return tuple(
-        _digest(path, metadata, group, columns) for group in range(metadata.num_row_groups)
-    )
+    inside = tuple(f"{column}." for column in columns)
+    groups = []
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        chunks = (group.column(each) for each in range(group.num_columns))
+        spans = tuple(
+            (chunk.dictionary_page_offset or chunk.data_page_offset, chunk.total_compressed_size)
+            for chunk in chunks
+            if f"{chunk.path_in_schema}.".startswith(inside)
+        )
+        groups.append(RowGroup(number, columns, spans, _digest(str(path), spans)))
+    return groups
 
 
-def read_group(path: str | Path, group: int, columns: tuple[str, ...], digest: str) -> pa.Table:
-    """Read columns of a row group; the one that was read last is kept in memory.
+def read_group(path: str | Path, group: RowGroup) -> pa.Table:
+    """Read columns of a row group; those that were read last are kept in memory.
 
     Raises
     ------
-    OSError, pyarrow.ArrowInvalid
+    OSError
         It cannot be read.
     ValueError
-        It has changed since the digest was made.
+        It has changed since it was digested.
     """
-    return _read(str(path), Path(path).stat().st_mtime_ns, group, columns, digest)
+    return _read(str(path), Path(path).stat().st_mtime_ns, group)
 
 
 @lru_cache(maxsize=2)  # rows are read block by block; a block may lie across the end of a group
-def _read(path: str, changed: int, group: int, columns: tuple[str, ...], digest: str) -> pa.Table:
+def _read(path: str, changed: int, group: RowGroup) -> pa.Table:
     del changed  # it is there so that another version of the file is read anew
-    file = pq.ParquetFile(path)
-    if group >= file.num_row_groups or _digest(path, file.metadata, group, columns) != digest:
+    # Before anything takes it apart: a footer that is no footer may end the process.
+    if _digest(path, group.spans) != group.digest:
         message = "it has changed since the run began"
         raise ValueError(message)
-    return file.read_row_group(group, columns=list(columns))
+    return pq.ParquetFile(path).read_row_group(group.number, columns=list(group.columns))
 
 
-def _digest(
-    path: str | Path, metadata: pq.FileMetaData, group: int, columns: tuple[str, ...]
-) -> str:
-    row_group = metadata.row_group(group)
-    chunks = [row_group.column(number) for number in range(row_group.num_columns)]
-    inside = tuple(f"{column}." for column in columns)
+def _digest(path: str, spans: tuple[tuple[int, int], ...]) -> str:
     with Path(path).open("rb") as file:
-        file.seek(-_END_BYTES, 2)
-        (length,) = struct.unpack("<i", file.read(_END_BYTES)[:4])
-        file.seek(-_END_BYTES - length, 2)
-        digest = blake2b(file.read(length), digest_size=_DIGEST_BYTES)
-        for chunk in chunks:
-            if f"{chunk.path_in_schema}.".startswith(inside):
-                file.seek(chunk.dictionary_page_offset or chunk.data_page_offset)
-                digest.update(file.read(chunk.total_compressed_size))
+        size = file.seek(0, 2)
+        file.seek(max(0, size - _END_BYTES))
+        end = file.read()
+        length = struct.unpack("<i", end[:4])[0] if len(end) == _END_BYTES else 0
+        file.seek(min(max(0, size - _END_BYTES - length), size))
+        digest = blake2b(file.read(), digest_size=_DIGEST_BYTES)
+        for offset, count in spans:
+            file.seek(offset)
+            digest.update(file.read(count))
     return digest.hexdigest()

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evenkey.errors import ConfigurationError, RunError
-from evenkey.streams.row_groups import group_digests, read_group
+from evenkey.streams.row_groups import RowGroup, read_group, row_groups
 from evenkey.streams.splits import Found, vet
 
 if TYPE_CHECKING:
@@ -31,21 +31,19 @@ class RowIndex:
     ----------
     files
         Absolute paths.
-    digests
-        Of the key and count of each row group; what changed since is refused when it is read.
     key, count
         Columns; without a count column each row counts once.
     groups
-        File number and row-group number of each row group.
+        File number and row group of each, with a digest: what changed since is refused when it
+        is read.
     ends
         Number of the first row behind each row group, ascending.
     """
 
     files: tuple[str, ...]
-    digests: tuple[str, ...]
     key: str
     count: str | None
-    groups: tuple[tuple[int, int], ...]
+    groups: tuple[tuple[int, RowGroup], ...]
     ends: tuple[int, ...]
 
     @classmethod
@@ -59,25 +57,25 @@ class RowIndex:
             cannot be spelled as text or its count is not of integers, or there is no row.
         """
         columns = tuple(each for each in (key, count) if each is not None)
-        groups, ends, rows = [], [], 0
-        digests: list[str] = []
+        groups: list[tuple[int, RowGroup]] = []
+        ends, rows = [], 0
         for number, path in enumerate(paths):
             try:
                 file = pq.ParquetFile(path)
-                digests += group_digests(path, columns)
+                found = row_groups(path, columns)
             except (OSError, pa.ArrowInvalid) as error:
                 message = f"input {path} cannot be read as Parquet: {error}"
                 raise ConfigurationError(message) from error
             _check_columns(path, file.schema_arrow, key, count)
-            for group in range(file.metadata.num_row_groups):
-                rows += file.metadata.row_group(group).num_rows
+            for group in found:
+                rows += file.metadata.row_group(group.number).num_rows
                 groups.append((number, group))
                 ends.append(rows)
         if not rows:
             message = f"input {', '.join(map(str, paths))} holds no row: name a file with messages"
             raise ConfigurationError(message)
         files = tuple(map(str, paths))
-        return cls(files, tuple(digests), key, count, tuple(groups), tuple(ends))
+        return cls(files, key, count, tuple(groups), tuple(ends))
 
     @property
     def rows(self) -> int:
@@ -122,9 +120,8 @@ class RowIndex:
     def _group(self, number: int) -> pa.Table:
         file, group = self.groups[number]
         path = Path(self.files[file])
-        columns = tuple(each for each in (self.key, self.count) if each is not None)
         try:
-            return read_group(path, group, columns, self.digests[number])
+            return read_group(path, group)
         except OSError as error:
             why = f"cannot be read any more ({error})"
         except ValueError:

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from evenkey.spark.route import routes_natively
 from evenkey.spark.routing_task import routing_task
 from evenkey.streams import SPAN_SECONDS, LineIndex, RowIndex, SplitLines
+from evenkey.streams.row_groups import RowGroup
 from evenkey.streams.splits import CsvRecords
 from evenkey.topology.kafka.address import Address
 from evenkey.topology.kafka.avro import read_schema
@@ -19,7 +20,7 @@ from evenkey.topology.kafka.client import ClientSettings
 from evenkey.topology.kafka.connector import check_loaded
 from evenkey.topology.kafka.offsets import OffsetRange, find_range
 from evenkey.topology.kafka.source import PLACES, kafka_lines
-from evenkey.topology.recalling import keep_reading, recall_reading
+from evenkey.topology.recalling import keep_reading, recall_reading, tuples
 from evenkey.topology.sources import (
     GeneratorReading,
     LinesReading,
@@ -214,18 +215,15 @@ def _keep(
 def _remembered(config: PipelineConfig, directory: RunDirectory) -> Found:
     """Give what the run in this directory found when it began."""
     told, arrays = recall_reading(directory.reading)
-    index: dict[str, Any] = {name: _tuples(value) for name, value in told["index"].items()}
+    index: dict[str, Any] = {name: tuples(value) for name, value in told["index"].items()}
     if told["kind"] == "rows":
+        index["groups"] = tuple((file, RowGroup(*group)) for file, group in index["groups"])
         return _found(config, RowIndex(**index), told["extent"])
     if told["header"] is None:
         splitter = lines_splitter(config)
     else:
         splitter = CsvRecords(tuple(told["header"]), str(config.key), config.count)
     return _found(config, SplitLines(LineIndex(**{**index, **arrays}), splitter), told["extent"])
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def _extent(config: PipelineConfig, positions: int) -> tuple[int, float, int]:

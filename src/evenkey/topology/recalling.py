@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from evenkey.topology.run_directory import RunDirectory
 
-__all__ = ["keep_reading", "recall_reading"]
+__all__ = ["keep_reading", "recall_reading", "tuples"]
 
 _FIELDS = "fields"
 
@@ -59,3 +59,8 @@ def recall_reading(file: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
         message = f"{file} cannot be read ({error}): start again with a new output"
         raise RunError(message) from error
     return fields, arrays
+
+
+def tuples(value: Any) -> Any:
+    """Turn lists, which JSON makes of tuples, into tuples, however deep they lie."""
+    return tuple(map(tuples, value)) if isinstance(value, list) else value

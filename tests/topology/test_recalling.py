@@ -1,0 +1,86 @@
+"""What a run found is data, and no changed byte of it is taken for another input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evenkey.errors import ConfigurationError, RunError
+from evenkey.joins.static_spreading import leaves_of
+from evenkey.topology.config import PipelineConfig
+from evenkey.topology.inputs import find_input
+from evenkey.topology.joining.config import JoinConfig
+from evenkey.topology.joining.inputs import subscriptions_of
+from evenkey.topology.joining.publishing import (
+    PublicationsReading,
+    keep_publications,
+    publications_of,
+)
+from evenkey.topology.recalling import recall_reading
+from evenkey.topology.run_directory import RunDirectory
+
+
+def input_of(kind, directory):
+    if kind == "parquet":
+        pq.write_table(pa.table({"user": ["a", "b"] * 50}), directory / "in.parquet")
+        return {"input": directory / "in.parquet", "key": "user"}
+    (directory / "in.csv").write_text("user,n\n" + "a,1\nb,2\n" * 300)
+    if kind == "csv":
+        return {"input": directory / "in.csv", "key": "user", "count": "n"}
+    return {"input": directory / "in.csv", "split": "lines"}
+
+
+def content(found):
+    rows = pa.Table.from_batches(found.reading.read(0, found.reading.total, 0, 1)).to_pydict()
+    split = None
+    if found.splitter is not None:
+        messages = found.splitter.split(pa.array(rows["line"], pa.binary())).messages
+        split = messages.to_pydict()
+    return found.name, rows, split
+
+
+@pytest.mark.parametrize("kind", ["lines", "csv", "parquet"])
+def test_a_run_that_goes_on_reads_the_same(kind, tmp_path):
+    config = PipelineConfig(**input_of(kind, tmp_path), output=tmp_path / "out", messages=90)
+    with RunDirectory.opened(tmp_path / "out") as directory:
+        first = content(find_input(config, directory))
+        directory.begin(config.manifest())
+    assert content(find_input(config, RunDirectory(tmp_path / "out"))) == first
+    assert len(first[1]["position"]) == 90
+
+
+def test_no_changed_byte_is_taken_for_another_input(tmp_path):
+    config = PipelineConfig(**input_of("csv", tmp_path), output=tmp_path / "out")
+    with RunDirectory.opened(tmp_path / "out") as directory:
+        find_input(config, directory)
+        directory.begin(config.manifest())
+    data = directory.reading.read_bytes()
+    for place in range(len(data)):
+        changed = bytearray(data)
+        changed[place] ^= 0x04
+        directory.reading.write_bytes(changed)
+        with pytest.raises(RunError, match=r"reading\.npz cannot be read .*: start again with a"):
+            recall_reading(directory.reading)
+    directory.reading.unlink()
+    with pytest.raises(RunError, match=r"reading\.npz cannot be read"):
+        find_input(config, directory)
+
+
+def test_publications_stay_what_they_were(tmp_path):
+    config = JoinConfig(publications=300, subscriptions=200, workers=4, skew=0.7)
+    leaves = leaves_of(subscriptions_of(config)["geometry"].to_numpy(), "kdb", 16)
+    with RunDirectory.opened(tmp_path / "out") as directory:
+        keep_publications(config, leaves.to_json(), directory)
+        rows = PublicationsReading(directory.reading, 300, 10.0).read(0, 300, 0, 1)
+    made = pa.Table.from_batches(rows).drop_columns("time")
+    assert made.equals(publications_of(config, leaves).make(np.arange(300)))
+
+
+def test_an_output_of_an_earlier_version_is_refused(tmp_path):
+    config = PipelineConfig(dataset="country-skew-r80", output=tmp_path / "out")
+    (tmp_path / "out" / "state").mkdir(parents=True)
+    (tmp_path / "out" / "state" / "manifest.json").write_text("{}")
+    with pytest.raises(ConfigurationError, match="was begun by an earlier version of evenkey"):
+        RunDirectory(tmp_path / "out").check(config.manifest())

@@ -1,0 +1,109 @@
+"""Results in files: written by tasks, of the types of Spark's own files, seen when committed."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+from evenkey.errors import ConfigurationError
+from evenkey.topology import read_results
+from evenkey.topology.commits import Commits, epoch_name
+from evenkey.topology.epoch_files import EpochFiles
+from evenkey.topology.kafka.address import Address
+from evenkey.topology.kafka.client import ClientSettings
+from evenkey.topology.kafka.sink import KafkaSink
+from evenkey.topology.sinks import FileSink
+
+SCHEMA = (
+    "window_start timestamp, key string, count bigint, mean double, small int, "
+    "list array<bigint>, pair struct<a: int, b: string>, bytes binary, yes boolean, "
+    "day date, price decimal(10,2)"
+)
+AT = datetime(2020, 2, 29, 23, 59, 59, 123456, tzinfo=UTC)
+
+
+@pytest.fixture
+def results(spark):
+    own = spark.newSession()
+    own.conf.set("spark.sql.session.timeZone", "UTC")
+    rows = [
+        (AT, f"key {n}", n, n / 7, n, [n, None], (n, "b"), b"\xff", True, AT.date(), None)
+        for n in range(10)
+    ]
+    rows.append((None, None, None, float("nan"), None, None, None, None, None, None, None))
+    return own.createDataFrame(rows, SCHEMA).repartition(3)
+
+
+def kept(commits, results, form, epoch=0):
+    commits.commit(epoch_name(epoch), {}, FileSink(commits, form).write(results, epoch))
+
+
+def test_parquet_is_of_the_types_that_spark_writes(results, tmp_path):
+    kept(Commits(tmp_path, 1), results, "parquet")
+    results.write.parquet(str(tmp_path / "sparks"))
+    ours, sparks = (ds.dataset(tmp_path / name) for name in ("results", "sparks"))
+    assert ours.schema.remove_metadata() == sparks.schema.remove_metadata()
+    first = [next((tmp_path / name).rglob("part-*.parquet")) for name in ("results", "sparks")]
+    assert len({str(pq.ParquetFile(file).schema).partition("\n")[2] for file in first}) == 1
+    order = [("key", "ascending")]
+    assert str(ours.to_table().sort_by(order)) == str(sparks.to_table().sort_by(order))
+    again = results.sparkSession.read.parquet(str(tmp_path / "results"))
+    assert again.drop("epoch").schema == results.schema
+    assert read_results(tmp_path).num_rows == 11
+
+
+def test_lines_of_json_are_those_that_spark_writes(results, tmp_path):
+    kept(Commits(tmp_path, 1), results, "json")
+    results.write.json(str(tmp_path / "sparks"))
+    lines = [
+        sorted(line for file in (tmp_path / name).rglob("*.json") for line in file.open())
+        for name in ("results", "sparks")
+    ]
+    assert lines[0] == lines[1]
+    assert read_results(tmp_path).num_rows == 11
+
+
+def test_an_epoch_without_results_leaves_no_directory(results, tmp_path):
+    commits = Commits(tmp_path, 1)
+    kept(commits, results.limit(0), "parquet")
+    assert not (tmp_path / "results").exists()
+    assert commits.epochs() == [0]
+    assert read_results(tmp_path).num_rows == 0
+
+
+def test_no_run_is_no_table(tmp_path):
+    with pytest.raises(ConfigurationError, match="holds no run: name the directory"):
+        read_results(tmp_path)
+
+
+def test_a_topic_gets_what_was_committed_whoever_computed_it(results, tmp_path, monkeypatch):
+    """A run that wakes up may have rounded otherwise; what it sends is what the commit holds."""
+    sent = []
+
+    def note(_, rows, by, topic):
+        sent.append((topic, by, sorted(rows.toJSON().collect())))
+
+    monkeypatch.setattr(KafkaSink, "_write", note)
+    address, settings = Address.parse("127.0.0.1:9092/results"), ClientSettings()
+    letters = pa.table({"position": [7], "line": ["?"], "reason": ["no key"]})
+    rounded = results.withColumn("mean", results["mean"] * (1 + 1e-15))
+    for claim, rows in ((1, results), (2, rounded)):
+        commits = Commits(tmp_path, claim)
+        files = EpochFiles(tmp_path, commits)
+        files.write("dead-letters", 5, 0, letters if claim == 1 else letters.slice(0, 0))
+        sink = KafkaSink(FileSink(commits, "parquet"), address, "letters", settings, files)
+        commits.commit(epoch_name(5), {}, sink.write(rows, 5))
+        sink.committed(rows, 5)
+    first, second = sent[:2], sent[2:]
+    assert first == second
+    assert [(topic, by) for topic, by, _ in first] == [
+        ("results", ["window_start", "key"]),
+        ("letters", ["position"]),
+    ]
+    assert first[0][2] == sorted(results.toJSON().collect())
+    assert [json.loads(line)["reason"] for line in first[1][2]] == ["no key"]
