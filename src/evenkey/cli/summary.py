@@ -37,6 +37,8 @@ def print_run(report: RunReport) -> None:
     for name, text in _rows(figures):
         table.add_row(name, escape(text))
     console.print(table)
+    if figures["finished_before"]:
+        console.print("Already finished: nothing was run, these are the figures of that run.")
     if not figures["finished"]:
         console.print("Stopped before its end: with an output, the same command goes on from here.")
 

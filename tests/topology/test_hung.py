@@ -1,0 +1,66 @@
+"""A run that hangs in the middle of an epoch, is run again by another process, and wakes up."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections import Counter
+
+import pyarrow.dataset as ds
+import pytest
+
+from evenkey.exporters import History
+from evenkey.topology import read_results
+from tests.topology.killing import finish, started, wait_for_the_middle
+
+LINES = 3000
+
+
+def command(path, output, cost_ms):
+    return [
+        *("--input", str(path), "--key", "user", "--grouping", "pkg", "--workers", "2"),
+        *("--sources", "2", "--aggregators", "2", "--epochs", "3", "--cost-ms", str(cost_ms)),
+        *("--output", str(output)),
+    ]
+
+
+@pytest.mark.faults
+@pytest.mark.timeout(600)
+def test_it_publishes_nothing_and_says_why(tmp_path):
+    path, output, log = tmp_path / "clicks.jsonl", tmp_path / "out", tmp_path / "log"
+    keys = [f"key {number % 37}" if number % 3 else "hot" for number in range(LINES)]
+    lines = [
+        '{"user": null}' if n % 50 == 7 else json.dumps({"user": k}) for n, k in enumerate(keys)
+    ]
+    path.write_text("\n".join(lines))
+    counts = Counter(key for number, key in enumerate(keys) if number % 50 != 7)
+    with started(command(path, output, cost_ms=8), log) as hung:
+        wait_for_the_middle(hung, output, log)
+        os.killpg(hung.pid, signal.SIGSTOP)
+        report = finish(command(path, output, cost_ms=0))
+        assert (report["finished"], report["lines"], report["rejected"]) == (True, LINES, 60)
+        assert report["messages"] == counts.total()
+        before = everything(output)
+        os.killpg(hung.pid, signal.SIGCONT)
+        assert hung.wait(120) == 1
+    assert "now belongs to process" in log.read_text()
+    assert everything(output) == before
+    rows = ds.dataset(output / "results", partitioning="hive").to_table()
+    totals: Counter[str] = Counter()
+    for row in rows.to_pylist():
+        totals[row["key"]] += row["count"]
+    assert totals == counts
+    assert read_results(output).num_rows == rows.num_rows
+    letters = ds.dataset(output / "dead-letters", partitioning="hive").to_table()
+    assert sorted(letters["position"].to_pylist()) == list(range(7, LINES, 50))
+    assert History(output / "history").ended()[0] == "finished"
+    again = finish(command(path, output, cost_ms=0))
+    assert again == {**report, "finished_before": True}
+
+
+def everything(output):
+    """What readers find, and what commits and histories say."""
+    places = ["results", "dead-letters", "history", "state/placed", "state/splits", "state/commits"]
+    files = (file for place in places for file in (output / place).rglob("*") if file.is_file())
+    return {str(file): file.read_bytes() for file in files if file.name != "alive"}
