@@ -170,8 +170,9 @@ def test_a_stopped_process_loses_its_claim_and_says_so_when_it_wakes_up(tmp_path
         "held.check()\n"
     )
     arguments = [sys.executable, "-c", program, str(tmp_path)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(arguments, text=True, **pipes) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(arguments, text=True, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
         with pytest.raises(ConfigurationError, match=f"process {process.pid}"):
             claim(tmp_path)

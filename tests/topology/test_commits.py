@@ -37,6 +37,13 @@ def read(root):
     return read_results(root)["n"].to_pylist()
 
 
+def settled(commits):
+    """The commit that counts."""
+    commit = commits.read(EPOCH)
+    assert commit is not None
+    return commit
+
+
 def test_nothing_is_seen_before_its_epoch_is_committed(tmp_path):
     commits = Commits(tmp_path, 1)
     stage(commits, [1, 2])
@@ -46,7 +53,7 @@ def test_nothing_is_seen_before_its_epoch_is_committed(tmp_path):
     assert seen(tmp_path) == read(tmp_path) == [1, 2, 3]
     names = [path.name for path in (tmp_path / "results" / EPOCH).iterdir()]
     assert sorted(names) == ["part-00000.parquet", "part-00001.parquet"]
-    assert commits.read(EPOCH).figures == {"late": 4}
+    assert settled(commits).figures == {"late": 4}
     assert not list((tmp_path / "state" / "_staged").rglob("part-*"))
 
 
@@ -110,7 +117,7 @@ def race(root, claim):
             stage(commits, [claim], number)
     except RunError:
         # A newer claim has dropped what an older one staged, because the epoch is committed.
-        return commits.read(EPOCH).claim
+        return settled(commits).claim
     return commits.commit(EPOCH, {"claim": claim}).claim
 
 
@@ -126,12 +133,12 @@ def test_many_at_once(tmp_path, pool):
             told = [each.result() for each in [running.submit(race, root, n) for n in range(1, 9)]]
         (winner,) = set(told)
         assert seen(root) == read(root) == [winner] * 3
-        assert Commits(root).read(EPOCH).figures == {"claim": winner}
+        assert settled(Commits(root)).figures == {"claim": winner}
 
 
 def test_readers_meanwhile_see_whole_epochs_only(tmp_path):
     done = threading.Event()
-    found = []
+    found: list[int] = []
 
     def look():
         while not done.is_set():
@@ -182,7 +189,7 @@ def test_every_changed_byte_is_noticed(tmp_path, what):
     table = pa.table({"worker": pa.array([0] * 9, pa.int32()), "key": [f"k{n}" for n in range(9)]})
     files.write("placed", 0, 0, table)
     files.commits.commit(epoch_name(0))
-    assert files.read("placed").equals(table)
+    assert files.read("placed") == table
     pattern = "placed/epoch=*/part-*" if what == "part" else "commits/epoch=*"
     (file,) = (tmp_path / "state").glob(pattern)
     content = file.read_bytes()

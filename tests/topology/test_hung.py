@@ -54,7 +54,9 @@ def test_it_publishes_nothing_and_says_why(tmp_path):
     assert read_results(output).num_rows == rows.num_rows
     letters = ds.dataset(output / "dead-letters", partitioning="hive").to_table()
     assert sorted(letters["position"].to_pylist()) == list(range(7, LINES, 50))
-    assert History(output / "history").ended()[0] == "finished"
+    ended = History(output / "history").ended()
+    assert ended is not None
+    assert ended[0] == "finished"
     again = finish(command(path, output, cost_ms=0))
     assert again == {**report, "finished_before": True}
 

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import functions as F
 
-from evenkey.errors import ConfigurationError
+from evenkey.errors import ConfigurationError, RunError
 from evenkey.topology import read_results
 from evenkey.topology.commits import Commits, epoch_name
 from evenkey.topology.epoch_files import EpochFiles
@@ -31,12 +32,17 @@ AT = datetime(2020, 2, 29, 23, 59, 59, 123456, tzinfo=UTC)
 def results(spark):
     own = spark.newSession()
     own.conf.set("spark.sql.session.timeZone", "UTC")
-    rows = [
+    rows: list[tuple[object, ...]] = [
         (AT, f"key {n}", n, n / 7, n, [n, None], (n, "b"), b"\xff", True, AT.date(), None)
         for n in range(10)
     ]
     rows.append((None, None, None, float("nan"), None, None, None, None, None, None, None))
     return own.createDataFrame(rows, SCHEMA).repartition(3)
+
+
+def as_json(rows):
+    lines = rows.select(F.to_json(F.struct(*rows.columns)).alias("line")).collect()
+    return sorted(row["line"] for row in lines)
 
 
 def kept(commits, results, form, epoch=0):
@@ -49,7 +55,7 @@ def test_parquet_is_of_the_types_that_spark_writes(results, tmp_path):
     ours, sparks = (ds.dataset(tmp_path / name) for name in ("results", "sparks"))
     assert ours.schema.remove_metadata() == sparks.schema.remove_metadata()
     first = [next((tmp_path / name).rglob("part-*.parquet")) for name in ("results", "sparks")]
-    assert len({str(pq.ParquetFile(file).schema).partition("\n")[2] for file in first}) == 1
+    assert len({str(pq.ParquetFile(file).schema).split("\n", 2)[2] for file in first}) == 1
     order = [("key", "ascending")]
     assert str(ours.to_table().sort_by(order)) == str(sparks.to_table().sort_by(order))
     again = results.sparkSession.read.parquet(str(tmp_path / "results"))
@@ -65,7 +71,15 @@ def test_lines_of_json_are_those_that_spark_writes(results, tmp_path):
         for name in ("results", "sparks")
     ]
     assert lines[0] == lines[1]
-    assert read_results(tmp_path).num_rows == 11
+    with pytest.raises(RunError, match=r"epoch=00000000 .* no one type .*: read its lines"):
+        read_results(tmp_path)
+
+
+def test_lines_of_json_are_read_as_a_table(results, tmp_path):
+    kept(Commits(tmp_path, 1), results.select("key", "count"), "json")
+    table = read_results(tmp_path).sort_by("count")
+    assert table["count"].to_pylist() == [*range(10), None]
+    assert table["key"].to_pylist()[:2] == ["key 0", "key 1"]
 
 
 def test_an_epoch_without_results_leaves_no_directory(results, tmp_path):
@@ -86,7 +100,7 @@ def test_a_topic_gets_what_was_committed_whoever_computed_it(results, tmp_path, 
     sent = []
 
     def note(_, rows, by, topic):
-        sent.append((topic, by, sorted(rows.toJSON().collect())))
+        sent.append((topic, by, as_json(rows)))
 
     monkeypatch.setattr(KafkaSink, "_write", note)
     address, settings = Address.parse("127.0.0.1:9092/results"), ClientSettings()
@@ -105,5 +119,5 @@ def test_a_topic_gets_what_was_committed_whoever_computed_it(results, tmp_path, 
         ("results", ["window_start", "key"]),
         ("letters", ["position"]),
     ]
-    assert first[0][2] == sorted(results.toJSON().collect())
+    assert first[0][2] == as_json(results)
     assert [json.loads(line)["reason"] for line in first[1][2]] == ["no key"]

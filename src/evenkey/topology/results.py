@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.json as pa_json
 import pyarrow.parquet as pq
 
-from evenkey.errors import ConfigurationError
+from evenkey.errors import ConfigurationError, RunError
 from evenkey.topology.commits import RESULTS, Commits
 
 if TYPE_CHECKING:
@@ -40,14 +40,16 @@ def read_results(output: str | Path) -> pa.Table:
     ConfigurationError
         No run has begun there.
     RunError
-        A file is gone or has changed since it was written; the message names it.
+        A file is gone or has changed since it was written, or its lines of JSON make no table; the
+        message names it.
     """
     commits = Commits(Path(output).absolute())
     if not commits.begun:
         message = f"output {output} holds no run: name the directory that --output named"
         raise ConfigurationError(message)
     tables = list(committed_tables(commits))
-    return pa.concat_tables(tables) if tables else pa.table({})
+    # Lines of JSON leave nulls out, so parts may lack columns.
+    return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
 
 
 def committed_tables(commits: Commits) -> Iterator[pa.Table]:
@@ -55,7 +57,14 @@ def committed_tables(commits: Commits) -> Iterator[pa.Table]:
     for commit in commits.all():
         for part in commit.of(RESULTS):
             content = pa.BufferReader(commits.content(commit, part))
-            if part.form == "json":
-                yield pa_json.read_json(content)
-            else:
+            if part.form == "parquet":
                 yield pq.ParquetFile(content).read()
+                continue
+            try:
+                yield pa_json.read_json(content)
+            except pa.ArrowInvalid as error:
+                message = (
+                    f"results of {commit.name} have values of no one type ({error}): read its "
+                    "lines one by one"
+                )
+                raise RunError(message) from error

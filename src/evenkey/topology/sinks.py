@@ -113,7 +113,13 @@ class _WriteTask:
 def _parquet(table: pa.Table) -> bytes:
     """Encode results with the types of Spark's own Parquet files, which readers know."""
     content = io.BytesIO()
-    pq.write_table(table, content, use_deprecated_int96_timestamps=True, store_schema=False)
+    pq.write_table(
+        table,
+        content,
+        use_deprecated_int96_timestamps=True,
+        store_decimal_as_integer=True,
+        store_schema=False,
+    )
     return content.getvalue()
 
 
