@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
-    from evenkey.joins.static_store import Manifest
+    from evenkey.joins.static_manifest import Manifest
     from evenkey.topology.joining.config import JoinConfig
     from evenkey.topology.joining.inputs import PublicationInput
     from evenkey.topology.report import OnProgress
@@ -140,6 +140,8 @@ def _execute(
         distributor=_distributor(config),
         cache_bytes=config.cache_mb * _MB,
         dead_letters=directory.dead_letters,
+        # The run's own configuration says whether they are those of before.
+        if_changed="reuse",
     ).select("publication", "subscription")
     _warm_up(spark)
     sink = sink_of(config, directory)
@@ -177,7 +179,7 @@ def _stored(
     """Write the subscriptions, unless the run that goes on has written them."""
     store = StaticStore(directory.state / "static")
     if store.versions():
-        return store.manifest(store.versions()[0])
+        return store.manifest(store.latest())
     count = config.partitions_or_default
     return write_static(static, store, match, partitions=count, dead_letters=directory.dead_letters)
 
