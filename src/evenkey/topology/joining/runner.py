@@ -22,8 +22,9 @@ from evenkey.topology.following import GatedSink, drive_topics
 from evenkey.topology.inputs import find_offsets
 from evenkey.topology.joining.inputs import all_publications, publication_input, subscriptions_of
 from evenkey.topology.joining.local_cluster import join_session
+from evenkey.topology.joining.matches import UNITED, matches_of, united
 from evenkey.topology.joining.report import JoinReport, epochs_of
-from evenkey.topology.joining.sink import digest_of, matches_of, sink_of
+from evenkey.topology.joining.sink import digest_of, sink_of
 from evenkey.topology.joining.watch import JoinWatch
 from evenkey.topology.kafka.output import open_output
 from evenkey.topology.report import EpochProgress
@@ -128,7 +129,7 @@ def _execute(
     static = _on_disk(spark, subscriptions, directory)
     manifest = _stored(static, match, config, directory)
     source = publication_input(spark, config, directory, manifest)
-    pairs = balanced_join(
+    found = balanced_join(
         source.stream,
         static,
         match,
@@ -142,12 +143,14 @@ def _execute(
         dead_letters=directory.dead_letters,
         # The run's own configuration says whether they are those of before.
         if_changed="reuse",
-    ).select("publication", "subscription")
+        then=united,
+        schema=UNITED,
+    )
     _warm_up(spark)
     sink = sink_of(config, directory)
     gate = sink if source.offsets is None else GatedSink(sink, directory.paused)
     query = (
-        pairs.writeStream.foreachBatch(lambda rows, epoch: gate.write(matches_of(rows), epoch))
+        found.writeStream.foreachBatch(lambda rows, epoch: gate.write(matches_of(rows), epoch))
         .option("checkpointLocation", str(directory.checkpoint))
         .start()
     )
@@ -191,6 +194,7 @@ def _distributor(config: JoinConfig) -> DynamicDistributor:
         wait_periods=config.wait_periods,
         period=config.period,
         min_improvement=config.min_improvement,
+        load_clock=config.load_clock,
         forced=() if config.force_redistribution is None else (config.force_redistribution,),
     )
 

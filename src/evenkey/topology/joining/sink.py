@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from pyspark.sql import functions as F
 
 from evenkey.joins.pairs import PairsDigest
 from evenkey.topology.kafka.client import ClientSettings
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from evenkey.topology.joining.config import JoinConfig
     from evenkey.topology.run_directory import RunDirectory
 
-__all__ = ["digest_of", "matches_of", "sink_of"]
+__all__ = ["digest_of", "sink_of"]
 
 
 def sink_of(config: JoinConfig, directory: RunDirectory) -> Sink:
@@ -53,17 +52,6 @@ class _FilesThenTopic(Sink):
         reader = results.sparkSession.read.schema(results.schema)
         kept = reader.parquet(str(written)) if written.exists() else results.limit(0)
         self._topic.write(kept, epoch)
-
-
-def matches_of(pairs: DataFrame) -> DataFrame:
-    """Unite the pairs of an epoch: ``publication``, ``subscriptions`` in order.
-
-    A publication without a match has no row, and pairs that were found twice count once.
-    """
-    united = pairs.groupBy("publication").agg(
-        F.sort_array(F.collect_set("subscription")).alias("subscriptions")
-    )
-    return united.select("publication", "subscriptions")
 
 
 def digest_of(tables: Iterable[pa.Table]) -> PairsDigest:
