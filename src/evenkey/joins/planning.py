@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenkey.errors import RunError
 from evenkey.joins.epoch_log import EpochLog, EpochPlan, work_of
 from evenkey.joins.static_store import StaticStore
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from evenkey.joins.distributor import DynamicDistributor
     from evenkey.joins.epoch_log import SlotRecord
+    from evenkey.joins.static_manifest import StaticVersion
     from evenkey.spark.task import TaskId
 
 __all__ = ["EpochPlanner", "first_owners"]
@@ -55,6 +57,8 @@ class EpochPlanner:
         Whether the clock is the stream's event time, else processing time.
     batch_version
         Version that a batch job reads.
+    shape
+        `Manifest.shape` of the versions that the join was made for.
     """
 
     directory: Path
@@ -63,7 +67,8 @@ class EpochPlanner:
     workers: int
     distributor: DynamicDistributor | None
     event_time: bool
-    batch_version: int
+    batch_version: StaticVersion
+    shape: str
 
     def log(self, query: str) -> EpochLog:
         """The log of a query."""
@@ -85,7 +90,18 @@ class EpochPlanner:
     def _first(self, epoch: int) -> EpochPlan:
         clock = None if self.event_time else time.time()
         owners = first_owners(self.partitions, self.workers)
-        return EpochPlan(epoch, StaticStore(self.store).latest(), owners, clock=clock)
+        return EpochPlan(epoch, self._latest(), owners, clock=clock)
+
+    def _latest(self) -> StaticVersion:
+        store = StaticStore(self.store)
+        latest = store.latest()
+        if store.manifest(latest).shape != self.shape:
+            message = (
+                f"the static data in {self.store} were made anew for another join while this one "
+                "ran: their columns, or how they are divided, are others; call balanced_join again"
+            )
+            raise RunError(message)
+        return latest
 
     def _next(self, log: EpochLog, last: EpochPlan, task: TaskId) -> EpochPlan:
         started = time.perf_counter()
@@ -101,7 +117,7 @@ class EpochPlanner:
         moved = np.flatnonzero(owners != np.array(last.owners))
         return EpochPlan(
             task.epoch,
-            StaticStore(self.store).latest(),
+            self._latest(),
             tuple(map(int, owners)),
             last.redistributions + bool(len(moved)),
             tuple(map(int, moved)),

@@ -17,22 +17,23 @@ from pyspark.sql.types import (
 
 from evenkey.errors import ConfigurationError
 from evenkey.joins.on import Keys, SpatialMatch
-from evenkey.joins.partition_join import HASH, RELATION, RESERVED
+from evenkey.joins.partition_join import RESERVED
+from evenkey.joins.static_writing import kept_columns
 from evenkey.spark.columns import key_columns
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from collections.abc import Mapping
+
     from pyspark.sql import DataFrame
 
-    from evenkey.joins.keyed import How
-    from evenkey.joins.static_store import Manifest
+    from evenkey.joins.static_manifest import Manifest
 
 __all__ = ["check_sides", "check_store", "result_schema", "stream_columns"]
 
 _NO_KEYS = (ArrayType, DoubleType, FloatType, MapType, StructType, VariantType)
 
 
-def check_sides(stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch, how: How) -> None:
+def check_sides(stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch, how: str) -> None:
     """Make sure that two sides can be joined.
 
     Raises
@@ -116,9 +117,9 @@ def check_store(
     ]
     if manifest.partitions != partitions:
         differences.append(f"partitions were {manifest.partitions} and are now {partitions}")
-    before, now = _stored_columns(manifest.schema), _kept_columns(static, on)
-    if before != now:
-        differences.append(f"columns were {', '.join(before)} and are now {', '.join(now)}")
+    before, now = manifest.columns, kept_columns(static, on)
+    if list(before.items()) != list(now.items()):
+        differences.append(f"columns were {_listed(before)} and are now {_listed(now)}")
     if differences:
         message = (
             f"the directory holds static data of another join ({'; '.join(differences)}): choose "
@@ -127,13 +128,8 @@ def check_store(
         raise ConfigurationError(message)
 
 
-def _stored_columns(schema: pa.Schema) -> list[str]:
-    return [name for name in schema.names if name not in (HASH, RELATION)]
-
-
-def _kept_columns(static: DataFrame, on: Keys | SpatialMatch) -> list[str]:
-    dropped = None if isinstance(on, Keys) else on.relation_column
-    return [name for name in static.columns if name != dropped]
+def _listed(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {kind}" for name, kind in columns.items())
 
 
 def stream_columns(stream: DataFrame, on: Keys | SpatialMatch) -> tuple[str, ...]:
@@ -143,16 +139,12 @@ def stream_columns(stream: DataFrame, on: Keys | SpatialMatch) -> tuple[str, ...
     return tuple(name for name in stream.columns if on.keep_geometry or name != on.geometry)
 
 
-def result_schema(
-    stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch, how: How
-) -> StructType:
-    """Schema of the joined rows."""
+def result_schema(stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch) -> StructType:
+    """Schema of the joined rows; a refresh may bring nulls into any column of the static side."""
     keys = on.columns if isinstance(on, Keys) else ()
     left = [stream.schema[name] for name in (*keys, *stream_columns(stream, on))]
     dropped = {*keys} if isinstance(on, Keys) else {on.geometry, on.relation_column}
     right = [
-        StructField(each.name, each.dataType, each.nullable or how == "left")
-        for each in static.schema
-        if each.name not in dropped
+        StructField(each.name, each.dataType) for each in static.schema if each.name not in dropped
     ]
     return StructType(left + right)

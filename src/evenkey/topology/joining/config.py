@@ -91,6 +91,9 @@ class JoinConfig(KafkaOptions):
     wait_periods: int = option("Distributor", 3, "Periods to wait after partitions moved.", ge=0)
     period: float = option("Distributor", 10.0, "Seconds between two looks.", gt=0)
     min_improvement: float = option("Distributor", 0.3, "By how much MLDC must fall.", ge=0)
+    load_clock: Literal["processor", "wall"] = option(
+        "Distributor", "processor", "What the seconds of LB are of: computing, or time that passes."
+    )
     force_redistribution: int | None = option(
         "Distributor", None, "Epoch before which partitions move in any case.", ge=1
     )

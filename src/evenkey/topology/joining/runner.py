@@ -25,8 +25,9 @@ from evenkey.topology.following import Gate, drive_topics
 from evenkey.topology.inputs import find_offsets
 from evenkey.topology.joining.inputs import all_publications, publication_input, subscriptions_of
 from evenkey.topology.joining.local_cluster import join_session
+from evenkey.topology.joining.matches import UNITED, matches_of, united
 from evenkey.topology.joining.report import JoinReport, epochs_of
-from evenkey.topology.joining.sink import digest_of, matches_of, sink_of
+from evenkey.topology.joining.sink import digest_of, sink_of
 from evenkey.topology.joining.watch import JoinWatch
 from evenkey.topology.kafka.output import open_output
 from evenkey.topology.report import EpochProgress
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
-    from evenkey.joins.static_store import Manifest
+    from evenkey.joins.static_manifest import Manifest
     from evenkey.topology.joining.config import JoinConfig
     from evenkey.topology.joining.inputs import PublicationInput
     from evenkey.topology.report import OnProgress
@@ -150,7 +151,7 @@ def _execute(
     manifest = _stored(static, match, config, directory)
     source = publication_input(spark, config, directory, manifest)
     directory.begin(config.manifest())
-    pairs = balanced_join(
+    found = balanced_join(
         source.stream,
         static,
         match,
@@ -162,13 +163,17 @@ def _execute(
         distributor=_distributor(config),
         cache_bytes=config.cache_mb * _MB,
         dead_letters=directory.dead_letters,
-    ).select("publication", "subscription")
+        # The run's own configuration says whether they are those of before.
+        if_changed="reuse",
+        then=united,
+        schema=UNITED,
+    )
     _warm_up(spark)
     sink = sink_of(config, directory)
     end = EpochEnd(spark, directory, sink)
     gate = end if source.offsets is None else Gate(end, directory.paused)
     query = (
-        pairs.writeStream.foreachBatch(lambda rows, epoch: gate.write(matches_of(rows), epoch))
+        found.writeStream.foreachBatch(lambda rows, epoch: gate.write(matches_of(rows), epoch))
         .option("checkpointLocation", str(directory.checkpoint))
         .start()
     )
@@ -201,7 +206,7 @@ def _stored(
     """Write the subscriptions, unless the run that goes on has written them."""
     store = StaticStore(directory.state / "static")
     if store.versions() and directory.begun:
-        return store.manifest(store.versions()[0])
+        return store.manifest(store.latest())
     # What a process wrote that was stopped before the run began has no dead letters.
     shutil.rmtree(store.directory, ignore_errors=True)
     count = config.partitions_or_default
@@ -215,6 +220,7 @@ def _distributor(config: JoinConfig) -> DynamicDistributor:
         wait_periods=config.wait_periods,
         period=config.period,
         min_improvement=config.min_improvement,
+        load_clock=config.load_clock,
         forced=() if config.force_redistribution is None else (config.force_redistribution,),
     )
 
