@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import time
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -129,11 +130,21 @@ class Sources:
         self.remember(memory)
 
     def probe(self, loads: NDArray[np.int64]) -> None:
-        """Set what every router takes for the workers' loads to what they are, int64[W]."""
-        for router in self._routers:
-            state = router.snapshot()
+        """Divide the workers' true loads, int64[W], among the routers, as what each takes for them.
+
+        A router gets the part of every load that its own messages are of all messages; the parts
+        add up to the loads. So a worker that lags by D messages lags by a part of D for each
+        router, and what all of them make up for is D once, not as often as there are routers.
+        """
+        states = [router.snapshot() for router in self._routers]
+        sent = [int(state["sent"].sum()) for state in states]
+        # Python's whole numbers: the products are beyond 64 bits in long streams.
+        ends = np.array(list(accumulate(sent if any(sent) else [1] * len(sent))), dtype=object)
+        shares = loads.astype(object) * ends[:, None] // ends[-1]
+        parts = np.diff(shares, axis=0, prepend=np.zeros((1, len(loads)), dtype=object))
+        for router, state, part in zip(self._routers, states, parts, strict=True):
             own = {name: state[name] for name in router.local_fields}
-            router.restore({**own, "sent": loads})
+            router.restore({**own, "sent": part.astype(np.int64)})
 
     def route(self, messages: Messages) -> NDArray[np.int32]:
         """Choose a worker for each message, int32[n]."""
