@@ -21,8 +21,8 @@ class TwitterElection(Splitter):
     The key is the hashtag as it is written, or ``ElectionDay`` for every one that contains, in
     upper or lower case, a word of the election; words and rule are those of the DKG paper's
     reference implementation, so ``us`` is found in ``MusicMonday`` too. Hashtags with a question
-    mark, which stands for letters that were lost, and empty ones are left out. A tweet without hashtags and a notice with a field ``limit`` hold no
-    message; they are not rejected.
+    mark, which stands for letters that were lost, and empty ones are left out. A tweet without
+    hashtags and a notice with a field ``limit`` hold no message; they are not rejected.
 
     Examples
     --------
