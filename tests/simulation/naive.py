@@ -23,9 +23,9 @@ def plan_of(messages, grouping, workers):
     return grouping.plan(keys, weights, workers) if told else {}
 
 
-def probe(routers, loads):
-    """Each router believes its own part of every load; nothing is lost between the parts."""
-    sent = [int(router.snapshot()["sent"].sum()) for router in routers]
+def probe(routers, local):
+    """Each router takes for every load the part of it that its messages are of all messages."""
+    sent, loads = [int(each.sum()) for each in local], local.sum(axis=0)
     for i, router in enumerate(routers):
         below, above = sum(sent[:i]), sum(sent[: i + 1])
         part = [load * above // sum(sent) - load * below // sum(sent) for load in loads.tolist()]
@@ -45,7 +45,7 @@ def simulate(messages, grouping, workers, sources, feed, *, one=False, probing=N
     decisions, imbalances, own = [], [], []
     for i, (key, time, weight, sender) in enumerate(messages):
         if probing and i and time // probing > messages[i - 1][1] // probing:
-            probe(routers, local.sum(axis=0))
+            probe(routers, local)
         source = source_of(i, sender, feed, sources)
         router = routers[source % len(routers)]
         (worker,) = router.route(np.array([key], "u8"), np.array([time]), np.array([weight]))

@@ -75,6 +75,17 @@ def test_probed_sources_do_not_overshoot_together(sources, feed):
     assert probed <= 1.05 * local
 
 
+def test_often_probed_sources_stay_as_they_are():
+    """What rounding takes from a source at one probe must not be missing at the next."""
+    stream = generated("cashtags-like", messages=100_000)
+    options = {"workers": 20, "sources": 5}
+    local, probed = (
+        simulate(stream, "pkg(variant=paper)", estimation=estimation, **options).average_imbalance
+        for estimation in ("local", "probing(0.1)")
+    )
+    assert probed <= 1.5 * local
+
+
 @pytest.mark.parametrize("text", ["local", "GLOBAL", "probing(60)", " Probing( seconds = 60 ) "])
 def test_estimations_are_read_as_they_are_spelled(text):
     read = parse_estimation(text)

@@ -16,7 +16,7 @@ from evenkey.simulation.estimation import Global, Probing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenkey.groupings import Grouping, Router, Snapshot
+    from evenkey.groupings import Grouping, Snapshot
     from evenkey.simulation.estimation import Estimation
 
 __all__ = ["Messages", "Sources"]
@@ -81,6 +81,7 @@ class Sources:
         self._one_for_all = isinstance(estimation, Global)
         routers = 1 if self._one_for_all else sources
         self._routers = [grouping.router(workers, source) for source in range(routers)]
+        self._sent = [0] * routers
         self._told: Snapshot = {}
         self.seconds = 0.0
         """Time spent inside `Router.route` so far."""
@@ -136,32 +137,34 @@ class Sources:
         add up to the loads. So a worker that lags by D messages lags by a part of D for each
         router, and what all of them make up for is D once, not as often as there are routers.
         """
-        states = [router.snapshot() for router in self._routers]
-        sent = [int(state["sent"].sum()) for state in states]
+        # What they sent, and not what they take for it: that is rounded again at each probe.
+        sent = self._sent if any(self._sent) else [1] * len(self._sent)
         # Python's whole numbers: the products are beyond 64 bits in long streams.
-        ends = np.array(list(accumulate(sent if any(sent) else [1] * len(sent))), dtype=object)
-        shares = loads.astype(object) * ends[:, None] // ends[-1]
-        parts = np.diff(shares, axis=0, prepend=np.zeros((1, len(loads)), dtype=object))
-        for router, state, part in zip(self._routers, states, parts, strict=True):
+        ends = np.array([0, *accumulate(sent)], dtype=object)
+        parts = np.diff(loads.astype(object) * ends[:, None] // ends[-1], axis=0)
+        for router, part in zip(self._routers, parts, strict=True):
+            state = router.snapshot()
             own = {name: state[name] for name in router.local_fields}
             router.restore({**own, "sent": part.astype(np.int64)})
 
     def route(self, messages: Messages) -> NDArray[np.int32]:
         """Choose a worker for each message, int32[n]."""
         if self._one_for_all or len(self._routers) == 1:
-            return self._timed(self._routers[0], messages)
+            return self._timed(0, messages)
         from evenkey.simulation import _kernels
 
         ends = np.empty(len(self._routers), dtype=np.int64)
         order = np.empty(len(messages), dtype=np.int64)
         _kernels.order_by_source(messages.sources, ends, order)
         workers = np.empty(len(messages), dtype=np.int32)
-        for router, mine in zip(self._routers, np.split(order, ends[:-1]), strict=True):
-            workers[mine] = self._timed(router, messages[mine])
+        for source, mine in enumerate(np.split(order, ends[:-1])):
+            workers[mine] = self._timed(source, messages[mine])
         return workers
 
-    def _timed(self, router: Router, messages: Messages) -> NDArray[np.int32]:
+    def _timed(self, source: int, messages: Messages) -> NDArray[np.int32]:
+        weights = messages.weights
+        self._sent[source] += len(messages) if weights is None else int(weights.sum())
         start = time.perf_counter()
-        workers = router.route(messages.keys, messages.times, messages.weights)
+        workers = self._routers[source].route(messages.keys, messages.times, weights)
         self.seconds += time.perf_counter() - start
         return workers
