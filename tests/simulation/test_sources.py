@@ -11,6 +11,8 @@ from evenkey.simulation.estimation import Global, Local, Probing, parse_estimati
 from evenkey.simulation.sources import Messages, Sources
 from evenkey.streams import generated
 
+PAPERS = "pkg(variant=paper)"
+
 
 def messages(count):
     keys = np.arange(count, dtype=np.uint64)
@@ -67,9 +69,10 @@ def test_what_routers_believe_adds_up_to_the_loads():
 def test_probed_sources_do_not_overshoot_together(sources, feed):
     """They made up for each difference as often as there were sources once: 200 times local."""
     stream = generated("slashdot0811-like", messages=100_000)
-    options = {"workers": 5, "sources": sources, "feed": feed}
     local, probed = (
-        simulate(stream, "pkg(variant=paper)", estimation=estimation, **options).average_imbalance
+        simulate(
+            stream, PAPERS, workers=5, sources=sources, feed=feed, estimation=estimation
+        ).average_imbalance
         for estimation in ("local", "probing(20)")
     )
     assert probed <= 1.05 * local
@@ -78,9 +81,8 @@ def test_probed_sources_do_not_overshoot_together(sources, feed):
 def test_often_probed_sources_stay_as_they_are():
     """What rounding takes from a source at one probe must not be missing at the next."""
     stream = generated("cashtags-like", messages=100_000)
-    options = {"workers": 20, "sources": 5}
     local, probed = (
-        simulate(stream, "pkg(variant=paper)", estimation=estimation, **options).average_imbalance
+        simulate(stream, PAPERS, workers=20, estimation=estimation).average_imbalance
         for estimation in ("local", "probing(0.1)")
     )
     assert probed <= 1.5 * local

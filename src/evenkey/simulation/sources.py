@@ -36,20 +36,24 @@ class Messages:
     times
         float64[n], event time in seconds.
     weights
-        int64[n], what each counts; None is one each.
+        int64[n], what each counts for routers; None is one each.
     sources
         int64[n], source of each.
+    observed
+        int64[n], what each counts in the books; None is one each.
     """
 
     keys: NDArray[np.uint64]
     times: NDArray[np.float64]
     weights: NDArray[np.int64] | None
     sources: NDArray[np.int64]
+    observed: NDArray[np.int64] | None = None
 
     def __getitem__(self, part: slice | NDArray[np.int64]) -> Messages:
         """Take some of the messages."""
         weights = None if self.weights is None else self.weights[part]
-        return Messages(self.keys[part], self.times[part], weights, self.sources[part])
+        observed = None if self.observed is None else self.observed[part]
+        return Messages(self.keys[part], self.times[part], weights, self.sources[part], observed)
 
     def __len__(self) -> int:
         """How many there are."""

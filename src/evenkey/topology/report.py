@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from evenkey.exporters import ExportSummary
+    from evenkey.groupings import By
     from evenkey.metrics import EpochMetrics
     from evenkey.topology.observer import RunMetrics
 
@@ -100,6 +101,8 @@ class RunReport:
         Whether the whole input was processed and all windows closed.
     exports
         What became of the points of each exporter.
+    route_by, observe_by
+        What messages counted for where they were routed, and in the loads: 1 or their weight.
     """
 
     dataset: str
@@ -119,6 +122,8 @@ class RunReport:
     state: Path | None
     table: pa.Table | None = None
     exports: tuple[ExportSummary, ...] = ()
+    route_by: By = "messages"
+    observe_by: By = "messages"
 
     @property
     def messages_per_second(self) -> float:
@@ -134,6 +139,8 @@ class RunReport:
             "grouping": self.grouping,
             "workers": self.workers,
             "sources": self.sources,
+            "route_by": self.route_by,
+            "observe_by": self.observe_by,
             "messages": metrics.messages,
             "lines": self.lines,
             "rejected": self.rejected,
