@@ -14,7 +14,7 @@ MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
 MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
 SHIFT_33 = np.uint64(33)
 SHIFT_32 = np.uint64(32)
-BABY, OLD = 0, 2
+DEPARTED, BABY, OLD = -1, 0, 2
 
 
 @njit(cache=True, inline="always")
@@ -129,7 +129,7 @@ def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent,
         Open-addressing table of `HOT` records, a power of two long; count 0 is a free slot.
     checked
         float64, time of the last scaling check of each slot's key; empty, and not used, where
-        the check interval is 0.
+        the check interval is 0. A check is due when more than the interval has passed.
     sent
         int64[W], weight of the messages sent to each worker.
     rules
@@ -164,20 +164,22 @@ def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent,
         slot = find(table, hashed)
         item = table[slot]
         due = False
-        if item.count == 0:
-            if held >= room:
-                end = i
-                break
-            item.key = hashed
-            item.pool = initial_pool
+        if item.count == 0 or item.space == DEPARTED:
+            if item.count == 0:
+                if held >= room:
+                    end = i
+                    break
+                item.key = hashed
+                item.pool = initial_pool
+                held += 1
+            item.count = 0
             item.space = BABY
             if paced:
                 checked[slot] = -np.inf
             item.order = ever
             ever += 1
-            held += 1
         else:
-            due = not paced or now - checked[slot] >= check_interval
+            due = not paced or now - checked[slot] > check_interval
             if due and paced:
                 checked[slot] = now
         item.count += weight

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from evenkey.errors import ConfigurationError
+from evenkey.groupings.weights import limited
 from evenkey.spelling import spell_changed
 
 if TYPE_CHECKING:
@@ -181,7 +182,8 @@ class Router(ABC):
         times
             float64[n], seconds, non-decreasing. Groupings that do not use times take None.
         weights
-            int64[n], how much each message counts for, at least 1; None is 1 each.
+            int64[n], how much each message counts for, at least 1; None is 1 each. One above
+            `MOST_WEIGHT` counts for that.
 
         Returns
         -------
@@ -228,7 +230,7 @@ class Router(ABC):
         if len(weights) and weights.min() < 1:
             message = f"weight {weights.min()}: a message counts for at least 1"
             raise ConfigurationError(message)
-        return weights
+        return limited(weights)
 
     @abstractmethod
     def _route(

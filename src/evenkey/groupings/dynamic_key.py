@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["DynamicKey"]
 
 _MOST_CYCLES = 1000
+_REFERENCE_POOLS = 10_000
 
 _HOT = np.dtype(
     [
@@ -60,7 +61,8 @@ class DynamicKey(Grouping):
     variant
         ``paper`` follows the paper; ``reference`` follows the public implementation, which
         counts loads in whole percents, checks a key once a minute, scales in one step a
-        check, lets equals stay in promotion and lets a pool grow to all workers.
+        check, lets equals stay in promotion, lets a pool grow to all workers and gives a key
+        that returns the pool that it left with.
     initial_pool
         Workers of a new key.
     warm_up
@@ -86,6 +88,9 @@ class DynamicKey(Grouping):
     largest_pool
         Most workers of a key; None is the variant's: ``floor(100 / (L + sqrt(L))) + 1``
         (Table 1), or all.
+    kept_pools
+        Most keys outside of the spaces whose grown pools are kept until they return, those seen
+        last; None is the variant's: 0 or 10,000 (the reference forgets none).
 
     Examples
     --------
@@ -115,6 +120,7 @@ class DynamicKey(Grouping):
     check_interval: float | None = None
     idle_eviction: float | None = None
     largest_pool: int | None = None
+    kept_pools: int | None = None
 
     def __post_init__(self) -> None:
         at_least = {
@@ -128,6 +134,7 @@ class DynamicKey(Grouping):
             "scale_out": 0,
             "check_interval": 0,
             "idle_eviction": 0,
+            "kept_pools": 0,
         }
         for field, least in at_least.items():
             value = getattr(self, field)
@@ -152,12 +159,10 @@ class DynamicKey(Grouping):
     def thresholds(self, workers: int) -> tuple[float, float]:
         """Scale-out and scale-in threshold for a number of workers, in percent."""
         ideal = 100 / workers
-        if self.variant == "reference":
-            ideal = math.floor(ideal)
         scale_out = ideal + math.sqrt(ideal) if self.scale_out is None else self.scale_out
         scale_in = scale_out if self.scale_in == "scale-out" else ideal - math.sqrt(ideal)
         if self.variant == "reference":
-            return float(math.floor(scale_out)), float(math.floor(scale_in))
+            return float(math.trunc(scale_out)), float(math.trunc(scale_in))
         return scale_out, scale_in
 
     def most_workers(self, workers: int) -> int:
@@ -171,13 +176,18 @@ class DynamicKey(Grouping):
 
     def key_space(self) -> KeySpace:
         """Make the key space of these parameters."""
-        forgets = math.inf if self.variant == "reference" else 3600.0
+        as_reference = self.variant == "reference"
+        whole = math.trunc if as_reference else round
+        forgets = math.inf if as_reference else 3600.0
+        pools = _REFERENCE_POOLS if as_reference else 0
         return KeySpace(
-            baby=round(self.expected_keys * self.baby_share),
-            teenage=round(self.expected_keys * self.teenage_share),
-            old=round(self.expected_keys * self.old_share),
-            ties_promote=self.variant == "paper",
+            baby=whole(self.expected_keys * self.baby_share),
+            teenage=whole(self.expected_keys * self.teenage_share),
+            old=whole(self.expected_keys * self.old_share),
+            as_reference=as_reference,
             idle_eviction=forgets if self.idle_eviction is None else self.idle_eviction,
+            first_pool=self.initial_pool,
+            kept_pools=pools if self.kept_pools is None else self.kept_pools,
         )
 
     def _router(self, workers: int, source: int) -> Router:

@@ -45,10 +45,11 @@ class Global(Estimation):
 
 @dataclass(frozen=True)
 class Probing(Estimation):
-    """Local, and at times each source's loads are set to the true ones (LP).
+    """Local, and at times the true loads are divided among the sources (LP).
 
-    The loads are set before the first message of each new period, for all sources at once. The
-    paper's P1 is 60 seconds.
+    They are before the first message of each new period, for all sources at once: each takes
+    for the workers' loads the part of the true ones that its own messages are of all messages.
+    The paper's P1 is 60 seconds.
 
     Parameters
     ----------

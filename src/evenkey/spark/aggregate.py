@@ -14,7 +14,7 @@ from evenkey.errors import ConfigurationError
 from evenkey.spark.columns import key_columns, time_column
 from evenkey.spark.place import place
 from evenkey.spark.route import route
-from evenkey.spark.work import STATES, TIME, WINDOW, FinishTask, MergeTask, WorkerTask
+from evenkey.spark.work import STATES, TIME, WEIGHT, WINDOW, FinishTask, MergeTask, WorkerTask
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,8 +133,11 @@ def messages_of(
     *,
     time: str | None,
     window: str | None,
+    weight: str | None = None,
 ) -> tuple[DataFrame, Aggregator]:
     """Select what workers need of routed messages, and bind the aggregator to it.
+
+    With `weight`, a column of whole numbers, they are given it as `WEIGHT`.
 
     Returns
     -------
@@ -155,6 +158,8 @@ def messages_of(
     if window is not None and time is not None:
         event_time = time_column(routed, time)
         chosen |= {WINDOW: F.window(event_time, window).start, TIME: event_time}
+    if weight is not None:
+        chosen[WEIGHT] = F.col(weight)
     chosen[WORKER] = F.col(WORKER)
     return routed.select(*(column.alias(name) for name, column in chosen.items())), bound
 

@@ -58,6 +58,7 @@ def routing_task(
     load: Load = "epoch",
     tables: str | Path | None = None,
     plan: Snapshot | None = None,
+    weighted: bool = False,
     streaming: bool,
 ) -> RoutingTask:
     """Make what routes in each task, for tasks in Python that route what they have made.
@@ -68,6 +69,8 @@ def routing_task(
         Where the tasks run.
     grouping, workers, rate, load, tables, plan
         As for `route`.
+    weighted
+        Whether messages count as much as they weigh; otherwise as 1.
     streaming
         Whether the tasks belong to a stream, whose epochs hand on what they have learned.
 
@@ -84,7 +87,9 @@ def routing_task(
         )
         collector = LessonCollector(store, grouping)
         accumulator = session.sparkContext.accumulator({}, collector)
-    return RoutingTask(grouping, workers, load, rate, plan or {}, store, accumulator)
+    return RoutingTask(
+        grouping, workers, load, rate, plan or {}, store, accumulator, weighted=weighted
+    )
 
 
 class RoutingTask:
@@ -99,6 +104,8 @@ class RoutingTask:
         plan: Snapshot,
         tables: RoutingTables | None,
         accumulator: Accumulator[dict[TaskId, Lesson]] | None,
+        *,
+        weighted: bool = False,
     ) -> None:
         self._grouping = grouping
         self._workers = workers
@@ -107,6 +114,7 @@ class RoutingTask:
         self._plan = plan
         self._tables = tables
         self._accumulator = accumulator
+        self._weighted = weighted
 
     def route_keys(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         """Route batches of hashes, with the position over the rate as time."""
@@ -128,7 +136,7 @@ class RoutingTask:
         router.remember(self._plan)
         if self._tables is not None:
             self._recall(router, self._tables, task)
-        source = Source(router, self._rate)
+        source = Source(router, self._rate, weighted=self._weighted)
         yield source
         if self._accumulator is not None and source.routed:
             self._accumulator.add({task: Lesson(router.memory(), self._local_state(router))})
@@ -155,15 +163,23 @@ class Source:
         Gives the workers.
     rate
         Messages per second that stand for time where there are no times.
+    weighted
+        Whether messages count as much as they weigh.
     """
 
-    def __init__(self, router: Router, rate: float) -> None:
+    def __init__(self, router: Router, rate: float, *, weighted: bool = False) -> None:
         self._router = router
+        self._weighted = weighted
         self._rate = rate
         self._latest = -np.inf
         self.routed = 0
 
-    def route(self, hashes: NDArray[np.uint64], seconds: pa.Array | None = None) -> pa.Array:
+    def route(
+        self,
+        hashes: NDArray[np.uint64],
+        seconds: pa.Array | None = None,
+        weights: pa.Array | None = None,
+    ) -> pa.Array:
         """Give the worker of each message.
 
         Parameters
@@ -173,6 +189,9 @@ class Source:
         seconds
             double[n], event times, null where unknown; a time that falls behind counts as the
             latest one before it. None: the position over the rate.
+        weights
+            bigint[n], what messages weigh; one that is null or below 1 weighs 1. Not looked at
+            where messages count as 1 each.
 
         Returns
         -------
@@ -186,4 +205,8 @@ class Source:
             self._latest = told[-1] if len(told) else self._latest
             times = np.where(np.isinf(told), 0.0, told)
         self.routed += len(hashes)
-        return pa.array(self._router.route(hashes, times))
+        counts = None
+        if self._weighted and weights is not None:
+            known = weights.fill_null(1).to_numpy(zero_copy_only=False)
+            counts = np.maximum(known, 1).astype(np.int64)
+        return pa.array(self._router.route(hashes, times, counts))

@@ -18,6 +18,7 @@ __all__ = ["FinishTask", "MergeTask", "WorkerTask"]
 TIME = "__time"
 WINDOW = "__window"
 STATES = "__states"
+WEIGHT = "__weight"
 _HELD_BYTES = 1 << 25
 """Partial aggregates that a worker holds before it merges them."""
 

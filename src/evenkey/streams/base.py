@@ -97,6 +97,8 @@ class KeyStream(ABC):
     family: ClassVar[str]
     summary: ClassVar[str]
     usual_messages: ClassVar[int] = 1_000_000
+    weighs: ClassVar[bool] = False
+    """Whether messages have weights of their own; otherwise each weighs 1."""
     fixed: ClassVar[dict[str, dict[str, str]]] = {}
     """Streams of this family that are known by names of their own, with their parameters."""
 
@@ -155,7 +157,7 @@ class KeyStream(ABC):
         return MessageBatch(
             ids,
             self.hashes(ids),
-            np.ones(len(ids), dtype=np.int64),
+            self.counts(ids, start),
             np.arange(start, end) / self.per_second,
             self._senders(start, end),
         )
@@ -168,6 +170,11 @@ class KeyStream(ABC):
     def ids(self, start: int, stop: int) -> NDArray[np.int64]:
         """Make only the key ids of `batch`, int64[n]."""
         return self._ids(start, max(start, min(stop, self.length)))
+
+    def counts(self, ids: NDArray[np.int64], start: int) -> NDArray[np.int64]:
+        """Make the weights of the messages from offset `start` on, of keys `ids`; int64[n]."""
+        del start
+        return np.ones(len(ids), dtype=np.int64)
 
     @abstractmethod
     def _ids(self, start: int, stop: int) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ from pydantic import (
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import check_address
+from evenkey.groupings import By
 from evenkey.groupings import parse as parse_grouping
 from evenkey.streams import generated
 from evenkey.topology.config_checks import (
@@ -150,6 +151,16 @@ class PipelineConfig(KafkaOptions):
     )
     load: Literal["epoch", "lifetime"] = option(
         "Grouping", "epoch", "Whether a source counts loads anew in each epoch or over its life."
+    )
+    route_by: By = option(
+        "Grouping",
+        "messages",
+        "What a message counts for where it is routed: 1, or its weight.",
+    )
+    observe_by: By = option(
+        "Grouping",
+        "messages",
+        "What a message counts for in the loads that are reported: 1, or its weight.",
     )
     expected_keys: int | None = option(
         "Grouping", None, "Expected distinct keys, over the grouping's own (dkg: 100).", ge=1

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from evenkey.groupings import By
     from evenkey.topology.run_directory import RunDirectory
 
 __all__ = ["EpochProgress", "OnProgress", "RunReport", "Timing"]
@@ -113,6 +114,8 @@ class RunReport:
         What became of the points of each exporter.
     finished_before
         Whether an earlier process had finished it already, so that nothing was run.
+    route_by, observe_by
+        What messages counted for where they were routed, and in the loads: 1 or their weight.
     """
 
     dataset: str
@@ -133,6 +136,8 @@ class RunReport:
     table: pa.Table | None = None
     exports: tuple[ExportSummary, ...] = ()
     finished_before: bool = False
+    route_by: By = "messages"
+    observe_by: By = "messages"
 
     def to_record(self) -> dict[str, Any]:
         """Give what `restored` makes the report of, as JSON can hold it."""
@@ -184,6 +189,8 @@ class RunReport:
             "grouping": self.grouping,
             "workers": self.workers,
             "sources": self.sources,
+            "route_by": self.route_by,
+            "observe_by": self.observe_by,
             "messages": metrics.messages,
             "lines": self.lines,
             "rejected": self.rejected,

@@ -223,7 +223,7 @@ def _execute(
     source = open_input(spark, found, config, directory)
     sink = job.sink(config, directory, console)
     on_epoch = None if recorder is None else recorder.record
-    observer = Observer(directory.files, config.workers, on_epoch=on_epoch)
+    observer = Observer(directory.files, config.workers, by=config.observe_by, on_epoch=on_epoch)
     grouping = str(config.resolved_grouping())
     watch = Watch(grouping, source.expected, observer, on_progress, recorder)
     offsets = source.offsets
@@ -275,6 +275,8 @@ def _execute(
         dead_letters=directory.path / DEAD_LETTERS if kept else None,
         state=directory.state if kept else None,
         table=sink.table() if isinstance(sink, MemorySink) else None,
+        route_by=config.route_by,
+        observe_by=config.observe_by,
     )
     return job.report(report, directory)
 
@@ -291,6 +293,6 @@ def _planner(
     if not isinstance(grouping, Planned):
         return None
     ahead = job.countable(found, config)
-    planner = EpochPlanner(spark, grouping, config.workers, directory, ahead)
+    planner = EpochPlanner(spark, grouping, config.workers, directory, ahead, by=config.route_by)
     planner.start()
     return planner

@@ -166,7 +166,9 @@ class _RoutedTask:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with self._routing.source() as source:
             for messages in self._task(batches):
-                workers = source.route(hash_strings(messages["key"]), _seconds(messages["time"]))
+                workers = source.route(
+                    hash_strings(messages["key"]), _seconds(messages["time"]), messages["count"]
+                )
                 yield messages.append_column(WORKER, workers)
 
 

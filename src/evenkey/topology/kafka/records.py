@@ -129,10 +129,16 @@ def find_records(
     Raises
     ------
     ConfigurationError
-        There is no such file or dataset, or it is empty.
+        There is no such file or dataset, or it is empty; lines have no place for its weights.
     """
     if not (Path(source).exists() or "/" in source):
         stream = generated(source, messages=messages, seed=seed, rate=rate)
+        if stream.weighs and form == "lines":
+            message = (
+                f"format = 'lines': lines hold keys only, and messages of {stream.name} have "
+                "weights: pass --format json"
+            )
+            raise ConfigurationError(message)
         seconds = stream.length / stream.per_second
         return Records(stream.name, dataset_records(stream, form), stream.length, seconds)
     check_input([Path(source)])
