@@ -14,6 +14,7 @@ from evenkey.errors import ConfigurationError
 from evenkey.joins.geometry import vet
 from evenkey.joins.partitioners import Leaves
 from evenkey.joins.places import (
+    CandidateOwners,
     PublicationMix,
     Publications,
     draw_subscriptions,
@@ -114,7 +115,19 @@ def publication_input(
 
 
 def publications_of(config: JoinConfig, leaves: Leaves) -> Publications:
-    """Make the generator of publications, whose skew goes by the leaves of a static side."""
+    """Make the generator of publications.
+
+    Its skew goes by the leaves of a static side, or by the owners of candidates where the
+    pipeline sends publications to these.
+    """
+    owners = None
+    if config.pipeline in ("rihps", "risps"):
+        owners = CandidateOwners.of(
+            subscriptions_of(config),
+            leaves,
+            config.partitions_or_default,
+            by_hash=config.pipeline == "rihps",
+        )
     return Publications(
         _atlas(config),
         leaves,
@@ -122,6 +135,7 @@ def publications_of(config: JoinConfig, leaves: Leaves) -> Publications:
         PublicationMix(config.skew, config.polygon_share, config.polygon_clustering),
         config.seed,
         None if config.collisions is None else read_collisions(config.collisions),
+        owners,
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenkey.joins.epoch_log import work_of
+from evenkey.joins.places import skewed_workers
 from evenkey.joins.work import items, load_per_location, seconds
 from evenkey.metrics import max_load_distance
 
@@ -45,6 +46,8 @@ class JoinEpoch:
         Static partitions that were loaded.
     pairs
         Rows that the join gave.
+    first_items
+        float64[W], items of the partitions that each slot had at first, wherever they are now.
     """
 
     epoch: int
@@ -56,6 +59,7 @@ class JoinEpoch:
     moved_load_seconds: float
     static_loads: int
     pairs: int
+    first_items: NDArray[np.float64]
 
     def max_load_distance(self, *, by_items: bool) -> float:
         """MLDC of the epoch, of items or of seconds."""
@@ -95,6 +99,7 @@ def _epoch(
         sum(loading),
         sum(len(record.loaded) for record in records),
         sum(each[2] for record in records for each in record.work.values()),
+        load_per_location(np.arange(partitions, dtype=np.int32) % workers, items(work), workers),
     )
 
 
@@ -110,6 +115,8 @@ class JoinReport:
         Whether MLDC is of items, else of seconds.
     publications
         How many were published.
+    skew
+        As it was asked for; None where publications are not drawn by the run.
     pairs_digest
         Of all pairs of the results.
     epochs
@@ -141,11 +148,22 @@ class JoinReport:
     finished: bool
     results: Path | None
     expected_digest: str | None = None
+    skew: float | None = None
 
     @property
     def mldc(self) -> list[float]:
         """Maximum load distance coefficient of each epoch, by the mode's own load metric."""
         return [each.max_load_distance(by_items=self.by_items) for each in self.epochs]
+
+    @property
+    def realised_skew(self) -> float:
+        """Share of all items that came to partitions of the skewed workers, as they lay at first.
+
+        The nominal skew is what publications are drawn by. 0 where no item came.
+        """
+        first = sum((each.first_items for each in self.epochs), np.zeros(self.workers))
+        total = float(first.sum())
+        return float(first[: skewed_workers(self.workers)].sum()) / total if total else 0.0
 
     @property
     def modelled_makespan_seconds(self) -> float:
@@ -167,6 +185,8 @@ class JoinReport:
             "matched_publications": self.matched_publications,
             "pairs_digest": self.pairs_digest,
             "expected_digest": self.expected_digest,
+            "skew": self.skew,
+            "realised_skew": self.realised_skew,
             "throughput": self.publications / wall if wall else 0.0,
             "latency_ms": {
                 name: float(np.percentile(latency, rank)) if latency else None
