@@ -12,9 +12,6 @@ import threading
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from py4j.java_gateway import JavaObject
-from py4j.protocol import Py4JError
-from pyspark import SparkContext
 from pyspark.sql.streaming import StreamingQueryListener
 
 from evenkey.spark.session import remove_temporary_of, session_id, session_owner
@@ -60,15 +57,17 @@ def listen(
         ours = _listening.setdefault(owner, {})
         listener = ours.get(session_id(session))
         if listener is None:
-            listener = ours[session_id(session)] = _Listener()
+            listener = _Listener(has_gateway=owner is not session)
             session.streams.addListener(listener)
+            ours[session_id(session)] = listener
         listener.metrics.update(metrics or {})
         if ended is not None:
             listener.ended.add(ended)
 
 
 class _Listener(StreamingQueryListener):
-    def __init__(self) -> None:
+    def __init__(self, *, has_gateway: bool) -> None:
+        self.has_gateway = has_gateway
         self.metrics: dict[str, Receive] = {}
         self.ended: set[Forget] = set()
 
@@ -91,7 +90,8 @@ class _Listener(StreamingQueryListener):
         for forget in list(self.ended):
             forget(str(event.id))
         remove_temporary_of(str(event.id))
-        _end_idle_threads()
+        if self.has_gateway:
+            _end_idle_threads()
 
 
 def _end_idle_threads() -> None:
@@ -102,6 +102,10 @@ def _end_idle_threads() -> None:
     Its own clean-up, which it does not run in Spark, closes those that were not used since the
     clean-up before; a thread of the JVM that calls once more gets another.
     """
+    from py4j.java_gateway import JavaObject  # over Connect there need be none
+    from py4j.protocol import Py4JError
+    from pyspark import SparkContext
+
     context = SparkContext._active_spark_context  # noqa: SLF001 - its only name
     gateway = None if context is None else context._gateway  # noqa: SLF001 - the same
     if gateway is None:
