@@ -21,7 +21,7 @@ __all__ = ["register"]
 _ALL_MODES = ",".join(get_args(ModeName))
 _PRODUCES = {
     *("publications", "skew", "polygon_share", "polygon_clustering", "seconds", "seed"),
-    *("subscriptions", "polygons", "collisions"),
+    *("subscriptions", "polygons", "collisions", "pipeline"),
     *("workers", "partitions", "partitioner", "kafka_config"),
 }
 """Options that decide what publications there are, and where."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from pyspark.sql import Observation
 from pyspark.sql import functions as F
-from pyspark.sql.streaming import StreamingQueryListener
 
 from evenkey.errors import RunError
 from evenkey.spark.columns import check_workers, key_columns
+from evenkey.spark.listening import listen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 __all__ = ["EpochLoads", "LoadObserver", "observe"]
+
+_METRIC = "evenkey-loads-"
 
 
 @dataclass(frozen=True)
@@ -54,10 +57,10 @@ class LoadObserver:
     def __init__(self, workers: int) -> None:
         check_workers(workers)
         self.workers = workers
-        self.name = f"evenkey-loads-{uuid.uuid4()}"
+        self.name = f"{_METRIC}{uuid.uuid4()}"
         self._epochs: dict[int, EpochLoads] = {}
         self._observation: Observation | None = None
-        self._listener: _ProgressListener | None = None
+        self._watches = False
 
     @property
     def epochs(self) -> list[EpochLoads]:
@@ -73,12 +76,13 @@ class LoadObserver:
 
     def watch(self, df: DataFrame, metrics: Sequence[Any]) -> DataFrame:
         """Attach the metrics to a DataFrame; a LoadObserver watches one DataFrame."""
-        if self._observation is not None or self._listener is not None:
+        if self._watches:
             message = "this LoadObserver watches a DataFrame already: make one for each"
             raise RunError(message)
+        self._watches = True
         if df.isStreaming:
-            self._listener = _ProgressListener(self)
-            df.sparkSession.streams.addListener(self._listener)
+            _watching[self.name] = self
+            listen(df.sparkSession, metrics={_METRIC: _receive})
             return df.observe(self.name, *metrics)
         self._observation = Observation(self.name)
         return df.observe(self._observation, *metrics)
@@ -92,23 +96,14 @@ class LoadObserver:
         return EpochLoads(epoch, loads, metrics.get("keys"), metrics.get("pairs"))
 
 
-class _ProgressListener(StreamingQueryListener):
-    def __init__(self, observer: LoadObserver) -> None:
-        self._observer = observer
+# Who has dropped an observer cannot ask it any more.
+_watching: WeakValueDictionary[str, LoadObserver] = WeakValueDictionary()
 
-    def onQueryStarted(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
-        pass
 
-    def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
-        row = event.progress.observedMetrics.get(self._observer.name)
-        if row is not None:
-            self._observer.receive(event.progress.batchId, row.asDict())
-
-    def onQueryIdle(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
-        pass
-
-    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
-        pass
+def _receive(name: str, row: Any, progress: Any) -> None:
+    observer = _watching.get(name)
+    if observer is not None:
+        observer.receive(progress.batchId, row.asDict())
 
 
 def observe(

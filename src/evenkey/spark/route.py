@@ -69,7 +69,7 @@ def route(
     tables
         Directory of the routing tables that carry hot keys from epoch to epoch, beside the
         query's checkpoint; reachable from driver and executors. None: a temporary directory
-        of this process, so a restarted query learns anew.
+        that goes when the query ends, so a restarted query learns anew.
     plan
         For groupings that are given the frequencies of keys: what ``Grouping.plan`` made of
         them, with hashes as Spark's ``xxhash64`` gives them.

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from evenkey.errors import ConfigurationError
-from evenkey.spark.learning import Lesson, LessonCollector
+from evenkey.spark.learning import Lesson, learner
 from evenkey.spark.routing_table import RoutingTables
-from evenkey.spark.session import temporary_directory
-from evenkey.spark.task import TaskId, current_task
+from evenkey.spark.session import TABLES, temporary_directory
+from evenkey.spark.task import current_task
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from evenkey.groupings import Grouping, Router, Snapshot
+    from evenkey.spark.learning import Learner, Lessons
+    from evenkey.spark.task import TaskId
 
 __all__ = ["Load", "RoutingTask", "Source", "check_plan", "routing_task"]
 
@@ -80,16 +82,11 @@ def routing_task(
         As `check_plan` does.
     """
     check_plan(grouping, plan)
-    accumulator, store = None, None
+    learning = None
     if streaming and (grouping.learns or load == "lifetime"):
-        store = RoutingTables(
-            tables or temporary_directory(session, "tables"), str(grouping), workers
-        )
-        collector = LessonCollector(store, grouping)
-        accumulator = session.sparkContext.accumulator({}, collector)
-    return RoutingTask(
-        grouping, workers, load, rate, plan or {}, store, accumulator, weighted=weighted
-    )
+        directory = tables or temporary_directory(session, TABLES)
+        learning = learner(session, RoutingTables(directory, str(grouping), workers), grouping)
+    return RoutingTask(grouping, workers, load, rate, plan or {}, learning, weighted=weighted)
 
 
 class RoutingTask:
@@ -102,8 +99,7 @@ class RoutingTask:
         load: Load,
         rate: float,
         plan: Snapshot,
-        tables: RoutingTables | None,
-        accumulator: Accumulator[dict[TaskId, Lesson]] | None,
+        learning: tuple[Learner, Accumulator[Lessons]] | None,
         *,
         weighted: bool = False,
     ) -> None:
@@ -112,8 +108,7 @@ class RoutingTask:
         self._load = load
         self._rate = rate
         self._plan = plan
-        self._tables = tables
-        self._accumulator = accumulator
+        self._learning = learning
         self._weighted = weighted
 
     def route_keys(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
@@ -134,12 +129,14 @@ class RoutingTask:
         task = current_task()
         router = self._grouping.router(self._workers, task.partition)
         router.remember(self._plan)
-        if self._tables is not None:
-            self._recall(router, self._tables, task)
+        if self._learning is not None:
+            self._recall(router, self._learning[0].tables, task)
         source = Source(router, self._rate, weighted=self._weighted)
         yield source
-        if self._accumulator is not None and source.routed:
-            self._accumulator.add({task: Lesson(router.memory(), self._local_state(router))})
+        if self._learning is not None and source.routed:
+            who, accumulator = self._learning
+            lesson = Lesson(router.memory(), self._local_state(router))
+            accumulator.add(who.teach(task, lesson))
 
     def _recall(self, router: Router, tables: RoutingTables, task: TaskId) -> None:
         table = tables.under(task.query).read(task.epoch)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
 import tempfile
+import threading
+import uuid
 import weakref
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenkey.spark.java import ensure_java
@@ -16,7 +20,21 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-__all__ = ["local_master", "session", "temporary_directory"]
+__all__ = [
+    "TABLES",
+    "local_master",
+    "remove_temporary_of",
+    "session",
+    "session_id",
+    "session_owner",
+    "temporary_directory",
+]
+
+TABLES = "tables"
+"""Purpose of temporary directories that hold routing tables, by query."""
+
+_homes: weakref.WeakKeyDictionary[object, str] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
 
 _SETTINGS: dict[str, str] = {
     # Deep plans, and a stop while Spark searches its own stack for interruptions.
@@ -80,8 +98,51 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     return builder.getOrCreate()
 
 
+def session_owner(session: SparkSession) -> object:
+    """Give what lives as long as a session: several objects may stand for the same one.
+
+    It is the Spark context, or over Connect, where there is none, the session itself.
+    """
+    return session.sparkContext if hasattr(session, "_jsparkSession") else session
+
+
+def session_id(session: SparkSession) -> str:
+    """Tell sessions of the same owner apart."""
+    if hasattr(session, "_jsparkSession"):
+        return str(session._jsparkSession.sessionUUID())  # noqa: SLF001 - Python has no name of it
+    return ""
+
+
 def temporary_directory(session: SparkSession, purpose: str) -> str:
-    """Make a directory that lives as long as a session."""
-    directory = tempfile.mkdtemp(prefix=f"evenkey-{purpose}-")
-    weakref.finalize(session, shutil.rmtree, directory, ignore_errors=True)
-    return directory
+    """Name a directory of its own that lives as long as a session, and is made when it is used.
+
+    Routing tables (``tables``) of a query go when the query ends, see `remove_temporary_of`;
+    all else goes when the session has stopped, at the latest when the process ends.
+    """
+    owner = session_owner(session)
+    with _lock:
+        for other, directory in list(_homes.items()):
+            if _has_stopped(other):
+                shutil.rmtree(directory, ignore_errors=True)
+                del _homes[other]
+        if owner not in _homes:
+            _homes[owner] = tempfile.mkdtemp(prefix="evenkey-")
+            weakref.finalize(owner, shutil.rmtree, _homes[owner], ignore_errors=True)
+        return str(Path(_homes[owner]) / f"{purpose}-{uuid.uuid4().hex}")
+
+
+def remove_temporary_of(query: str) -> None:
+    """Remove the temporary routing tables of a query that has ended."""
+    with _lock:
+        homes = list(_homes.values())
+    for home in homes:
+        for directory in Path(home).glob(f"{TABLES}-*/{query}"):
+            shutil.rmtree(directory, ignore_errors=True)
+            with contextlib.suppress(OSError):  # another query of the same frame goes on
+                directory.parent.rmdir()
+
+
+def _has_stopped(owner: object) -> bool:
+    if hasattr(owner, "_jsc"):
+        return owner._jsc is None  # noqa: SLF001 - a context says by nothing else that it stopped
+    return bool(getattr(owner, "is_stopped", False))

@@ -73,10 +73,18 @@ class JoinConfig(KafkaOptions):
     polygons: AnyPath | None = option(
         "Static side",
         None,
-        "GeoJSON of postcode sectors or districts, perhaps gzipped; else a synthetic country.",
+        "GeoJSON (perhaps gzipped) or shapefile (.shp) of postcode sectors or districts; else a "
+        "synthetic country.",
     )
     collisions: AnyPath | None = option(
         "Static side", None, "CSV of UK car collisions, around which publications are drawn."
+    )
+
+    relation_subject: Literal["subscription", "publication"] = option(
+        "Static side",
+        "subscription",
+        "Which of both a relation is read from: subscription CONTAINS publication, or publication "
+        "CONTAINS subscription.",
     )
 
     pipeline: PipelineName = option("Join", "sps", "How publications find subscriptions.")
@@ -124,6 +132,16 @@ class JoinConfig(KafkaOptions):
     def name(self) -> str:
         """What is joined how, such as ``spis dynamic-lb-stal``."""
         return f"{self.pipeline} {self.mode}"
+
+    @property
+    def draws(self) -> bool:
+        """Whether the run draws its publications itself, as skewed as it is asked for."""
+        return self.input is None and self.kafka is None
+
+    @property
+    def subject(self) -> Literal["stream", "static"]:
+        """Whose geometry stands before a relation, as `SpatialMatch` has it."""
+        return "static" if self.relation_subject == "subscription" else "stream"
 
     @property
     def by_items(self) -> bool:

@@ -145,7 +145,10 @@ def _execute(
 ) -> JoinReport:
     subscriptions = subscriptions_of(config)
     match = SpatialMatch(
-        relation_column="relation", pipeline=config.pipeline, partitioner=config.partitioner
+        relation_column="relation",
+        pipeline=config.pipeline,
+        partitioner=config.partitioner,
+        subject=config.subject,
     )
     static = _on_disk(spark, subscriptions, directory)
     manifest = _stored(static, match, config, directory)
@@ -258,7 +261,9 @@ def _report(
     expected = None
     if config.verify:
         expected = str(
-            reference_digest(all_publications(spark, config, directory, source), subscriptions)
+            reference_digest(
+                all_publications(spark, config, directory, source), subscriptions, config.subject
+            )
         )
     letters = directory.dead_letters
     return JoinReport(
@@ -269,6 +274,7 @@ def _report(
         by_items=config.by_items,
         publications=_published(query) if source.expected is None else source.expected,
         subscriptions=subscriptions.num_rows,
+        skew=config.skew if config.draws else None,
         matches=digest.pairs,
         matched_publications=sum(table.num_rows for table in matches),
         pairs_digest=str(digest),
