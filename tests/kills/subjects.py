@@ -1,0 +1,237 @@
+"""What is killed: a command or a program, its input, and whether its results are right."""
+
+from __future__ import annotations
+
+import random
+import sys
+from abc import ABC, abstractmethod
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pyarrow.dataset as ds
+
+from evenkey.joins.places import draw_subscriptions, read_atlas
+from tests.kills.counting import difference, expected, found
+from tests.kills.inputs import PARTS, write_lines, write_parts
+from tests.kills.shapes import all_pairs, write_places, write_publications
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from tests.kills.schedule import Run
+
+__all__ = ["Subject", "subject_of"]
+
+_EPOCHS = 10
+_EPOCH_SECONDS = 2.0
+_WORKERS = 4
+
+
+class Subject(ABC):
+    """A run that can be started again and again in a directory of its own."""
+
+    guarded: ClassVar[bool] = True
+    """Whether a second process on the same output is to be refused."""
+    closes: ClassVar[bool] = False
+    """Whether it closes windows when its input has ended."""
+
+    def __init__(self, run: Run, directory: Path) -> None:
+        self.run = run
+        self.directory = directory
+        self.output = directory / "out"
+        self.seed = f"{run.seed} {run.number}"
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Write the input."""
+
+    @abstractmethod
+    def command(self, *, slow: bool) -> list[str]:
+        """Give the command; `slow`, its epochs take some seconds of simulated work."""
+
+    @abstractmethod
+    def faults(self, report: Mapping[str, Any] | None) -> list[str]:
+        """Compare the results with an independent count.
+
+        Parameters
+        ----------
+        report
+            What the last process printed as JSON, if it did.
+
+        Returns
+        -------
+        list
+            A sentence for each difference.
+        """
+
+
+def subject_of(run: Run, directory: Path) -> Subject:
+    """Make the subject of a run, in an empty directory."""
+    if run.subject == "pipeline":
+        return _Pipeline(run, directory)
+    if run.subject == "join":
+        return _Join(run, directory)
+    return _OwnStream(run, directory)
+
+
+class _Pipeline(Subject):
+    closes = True
+
+    def prepare(self) -> None:
+        self.input = write_lines(self.directory / self.run.form, self.seed)
+
+    def command(self, *, slow: bool) -> list[str]:
+        cost = 1000 * _EPOCHS * _EPOCH_SECONDS * _WORKERS / len(self.input.messages)
+        words = [
+            *(sys.executable, "-m", "evenkey", "run", "--json", "--output", str(self.output)),
+            *("--input", str(self.directory / self.run.form), "--rate", str(self.input.rate)),
+            *("--grouping", self.run.grouping, "--aggregator", self._aggregator),
+            *("--workers", str(_WORKERS), "--sources", "3", "--aggregators", "2"),
+            *("--epochs", str(_EPOCHS), "--cost-ms", f"{cost if slow else 0:.3f}"),
+        ]
+        if self.run.form.startswith("words"):
+            words += ["--split", "words"]
+        if self.run.form.startswith("records"):
+            words += ["--key", "user", "--count", "n"]
+        return words
+
+    @property
+    def _aggregator(self) -> str:
+        return self.run.aggregator.format("count")
+
+    def faults(self, report: Mapping[str, Any] | None) -> list[str]:
+        name = self._aggregator.partition("(")[0]
+        wanted = expected(name, self.input.messages)
+        said = difference("results", wanted, found(name, _rows(self.output / "results")))
+        letters = _rows(self.output / "dead-letters")
+        got = Counter((row["position"], row["line"]) for row in letters)
+        said += difference("dead letters", Counter(self.input.rejected), got)
+        rejected = len(self.input.rejected)
+        figures = {
+            "finished": True,
+            "lines": self.input.lines,
+            "rejected": rejected,
+            "messages": len(self.input.messages),
+            "late": 0,
+        }
+        return said + _other_figures(report, figures)
+
+
+class _OwnStream(Subject):
+    guarded = False
+
+    def prepare(self) -> None:
+        drawn = random.Random(self.seed)  # noqa: S311 - chance, not secrets
+        # A program of a user's own may let tasks run again, or fail with the first.
+        self.master = drawn.choice(["local[3]", "local[3,4]"])
+        compressed = drawn.random() < 0.5
+        self.messages = write_parts(self.directory / "in", self.seed, compressed=compressed)
+        static = [f'{{"user": "key {number}", "region": {number % 7}}}' for number in range(90)]
+        (self.directory / "static.json").write_text("\n".join(static))
+
+    def command(self, *, slow: bool) -> list[str]:
+        return [
+            *(sys.executable, "-m", "tests.kills.own_streams", str(self.directory)),
+            *(self.run.subject, "--master", self.master, "--mode", self.run.mode),
+            *("--grouping", self.run.grouping, "--aggregator", self._aggregator),
+            *("--cost", str(_EPOCH_SECONDS if slow else 0)),
+        ]
+
+    @property
+    def _aggregator(self) -> str:
+        return self.run.aggregator.format("amount")
+
+    def faults(self, report: Mapping[str, Any] | None) -> list[str]:
+        del report
+        rows = _rows(self.output / "rows")
+        if self.run.subject == "aggregate":
+            name = self._aggregator.partition("(")[0]
+            return difference(
+                "results", expected(name, self.messages), found(name, rows, self._key(name))
+            )
+        # The last row's window is of no account here: it is routed and joined as any other.
+        keys = [*(message.key for message in self.messages), "end"]
+        wanted = Counter((row, key, self._beside(key)) for row, key in enumerate(keys))
+        beside = "region" if self.run.subject == "keyed-join" else None
+        got = Counter((row["row"], row["user"], row[beside] if beside else None) for row in rows)
+        return difference("rows", wanted, got)
+
+    def _key(self, aggregator: str) -> str:
+        return "key" if aggregator in {"top-k", "heavy-hitters"} else "user"
+
+    def _beside(self, key: str | None) -> int | None:
+        number = (key or "").removeprefix("key ")
+        joined = self.run.subject == "keyed-join" and number.isdecimal() and int(number) < 90
+        return int(number) % 7 if joined else None
+
+
+class _Join(Subject):
+    _PUBLICATIONS = 150
+    """In a file, that is, in an epoch."""
+    _SUBSCRIPTIONS = 300
+
+    def prepare(self) -> None:
+        self.places = self.directory / "places.geojson"
+        write_places(self.places)
+        self.publications = write_publications(
+            self.directory / "in", self.seed, PARTS, self._PUBLICATIONS
+        )
+
+    def command(self, *, slow: bool) -> list[str]:
+        del slow
+        return [
+            *(sys.executable, "-m", "evenkey", "join", "run", "--json"),
+            *("--input", str(self.directory / "in"), "--polygons", str(self.places)),
+            *("--subscriptions", str(self._SUBSCRIPTIONS), "--seed", str(self.run.seed)),
+            *("--pipeline", self.run.pipeline, "--mode", self.run.mode),
+            *("--workers", "3", "--epochs", str(PARTS), "--output", str(self.output)),
+            *(["--force-redistribution", "3"] if self.run.mode.startswith("dynamic") else []),
+        ]
+
+    @cached_property
+    def _wanted(self) -> tuple[Counter[Any], list[int]]:
+        # Drawn by evenkey, but in this process, which nobody kills: they are part of the input.
+        drawn = draw_subscriptions(read_atlas(self.places), self._SUBSCRIPTIONS, self.run.seed)
+        return all_pairs(self.publications, drawn)
+
+    def faults(self, report: Mapping[str, Any] | None) -> list[str]:
+        pairs, bad = self._wanted
+        got = Counter(
+            (row["publication"], subscription)
+            for row in _rows(self.output / "results")
+            for subscription in row["subscriptions"]
+        )
+        said = difference("pairs", pairs, got)
+        letters = Counter((row["publication"],) for row in _rows(self.output / "dead-letters"))
+        said += difference("dead letters", Counter((number,) for number in bad), letters)
+        figures = {
+            "finished": True,
+            "epochs": PARTS,
+            "publications": self.publications.num_rows,
+            "matches": len(pairs),
+            "rejected": len(bad),
+        }
+        return said + _other_figures(report, figures)
+
+
+def _rows(directory: Path) -> list[dict[str, Any]]:
+    """All rows that lie there, as any reader of Parquet files finds them."""
+    if not directory.exists():
+        return []
+    table: pa.Table = ds.dataset(directory, format="parquet", partitioning="hive").to_table()
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows
+
+
+def _other_figures(report: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> list[str]:
+    if report is None:
+        return ["the last process printed no report"]
+    return [
+        f"the report says {name} = {report[name]!r}, and it is {value!r}"
+        for name, value in wanted.items()
+        if name in report and report[name] != value
+    ]
