@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from tests.kills.inputs import ORIGIN, WINDOW_SECONDS
@@ -69,7 +70,10 @@ def found(aggregator: str, rows: Iterable[Mapping[str, Any]], key: str = "key") 
     """Bring the rows of a result into the form of `expected`; what is doubled comes twice."""
     counted: Counter[Row] = Counter()
     for row in rows:
-        window = (row["window_start"] - ORIGIN).total_seconds() / WINDOW_SECONDS
+        start = row["window_start"]
+        # Spark's Parquet files say no zone, and mean UTC.
+        aware = start.replace(tzinfo=UTC) if start.tzinfo is None else start
+        window = (aware - ORIGIN).total_seconds() / WINDOW_SECONDS
         values = (row[name] for name in _COLUMNS[aggregator])
         plain = (tuple(value) if isinstance(value, list) else value for value in values)
         counted[window, row[key], *plain] += 1

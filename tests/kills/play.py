@@ -106,6 +106,8 @@ class _Game:
         where = living.where()
         struck = STRIKES[kill.kind](Target(living, kill, self._subject, self._start))
         self._take(living, struck)
+        if struck.living is None and not struck.leftovers:
+            struck.faults += self._subject.surplus()
         return {
             **asked,
             "hit": struck.hit,
@@ -126,7 +128,7 @@ class _Game:
         ended = last.wait()
         if ended != 0:
             faults.append(f"the last process ended with {ended}: {last.said()[-1500:]!r}")
-        return faults, self._subject.faults(last.report() if ended == 0 else None)
+        return faults, self._subject.differences(last.report() if ended == 0 else None)
 
     def _going(self) -> Living:
         """The process that runs, or a new one."""

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow.dataset as ds
 
+from evenkey import topology
 from evenkey.joins.places import draw_subscriptions, read_atlas
 from tests.kills.counting import difference, expected, found
 from tests.kills.inputs import PARTS, write_lines, write_parts
 from tests.kills.shapes import all_pairs, write_places, write_publications
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     import pyarrow as pa
@@ -29,6 +30,11 @@ __all__ = ["Subject", "subject_of"]
 _EPOCHS = 10
 _EPOCH_SECONDS = 2.0
 _WORKERS = 4
+_KNOWN_KEYS, _REGIONS = 90, 7
+"""Of the static side of a join by key: some keys are not there."""
+
+Compared = tuple[str, "Counter[Any]", "Counter[Any]"]
+"""What is compared, what it must be in the end, and what it is."""
 
 
 class Subject(ABC):
@@ -54,8 +60,24 @@ class Subject(ABC):
         """Give the command; `slow`, its epochs take some seconds of simulated work."""
 
     @abstractmethod
-    def faults(self, report: Mapping[str, Any] | None) -> list[str]:
-        """Compare the results with an independent count.
+    def compared(self) -> Iterator[Compared]:
+        """Read what there is, and count what there must be at the end."""
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """What the report must say at the end."""
+        return {}
+
+    def surplus(self) -> list[str]:
+        """Say what is there that will never have to be; a run that was killed may lack rows."""
+        return [
+            line
+            for what, wanted, got in self.compared()
+            for line in difference(what, got & wanted, got)
+        ]
+
+    def differences(self, report: Mapping[str, Any] | None) -> list[str]:
+        """Compare what is there at the end with an independent count.
 
         Parameters
         ----------
@@ -67,6 +89,14 @@ class Subject(ABC):
         list
             A sentence for each difference.
         """
+        said = [line for each in self.compared() for line in difference(*each)]
+        if report is None:
+            return [*said, "the last process printed no report"] if self.figures else said
+        return said + [
+            f"the report says {name} = {report[name]!r}, and it is {value!r}"
+            for name, value in self.figures.items()
+            if name in report and report[name] != value
+        ]
 
 
 def subject_of(run: Run, directory: Path) -> Subject:
@@ -103,22 +133,24 @@ class _Pipeline(Subject):
     def _aggregator(self) -> str:
         return self.run.aggregator.format("count")
 
-    def faults(self, report: Mapping[str, Any] | None) -> list[str]:
+    def compared(self) -> Iterator[Compared]:
         name = self._aggregator.partition("(")[0]
         wanted = expected(name, self.input.messages)
-        said = difference("results", wanted, found(name, _rows(self.output / "results")))
+        for how, rows in _readings(self.output):
+            yield f"results, {how}", wanted, found(name, rows)
         letters = _rows(self.output / "dead-letters")
         got = Counter((row["position"], row["line"]) for row in letters)
-        said += difference("dead letters", Counter(self.input.rejected), got)
-        rejected = len(self.input.rejected)
-        figures = {
+        yield "dead letters", Counter(self.input.rejected), got
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        return {
             "finished": True,
             "lines": self.input.lines,
-            "rejected": rejected,
+            "rejected": len(self.input.rejected),
             "messages": len(self.input.messages),
             "late": 0,
         }
-        return said + _other_figures(report, figures)
 
 
 class _OwnStream(Subject):
@@ -130,7 +162,10 @@ class _OwnStream(Subject):
         self.master = drawn.choice(["local[3]", "local[3,4]"])
         compressed = drawn.random() < 0.5
         self.messages = write_parts(self.directory / "in", self.seed, compressed=compressed)
-        static = [f'{{"user": "key {number}", "region": {number % 7}}}' for number in range(90)]
+        static = [
+            f'{{"user": "key {number}", "region": {number % _REGIONS}}}'
+            for number in range(_KNOWN_KEYS)
+        ]
         (self.directory / "static.json").write_text("\n".join(static))
 
     def command(self, *, slow: bool) -> list[str]:
@@ -145,28 +180,32 @@ class _OwnStream(Subject):
     def _aggregator(self) -> str:
         return self.run.aggregator.format("amount")
 
-    def faults(self, report: Mapping[str, Any] | None) -> list[str]:
-        del report
+    def compared(self) -> Iterator[Compared]:
         rows = _rows(self.output / "rows")
         if self.run.subject == "aggregate":
             name = self._aggregator.partition("(")[0]
-            return difference(
-                "results", expected(name, self.messages), found(name, rows, self._key(name))
-            )
-        # The last row's window is of no account here: it is routed and joined as any other.
+            yield "results", expected(name, self.messages), found(name, rows, self._key(name))
+            return
+        # The last row, which closes windows, is routed and joined as any other.
         keys = [*(message.key for message in self.messages), "end"]
-        wanted = Counter((row, key, self._beside(key)) for row, key in enumerate(keys))
-        beside = "region" if self.run.subject == "keyed-join" else None
-        got = Counter((row["row"], row["user"], row[beside] if beside else None) for row in rows)
-        return difference("rows", wanted, got)
+        wanted: Counter[Any]
+        if self.run.subject == "route":
+            wanted = Counter((row, key, True) for row, key in enumerate(keys))
+            got = Counter(
+                (row["row"], row["user"], row["worker"] == row["partition"]) for row in rows
+            )
+        else:
+            wanted = Counter((row, key, self._region(key)) for row, key in enumerate(keys))
+            got = Counter((row["row"], row["user"], row["region"]) for row in rows)
+        yield "rows", wanted, got
 
     def _key(self, aggregator: str) -> str:
         return "key" if aggregator in {"top-k", "heavy-hitters"} else "user"
 
-    def _beside(self, key: str | None) -> int | None:
+    def _region(self, key: str | None) -> int | None:
         number = (key or "").removeprefix("key ")
-        joined = self.run.subject == "keyed-join" and number.isdecimal() and int(number) < 90
-        return int(number) % 7 if joined else None
+        known = number.isdecimal() and int(number) < _KNOWN_KEYS
+        return int(number) % _REGIONS if known else None
 
 
 class _Join(Subject):
@@ -198,24 +237,36 @@ class _Join(Subject):
         drawn = draw_subscriptions(read_atlas(self.places), self._SUBSCRIPTIONS, self.run.seed)
         return all_pairs(self.publications, drawn)
 
-    def faults(self, report: Mapping[str, Any] | None) -> list[str]:
+    def compared(self) -> Iterator[Compared]:
         pairs, bad = self._wanted
-        got = Counter(
-            (row["publication"], subscription)
-            for row in _rows(self.output / "results")
-            for subscription in row["subscriptions"]
-        )
-        said = difference("pairs", pairs, got)
-        letters = Counter((row["publication"],) for row in _rows(self.output / "dead-letters"))
-        said += difference("dead letters", Counter((number,) for number in bad), letters)
-        figures = {
+        for how, rows in _readings(self.output):
+            got = Counter(
+                (row["publication"], subscription)
+                for row in rows
+                for subscription in row["subscriptions"]
+            )
+            yield f"pairs, {how}", pairs, got
+        letters = Counter(row["publication"] for row in _rows(self.output / "dead-letters"))
+        yield "dead letters", Counter(bad), letters
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        pairs, bad = self._wanted
+        return {
             "finished": True,
             "epochs": PARTS,
             "publications": self.publications.num_rows,
             "matches": len(pairs),
             "rejected": len(bad),
         }
-        return said + _other_figures(report, figures)
+
+
+def _readings(output: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Results of a run as any reader of Parquet files finds them, and as evenkey's own reader."""
+    yield "read plainly", _rows(output / "results")
+    read_results = getattr(topology, "read_results", None)
+    if read_results is not None:
+        yield "by read_results", read_results(output).to_pylist()
 
 
 def _rows(directory: Path) -> list[dict[str, Any]]:
@@ -225,13 +276,3 @@ def _rows(directory: Path) -> list[dict[str, Any]]:
     table: pa.Table = ds.dataset(directory, format="parquet", partitioning="hive").to_table()
     rows: list[dict[str, Any]] = table.to_pylist()
     return rows
-
-
-def _other_figures(report: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> list[str]:
-    if report is None:
-        return ["the last process printed no report"]
-    return [
-        f"the report says {name} = {report[name]!r}, and it is {value!r}"
-        for name, value in wanted.items()
-        if name in report and report[name] != value
-    ]
