@@ -62,6 +62,7 @@ class Living:
         self._output = output
         self._printed, self._log = place.with_suffix(".out"), place.with_suffix(".log")
         self._started = time.time()
+        self._ended_before = self.epochs_ended()
         with self._printed.open("w") as out, self._log.open("w") as log:
             self.process = subprocess.Popen(
                 command, stdout=out, stderr=log, start_new_session=True, cwd=_ROOT
@@ -119,11 +120,12 @@ class Living:
         """Give what it wrote to standard error."""
         return self._log.read_text(errors="replace")
 
-    def reached(self, phase: Phase) -> bool:
-        """Whether it has come as far as a phase."""
+    def reached(self, phase: Phase, after: int) -> bool:
+        """Whether it has come as far as a phase, and has ended so many epochs."""
         if phase == "starting":
             return bool(java_of(self.pid)) and (self._output / "state").exists()
-        return self.at_work() and (phase == "inside" or self._closes())
+        ended = self.epochs_ended() - self._ended_before
+        return self.at_work() and (ended >= after if phase == "inside" else self._closes())
 
     def where(self) -> Where:
         """Say how far it is."""

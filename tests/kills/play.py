@@ -98,7 +98,7 @@ class _Game:
 
         What came when the run had ended already has not hit it.
         """
-        asked = {"kind": kill.kind, "asked": kill.phase, "delay": kill.delay}
+        asked = {"kind": kill.kind, "asked": kill.phase, "after": kill.after, "delay": kill.delay}
         living = self._going()
         if not self._reach(living, kill):
             ended = living.wait(0)
@@ -143,8 +143,7 @@ class _Game:
         return started
 
     def _reach(self, living: Living, kill: Kill) -> bool:
-        phase = kill.phase
-        if not living.until(lambda: living.reached(phase)):
+        if not living.until(lambda: living.reached(kill.phase, kill.after)):
             return False
         living.until(lambda: False, kill.delay)
         return living.runs

@@ -49,7 +49,10 @@ _LAST_PHASES = ("closing", "inside")
 """Only the last kill of a run can come while its windows are closed."""
 
 _LONGEST = {"starting": 6.0, "inside": 3.0, "closing": 1.0}
-"""Seconds after its phase has begun that a kill comes at most."""
+"""Seconds that a kill waits at most, once its phase has begun."""
+
+_MOST_EPOCHS_BETWEEN = 2
+"""Epochs that end between two kills at most, so that an input of ten lasts for a run's kills."""
 
 Phase = str
 """``starting`` (no epoch of this process has begun), ``inside`` (epochs run), ``closing``."""
@@ -65,14 +68,17 @@ class Kill:
         One of `KINDS`.
     phase
         When it is to come; where it hits is seen then.
+    after
+        Epochs that the process must have ended before, if it is to be hit inside one.
     delay
-        Seconds to wait after the phase has begun.
+        Seconds to wait after all that.
     choice
         0 to 1, decides between varieties of a kind.
     """
 
     kind: str
     phase: Phase
+    after: int
     delay: float
     choice: float
 
@@ -154,7 +160,8 @@ def _kills(
     kills = []
     for phase in phases:
         delay = round(drawn.uniform(0, _LONGEST[phase]), 2)
-        kills.append(Kill(next(kinds), phase, delay, round(drawn.random(), 3)))
+        after = drawn.randrange(_MOST_EPOCHS_BETWEEN + 1) if phase == "inside" else 0
+        kills.append(Kill(next(kinds), phase, after, delay, round(drawn.random(), 3)))
     return tuple(kills)
 
 
