@@ -55,6 +55,8 @@ def play(run: Run, directory: Path, tell: Callable[[Record], None]) -> Record:
             tell({"seed": run.seed, "run": run.number, "kill": number, **record})
             hits += record["hit"]
             faults += record["faults"]
+            if game.over:
+                break
         ending, differences = game.finish()
     return {
         "seed": run.seed,
@@ -92,6 +94,11 @@ class _Game:
 
     def __exit__(self, *_: object) -> None:
         self._undo.close()
+
+    @property
+    def over(self) -> bool:
+        """Whether a process has come to the end of the run by itself."""
+        return any(each.process.returncode == 0 for each in self._all)
 
     def strike(self, kill: Kill) -> Record:
         """Wait for the moment of a kill, strike, and say what happened.

@@ -15,7 +15,7 @@ from evenkey import topology
 from evenkey.errors import ConfigurationError
 from evenkey.joins.places import draw_subscriptions, read_atlas
 from tests.kills.counting import difference, expected, found
-from tests.kills.inputs import PARTS, write_lines, write_parts
+from tests.kills.inputs import write_lines, write_parts
 from tests.kills.shapes import all_pairs, write_places, write_publications
 
 if TYPE_CHECKING:
@@ -216,15 +216,17 @@ class _OwnStream(Subject):
 
 
 class _Join(Subject):
-    _PUBLICATIONS = 150
-    """In a file, that is, in an epoch."""
+    _EPOCHS = 40
+    """Many, because there is no simulated cost that would make them long."""
+    _PUBLICATIONS = 50
+    """In an epoch, that is, in a file."""
     _SUBSCRIPTIONS = 300
 
     def prepare(self) -> None:
         self.places = self.directory / "places.geojson"
         write_places(self.places)
         self.publications = write_publications(
-            self.directory / "in", self.seed, PARTS, self._PUBLICATIONS
+            self.directory / "in", self.seed, self._EPOCHS, self._PUBLICATIONS
         )
 
     def command(self, *, slow: bool) -> list[str]:
@@ -234,8 +236,8 @@ class _Join(Subject):
             *("--input", str(self.directory / "in"), "--polygons", str(self.places)),
             *("--subscriptions", str(self._SUBSCRIPTIONS), "--seed", str(self.run.seed)),
             *("--pipeline", self.run.pipeline, "--mode", self.run.mode),
-            *("--workers", "3", "--epochs", str(PARTS), "--output", str(self.output)),
-            *(["--force-redistribution", "3"] if self.run.mode.startswith("dynamic") else []),
+            *("--workers", "3", "--epochs", str(self._EPOCHS), "--output", str(self.output)),
+            *(["--force-redistribution", "12"] if self.run.mode.startswith("dynamic") else []),
         ]
 
     @cached_property
@@ -261,7 +263,7 @@ class _Join(Subject):
         pairs, bad = self._wanted
         return {
             "finished": True,
-            "epochs": PARTS,
+            "epochs": self._EPOCHS,
             "publications": self.publications.num_rows,
             "matches": len(pairs),
             "rejected": len(bad),
