@@ -35,7 +35,8 @@ def run(spark, lines, directory, *, epochs=None, sink=None):
     own = spark.newSession()
     own.conf.set("spark.sql.session.timeZone", "UTC")
     own.conf.set("spark.sql.shuffle.partitions", 2)
-    end = EpochEnd(own, directory, sink or FileSink(directory.commits, "parquet"))
+    sink = sink or FileSink(directory.commits, "parquet")
+    end = EpochEnd(own, directory, sink, windowed=True)
 
     def write(rows, epoch):
         if epoch == epochs:

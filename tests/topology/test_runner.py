@@ -10,7 +10,7 @@ import pytest
 
 from evenkey.errors import ConfigurationError
 from evenkey.streams import generated
-from evenkey.topology import PipelineConfig
+from evenkey.topology import PipelineConfig, read_results
 from evenkey.topology import run as run_prepared
 from evenkey.topology.sources import _ORIGIN_SECONDS
 
@@ -158,6 +158,8 @@ def test_a_paused_run_goes_on(tmp_path):
     finished = run(config.with_options(cost_ms=0.0))
     assert finished.finished
     assert finished.metrics.messages == 3000
+    # Of the epochs that the paused process ran, too.
+    assert len(finished.timing.epoch_ms) == len(finished.epochs) == 6
     rows = ds.dataset(finished.results, partitioning="hive").to_table().to_pylist()
     assert by_window(rows) == expected(stream)
 
@@ -190,6 +192,39 @@ def test_changed_input_is_refused_when_a_run_goes_on(records, tmp_path):
     path.write_text("user,n\nhot,1\n")
     with pytest.raises(Exception, match="changed"):
         run(config)
+
+
+def test_input_of_the_same_size_but_other_content_is_refused_when_a_run_goes_on(records, tmp_path):
+    path, _ = records
+    config = PipelineConfig(
+        input=path, key="user", output=tmp_path / "out", epochs=5, cost_ms=20.0, **SMALL
+    )
+    assert not run_and_pause(config).finished
+    content = path.read_bytes()
+    path.write_bytes(content[:-400] + content[-400:].replace(b"hot", b"ice"))
+    with pytest.raises(Exception, match="has changed since the run began: put it back"):
+        run(config)
+    path.write_bytes(content)
+    assert run(config).lines == 507
+
+
+def test_a_second_run_is_refused_while_the_first_lives(tmp_path):
+    config = PipelineConfig(
+        dataset="country-skew-r80", messages=1000, output=tmp_path / "out", epochs=2, **SMALL
+    )
+    refused = []
+
+    def meanwhile(_):
+        try:
+            run(config)
+        except ConfigurationError as error:
+            refused.append(str(error))
+
+    assert run(config, on_progress=meanwhile).finished
+    assert refused
+    assert all("is in use by process" in each for each in refused)
+    table = read_results(tmp_path / "out")
+    assert by_window(table.to_pylist()) == expected(generated("country-skew-r80", messages=1000))
 
 
 def test_a_time_limit_pauses(tmp_path):

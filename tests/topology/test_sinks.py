@@ -67,7 +67,7 @@ def test_lines_of_json_are_those_that_spark_writes(results, tmp_path):
     kept(Commits(tmp_path, 1), results, "json")
     results.write.json(str(tmp_path / "sparks"))
     lines = [
-        sorted(line for file in (tmp_path / name).rglob("*.json") for line in file.open())
+        sorted("".join(file.read_text() for file in (tmp_path / name).rglob("*.json")).split("\n"))
         for name in ("results", "sparks")
     ]
     assert lines[0] == lines[1]

@@ -41,10 +41,15 @@ class EpochEnd:
         Of the run, held by this process.
     sink
         Takes the results.
+    windowed
+        Whether the query drops rows behind a watermark.
     """
 
-    def __init__(self, spark: SparkSession, directory: RunDirectory, sink: Sink) -> None:
+    def __init__(
+        self, spark: SparkSession, directory: RunDirectory, sink: Sink, *, windowed: bool
+    ) -> None:
         self._spark = spark
+        self._windowed = windowed
         self._directory = directory
         self._sink = sink
         self._first_began = time.time()
@@ -57,7 +62,8 @@ class EpochEnd:
         parts = self._sink.write(results, epoch)
         # Without this, what is staged here could be committed late, and rightly; it spares work.
         directory.claim.check()
-        figures = {"late": _dropped(self._spark), **self._span(epoch, began)}
+        late = _dropped(self._spark) if self._windowed else 0
+        figures = {"late": late, **self._span(epoch, began)}
         directory.commits.commit(epoch_name(epoch), figures, parts)
         self._sink.committed(results, epoch)
 
@@ -88,14 +94,20 @@ def _dropped(spark: SparkSession) -> int:
     """
     query = spark.streams.get(spark.sparkContext.getLocalProperty("sql.streaming.queryId") or "")
     execution: Any = query._jsq.streamingQuery().lastExecution()  # type: ignore[union-attr] # noqa: SLF001 - PySpark's way to the JVM
-    return _sum_of(execution.executedPlan())
+    return _metric_of(execution.executedPlan()) or 0
 
 
-def _sum_of(plan: Any) -> int:
+def _metric_of(plan: Any) -> int | None:
+    """Find the metric of the one operator that has it; each look at the plan takes time."""
     metric = plan.metrics().get(_DROPPED)
-    own = metric.get().value() if metric.isDefined() else 0
+    if metric.isDefined():
+        return int(metric.get().value())
     children = plan.children()
-    return int(own) + sum(_sum_of(children.apply(number)) for number in range(children.size()))
+    for number in range(children.size()):
+        found = _metric_of(children.apply(number))
+        if found is not None:
+            return found
+    return None
 
 
 def late_rows(commits: Commits) -> int:

@@ -227,7 +227,7 @@ def _execute(
     grouping = str(config.resolved_grouping())
     watch = Watch(grouping, source.expected, observer, on_progress, recorder)
     offsets = source.offsets
-    end = EpochEnd(spark, directory, sink)
+    end = EpochEnd(spark, directory, sink, windowed=job.windowed)
     gate = end if offsets is None else Gate(end, directory.paused)
     planning = time.monotonic()
     planner = _planner(spark, job, found, config, directory)

@@ -173,7 +173,7 @@ def _execute(
     )
     _warm_up(spark)
     sink = sink_of(config, directory)
-    end = EpochEnd(spark, directory, sink)
+    end = EpochEnd(spark, directory, sink, windowed=False)
     gate = end if source.offsets is None else Gate(end, directory.paused)
     query = (
         found.writeStream.foreachBatch(lambda rows, epoch: gate.write(matches_of(rows), epoch))
