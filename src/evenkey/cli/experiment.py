@@ -15,6 +15,7 @@ from rich.table import Table
 
 from evenkey.cli.errors import reported
 from evenkey.cli.output import JsonOption, print_json, print_title, whole
+from evenkey.topology.config_files import check_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -100,6 +101,7 @@ def _run(
 
     chosen, size = _chosen(names), experiments.scale_named(scale)
     experiments.check_packages()
+    check_output(output.absolute())
     output.mkdir(parents=True, exist_ok=True)
     results = []
     for experiment in chosen:

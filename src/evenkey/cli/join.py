@@ -65,7 +65,11 @@ def _compare(
 
     With an output, each mode gets a directory in it.
     """
-    names = [config.with_options(mode=each).mode for each in split_list(modes)]
+    names = split_list(modes)
+    for name in names:
+        if name not in get_args(ModeName):
+            message = f"modes = {name!r}: must be one of {_ALL_MODES.replace(',', ', ')}"
+            raise ConfigurationError(message)
     if not names or len(set(names)) < len(names):
         message = f"modes = {modes!r}: name at least one, and each once"
         raise ConfigurationError(message)
@@ -98,7 +102,7 @@ def _produce(
     as_json: JsonOption = False,
 ) -> None:
     """Send publications into a topic, as `join run` with the same options generates them."""
-    address = Address.parse(target)
+    address = Address.parse_one(target)
     config.check_paths()
     with message_bar("producing", config.publications) as show:
         from evenkey.topology import joining

@@ -58,7 +58,7 @@ def produce_command(
     as_json: JsonOption = False,
 ) -> None:
     """Send a dataset, or the lines of a file, into a topic."""
-    address = Address.parse(target)
+    address = Address.parse_one(target)
     settings = ClientSettings.read(kafka_config)
     found = find_records(source, form=form, messages=messages, seed=seed, rate=rate)
     clock = time.time() - (0 if rate else found.seconds)

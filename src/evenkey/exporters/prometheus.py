@@ -54,7 +54,7 @@ class Prometheus(Exporter):
     """
 
     def __init__(self, address: Address, run: RunInfo) -> None:
-        address.only("queue")
+        self.check(address)
         at = address.host_port(_PORT)
         client = load_extra("prometheus_client", "prometheus", "export to Prometheus")
         self._core = load_extra("prometheus_client.core", "prometheus", "export to Prometheus")
@@ -71,6 +71,12 @@ class Prometheus(Exporter):
                 f"({error.strerror}); choose another port"
             )
             raise ConfigurationError(message) from error
+
+    @staticmethod
+    def check(address: Address) -> None:
+        """Refuse an address that cannot be one of Prometheus."""
+        address.only("queue")
+        address.host_port(_PORT)
 
     @property
     def to(self) -> str:

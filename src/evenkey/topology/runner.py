@@ -23,7 +23,7 @@ from evenkey.topology.kafka.output import open_output
 from evenkey.topology.observer import Observer
 from evenkey.topology.planning import EpochPlanner
 from evenkey.topology.recorder import Recorder, run_info
-from evenkey.topology.report import EpochProgress, RunReport
+from evenkey.topology.report import RunReport, announce
 from evenkey.topology.run_directory import RunDirectory
 from evenkey.topology.sinks import FileSink, MemorySink
 from evenkey.topology.splitting import DEAD_LETTERS
@@ -86,6 +86,7 @@ def run(
     with RunDirectory.opened(config.output) as directory:
         directory.check(config.manifest())
         found = job.find(config, directory)
+        announce(on_progress, str(config.resolved_grouping()), "starting Spark")
         spark = _session(config)
         find_offsets(spark, config, directory)
         directory.claim(config.manifest())
@@ -138,6 +139,10 @@ def compare(
         sink = "memory" if output is None else config.sink
         update = {"grouping": grouping, "output": output, "sink": sink}
         variants.append(config.with_options(**update))
+    for variant in variants:
+        # Before the first of them has run for an hour.
+        if variant.output is not None:
+            RunDirectory(variant.output).check(variant.manifest())
     return [run(variant, on_progress=on_progress) for variant in variants]
 
 
@@ -163,9 +168,7 @@ def _session(config: PipelineConfig) -> SparkSession:
 
 def _warm_up(spark: SparkSession, config: PipelineConfig, on_progress: OnProgress | None) -> None:
     """Start the Python workers and compile the kernels, so that no epoch pays for it."""
-    if on_progress is not None:
-        grouping = str(config.resolved_grouping())
-        on_progress(EpochProgress(grouping, -1, 0, None, 0.0, 0.0, "warming up"))
+    announce(on_progress, str(config.resolved_grouping()), "warming up")
     messages = _WARM_UP_MESSAGES_PER_WORKER * config.workers
     small = PipelineConfig(
         **{

@@ -20,13 +20,18 @@ from evenkey.topology.driving import drive, span, timing_of
 from evenkey.topology.driving import epochs_of as progress_of
 from evenkey.topology.following import GatedSink, drive_topics
 from evenkey.topology.inputs import find_offsets
-from evenkey.topology.joining.inputs import all_publications, publication_input, subscriptions_of
+from evenkey.topology.joining.inputs import (
+    all_publications,
+    check_publications,
+    publication_input,
+    subscriptions_of,
+)
 from evenkey.topology.joining.local_cluster import join_session
 from evenkey.topology.joining.report import JoinReport, epochs_of
 from evenkey.topology.joining.sink import digest_of, matches_of, sink_of
 from evenkey.topology.joining.watch import JoinWatch
 from evenkey.topology.kafka.output import open_output
-from evenkey.topology.report import EpochProgress
+from evenkey.topology.report import announce
 from evenkey.topology.run_directory import RunDirectory
 
 if TYPE_CHECKING:
@@ -72,13 +77,14 @@ def run_join(config: JoinConfig, *, on_progress: OnProgress | None = None) -> Jo
     config.check_paths()
     with RunDirectory.opened(config.output) as directory:
         directory.check(config.manifest())
-        if on_progress is not None:
-            on_progress(EpochProgress(config.name, -1, 0, None, 0.0, 0.0, "warming up"))
+        subscriptions = subscriptions_of(config)
+        check_publications(config)
+        announce(on_progress, config.name, "starting Spark")
         spark = join_session(config.master, kafka=bool(config.kafka or config.output_kafka))
         open_output(spark, config)
         find_offsets(spark, config, directory)
         directory.claim(config.manifest())
-        return _execute(spark, config, directory, on_progress)
+        return _execute(spark, config, directory, subscriptions, on_progress)
 
 
 def compare_joins(
@@ -106,22 +112,25 @@ def compare_joins(
             "times, which a topic cannot tell apart; drop it"
         )
         raise ConfigurationError(message)
-    reports = []
+    variants = []
     for mode in modes:
         output = None if config.output is None else config.output / mode
-        variant = config.with_options(mode=mode, output=output)
-        reports.append(run_join(variant, on_progress=on_progress))
-    return reports
+        variants.append(config.with_options(mode=mode, output=output))
+    for variant in variants:
+        # Before the first of them has run for an hour.
+        if variant.output is not None:
+            RunDirectory(variant.output).check(variant.manifest())
+    return [run_join(variant, on_progress=on_progress) for variant in variants]
 
 
 def _execute(
     spark: SparkSession,
     config: JoinConfig,
     directory: RunDirectory,
+    subscriptions: pa.Table,
     on_progress: OnProgress | None,
 ) -> JoinReport:
     directory.paused.unlink(missing_ok=True)
-    subscriptions = subscriptions_of(config)
     match = SpatialMatch(
         relation_column="relation", pipeline=config.pipeline, partitioner=config.partitioner
     )
@@ -141,6 +150,7 @@ def _execute(
         cache_bytes=config.cache_mb * _MB,
         dead_letters=directory.dead_letters,
     ).select("publication", "subscription")
+    announce(on_progress, config.name, "warming up")
     _warm_up(spark)
     sink = sink_of(config, directory)
     gate = sink if source.offsets is None else GatedSink(sink, directory.paused)
