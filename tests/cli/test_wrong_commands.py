@@ -15,7 +15,6 @@ import pyspark.core.context
 import pyspark.java_gateway
 import pytest
 
-from evenkey.spark import java
 from evenkey.topology.kafka import connector
 
 TABLE = Path(__file__).with_name("wrong_commands.txt")
@@ -117,7 +116,7 @@ def no_java(monkeypatch, directory):
         raise AssertionError(message)
 
     monkeypatch.chdir(directory)
-    monkeypatch.setattr(java.subprocess, "run", refuse)
+    monkeypatch.setattr("evenkey.spark.java.subprocess.run", refuse)
     monkeypatch.setattr(pyspark.core.context, "launch_gateway", refuse)
     monkeypatch.setattr(pyspark.java_gateway, "launch_gateway", refuse)
 

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from evenkey.cli.errors import reported
+from evenkey.cli.errors import interrupted_with, reported
 from evenkey.cli.output import JsonOption, print_json, print_title, whole
 from evenkey.topology.config_files import check_output
 
@@ -105,7 +105,8 @@ def _run(
     output.mkdir(parents=True, exist_ok=True)
     results = []
     for experiment in chosen:
-        with _shown_progress(experiment.id) as show:
+        note = "the same command goes on with what has no result yet"
+        with interrupted_with(note), _shown_progress(experiment.id) as show:
             outcome = experiments.run(
                 experiment,
                 size,

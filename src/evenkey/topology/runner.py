@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.exporters import Exports
 from evenkey.groupings import Planned
+from evenkey.spark.gateway import java_deaths_named
 from evenkey.spark.session import local_master, session
 from evenkey.topology.config import PipelineConfig
 from evenkey.topology.driving import Watch, drive, epochs_of, late_rows, timing_of
@@ -43,6 +44,7 @@ _WARM_UP_MESSAGES_PER_WORKER = 20
 _DISK_FULL = os.strerror(errno.ENOSPC)
 
 
+@java_deaths_named()
 def run(
     config: PipelineConfig,
     *,
@@ -80,7 +82,7 @@ def run(
     ConfigurationError
         The configuration cannot be run, or the output holds another run.
     RunError
-        State that an earlier run left cannot be read.
+        State that an earlier run left cannot be read, or Spark's Java process died.
     """
     config.check_paths()
     with RunDirectory.opened(config.output) as directory:

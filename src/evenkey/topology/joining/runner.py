@@ -16,6 +16,7 @@ from evenkey.joins.reference import reference_digest
 from evenkey.joins.slots import own_processes
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.static_writing import write_static
+from evenkey.spark.gateway import java_deaths_named
 from evenkey.topology.driving import drive, span, timing_of
 from evenkey.topology.driving import epochs_of as progress_of
 from evenkey.topology.following import GatedSink, drive_topics
@@ -54,6 +55,7 @@ _ROW_GROUP = 20_000
 """Subscriptions that a task reads at least."""
 
 
+@java_deaths_named()
 def run_join(config: JoinConfig, *, on_progress: OnProgress | None = None) -> JoinReport:
     """Run a pipeline until all publications are joined.
 
@@ -72,7 +74,8 @@ def run_join(config: JoinConfig, *, on_progress: OnProgress | None = None) -> Jo
     ConfigurationError
         The configuration cannot be run, or the output holds another run.
     RunError
-        State that an earlier run left, or a static partition, cannot be read.
+        State that an earlier run left, or a static partition, cannot be read, or Spark's Java
+        process died.
     """
     config.check_paths()
     with RunDirectory.opened(config.output) as directory:
