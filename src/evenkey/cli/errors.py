@@ -43,6 +43,11 @@ _WRAPPERS = ("py4j.", "pyspark.errors.")
 _PREAMBLE = re.compile(
     r"^(?:An error occurred while calling \S+\n: |.*? terminated with exception: )"
 )
+_NO_PACKAGE = "No module named 'evenkey'"
+_WORKERS_MEND = (
+    ": the workers' Python lacks it; install evenkey on their hosts, or name an interpreter that "
+    "has it in PYSPARK_PYTHON"
+)
 _STATE = re.compile(r"\s*SQLSTATE: \w+")
 
 
@@ -78,7 +83,10 @@ def explain(error: BaseException) -> Explanation:
     if ours:
         kind = getattr(errors, ours[-1]["name"], EvenkeyError)
         return Explanation(_STATE.sub("", ours[-1]["message"]), _exit_code(kind))
-    return Explanation(_telling_line(error, text), _FAILED)
+    line = _telling_line(error, text)
+    if line.endswith(_NO_PACKAGE):
+        line += _WORKERS_MEND
+    return Explanation(line, _FAILED)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

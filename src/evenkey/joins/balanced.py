@@ -26,6 +26,7 @@ from evenkey.joins.static_writing import write_static
 from evenkey.joins.work import items, seconds
 from evenkey.spark.columns import check_workers, key_columns, time_column
 from evenkey.spark.session import temporary_directory
+from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,7 +158,7 @@ def balanced_join(
     )
     placed = on_slots(spread, workers, stay=mode.keeps_static)
     with own_processes(stream):
-        return placed.mapInArrow(task, schema)
+        return placed.mapInArrow(in_workers(stream.sparkSession, task), schema)
 
 
 def refresh(
@@ -224,7 +225,8 @@ def _by_keys(
     partition = F.pmod(HASH, F.lit(planner.partitions)).cast("int")
     numbered = hashed.withColumn(PARTITION, partition)
     # Its types ask for the kind of UDF, which Spark itself would rather infer from the hints.
-    slot = F.arrow_udf(KeySpread(planner).slots, "int")  # type: ignore[call-overload]
+    slots = in_workers(stream.sparkSession, KeySpread(planner).slots)
+    slot = F.arrow_udf(slots, "int")  # type: ignore[call-overload]
     spread = numbered.withColumn(SLOT, slot.asNondeterministic()(PARTITION))
     return spread, KeyedJoin(on.columns, stream_columns(stream, on), how)
 
@@ -249,4 +251,4 @@ def _by_space(
         on.geometry,
         None if indexed else leaves.bounds,
     )
-    return stream.mapInArrow(task, StructType(fields)), join
+    return stream.mapInArrow(in_workers(stream.sparkSession, task), StructType(fields)), join

@@ -20,6 +20,7 @@ from evenkey.spark.packed_plan import (
     pack_plan,
 )
 from evenkey.spark.task import current_task
+from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -82,7 +83,7 @@ def with_planned_worker(
     if position is None and not df.isStreaming:
         position = row_numbers()
     if df.isStreaming:
-        read = LookupTask(grouping, workers, tables)
+        read = in_workers(df.sparkSession, LookupTask(grouping, workers, tables))
         source = df.sparkSession.range(0, 1, 1, 1).mapInArrow(read, _WORDS)
     else:
         memory = tables.read(0).memory

@@ -60,7 +60,7 @@ def pausing(paused: Path) -> Iterator[None]:
         yield
     finally:
         _restore(handled)
-        if heard:
+        if len(heard) == 1:
             signal.raise_signal(heard[0])
 
 
