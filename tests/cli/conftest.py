@@ -71,7 +71,10 @@ class FakePipeline:
     def run(self, config: PipelineConfig, *, on_progress: Callable[..., None]) -> FakeReport:
         self.configs.append(config)
         self.before()
-        ended: list[tuple[int, Phase]] = [(-1, "warming up"), (0, "running"), (1, "closing")]
+        ended: list[tuple[int, Phase]] = [
+            *((-1, "starting Spark"), (-1, "warming up")),
+            *((0, "running"), (1, "closing")),
+        ]
         for epoch, phase in ended:
             on_progress(EpochProgress(config.grouping, epoch, 25_000, 50_000, 1.32, 4321.0, phase))
         return FakeReport(config, self.changes, self.table)

@@ -127,7 +127,7 @@ def test_option_and_key_mean_the_same(invoke, pipeline, tmp_path, monkeypatch, f
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("user,n\nx,1\n")
     (tmp_path / "kafka.properties").touch()
-    (tmp_path / "click.avsc").write_text("{}")
+    (tmp_path / "click.avsc").write_text('{"type": "record"}')
     # No broker is there to answer.
     monkeypatch.setattr(Address, "check_reachable", lambda _: None)
     options = {**context_of(field), field: VALUES[field]}

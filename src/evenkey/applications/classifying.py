@@ -16,6 +16,7 @@ from evenkey.spark.aggregate import WORKER
 from evenkey.spark.columns import absent, key_columns
 from evenkey.spark.place import place
 from evenkey.spark.route import route
+from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,7 +54,7 @@ def classify(df: DataFrame, model: Model | Models[Any], *, column: str = "predic
     """
     absent(df, column)
     schema = StructType([*df.schema.fields, StructField(column, StringType())])
-    return df.mapInArrow(_PredictTask(model), schema)
+    return df.mapInArrow(in_workers(df.sparkSession, _PredictTask(model)), schema)
 
 
 class _PredictTask:
@@ -112,10 +113,10 @@ def classify_by_words(
     """
     number, words = key_columns(df, [document, text])
     named = df.select(number.cast("string").alias("document"), words.alias("text"))
-    asked = named.mapInArrow(_ask, "document string, word string")
+    asked = named.mapInArrow(in_workers(df.sparkSession, _ask), "document string, word string")
     routed = route(asked, "word", grouping, workers, column=WORKER)
     placed = place(routed, workers, column=WORKER)
-    answers = placed.mapInArrow(_AnswerTask(model), _ANSWER)
+    answers = placed.mapInArrow(in_workers(df.sparkSession, _AnswerTask(model)), _ANSWER)
     # A document has its priors also where it has no words.
     priors = F.array(*(F.lit(int(units)) for units in model.prior))
     known = named.select("document").distinct()

@@ -14,6 +14,7 @@ from evenkey.spark.columns import key_columns
 from evenkey.spark.place import place
 from evenkey.spark.route import route
 from evenkey.spark.work import WorkerTask
+from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -74,7 +75,7 @@ def train(
     model = learner.start() if model is None else model
     for _ in range(passes):
         task = _MessagesTask(learner, model)
-        messages = records.mapInArrow(task, task.schema())
+        messages = records.mapInArrow(in_workers(records.sparkSession, task), task.schema())
         routed = route(messages, "key", grouping, workers, column=WORKER)
         held, bound = messages_of(routed, "key", learner.aggregator, time=None, window=None)
         placed = place(held, workers, column=WORKER)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from evenkey.cli.errors import reported
+from evenkey.cli.errors import interrupted_with, reported
 
 __all__ = ["register"]
 
@@ -48,4 +48,5 @@ def _dashboard(
 
     server = Server(run or [Path()], host=host, port=port, allow_hosts=allow_host or ())
     typer.echo(f"dashboard at {server.url} (Ctrl-C ends it)")
-    server.serve()
+    with interrupted_with("the runs go on without it"):
+        server.serve()

@@ -62,7 +62,7 @@ class Prometheus(Exporter):
     """
 
     def __init__(self, address: Address, run: RunInfo) -> None:
-        address.only("queue", "allow-host")
+        self.check(address)
         at = address.host_port(_PORT)
         client = load_extra("prometheus_client", "prometheus", "export to Prometheus")
         self._core = load_extra("prometheus_client.core", "prometheus", "export to Prometheus")
@@ -88,6 +88,12 @@ class Prometheus(Exporter):
             raise ConfigurationError(message) from error
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
+
+    @staticmethod
+    def check(address: Address) -> None:
+        """Refuse an address that cannot be one of Prometheus."""
+        address.only("queue", "allow-host")
+        address.host_port(_PORT)
 
     @property
     def to(self) -> str:

@@ -27,6 +27,7 @@ from evenkey.joins.static_store import StaticStore
 from evenkey.joins.work import items, seconds
 from evenkey.spark.columns import check_workers, key_columns, time_column
 from evenkey.spark.session import temporary_directory
+from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -194,7 +195,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     )
     placed = on_slots(spread, workers, stay=mode.keeps_static)
     with own_processes(stream):
-        return placed.mapInArrow(task, result)
+        return placed.mapInArrow(in_workers(stream.sparkSession, task), result)
 
 
 def _distributor(mode: Mode, given: DynamicDistributor | None) -> DynamicDistributor | None:
@@ -213,7 +214,8 @@ def _by_keys(
     partition = F.pmod(HASH, F.lit(planner.partitions)).cast("int")
     numbered = hashed.withColumn(PARTITION, partition)
     # Its types ask for the kind of UDF, which Spark itself would rather infer from the hints.
-    slot = F.arrow_udf(KeySpread(planner).slots, "int")  # type: ignore[call-overload]
+    slots = in_workers(stream.sparkSession, KeySpread(planner).slots)
+    slot = F.arrow_udf(slots, "int")  # type: ignore[call-overload]
     spread = numbered.withColumn(SLOT, slot.asNondeterministic()(PARTITION))
     return spread, KeyedJoin(on.columns, stream_columns(stream, on), how)
 
@@ -238,4 +240,4 @@ def _by_space(
         on.geometry,
         None if indexed else leaves.bounds,
     )
-    return stream.mapInArrow(task, StructType(fields)), join
+    return stream.mapInArrow(in_workers(stream.sparkSession, task), StructType(fields)), join

@@ -14,6 +14,7 @@ from evenkey.joins.geometry import vet
 from evenkey.joins.partition_join import PARTITION, RELATION
 from evenkey.joins.partitioners import Leaves, kdb, quad_tree
 from evenkey.joins.relations import codes_of, mirrored
+from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,7 +37,9 @@ def divide(static: DataFrame, on: SpatialMatch, partitions: int) -> Leaves:
     rows = geometries.count()
     if rows > _SAMPLE:
         geometries = geometries.sample(fraction=_SAMPLE / rows, seed=0)
-    centres = geometries.mapInArrow(_centres, "x double, y double").toArrow()
+    centres = geometries.mapInArrow(
+        in_workers(geometries.sparkSession, _centres), "x double, y double"
+    ).toArrow()
     points = np.stack([centres["x"].to_numpy(), centres["y"].to_numpy()], axis=1)
     return _divided(points, on.partitioner, partitions)
 

@@ -19,6 +19,7 @@ from evenkey.joins.spreading import INDEX_SCHEMA
 from evenkey.joins.static_manifest import StaticFile
 from evenkey.joins.static_spreading import StaticSpread, divide
 from evenkey.spark.columns import key_columns
+from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -88,7 +89,7 @@ def write_static(
     parallel = static.sparkSession.sparkContext.defaultParallelism * _TASKS_A_CORE
     written = (
         spread.repartitionById(min(partitions, parallel), F.col(PARTITION))
-        .mapInArrow(WriteTask(writer, on), _FILES)
+        .mapInArrow(in_workers(static.sparkSession, WriteTask(writer, on)), _FILES)
         .toArrow()
         .to_pylist()
     )
@@ -144,7 +145,7 @@ def _by_space(
         static = static.withColumn(PARTITION, F.pmod(hashed, F.lit(partitions)).cast("int"))
     kept = [each for each in static.schema if each.name not in (PARTITION, on.relation_column)]
     added = [StructField(RELATION, ByteType()), StructField(PARTITION, IntegerType())]
-    return static.mapInArrow(task, StructType(kept + added))
+    return static.mapInArrow(in_workers(static.sparkSession, task), StructType(kept + added))
 
 
 class WriteTask:

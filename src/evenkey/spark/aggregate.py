@@ -15,6 +15,7 @@ from evenkey.spark.columns import key_columns, time_column
 from evenkey.spark.place import place
 from evenkey.spark.route import route
 from evenkey.spark.work import STATES, TIME, WEIGHT, WINDOW, FinishTask, MergeTask, WorkerTask
+from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -176,7 +177,7 @@ def partial_aggregates(placed: DataFrame, task: WorkerTask) -> DataFrame:
     ]
     schema = StructType([*fields, *from_arrow_schema(task.aggregator.state).fields])
     unused = [] if WORKER in task.aggregator.columns else [WORKER]
-    return placed.drop(*unused).mapInArrow(task, schema)
+    return placed.drop(*unused).mapInArrow(in_workers(placed.sparkSession, task), schema)
 
 
 def merge_partials(
@@ -219,4 +220,5 @@ def merge_partials(
     finish = FinishTask if isinstance(aggregator, Algebraic) else MergeTask
     fields = [merged.schema[name] for name in by]
     schema = StructType([*fields, *from_arrow_schema(aggregator.result).fields])
-    return merged.mapInArrow(finish(aggregator, by), schema)
+    task = in_workers(merged.sparkSession, finish(aggregator, by))
+    return merged.mapInArrow(task, schema)

@@ -21,6 +21,7 @@ from evenkey.spark.packed_plan import (
 )
 from evenkey.spark.routing_table import RoutingTable
 from evenkey.spark.task import current_task
+from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -83,7 +84,8 @@ def with_planned_worker(
     if position is None and not df.isStreaming:
         position = row_numbers()
     if isinstance(plan, LookupTask):
-        source = df.sparkSession.range(0, 1, 1, 1).mapInArrow(plan, _WORDS)
+        read = in_workers(df.sparkSession, plan)
+        source = df.sparkSession.range(0, 1, 1, 1).mapInArrow(read, _WORDS)
     else:
         source = df.sparkSession.createDataFrame(_packed(plan, grouping, workers), _WORDS)
     # One array and not a struct of several: to take a field from a struct costs an object a row.

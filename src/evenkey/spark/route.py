@@ -11,6 +11,7 @@ from evenkey.groupings import Grouping, Key, Planned, Shuffle, parse
 from evenkey.spark.columns import absent, key_columns, row_numbers, time_column
 from evenkey.spark.planned import route_planned
 from evenkey.spark.routing_task import Load, check_plan, routing_task
+from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,7 +143,8 @@ def route(
         columns.append(clock.cast("double"))
     function = task.route_pairs if len(columns) > 1 else task.route_keys
     # Its types ask for the kind of UDF, which Spark itself would rather infer from the hints.
-    udf = F.arrow_udf(function, "int")  # type: ignore[call-overload]
+    in_worker = in_workers(df.sparkSession, function)
+    udf = F.arrow_udf(in_worker, "int")  # type: ignore[call-overload]
     return df.withColumn(column, udf.asNondeterministic()(*columns))
 
 

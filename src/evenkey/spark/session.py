@@ -13,6 +13,7 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evenkey.spark.gateway import keep_quiet, log_level, start_java
 from evenkey.spark.java import ensure_java
 
 if TYPE_CHECKING:
@@ -39,13 +40,12 @@ _lock = threading.Lock()
 _SETTINGS: dict[str, str] = {
     # Deep plans, and a stop while Spark searches its own stack for interruptions.
     "spark.driver.extraJavaOptions": "-Xss4m",
-    "spark.driver.memory": "2g",
-    "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.numRecentProgressUpdates": "100000",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+_DRIVER_MEMORY = "2g"
 
 
 def local_master(slots: int) -> str:
@@ -74,6 +74,8 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     ------
     ConfigurationError
         There is no Java to run Spark on.
+    RunError
+        It ended before it was ready.
     """
     from pyspark.sql import SparkSession
 
@@ -88,14 +90,24 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
         master = os.environ.get("SPARK_MASTER") or local_master(os.cpu_count() or 1)
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    every = {**_SETTINGS, **(settings or {})}
+    every = {
+        **_SETTINGS,
+        "spark.driver.memory": os.environ.get("SPARK_DRIVER_MEMORY") or _DRIVER_MEMORY,
+        "spark.log.level": log_level(),
+        "spark.master": master,
+        "spark.app.name": "evenkey",
+        **(settings or {}),
+    }
     if master.startswith("local"):
         # Only here is it sure that whoever runs the daemon has evenkey.
         every.setdefault("spark.python.daemon.module", "evenkey.spark.daemon")
-    builder = SparkSession.builder.master(master).appName("evenkey")
+    start_java(every)
+    builder = SparkSession.builder
     for name, value in every.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    started = builder.getOrCreate()
+    keep_quiet(started.sparkContext)
+    return started
 
 
 def session_owner(session: SparkSession) -> object:

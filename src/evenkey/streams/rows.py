@@ -64,7 +64,7 @@ class RowIndex:
                 file = pq.ParquetFile(path)
                 found = row_groups(path, columns)
             except (OSError, pa.ArrowInvalid) as error:
-                message = f"input {path} cannot be read as Parquet: {error}"
+                message = f"input {path} is no Parquet file ({error}): name another, or pass split"
                 raise ConfigurationError(message) from error
             _check_columns(path, file.schema_arrow, key, count)
             for group in found:

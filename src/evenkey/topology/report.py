@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from evenkey.groupings import By
     from evenkey.topology.run_directory import RunDirectory
 
-__all__ = ["EpochProgress", "OnProgress", "RunReport", "Timing"]
+__all__ = ["EpochProgress", "OnProgress", "RunReport", "Timing", "announce"]
 
 _PATHS = ("results", "dead_letters", "state")
 
-Phase = Literal["warming up", "running", "closing"]
+Phase = Literal["starting Spark", "warming up", "running", "closing", "pausing"]
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,22 @@ class EpochProgress:
 
 OnProgress: TypeAlias = "Callable[[EpochProgress], None]"
 """Is told when an epoch has ended."""
+
+
+def announce(on_progress: OnProgress | None, name: str, phase: Phase) -> None:
+    """Report that a run is in a phase before its first epoch.
+
+    Parameters
+    ----------
+    on_progress
+        Is called; None is nobody.
+    name
+        The grouping's spelling, or what else runs.
+    phase
+        Such as ``starting Spark``.
+    """
+    if on_progress is not None:
+        on_progress(EpochProgress(name, -1, 0, None, 0.0, 0.0, phase))
 
 
 @dataclass(frozen=True)

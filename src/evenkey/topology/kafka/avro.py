@@ -21,15 +21,18 @@ def read_schema(file: Path) -> str:
     Raises
     ------
     ConfigurationError
-        The file cannot be read, or holds no JSON.
+        The file cannot be read, or holds no JSON, or no schema of a record.
     """
     try:
         text = file.read_text("utf-8")
-        json.loads(text)
+        schema = json.loads(text)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         message = f"avro_schema {file} cannot be read ({reason}): name a file with an Avro schema"
         raise ConfigurationError(message) from None
+    if not isinstance(schema, dict) or schema.get("type") != "record":
+        message = f"avro_schema {file} is not of a record: name a file whose type is record"
+        raise ConfigurationError(message)
     return text
 
 
