@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DynamicDistributor", "Window"]
 
+_MOST_EPOCHS = 64
+"""Parts of the window that are kept apart: what falls into the same part is added up."""
+
 
 @dataclass
 class Window:
@@ -32,7 +35,8 @@ class Window:
     redistributed
         When partitions last moved; None if never.
     epochs
-        Clock, items and load of each partition of the epochs in the window.
+        Clock, items and load of each partition of the epochs in the window; of epochs that
+        are too short to keep apart, of several together.
     """
 
     checked: float | None = None
@@ -42,6 +46,14 @@ class Window:
     def to_json(self) -> dict[str, Any]:
         """Give it as JSON can hold it; `Window(**...)` takes it back."""
         return asdict(self)
+
+    def moved(self, by: float) -> Window:
+        """Move all its times by so many seconds, as the clock was: what it holds does not age."""
+        return Window(
+            None if self.checked is None else self.checked + by,
+            None if self.redistributed is None else self.redistributed + by,
+            [(clock + by, items, loads) for clock, items, loads in self.epochs],
+        )
 
 
 @dataclass(frozen=True)
@@ -111,10 +123,14 @@ class DynamicDistributor:
         began, now
             The clock, in seconds, at the epoch's begin and end.
         """
-        loads = [float(each) for each in (self.load or seconds)(work)]
-        oldest = now - self.wait_periods * self.period
-        epochs = [each for each in window.epochs if each[0] > oldest]
-        epochs.append((now, int(work.items.sum()), loads))
+        length = self.wait_periods * self.period
+        epochs = [each for each in window.epochs if each[0] > now - length]
+        items, loads = int(work.items.sum()), np.asarray((self.load or seconds)(work))
+        grain = length / _MOST_EPOCHS
+        if epochs and grain > 0 and now // grain == epochs[-1][0] // grain:
+            _, more_items, more_loads = epochs.pop()
+            items, loads = items + more_items, loads + more_loads
+        epochs.append((now, items, [float(each) for each in loads]))
         checked = began if window.checked is None else window.checked
         return Window(checked, window.redistributed, epochs)
 

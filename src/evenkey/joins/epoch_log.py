@@ -80,7 +80,8 @@ class SlotRecord:
     loaded
         Seconds of each static partition that was loaded, whatever for.
     began, ended
-        Least and greatest event time of its rows in seconds; None where there is none.
+        Least and greatest event time of the rows that bear out the slot's `EventClock`, in
+        seconds; None where there is none.
     """
 
     slot: int

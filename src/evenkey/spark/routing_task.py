@@ -10,10 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from evenkey.errors import ConfigurationError
+from evenkey.event_clock import EventClock
 from evenkey.spark.learning import Lesson, LessonCollector
 from evenkey.spark.routing_table import RoutingTables
 from evenkey.spark.session import temporary_directory
 from evenkey.spark.task import TaskId, current_task
+from evenkey.spark.times import seconds_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,7 +120,7 @@ class RoutingTask:
         """Route batches of hashes and times (seconds, null: unknown)."""
         with self.source() as source:
             for hashes, seconds in batches:
-                yield source.route(hashes.to_numpy().view(np.uint64), seconds)
+                yield source.route(hashes.to_numpy().view(np.uint64), seconds_of(seconds))
 
     @contextlib.contextmanager
     def source(self) -> Iterator[Source]:
@@ -160,10 +162,12 @@ class Source:
     def __init__(self, router: Router, rate: float) -> None:
         self._router = router
         self._rate = rate
-        self._latest = -np.inf
+        self._clock = EventClock(start=router.now)
         self.routed = 0
 
-    def route(self, hashes: NDArray[np.uint64], seconds: pa.Array | None = None) -> pa.Array:
+    def route(
+        self, hashes: NDArray[np.uint64], seconds: NDArray[np.float64] | None = None
+    ) -> pa.Array:
         """Give the worker of each message.
 
         Parameters
@@ -171,8 +175,8 @@ class Source:
         hashes
             uint64[n], of the keys.
         seconds
-            double[n], event times, null where unknown; a time that falls behind counts as the
-            latest one before it. None: the position over the rate.
+            float64[n], event times, NaN where unknown; the router sees the `EventClock` that
+            follows them. None: the position over the rate.
 
         Returns
         -------
@@ -181,9 +185,6 @@ class Source:
         if seconds is None:
             times = np.arange(self.routed, self.routed + len(hashes)) / self._rate
         else:
-            told = seconds.fill_null(-np.inf).to_numpy(zero_copy_only=False)
-            told = np.maximum.accumulate(np.maximum(told, self._latest))
-            self._latest = told[-1] if len(told) else self._latest
-            times = np.where(np.isinf(told), 0.0, told)
+            times = self._clock.follow(seconds)
         self.routed += len(hashes)
         return pa.array(self._router.route(hashes, times))
