@@ -42,6 +42,7 @@ VALUES = {
     "worker_window": 5.0,
     "aggregator_window": 30.0,
     "lateness": 5.0,
+    "max_ahead": 60.0,
     "cost_ms": 0.5,
     "speed": 2.0,
     "epochs": 3,
@@ -67,7 +68,7 @@ VALUES = {
 }
 INPUT = {"input", "split", "key", "count"}
 LEARNING = {"label", "text", "features"}
-TOPICS = {"kafka", "starting_offsets", "record_part", "avro_schema", "follow"}
+TOPICS = {"kafka", "starting_offsets", "record_part", "avro_schema", "follow", "max_ahead"}
 
 
 def context_of(field: str) -> dict[str, object]:

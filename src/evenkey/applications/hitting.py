@@ -11,7 +11,8 @@ from evenkey.applications.heavy_keys import workers_of_a_key
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import parse as parse_grouping
 from evenkey.spark.aggregate import aggregate, check_windows
-from evenkey.spark.columns import key_columns, time_column
+from evenkey.spark.columns import key_columns, time_column, windowed_column
+from evenkey.spark.times import without_far_ahead
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,12 +36,13 @@ def heavy_hitters(
     time: str | None = None,
     window: str | None = None,
     watermark: str = "0 seconds",
+    max_ahead: str | None = "1 hour",
 ) -> DataFrame:
     """Find the most frequent keys, batch or streaming.
 
     Parameters
     ----------
-    df, key, grouping, workers, time, window, watermark
+    df, key, grouping, workers, time, window, watermark, max_ahead
         As for `evenkey.spark.aggregate`.
     k, capacity
         As for the aggregator `HeavyHitters`.
@@ -67,18 +69,30 @@ def heavy_hitters(
     hitters = HeavyHitters(k, capacity, choices)
     if through == "evenkey":
         found = aggregate(
-            df, key, grouping, workers, hitters, time=time, window=window, watermark=watermark
+            df,
+            key,
+            grouping,
+            workers,
+            hitters,
+            time=time,
+            window=window,
+            watermark=watermark,
+            max_ahead=max_ahead,
         )
         return found.withColumnRenamed("key", key)
     if through != "spark":
         message = f"through = {through!r}: must be 'evenkey' or 'spark'"
         raise ConfigurationError(message)
-    check_windows(df, time=time, window=window, watermark=watermark)
+    check_windows(df, time=time, window=window, watermark=watermark, max_ahead=max_ahead)
     (column,) = key_columns(df, key)
     groups, bounds = [], []
     if window is not None and time is not None:
-        df = df.withColumn("__time", time_column(df, time))
+        # Spark has no watermark of times without a zone.
+        event_time = (time_column if df.isStreaming else windowed_column)(df, time)
+        df = df.withColumn("__time", event_time)
         if df.isStreaming:
+            if max_ahead is not None:
+                df = without_far_ahead(df, time_column(df, time), max_ahead)
             df = df.withWatermark("__time", watermark)
         groups = [F.window("__time", window).alias("window")]
         bounds = [F.col(f"window.{end}").alias(f"window_{end}") for end in ("start", "end")]

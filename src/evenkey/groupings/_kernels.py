@@ -117,7 +117,9 @@ def slots_of(table, items):
 
 @njit(cache=True)
 def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent, rules, out):
-    """Route from message `start` on, until a promotion is due, the table is half full, or the end.
+    """Route from message `start` on, until the clock asks for something, or the table is half full.
+
+    The clock does where a promotion is due, or a message lies far behind.
 
     Parameters
     ----------
@@ -135,21 +137,22 @@ def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent,
     rules
         Tuple: scale-out and scale-in threshold (percent), warm-up and check interval
         (seconds), initial and largest pool, whether loads are whole percents, whether one
-        check scales in until no more applies.
+        check scales in until no more applies, seconds before the next promotion from which on a
+        message lies far behind.
 
     Returns
     -------
     int
         Index of the first message that is not routed yet.
     """
-    (scale_out, scale_in, warm_up, check_interval, initial_pool, largest_pool, whole, recursive) = (
-        rules
-    )
+    scale_out, scale_in, warm_up, check_interval = rules[:4]
+    initial_pool, largest_pool, whole, recursive, most_behind = rules[4:]
     workers = len(sent)
     room = len(table) // 2
     weighted = len(weights) > 0
     paced = len(checked) > 0
     folds = recursive and scale_in <= scale_out
+    far_behind = clock[1] - most_behind
     total, held, ever = tally[0], tally[1], tally[2]
     # Two rings of loads on end: every pool is a run of neighbours, without a wrap to test.
     ring = np.concatenate((sent, sent))
@@ -157,7 +160,7 @@ def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent,
     for i in range(start, len(keys)):
         now = times[i]
         weight = weights[i] if weighted else 1
-        if now >= clock[1]:
+        if now >= clock[1] or now < far_behind:
             end = i
             break
         hashed = keys[i]

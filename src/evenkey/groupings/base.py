@@ -180,7 +180,8 @@ class Router(ABC):
         keys
             uint64[n], hashes of the keys.
         times
-            float64[n], seconds, non-decreasing. Groupings that do not use times take None.
+            float64[n], seconds, non-decreasing, but where the stream's clock was found wrong
+            and is set back by an hour or more. Groupings that do not use times take None.
         weights
             int64[n], how much each message counts for, at least 1; None is 1 each. One above
             `MOST_WEIGHT` counts for that.
@@ -252,6 +253,11 @@ class Router(ABC):
     @abstractmethod
     def restore(self, snapshot: Snapshot) -> None:
         """Take over what `snapshot` gave, or its entries named in `local_fields` alone."""
+
+    @property
+    def now(self) -> float:
+        """Time at which the router's clock stands, in seconds; 0 where it has none."""
+        return 0.0
 
     def memory(self) -> Snapshot:
         """What this router learned that outlives the epoch; empty if nothing."""

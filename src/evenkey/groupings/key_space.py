@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["BABY", "DEPARTED", "ITEM", "OLD", "TEENAGE", "KeySpace"]
+__all__ = ["BABY", "DEPARTED", "ITEM", "OLD", "TEENAGE", "KeySpace", "moved"]
 
 DEPARTED, BABY, TEENAGE, OLD = -1, 0, 1, 2
 
@@ -190,6 +190,14 @@ class KeySpace:
         merged = self.cut(merged)
         merged["order"] = np.arange(len(merged))
         return merged
+
+
+def moved(items: NDArray[np.void], by: float) -> NDArray[np.void]:
+    """Give the items with their times moved by so many seconds; a key never checked stays so."""
+    items = items.copy()
+    items["seen"] += by
+    items["checked"] += by
+    return items
 
 
 def _by_weight(items: NDArray[np.void]) -> NDArray[np.void]:

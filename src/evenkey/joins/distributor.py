@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DynamicDistributor", "Window"]
 
+_MOST_EPOCHS = 64
+"""Parts of the window that are kept apart: what falls into the same part is added up."""
+
 
 @dataclass
 class Window:
@@ -33,7 +36,8 @@ class Window:
     redistributed
         When partitions last moved; None if never.
     epochs
-        Clock and load of each partition of the epochs in the window.
+        Clock and load of each partition of the epochs in the window; of epochs that are too short
+        to keep apart, of several together.
     items
         Items of the stream since it began.
     """
@@ -46,6 +50,15 @@ class Window:
     def to_json(self) -> dict[str, Any]:
         """Give it as JSON can hold it; `Window(**...)` takes it back."""
         return asdict(self)
+
+    def moved(self, by: float) -> Window:
+        """Move all its times by so many seconds, as the clock was: what it holds does not age."""
+        return Window(
+            None if self.checked is None else self.checked + by,
+            None if self.redistributed is None else self.redistributed + by,
+            [(clock + by, loads) for clock, loads in self.epochs],
+            self.items,
+        )
 
 
 @dataclass(frozen=True)
@@ -125,10 +138,13 @@ class DynamicDistributor:
         began, now
             The clock, in seconds, at the epoch's begin and end.
         """
-        loads = [float(each) for each in (self.load or seconds)(work)]
-        oldest = now - self.wait_periods * self.period
-        epochs = [each for each in window.epochs if each[0] > oldest]
-        epochs.append((now, loads))
+        length = self.wait_periods * self.period
+        epochs = [each for each in window.epochs if each[0] > now - length]
+        loads = np.asarray((self.load or seconds)(work))
+        grain = length / _MOST_EPOCHS
+        if epochs and grain > 0 and now // grain == epochs[-1][0] // grain:
+            loads = loads + epochs.pop()[1]
+        epochs.append((now, [float(each) for each in loads]))
         checked = began if window.checked is None else window.checked
         return Window(checked, window.redistributed, epochs, window.items + work.total)
 

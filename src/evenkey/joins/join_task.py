@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evenkey.event_clock import EventClock
 from evenkey.joins.epoch_log import SlotRecord
 from evenkey.joins.partition_join import FIRST, PARTITION, SLOT
 from evenkey.joins.planning import BATCH
@@ -16,6 +17,7 @@ from evenkey.joins.static_store import StaticStore
 from evenkey.joins.work import CLOCKS
 from evenkey.joins.worker_cache import CacheKey, WorkerCache, process_cache
 from evenkey.spark.task import current_task
+from evenkey.spark.times import seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -48,7 +50,7 @@ class JoinTask:
         Whether partitions stay in this process for the next epoch (STAL), or each epoch
         brings its own (STRL).
     time
-        Column of event times; None where there is none.
+        Column of event times, which the slot's `EventClock` follows; None where there is none.
     then
         What follows on the joined rows; None: nothing here.
     load_clock
@@ -133,7 +135,7 @@ class _Slot:
         self._cache = task.cache(plan)
         self._work: dict[int, tuple[int, float, int]] = {}
         self._loaded: dict[int, float] = {}
-        self._times: list[float] = []
+        self._event_clock = EventClock()
         self._distinct: int | None = None
 
     def join(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -171,19 +173,22 @@ class _Slot:
         return prepared
 
     def take_times(self, rows: pa.Table, column: str | None) -> None:
-        """Take note of the least and the greatest event time."""
+        """Let the slot's clock follow the event times."""
         if column is not None:
-            extremes = pc.min_max(rows[column]).as_py()
-            self._times += [_seconds(each) for each in extremes.values() if each is not None]
+            self._event_clock.follow(seconds_of(rows[column]))
 
     def record(self) -> SlotRecord:
         """What was done."""
-        began, ended = (min(self._times), max(self._times)) if self._times else (None, None)
-        return SlotRecord(self._number, self._work, self._loaded, began, ended, self._distinct)
-
-
-def _seconds(time: Any) -> float:
-    return float(time.timestamp()) if hasattr(time, "timestamp") else float(time)
+        began, ended = self._event_clock.earliest, self._event_clock.latest
+        times = (None, None) if np.isnan(ended) else (float(began), float(ended))
+        return SlotRecord(
+            self._number,
+            self._work,
+            self._loaded,
+            began=times[0],
+            ended=times[1],
+            distinct=self._distinct,
+        )
 
 
 def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenkey.errors import RunError
+from evenkey.event_clock import FAR, in_step
 from evenkey.joins.epoch_log import EpochLog, EpochPlan, work_of
 from evenkey.joins.static_store import StaticStore
 
@@ -108,6 +109,8 @@ class EpochPlanner:
         records = log.records(last.epoch)
         began, now = self._clock(last, records)
         owners, window = np.array(last.owners, dtype=np.int32), last.window
+        if last.clock is not None and now is not None and now < last.clock:
+            window = window.moved(now - last.clock)
         if self.distributor is not None and began is not None and now is not None:
             work = work_of(records, self.partitions)
             window = self.distributor.take_in(window, work, began=began, now=now)
@@ -129,11 +132,34 @@ class EpochPlanner:
     def _clock(
         self, last: EpochPlan, records: list[SlotRecord]
     ) -> tuple[float | None, float | None]:
-        """The clock when the last epoch began, and now."""
-        if not self.event_time:
-            return last.clock, time.time()
-        starts = [record.began for record in records if record.began is not None]
-        ends = [record.ended for record in records if record.ended is not None]
-        if last.clock is not None:
-            return last.clock, max([last.clock, *ends])
-        return (min(starts), max(ends)) if starts else (None, None)
+        """The clock when the last epoch began, and now.
+
+        It is set back where the whole epoch lay behind it by more than one of the Distributor's
+        periods, since it would stand until the stream had caught up.
+        """
+        if self.event_time:
+            began, now = _span(records)
+            if last.clock is None or now is None:
+                return (began, now) if last.clock is None else (last.clock, last.clock)
+        else:
+            now = time.time()
+        if last.clock is not None and last.clock - now <= self._most_behind:
+            now = max(last.clock, now)
+        return last.clock, now
+
+    @property
+    def _most_behind(self) -> float:
+        return 0.0 if self.distributor is None else self.distributor.period
+
+
+def _span(records: list[SlotRecord]) -> tuple[float | None, float | None]:
+    """Begin and end of the slots that are in step: all within an hour of their median."""
+    starts = [each.began for each in records if each.began is not None]
+    ends = [each.ended for each in records if each.ended is not None]
+    if not ends:
+        return None, None
+    steady = in_step(ends, FAR)
+    return (
+        min(start for start, keeps in zip(starts, steady, strict=True) if keeps),
+        max(end for end, keeps in zip(ends, steady, strict=True) if keeps),
+    )

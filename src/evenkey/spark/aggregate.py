@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
-from pyspark.sql.types import StructField, StructType, TimestampType
+from pyspark.sql.types import StructField, StructType, TimestampNTZType, TimestampType
 
 from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse
 from evenkey.errors import ConfigurationError
-from evenkey.spark.columns import key_columns, time_column
+from evenkey.spark.columns import key_columns, time_column, windowed_column
 from evenkey.spark.place import place
 from evenkey.spark.route import route
+from evenkey.spark.times import without_far_ahead
 from evenkey.spark.work import STATES, TIME, WEIGHT, WINDOW, FinishTask, MergeTask, WorkerTask
 from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from evenkey.groupings import Grouping
     from evenkey.spark.routing_task import Load
@@ -50,6 +51,7 @@ def aggregate(
     time: str | None = None,
     window: str | None = None,
     watermark: str = "0 seconds",
+    max_ahead: str | None = "1 hour",
     rate: float = 100.0,
     load: Load = "epoch",
     tables: str | Path | None = None,
@@ -70,11 +72,17 @@ def aggregate(
         stream needs it: a window's results appear, once, when the watermark has passed it.
     watermark
         How long a stream waits for late messages, behind the latest event time.
+    max_ahead
+        How far a stream's event time may be ahead of the epoch's processing time. A row further
+        ahead would move the watermark past all that is to come: it is left out and counted in
+        the query's progress (`rows_far_ahead` reads it). None: whatever comes is taken in,
+        as for streams that are dated in the future. A batch takes all rows in.
 
     Returns
     -------
     DataFrame
-        ``window_start`` and ``window_end`` where there are windows, the key under its own
+        ``window_start`` and ``window_end`` where there are windows, of the type that Spark gives
+        windows of `time`; the key under its own
         name where the aggregator's scope is a key, and the aggregator's result columns.
 
     Raises
@@ -84,7 +92,9 @@ def aggregate(
         take; a stream without window, a window without time; no duration.
     """
     aggregator = parse(aggregator)
-    check_windows(df, time=time, window=window, watermark=watermark)
+    check_windows(df, time=time, window=window, watermark=watermark, max_ahead=max_ahead)
+    if df.isStreaming and time is not None and max_ahead is not None:
+        df = without_far_ahead(df, time_column(df, time), max_ahead)
     routed = route(
         df, key, grouping, workers, time=time, rate=rate, load=load, tables=tables, column=WORKER
     )
@@ -92,11 +102,24 @@ def aggregate(
     by = group_columns(bound, windowed=window is not None)
     placed = place(messages, workers, column=WORKER)
     partials = partial_aggregates(placed, WorkerTask(bound, by))
-    merged = merge_partials(partials, bound, window=window, watermark=watermark)
+    merged = merge_partials(
+        partials,
+        bound,
+        window=window,
+        watermark=watermark,
+        zoned=not (time is not None and _has_no_zone(df, time)),
+    )
     return merged.withColumnRenamed("key", key) if bound.scope == "key" else merged
 
 
-def check_windows(df: DataFrame, *, time: str | None, window: str | None, watermark: str) -> None:
+def check_windows(
+    df: DataFrame,
+    *,
+    time: str | None,
+    window: str | None,
+    watermark: str,
+    max_ahead: str | None,
+) -> None:
     """Make sure that windows are what they can be, and that a stream has some.
 
     Raises
@@ -107,7 +130,8 @@ def check_windows(df: DataFrame, *, time: str | None, window: str | None, waterm
     if window is not None and time is None:
         message = f"window = {window!r} needs time=...: the timestamp column of the messages"
         raise ConfigurationError(message)
-    for name, duration in (("window", window), ("watermark", watermark)):
+    durations = {"window": window, "watermark": watermark, "max_ahead": max_ahead}
+    for name, duration in durations.items():
         if duration is not None and not _DURATION.fullmatch(duration):
             message = f"{name} = {duration!r}: must be a duration, such as '1 minute'"
             raise ConfigurationError(message)
@@ -157,7 +181,7 @@ def messages_of(
     zone = routed.sparkSession.conf.get("spark.sql.session.timeZone")
     bound = aggregator.bind(to_arrow_schema(values.schema, timezone=zone))
     if window is not None and time is not None:
-        event_time = time_column(routed, time)
+        event_time = windowed_column(routed, time)
         chosen |= {WINDOW: F.window(event_time, window).start, TIME: event_time}
     if weight is not None:
         chosen[WEIGHT] = F.col(weight)
@@ -180,10 +204,22 @@ def partial_aggregates(placed: DataFrame, task: WorkerTask) -> DataFrame:
     return placed.drop(*unused).mapInArrow(in_workers(placed.sparkSession, task), schema)
 
 
+def _has_no_zone(df: DataFrame, time: str) -> bool:
+    return isinstance(df.schema[time].dataType, TimestampNTZType)
+
+
 def merge_partials(
-    partials: DataFrame, aggregator: Aggregator, *, window: str | None, watermark: str
+    partials: DataFrame,
+    aggregator: Aggregator,
+    *,
+    window: str | None,
+    watermark: str,
+    zoned: bool = True,
 ) -> DataFrame:
     """Merge partial aggregates by window and key, and finish them.
+
+    Where the messages' times have no zone (`zoned` is False) they come here as if they were UTC,
+    since Spark has no watermark of such times, and the windows lose their zone again.
 
     In a stream this is Spark's stateful aggregation with a watermark, in append mode. In a batch
     states are merged in an order of their own, so that rounding is the same however often it runs.
@@ -210,8 +246,7 @@ def merge_partials(
     merged = partials.groupBy(*groups).agg(*states)
     if window is not None:
         merged = merged.select(
-            F.col("window.start").alias("window_start"),
-            F.col("window.end").alias("window_end"),
+            *(_bound(end, zoned=zoned) for end in ("start", "end")),
             *(name for name in merged.columns if name != "window"),
         )
         by = ("window_start", "window_end", *by)
@@ -222,3 +257,12 @@ def merge_partials(
     schema = StructType([*fields, *from_arrow_schema(aggregator.result).fields])
     task = in_workers(merged.sparkSession, finish(aggregator, by))
     return merged.mapInArrow(task, schema)
+
+
+def _bound(end: str, *, zoned: bool) -> Column:
+    """A bound of a window, which loses the zone UTC where it has none of its own."""
+    bound = F.col(f"window.{end}")
+    if not zoned:
+        seconds = F.unix_micros(bound).cast("decimal(20)") / F.lit(1_000_000)
+        bound = F.expr("TIMESTAMP_NTZ '1970-01-01'") + F.make_dt_interval(secs=seconds)
+    return bound.alias(f"window_{end}")

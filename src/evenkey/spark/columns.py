@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["absent", "check_workers", "key_columns", "row_numbers", "time_column"]
+__all__ = [
+    "absent",
+    "check_workers",
+    "key_columns",
+    "row_numbers",
+    "time_column",
+    "windowed_column",
+]
 
 _ROW_IN_PARTITION = (1 << 33) - 1
 _TIMES = (DateType, NumericType, TimestampNTZType, TimestampType)
@@ -66,6 +73,21 @@ def time_column(df: DataFrame, name: str) -> Column:
         )
         raise ConfigurationError(message)
     return column.cast("timestamp")
+
+
+def windowed_column(df: DataFrame, name: str) -> Column:
+    """A column of event times as windows are made of it: as it is where it has no time zone.
+
+    Spark's windows of such times begin by their own midnight, whatever the session's zone.
+
+    Raises
+    ------
+    ConfigurationError
+        As `time_column` does.
+    """
+    column = time_column(df, name)
+    without_zone = isinstance(df.schema[name].dataType, TimestampNTZType)
+    return key_columns(df, name)[0] if without_zone else column
 
 
 def absent(df: DataFrame, name: str) -> None:

@@ -10,10 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from evenkey.errors import ConfigurationError
+from evenkey.event_clock import EventClock
 from evenkey.spark.learning import Lesson, learner
 from evenkey.spark.routing_table import RoutingTables
 from evenkey.spark.session import TABLES, temporary_directory
 from evenkey.spark.task import current_task
+from evenkey.spark.times import seconds_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,7 +123,7 @@ class RoutingTask:
         """Route batches of hashes and times (seconds, null: unknown)."""
         with self.source() as source:
             for hashes, seconds in batches:
-                yield source.route(hashes.to_numpy().view(np.uint64), seconds)
+                yield source.route(hashes.to_numpy().view(np.uint64), seconds_of(seconds))
 
     @contextlib.contextmanager
     def source(self) -> Iterator[Source]:
@@ -168,13 +170,13 @@ class Source:
         self._router = router
         self._weighted = weighted
         self._rate = rate
-        self._latest = -np.inf
+        self._clock = EventClock(start=router.now)
         self.routed = 0
 
     def route(
         self,
         hashes: NDArray[np.uint64],
-        seconds: pa.Array | None = None,
+        seconds: NDArray[np.float64] | None = None,
         weights: pa.Array | None = None,
     ) -> pa.Array:
         """Give the worker of each message.
@@ -184,8 +186,8 @@ class Source:
         hashes
             uint64[n], of the keys.
         seconds
-            double[n], event times, null where unknown; a time that falls behind counts as the
-            latest one before it. None: the position over the rate.
+            float64[n], event times, NaN where unknown; the router sees the `EventClock` that
+            follows them. None: the position over the rate.
         weights
             bigint[n], what messages weigh; one that is null or below 1 weighs 1. Not looked at
             where messages count as 1 each.
@@ -197,10 +199,7 @@ class Source:
         if seconds is None:
             times = np.arange(self.routed, self.routed + len(hashes)) / self._rate
         else:
-            told = seconds.fill_null(-np.inf).to_numpy(zero_copy_only=False)
-            told = np.maximum.accumulate(np.maximum(told, self._latest))
-            self._latest = told[-1] if len(told) else self._latest
-            times = np.where(np.isinf(told), 0.0, told)
+            times = self._clock.follow(seconds)
         self.routed += len(hashes)
         counts = None
         if self._weighted and weights is not None:

@@ -46,6 +46,8 @@ _FILE_SINKS = ("parquet", "jsonl")
 _GROUPING_OVERRIDES = ("expected_keys", "warm_up", "teenage_period", "old_period")
 _KAFKA_LATENESS = 60.0
 """Seconds that the partitions of a topic may lie apart: a window of the results."""
+_MOST_AHEAD = 1e11
+"""Seconds: what can be added to a timestamp of Spark's."""
 _REFERENCE_DEFAULTS = {"cost_ms": 1.0, "time_limit": 864_000.0, "aggregators": 10}
 """Where the reference's defaults are not those of `PipelineConfig`."""
 
@@ -219,6 +221,14 @@ class PipelineConfig(KafkaOptions):
         "Seconds of event time that messages may come late, and results wait for them; from "
         "Kafka 60, as partitions are not read in step.",
         ge=0,
+    )
+    max_ahead: float = option(
+        "Kafka",
+        3600.0,
+        "Seconds that a record's time may be ahead of the clock when its epoch begins; one further "
+        "ahead is a dead letter. A large number lets all in.",
+        ge=0,
+        le=_MOST_AHEAD,
     )
     cost_ms: float = option(
         "Work", 0.0, "Simulated cost of a message in ms; a worker sleeps for it.", ge=0

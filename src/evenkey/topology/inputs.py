@@ -313,6 +313,7 @@ def _open_topics(
         avro=None if config.avro_schema is None else read_schema(config.avro_schema),
         sources=config.sources,
         epoch_records=config.epoch_messages if total is None else epoch_positions(config, total),
+        max_ahead=config.max_ahead,
     )
     dealt = _spread(lines, config, F.col("offset") + F.col("partition"), ("time", *PLACES))
     messages = split_lines(
