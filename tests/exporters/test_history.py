@@ -15,9 +15,9 @@ from tests.exporters.records import RUN, record
 def test_records_come_back_as_they_were(tmp_path):
     history = History(tmp_path / "history")
     history.begin(RUN)
-    history.add(record(3))
-    history.add(record(1, hottest=()))
     history.add(record(3, messages=7))
+    history.add(record(1, hottest=()))
+    history.add(record(3, messages=9))
     assert history.run() == RUN
     assert history.numbers() == [1, 3]
     assert [history.record(1), history.record(3)] == [record(1, hottest=()), record(3, messages=7)]
@@ -37,6 +37,21 @@ def test_a_run_that_goes_on_keeps_its_epochs_and_is_not_ended_any_more(tmp_path)
     history.begin(RUN)
     assert history.ended() is None
     assert history.numbers() == [0]
+
+
+def test_who_may_not_write_any_more_leaves_it_alone(tmp_path):
+    history = History(tmp_path)
+    history.begin(RUN)
+    history.end("finished")
+    os.utime(tmp_path / "alive", (5, 5))
+    woken = History(tmp_path, held=lambda: False)
+    woken.add(record(0))
+    woken.beat()
+    woken.end("failed")
+    assert (history.numbers(), history.last_sign_of_life()) == ([], 5)
+    ended = history.ended()
+    assert ended is not None
+    assert ended[0] == "finished"
 
 
 def test_signs_of_life(tmp_path):

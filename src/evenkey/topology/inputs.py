@@ -203,7 +203,7 @@ def _keep(
     fields = {"files": index.files, "sizes": index.sizes, "skipped": index.skipped}
     splitter = records.splitter
     header = splitter.header if isinstance(splitter, CsvRecords) else None
-    told = {"kind": "lines", "extent": extent, "header": header}
+    told = {"kind": "lines", "extent": extent, "split": splitter.name, "header": header}
     keep_reading(
         directory,
         {**told, "index": {**fields, "lines": index.lines}},
@@ -221,7 +221,8 @@ def _remembered(config: PipelineConfig, directory: RunDirectory) -> Found:
         index["groups"] = tuple((file, RowGroup(*group)) for file, group in index["groups"])
         return _found(config, RowIndex(**index), told["extent"])
     if told["header"] is None:
-        splitter = lines_splitter(config)
+        # The files, which say how they are split, may be gone: what was unpacked is read.
+        splitter = lines_splitter(config.with_options(split=told["split"]))
     else:
         splitter = CsvRecords(tuple(told["header"]), str(config.key), config.count)
     return _found(config, SplitLines(LineIndex(**{**index, **arrays}), splitter), told["extent"])

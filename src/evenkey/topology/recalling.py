@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenkey.errors import RunError
-from evenkey.files import sealed, unsealed, write_whole
+from evenkey.files import sealed, unsealed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,11 +36,10 @@ def keep_reading(
     OSError
         It cannot be written.
     """
-    directory.claim.check()
     archive = io.BytesIO()
     told = np.frombuffer(json.dumps(fields).encode(), np.uint8)
     np.savez(archive, allow_pickle=False, **{_FIELDS: told, **arrays})
-    write_whole(directory.reading, sealed(archive.getvalue()), durable=True)
+    directory.keep(directory.reading, sealed(archive.getvalue()))
 
 
 def recall_reading(file: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -228,7 +228,13 @@ class RunDirectory:
             )
             raise ConfigurationError(message)
 
-    @staticmethod
-    def keep(path: Path, content: bytes) -> None:
-        """Write a file whole or not at all; it is on the disk when this returns."""
+    def keep(self, path: Path, content: bytes) -> None:
+        """Write a file whole or not at all; it is on the disk when this returns.
+
+        Raises
+        ------
+        RunError
+            Another process has taken the directory.
+        """
+        self.claim.check()
         write_whole(path, content, durable=True)
