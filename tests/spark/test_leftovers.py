@@ -170,11 +170,10 @@ print(json.dumps(seen))
 """
 
 
-def test_sessions_that_stopped_leave_nothing(tmp_path):
-    """What a query of a stopped session left goes when the next one needs a directory."""
-    (tmp_path / "temporary").mkdir()
-    told = subprocess.run(
-        [sys.executable, "-c", SESSIONS, str(tmp_path / "temporary")],
+def program(text, *arguments):
+    """Run Python in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", text, *arguments],
         cwd=Path(__file__).parents[2],
         env={**os.environ, "PYSPARK_PYTHON": sys.executable},
         capture_output=True,
@@ -182,10 +181,36 @@ def test_sessions_that_stopped_leave_nothing(tmp_path):
         check=True,
         timeout=300,
     )
+
+
+def test_sessions_that_stopped_leave_nothing(tmp_path):
+    """What a query of a stopped session left goes when the next one needs a directory."""
+    (tmp_path / "temporary").mkdir()
+    told = program(SESSIONS, str(tmp_path / "temporary"))
     directories, registered = zip(*json.loads(told.stdout.splitlines()[-1]), strict=True)
     assert directories == (1, 1, 1)
     assert len(set(registered)) == 1
     assert [path.name for path in (tmp_path / "temporary").glob("evenkey*")] == []
+
+
+ENDING = """
+from evenkey import spark as operators
+from evenkey.spark.session import session
+from tests.servers import eventually
+
+spark = session("local[1]", {"spark.sql.shuffle.partitions": "1"})
+stream = spark.readStream.format("rate").load().selectExpr("concat('u', value % 5) as u")
+routed = operators.route(stream, "u", "dkg", 3)
+queries = [routed.writeStream.format("noop").start() for _ in range(3)]
+eventually(lambda: all(query.lastProgress for query in queries))
+for query in queries:
+    query.stop()
+"""
+
+
+def test_a_process_may_end_when_its_queries_have():
+    """Spark tells of their end a little later, and nobody may be there to hear of it."""
+    assert "threw an exception" not in program(ENDING).stderr
 
 
 def test_queries_come_and_go_and_nothing_grows(session, stream, home, tmp_path_factory):

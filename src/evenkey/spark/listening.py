@@ -7,6 +7,7 @@ belongs to a query is found by the query's id or by the name of its metric.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import threading
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import StreamingQueryManager
 
     Receive: TypeAlias = Callable[[str, Any, Any], None]
     Forget: TypeAlias = Callable[[str], None]
@@ -29,6 +32,7 @@ __all__ = ["listen"]
 
 _listening: WeakKeyDictionary[object, dict[str, _Listener]] = WeakKeyDictionary()
 _lock = threading.Lock()
+_PATIENCE_MS = 5000
 
 
 def listen(
@@ -57,7 +61,8 @@ def listen(
         ours = _listening.setdefault(owner, {})
         listener = ours.get(session_id(session))
         if listener is None:
-            listener = _Listener(has_gateway=owner is not session)
+            # Over Connect the manager would keep its session, which is the owner.
+            listener = _Listener(None if owner is session else session.streams)
             session.streams.addListener(listener)
             ours[session_id(session)] = listener
         listener.metrics.update(metrics or {})
@@ -66,8 +71,8 @@ def listen(
 
 
 class _Listener(StreamingQueryListener):
-    def __init__(self, *, has_gateway: bool) -> None:
-        self.has_gateway = has_gateway
+    def __init__(self, manager: StreamingQueryManager | None) -> None:
+        self._manager = manager
         self.metrics: dict[str, Receive] = {}
         self.ended: set[Forget] = set()
 
@@ -90,8 +95,38 @@ class _Listener(StreamingQueryListener):
         for forget in list(self.ended):
             forget(str(event.id))
         remove_temporary_of(str(event.id))
-        if self.has_gateway:
+        if self._manager is not None:
             _end_idle_threads()
+
+    def leave(self) -> None:
+        """Hear no more."""
+        if self._manager is not None:
+            self._manager.removeListener(self)
+
+
+@atexit.register
+def _leave() -> None:
+    """Hear no more of anything: Spark would call a process that is ending, and report its trouble.
+
+    What it is about to tell, it tells before this ends.
+    """
+    context = _context()
+    if context is None or not _listening:
+        return
+    from py4j.protocol import Py4JError
+
+    with contextlib.suppress(Py4JError, OSError):  # its sessions, or all of Java, may have ended
+        for ours in list(_listening.values()):
+            for listener in ours.values():
+                listener.leave()
+        context._jsc.sc().listenerBus().waitUntilEmpty(_PATIENCE_MS)  # noqa: SLF001 - as above
+
+
+def _context() -> SparkContext | None:
+    from pyspark import SparkContext
+
+    context = SparkContext._active_spark_context  # noqa: SLF001 - it has no other name
+    return None if context is None or context._jsc is None else context  # noqa: SLF001 - the same
 
 
 def _end_idle_threads() -> None:
@@ -104,10 +139,9 @@ def _end_idle_threads() -> None:
     """
     from py4j.java_gateway import JavaObject  # over Connect there need be none
     from py4j.protocol import Py4JError
-    from pyspark import SparkContext
 
-    context = SparkContext._active_spark_context  # noqa: SLF001 - its only name
-    gateway = None if context is None else context._gateway  # noqa: SLF001 - the same
+    context = _context()
+    gateway = None if context is None else context._gateway  # noqa: SLF001 - no other name
     if gateway is None:
         return
     with contextlib.suppress(Py4JError):  # then threads stay, as they do without this
