@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.groupings.base import Grouping, LocalLoadRouter, Router, Snapshot
 from evenkey.groupings.key_space import ITEM, KeySpace
@@ -117,6 +118,7 @@ class DynamicKey(Grouping):
     largest_pool: int | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         at_least = {
             "initial_pool": 1,
             "expected_keys": 1,

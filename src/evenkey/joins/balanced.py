@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, IntegerType, StructField, StructType
 
+from evenkey.checking import check_path, check_workers, shown, whole_number
 from evenkey.errors import ConfigurationError
 from evenkey.joins.distributor import DynamicDistributor
 from evenkey.joins.join_task import JoinTask
@@ -18,13 +19,26 @@ from evenkey.joins.on import PIPELINES, Keys, SpatialMatch
 from evenkey.joins.partition_join import CANDIDATES, HASH, PARTITION, SLOT
 from evenkey.joins.partitioners import Leaves
 from evenkey.joins.planning import EpochPlanner
-from evenkey.joins.sides import check_sides, check_store, result_schema, stream_columns
+from evenkey.joins.sides import (
+    aligned,
+    check_sides,
+    check_store,
+    renamed,
+    result_schema,
+    stream_columns,
+)
 from evenkey.joins.slots import on_slots, own_processes
 from evenkey.joins.spreading import KeySpread, SpaceSpread
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.static_writing import write_static
 from evenkey.joins.work import items, seconds
-from evenkey.spark.columns import check_workers, key_columns, time_column
+from evenkey.spark.columns import (
+    check_frame,
+    column_names,
+    find_columns,
+    key_columns,
+    time_column,
+)
 from evenkey.spark.session import temporary_directory
 
 if TYPE_CHECKING:
@@ -120,9 +134,15 @@ def balanced_join(
     """
     check_workers(workers)
     mode = Mode.parse(mode)
-    match = (
-        on if isinstance(on, SpatialMatch) else Keys((on,) if isinstance(on, str) else tuple(on))
-    )
+    stream, static, match = aligned(stream, static, _match(on))
+    if partitions is not None:
+        whole_number("partitions", partitions, 1)
+    whole_number("cache_bytes", cache_bytes, 0)
+    if distributor is not None and not isinstance(distributor, DynamicDistributor):
+        message = f"distributor = {shown(distributor)}: pass a DynamicDistributor(...)"
+        raise ConfigurationError(message)
+    if directory is not None:
+        check_path("directory", directory)
     count = PARTITIONS_A_WORKER * workers if partitions is None else partitions
     if count < workers:
         message = (
@@ -133,6 +153,7 @@ def balanced_join(
     check_sides(stream, static, match, how)
     if time is not None:
         time_column(stream, time)
+        (time,) = find_columns(stream, time, "time")
     root = Path(directory or temporary_directory(stream.sparkSession, "join")).absolute()
     store = StaticStore(root / "static")
     if not store.versions():
@@ -189,6 +210,8 @@ def refresh(
     RunError
         There is nothing to refresh, or as for `balanced_join`.
     """
+    check_frame(static, "static")
+    check_path("directory", directory)
     store = StaticStore(Path(directory).absolute() / "static")
     manifest = store.manifest(store.latest())
     fields = dict(manifest.partitioning)
@@ -196,6 +219,8 @@ def refresh(
     leaves = Leaves.from_json(fields) if kind == "space" else None
     fields.pop("leaves", None)
     match = Keys(tuple(fields["columns"])) if kind == "keys" else SpatialMatch(**fields)
+    joined = match.columns if isinstance(match, Keys) else (match.geometry,)
+    static = renamed(static, joined, joined)
     check_store(manifest, static, match, manifest.partitions)
     written = write_static(
         static,
@@ -206,6 +231,10 @@ def refresh(
         dead_letters=dead_letters,
     )
     return written.version
+
+
+def _match(on: str | Sequence[str] | SpatialMatch) -> Keys | SpatialMatch:
+    return on if isinstance(on, SpatialMatch) else Keys(column_names(on, "on"))
 
 
 def _distributor(mode: Mode, given: DynamicDistributor | None) -> DynamicDistributor | None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from evenkey.checking import check_path
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.joins.files import write_whole
 
@@ -135,6 +136,7 @@ class StaticStore:
     """
 
     def __init__(self, directory: str | Path) -> None:
+        check_path("directory", directory)
         self.directory = Path(directory)
 
     def versions(self) -> list[int]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from evenkey.checking import check_workers, shown
+from evenkey.errors import ConfigurationError
 from evenkey.groupings import parse
 from evenkey.simulation.estimation import parse_estimation
 from evenkey.simulation.feeding import Feeding
@@ -100,6 +102,10 @@ def simulate(
     (7.95, 1.0)
     """
     start = time.perf_counter()
+    if not isinstance(getattr(stream, "name", None), str) or not hasattr(stream, "batches"):
+        message = f"stream = {shown(stream)}: pass a stream; generated('zipf') makes one"
+        raise ConfigurationError(message)
+    check_workers(workers)
     grouping, estimation = parse(grouping), parse_estimation(estimation)
     hashes, feeding = KeyHashes(stream, hash), Feeding(feed, sources)
     system = System(

@@ -9,6 +9,7 @@ from concurrent.futures import TimeoutError as NotYet
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from evenkey.spark.exact import overflows_in
 from evenkey.topology.report import EpochProgress, Phase, Timing
 
 if TYPE_CHECKING:
@@ -21,7 +22,17 @@ if TYPE_CHECKING:
     from evenkey.topology.report import OnProgress
     from evenkey.topology.run_directory import RunDirectory
 
-__all__ = ["Span", "Watch", "Watcher", "drive", "epochs_of", "late_rows", "span", "timing_of"]
+__all__ = [
+    "Span",
+    "Watch",
+    "Watcher",
+    "drive",
+    "epochs_of",
+    "late_rows",
+    "overflowed_results",
+    "span",
+    "timing_of",
+]
 
 _POLL_SECONDS = 0.2
 
@@ -227,6 +238,11 @@ def timing_of(query: StreamingQuery) -> Timing:
     ]
     makespan = max(ran.ended for ran in spans) - min(ran.began for ran in spans)
     return Timing(makespan, tuple(held))
+
+
+def overflowed_results(query: StreamingQuery) -> int:
+    """Count the results that are null since a sum does not fit its type."""
+    return sum(overflows_in(each) for each in epochs_of(query))
 
 
 def late_rows(query: StreamingQuery) -> int:

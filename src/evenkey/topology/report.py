@@ -96,6 +96,8 @@ class RunReport:
         Records in dead letters.
     late
         Partial aggregates that came after their window was closed.
+    overflows
+        Results that are null because a sum does not fit its type.
     finished
         Whether the whole input was processed and all windows closed.
     exports
@@ -119,6 +121,7 @@ class RunReport:
     state: Path | None
     table: pa.Table | None = None
     exports: tuple[ExportSummary, ...] = ()
+    overflows: int = 0
 
     @property
     def messages_per_second(self) -> float:
@@ -138,6 +141,7 @@ class RunReport:
             "lines": self.lines,
             "rejected": self.rejected,
             "late": self.late,
+            "overflows": self.overflows,
             "keys": metrics.keys,
             "pairs": metrics.pairs,
             "loads": list(metrics.loads),

@@ -14,7 +14,14 @@ from evenkey.exporters import Exports
 from evenkey.groupings import Planned
 from evenkey.spark.session import local_master, session
 from evenkey.topology.config import PipelineConfig
-from evenkey.topology.driving import Watch, drive, epochs_of, late_rows, timing_of
+from evenkey.topology.driving import (
+    Watch,
+    drive,
+    epochs_of,
+    late_rows,
+    overflowed_results,
+    timing_of,
+)
 from evenkey.topology.following import GatedSink, drive_topics
 from evenkey.topology.inputs import find_offsets, open_input
 from evenkey.topology.job import Job, PipelineJob
@@ -246,6 +253,7 @@ def _execute(
         lines=lines,
         rejected=rejected,
         late=late_rows(query),
+        overflows=overflowed_results(query),
         finished=finished,
         results=directory.results if kept and isinstance(sink, FileSink) else None,
         dead_letters=directory.path / DEAD_LETTERS if kept else None,
