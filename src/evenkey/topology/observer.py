@@ -138,17 +138,22 @@ class Observer:
         )
 
 
+_NULL = "(null)"
+"""How the null key is shown."""
+
+
 def _hottest(placed: pa.Table) -> tuple[HotKey, ...]:
     """The heaviest keys of what workers held, and where they lay."""
     totals = placed.group_by("key").aggregate([("messages", "sum")])
     order = [("messages_sum", "descending"), ("key", "ascending")]
     top = totals.take(pc.select_k_unstable(totals, k=min(_HOTTEST, len(totals)), sort_keys=order))
     shares = placed.filter(pc.is_in(placed["key"], top["key"].combine_chunks()))
-    held: dict[str, dict[int, int]] = {}
+    held: dict[str | None, dict[int, int]] = {}
     for row in shares.to_pylist():
         held.setdefault(row["key"], {})[row["worker"]] = row["messages"]
     hottest = []
     for row in top.to_pylist():
         pool, messages = zip(*sorted(held[row["key"]].items()), strict=True)
-        hottest.append(HotKey(row["key"][:_LONGEST_KEY], row["messages_sum"], pool, messages))
+        name = _NULL if row["key"] is None else row["key"][:_LONGEST_KEY]
+        hottest.append(HotKey(name, row["messages_sum"], pool, messages))
     return tuple(hottest)
