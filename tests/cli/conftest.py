@@ -43,6 +43,7 @@ class FakeReport:
             "lines": 50_010,
             "rejected": 10,
             "late": 0,
+            "overflows": 0,
             "keys": 204,
             "max_over_mean": 1.31623,
             "stddev_percent": 4.7041,

@@ -113,6 +113,22 @@ def test_files_are_read_as_run_reads_them(invoke, tmp_path):
     assert "lines rejected: 1" in invoke(*options).stdout
 
 
+def test_an_input_without_a_message_is_an_error(invoke, tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("k,n\na,none\nb,\n")
+    told = invoke("simulate", "--input", file, "--key", "k", "--count", "n")
+    assert told.exit_code == 2
+    assert "none of 2 lines is a message" in " ".join(told.stderr.split())
+
+
+def test_null_is_a_key(invoke, tmp_path):
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"k": null}\n{"k": null}\n{"k": "null"}\n')
+    options = ("--input", file, "--key", "k", "--hash", "murmur3", "--json")
+    figures = json.loads(invoke("simulate", *options).stdout)
+    assert (figures["messages"], figures["keys"], figures["rejected"]) == (3, 2, 0)
+
+
 def test_compressed_edges_are_fed_by_their_senders(invoke, tmp_path):
     file = tmp_path / "graph.txt.gz"
     file.write_bytes(gzip.compress(b"# from to\n" + b"".join(b"7 %d\n" % i for i in range(50))))

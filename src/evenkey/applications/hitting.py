@@ -8,13 +8,16 @@ from pyspark.sql import functions as F
 
 from evenkey.aggregators import HeavyHitters
 from evenkey.applications.heavy_keys import workers_of_a_key
-from evenkey.errors import ConfigurationError
+from evenkey.checking import check_one_of
 from evenkey.groupings import parse as parse_grouping
 from evenkey.spark.aggregate import aggregate, check_windows
-from evenkey.spark.columns import key_columns, time_column, windowed_column
+from evenkey.spark.columns import check_frame, column_names, time_column, windowed_column
+from evenkey.spark.keys import check_names, one_key, with_keys
 from evenkey.spark.times import without_far_ahead
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import DataFrame
 
     from evenkey.groupings import Grouping
@@ -26,7 +29,7 @@ _ITEMS = "__items"
 
 def heavy_hitters(
     df: DataFrame,
-    key: str,
+    key: str | Sequence[str],
     k: int = 20,
     *,
     capacity: int | None = None,
@@ -57,16 +60,21 @@ def heavy_hitters(
     Returns
     -------
     DataFrame
-        ``window_start`` and ``window_end`` where there are windows, `key`, ``count``, ``error``,
-        ``terms`` and ``rank``.
+        ``window_start`` and ``window_end`` where there are windows, the key's columns,
+        ``count``, ``error``, ``terms`` and ``rank``.
 
     Raises
     ------
     ConfigurationError
         As `aggregate` does; there is no such way, or a parameter is out of range.
     """
+    check_frame(df)
+    check_one_of("through", through, ("evenkey", "spark"))
+    keys = column_names(key)
     choices = workers_of_a_key(parse_grouping(grouping))
     hitters = HeavyHitters(k, capacity, choices)
+    own = ("count", "error", "terms", "rank")
+    check_names(df, keys, own if window is None else ("window_start", "window_end", *own), hitters)
     if through == "evenkey":
         found = aggregate(
             df,
@@ -79,12 +87,9 @@ def heavy_hitters(
             watermark=watermark,
             max_ahead=max_ahead,
         )
-        return found.withColumnRenamed("key", key)
-    if through != "spark":
-        message = f"through = {through!r}: must be 'evenkey' or 'spark'"
-        raise ConfigurationError(message)
+        return with_keys(found, keys)
     check_windows(df, time=time, window=window, watermark=watermark, max_ahead=max_ahead)
-    (column,) = key_columns(df, key)
+    column = one_key(df, keys)
     groups, bounds = [], []
     if window is not None and time is not None:
         # Spark has no watermark of times without a zone.
@@ -100,11 +105,12 @@ def heavy_hitters(
     items = F.expr(f"approx_top_k(__key, {k}, {hitters.counters})").alias(_ITEMS)
     ranked = named.groupBy(*groups).agg(items).select(*bounds, F.posexplode(_ITEMS))
     nothing = F.lit(None).cast("bigint")
-    return ranked.select(
+    found = ranked.select(
         *(bound for bound in ranked.columns if bound not in ("pos", "col")),
-        F.col("col.item").alias(key),
+        F.col("col.item").alias("key"),
         F.col("col.count").alias("count"),
         nothing.alias("error"),
         nothing.alias("terms"),
         (F.col("pos") + 1).cast("bigint").alias("rank"),
     )
+    return with_keys(found, keys)

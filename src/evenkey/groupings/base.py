@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from evenkey.checking import check_fields, check_workers, whole_number
 from evenkey.errors import ConfigurationError
 from evenkey.groupings.weights import limited
 from evenkey.spelling import spell_changed
@@ -44,6 +45,9 @@ class Grouping(ABC):
     given_frequencies: ClassVar[bool] = False
     """Whether routers are to be told a `plan`, made of the keys' frequencies, before they route."""
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     def router(self, workers: int, source: int = 0) -> Router:
         """Make the router of one source.
 
@@ -59,12 +63,8 @@ class Grouping(ABC):
         ConfigurationError
             `workers` or `source` is out of range.
         """
-        if workers < 1:
-            message = f"workers = {workers}: there must be at least 1 worker"
-            raise ConfigurationError(message)
-        if source < 0:
-            message = f"source = {source}: sources are counted from 0"
-            raise ConfigurationError(message)
+        check_workers(workers)
+        whole_number("source", source, 0)
         return self._router(workers, source)
 
     @abstractmethod

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.event_clock import FAR, in_step
 from evenkey.groupings.base import Grouping, LocalLoadRouter, Router, Snapshot
@@ -124,6 +125,7 @@ class DynamicKey(Grouping):
     kept_pools: int | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         at_least = {
             "initial_pool": 1,
             "expected_keys": 1,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BooleanType, IntegerType, StructField, StructType
 
+from evenkey.checking import check_path, check_workers, shown, whole_number
 from evenkey.errors import ConfigurationError
 from evenkey.joins.distributor import DynamicDistributor
 from evenkey.joins.following import following
@@ -19,13 +20,18 @@ from evenkey.joins.on import PIPELINES, Keys, SpatialMatch
 from evenkey.joins.partition_join import CANDIDATES, FIRST, HASH, PARTITION, SLOT
 from evenkey.joins.partitioners import Leaves
 from evenkey.joins.planning import EpochPlanner
-from evenkey.joins.sides import check_sides, result_schema, stream_columns
+from evenkey.joins.sides import aligned, check_sides, result_schema, stream_columns
 from evenkey.joins.slots import on_slots, own_processes
 from evenkey.joins.spreading import KeySpread, SpaceSpread
 from evenkey.joins.static_side import static_side
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.work import items, seconds
-from evenkey.spark.columns import check_workers, key_columns, time_column
+from evenkey.spark.columns import (
+    column_names,
+    find_columns,
+    key_columns,
+    time_column,
+)
 from evenkey.spark.session import temporary_directory
 from evenkey.spark.workers import in_workers
 
@@ -144,9 +150,15 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     """
     check_workers(workers)
     mode = Mode.parse(mode)
-    match = (
-        on if isinstance(on, SpatialMatch) else Keys((on,) if isinstance(on, str) else tuple(on))
-    )
+    stream, static, match = aligned(stream, static, _match(on))
+    if partitions is not None:
+        whole_number("partitions", partitions, 1)
+    whole_number("cache_bytes", cache_bytes, 0)
+    if distributor is not None and not isinstance(distributor, DynamicDistributor):
+        message = f"distributor = {shown(distributor)}: pass a DynamicDistributor(...)"
+        raise ConfigurationError(message)
+    if directory is not None:
+        check_path("directory", directory)
     count = PARTITIONS_A_WORKER * workers if partitions is None else partitions
     if count < workers:
         message = (
@@ -157,6 +169,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     check_sides(stream, static, match, how)
     if time is not None:
         time_column(stream, time)
+        (time,) = find_columns(stream, time, "time")
     timezone = stream.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
     follows, result = following(then, schema, result_schema(stream, static, match), timezone)
     root = Path(directory or temporary_directory(stream.sparkSession, "join")).absolute()
@@ -196,6 +209,10 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     placed = on_slots(spread, workers, stay=mode.keeps_static)
     with own_processes(stream):
         return placed.mapInArrow(in_workers(stream.sparkSession, task), result)
+
+
+def _match(on: str | Sequence[str] | SpatialMatch) -> Keys | SpatialMatch:
+    return on if isinstance(on, SpatialMatch) else Keys(column_names(on, "on"))
 
 
 def _distributor(mode: Mode, given: DynamicDistributor | None) -> DynamicDistributor | None:

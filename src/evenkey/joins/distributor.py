@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenkey.checking import check_fields, shown
 from evenkey.errors import ConfigurationError
 from evenkey.joins.planner import greedy
 from evenkey.joins.work import CLOCKS, PartitionWork, load_per_location, seconds
@@ -115,9 +116,15 @@ class DynamicDistributor:
     forced: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name in ("threshold", "min_items", "wait_periods", "min_improvement"):
             if not getattr(self, name) >= 0:
                 message = f"distributor: {name} = {getattr(self, name)}: must be at least 0"
+                raise ConfigurationError(message)
+        for name in ("load", "planner"):
+            value = getattr(self, name)
+            if not (callable(value) or (name == "load" and value is None)):
+                message = f"distributor: {name} = {shown(value)}: must be a function"
                 raise ConfigurationError(message)
         if not self.period > 0:
             message = f"distributor: period = {self.period}: must be above 0 seconds"

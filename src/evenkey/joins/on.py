@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.joins.relations import codes_of
 from evenkey.joins.spatial import BruteForce, Candidates, Indexed, SpatialJoin
@@ -78,6 +79,7 @@ class SpatialMatch:
     subject: Literal["stream", "static"] = "stream"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         codes_of([self.relation])
         kinds = (
             ("pipeline", self.pipeline, PIPELINES),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from pyspark.sql.types import (
@@ -15,22 +16,69 @@ from pyspark.sql.types import (
     VariantType,
 )
 
+from evenkey.checking import check_one_of
 from evenkey.errors import ConfigurationError
 from evenkey.joins.on import Keys, SpatialMatch
 from evenkey.joins.partition_join import RESERVED
 from evenkey.joins.static_writing import kept_columns
-from evenkey.spark.columns import key_columns
+from evenkey.spark.columns import check_frame, find_columns, key_columns, same_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
     from evenkey.joins.static_manifest import Manifest
 
-__all__ = ["check_sides", "check_store", "result_schema", "stream_columns"]
+__all__ = [
+    "aligned",
+    "check_sides",
+    "check_store",
+    "renamed",
+    "result_schema",
+    "stream_columns",
+]
 
 _NO_KEYS = (ArrayType, DoubleType, FloatType, MapType, StructType, VariantType)
+
+
+def aligned(
+    stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch
+) -> tuple[DataFrame, DataFrame, Keys | SpatialMatch]:
+    """Spell what is joined on as the stream spells it, on both sides.
+
+    Names are found as Spark finds them: ``User`` is ``user`` unless ``spark.sql.caseSensitive``.
+
+    Raises
+    ------
+    ConfigurationError
+        A side is no DataFrame, or a column is missing.
+    """
+    check_frame(stream, "stream")
+    check_frame(static, "static")
+    if isinstance(on, Keys):
+        names = find_columns(stream, on.columns, "on")
+        return stream, renamed(static, on.columns, names), Keys(tuple(names))
+    (geometry,) = find_columns(stream, on.geometry, "geometry")
+    static = renamed(static, [on.geometry], [geometry])
+    relation = on.relation_column
+    if relation is not None:
+        (relation,) = find_columns(static, relation, "relation_column")
+    return stream, static, dataclasses.replace(on, geometry=geometry, relation_column=relation)
+
+
+def renamed(df: DataFrame, names: Sequence[str], wanted: Sequence[str]) -> DataFrame:
+    """Give columns, found as Spark finds them, the names that are wanted.
+
+    Raises
+    ------
+    ConfigurationError
+        A column is missing.
+    """
+    new = dict(zip(find_columns(df, names, "on"), wanted, strict=True))
+    if all(name == other for name, other in new.items()):
+        return df
+    return df.toDF(*(new.get(name, name) for name in df.columns))
 
 
 def check_sides(stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch, how: str) -> None:
@@ -54,9 +102,7 @@ def check_sides(stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch, h
         if on.relation_column is not None:
             key_columns(static, on.relation_column)
         joined = {on.geometry, on.relation_column}
-    if how not in ("inner", "left"):
-        message = f"how = {how!r}: must be 'inner' or 'left'"
-        raise ConfigurationError(message)
+    check_one_of("how", how, ("inner", "left"))
     if how == "left" and isinstance(on, SpatialMatch):
         message = "how = 'left': a join by space is 'inner' only"
         raise ConfigurationError(message)
@@ -64,7 +110,9 @@ def check_sides(stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch, h
         if name.startswith(RESERVED):
             message = f"column {name!r}: names that begin with {RESERVED} are taken; rename it"
             raise ConfigurationError(message)
-    both = sorted(set(stream.columns) & set(static.columns) - joined)
+    left = set(stream.columns) - joined
+    right = set(static.columns) - joined
+    both = sorted(name for name in right if any(same_name(stream, name, each) for each in left))
     if both:
         message = (
             f"columns {', '.join(both)} are on both sides and not joined on: rename or drop one"

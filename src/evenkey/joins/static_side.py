@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from evenkey.checking import check_path
 from evenkey.errors import ConfigurationError
 from evenkey.joins.fingerprint import fingerprint_of
 from evenkey.joins.on import Keys, SpatialMatch
 from evenkey.joins.partitioners import Leaves
-from evenkey.joins.sides import check_store
+from evenkey.joins.sides import check_store, renamed
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.static_writing import write_static
+from evenkey.spark.columns import check_frame
 from evenkey.spelling import unknown_name
 
 if TYPE_CHECKING:
@@ -135,8 +137,13 @@ def refresh(
     RunError
         There is nothing to refresh, or as for `balanced_join`.
     """
+    check_frame(static, "static")
+    check_path("directory", directory)
     store = StaticStore(Path(directory).absolute() / "static")
     latest = store.manifest(store.latest())
+    on = _match_of(latest)
+    joined = on.columns if isinstance(on, Keys) else (on.geometry,)
+    static = renamed(static, joined, joined)
     given = None if latest.fingerprint is None else fingerprint_of(static)
     return _replace(latest, static, store, dead_letters, given, refreshed=True).version.number
 
@@ -151,11 +158,8 @@ def _replace(
     refreshed: bool,
 ) -> Manifest:
     """Write a version that is divided as the latest one is."""
-    fields = dict(latest.partitioning)
-    kind = fields.pop("by")
-    leaves = Leaves.from_json(fields) if kind == "space" else None
-    fields.pop("leaves", None)
-    on = Keys(tuple(fields["columns"])) if kind == "keys" else SpatialMatch(**fields)
+    on = _match_of(latest)
+    leaves = None if isinstance(on, Keys) else Leaves.from_json(latest.partitioning)
     check_store(latest, static, on, latest.partitions)
     return write_static(
         static,
@@ -167,3 +171,10 @@ def _replace(
         fingerprint=fingerprint,
         refreshed=refreshed,
     )
+
+
+def _match_of(manifest: Manifest) -> Keys | SpatialMatch:
+    """What a version was written to be joined on."""
+    fields = {name: value for name, value in manifest.partitioning.items() if name != "leaves"}
+    by_keys = fields.pop("by") == "keys"
+    return Keys(tuple(fields["columns"])) if by_keys else SpatialMatch(**fields)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from evenkey.checking import check_path
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.joins.files import claim, write_whole
 from evenkey.joins.static_manifest import Manifest, StaticFile, StaticVersion, checksum
@@ -66,6 +67,7 @@ class StaticStore:
     """
 
     def __init__(self, directory: str | Path) -> None:
+        check_path("directory", directory)
         self.directory = Path(directory)
 
     def versions(self) -> list[int]:

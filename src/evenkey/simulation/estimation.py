@@ -9,6 +9,7 @@ from abc import ABC
 from dataclasses import dataclass
 from typing import ClassVar
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.spelling import build, spell, unknown_name
 from evenkey.spelling import parse as parse_spelling
@@ -61,6 +62,7 @@ class Probing(Estimation):
     seconds: float
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not (self.seconds > 0 and math.isfinite(self.seconds)):
             message = f"probing: seconds = {self.seconds:g}: must be above 0 seconds"
             raise ConfigurationError(message)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, get_args
 
+from evenkey.checking import check_workers, shown
+from evenkey.errors import ConfigurationError
 from evenkey.groupings import parse
 from evenkey.groupings.weights import By, limited
 from evenkey.simulation.estimation import parse_estimation
@@ -106,6 +108,10 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
     (7.95, 1.0)
     """
     start = time.perf_counter()
+    if not isinstance(getattr(stream, "name", None), str) or not hasattr(stream, "batches"):
+        message = f"stream = {shown(stream)}: pass a stream; generated('zipf') makes one"
+        raise ConfigurationError(message)
+    check_workers(workers)
     grouping, estimation = parse(grouping), parse_estimation(estimation)
     for name, by in (("route_by", route_by), ("observe_by", observe_by)):
         if by not in get_args(By):

@@ -10,8 +10,18 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructField, StructType, TimestampNTZType, TimestampType
 
 from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse
+from evenkey.checking import check_text
 from evenkey.errors import ConfigurationError
-from evenkey.spark.columns import key_columns, time_column, windowed_column
+from evenkey.spark.columns import (
+    check_frame,
+    column_names,
+    find_columns,
+    key_columns,
+    time_column,
+    windowed_column,
+)
+from evenkey.spark.exact import count_overflows, finished_natively, merged_natively
+from evenkey.spark.keys import check_groupable, check_result, one_key, with_keys
 from evenkey.spark.place import place
 from evenkey.spark.route import route
 from evenkey.spark.times import without_far_ahead
@@ -19,6 +29,7 @@ from evenkey.spark.work import STATES, TIME, WEIGHT, WINDOW, FinishTask, MergeTa
 from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pyspark.sql import Column, DataFrame
@@ -38,12 +49,11 @@ __all__ = [
 _DURATION = re.compile(
     r"(\d+\s+(week|day|hour|minute|second|millisecond|microsecond)s?(\s+|$))+", re.IGNORECASE
 )
-_MERGES = {"sum": F.sum, "min": F.min, "max": F.max}
 
 
 def aggregate(
     df: DataFrame,
-    key: str,
+    key: str | Sequence[str],
     grouping: str | Grouping,
     workers: int,
     aggregator: str | Aggregator = "count",
@@ -82,16 +92,25 @@ def aggregate(
     -------
     DataFrame
         ``window_start`` and ``window_end`` where there are windows, of the type that Spark gives
-        windows of `time`; the key under its own
-        name where the aggregator's scope is a key, and the aggregator's result columns.
+        windows of `time`; the key's columns under their own names where the aggregator's scope is
+        a key; and the aggregator's result columns. Where its scope is a window, such as that of
+        ``top-k``, several key columns are one struct column ``key``.
 
     Raises
     ------
     ConfigurationError
         As `route` does; a column of the aggregator is missing or of a type that it cannot
-        take; a stream without window, a window without time; no duration.
+        take; a key has the name of another column of the result; a stream without window, a
+        window without time; no duration.
+
+    Notes
+    -----
+    A null key is a key like any other, as in Spark's ``groupBy``.
     """
+    check_frame(df)
     aggregator = parse(aggregator)
+    keys = column_names(key)
+    check_groupable(df, keys)
     check_windows(df, time=time, window=window, watermark=watermark, max_ahead=max_ahead)
     if df.isStreaming and time is not None and max_ahead is not None:
         df = without_far_ahead(df, time_column(df, time), max_ahead)
@@ -99,6 +118,7 @@ def aggregate(
         df, key, grouping, workers, time=time, rate=rate, load=load, tables=tables, column=WORKER
     )
     messages, bound = messages_of(routed, key, aggregator, time=time, window=window)
+    check_result(df, keys, bound, windowed=window is not None)
     by = group_columns(bound, windowed=window is not None)
     placed = place(messages, workers, column=WORKER)
     partials = partial_aggregates(placed, WorkerTask(bound, by))
@@ -109,7 +129,7 @@ def aggregate(
         watermark=watermark,
         zoned=not (time is not None and _has_no_zone(df, time)),
     )
-    return merged.withColumnRenamed("key", key) if bound.scope == "key" else merged
+    return with_keys(merged, keys) if bound.scope == "key" else merged
 
 
 def check_windows(
@@ -127,10 +147,13 @@ def check_windows(
     ConfigurationError
         A stream without window, a window without time; no duration.
     """
+    durations = {"window": window, "watermark": watermark, "max_ahead": max_ahead}
+    for name, duration in durations.items():
+        if duration is not None or name == "watermark":
+            check_text(name, duration, "1 minute")
     if window is not None and time is None:
         message = f"window = {window!r} needs time=...: the timestamp column of the messages"
         raise ConfigurationError(message)
-    durations = {"window": window, "watermark": watermark, "max_ahead": max_ahead}
     for name, duration in durations.items():
         if duration is not None and not _DURATION.fullmatch(duration):
             message = f"{name} = {duration!r}: must be a duration, such as '1 minute'"
@@ -153,7 +176,7 @@ def group_columns(aggregator: Aggregator, *, windowed: bool) -> tuple[str, ...]:
 
 def messages_of(
     routed: DataFrame,
-    key: str,
+    key: str | Sequence[str],
     aggregator: Aggregator,
     *,
     time: str | None,
@@ -167,16 +190,19 @@ def messages_of(
     Returns
     -------
     tuple
-        A DataFrame with the worker, ``key``, the aggregator's columns and, with a window,
-        ``window_start`` and ``time``; and the bound aggregator.
+        A DataFrame with the worker, ``key`` (a struct where several columns are the key), the
+        aggregator's columns and, with a window, ``window_start`` and ``time``; and the bound
+        aggregator.
     """
-    if "key" in aggregator.columns and key != "key":
-        message = f"{aggregator}: a column named 'key' that is not the key: rename it first"
-        raise ConfigurationError(message)
-    chosen = {"key": key_columns(routed, key)[0]}
-    if aggregator.columns:
-        columns = zip(aggregator.columns, key_columns(routed, aggregator.columns), strict=True)
-        chosen |= dict(columns)
+    keys = column_names(key)
+    taken = {"key": "is not the key", WINDOW: "is no window", TIME: "is no time"}
+    for name in aggregator.columns:
+        if name in taken and not (name == "key" and keys == ("key",)):
+            message = f"{aggregator}: a column named {name!r} that {taken[name]}: rename it first"
+            raise ConfigurationError(message)
+    chosen = {"key": one_key(routed, keys)}
+    for name in aggregator.columns:
+        chosen |= {name: key_columns(routed, name, f"{aggregator}: column")[0]}
     values = routed.select(*(column.alias(name) for name, column in chosen.items()))
     zone = routed.sparkSession.conf.get("spark.sql.session.timeZone")
     bound = aggregator.bind(to_arrow_schema(values.schema, timezone=zone))
@@ -205,7 +231,8 @@ def partial_aggregates(placed: DataFrame, task: WorkerTask) -> DataFrame:
 
 
 def _has_no_zone(df: DataFrame, time: str) -> bool:
-    return isinstance(df.schema[time].dataType, TimestampNTZType)
+    (found,) = find_columns(df, time, "time")
+    return isinstance(df.schema[found].dataType, TimestampNTZType)
 
 
 def merge_partials(
@@ -233,7 +260,7 @@ def merge_partials(
     if isinstance(aggregator, Algebraic):
         types = {field.name: field.dataType for field in partials.schema}
         states = [
-            _MERGES[how](name).cast(types[name]).alias(name)
+            merged_natively(how, name, types[name]).alias(name)
             for name, how in aggregator.merges.items()
         ]
     else:
@@ -250,8 +277,10 @@ def merge_partials(
             *(name for name in merged.columns if name != "window"),
         )
         by = ("window_start", "window_end", *by)
-    if isinstance(aggregator, Algebraic) and aggregator.finished_by_merging:
-        return merged.select(*by, *aggregator.result.names)
+    if isinstance(aggregator, Algebraic):
+        merged = count_overflows(merged, aggregator)
+        if aggregator.finished_by_merging:
+            return merged.select(*by, *finished_natively(aggregator))
     finish = FinishTask if isinstance(aggregator, Algebraic) else MergeTask
     fields = [merged.schema[name] for name in by]
     schema = StructType([*fields, *from_arrow_schema(aggregator.result).fields])

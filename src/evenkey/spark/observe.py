@@ -11,8 +11,9 @@ import numpy as np
 from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
-from evenkey.errors import RunError
-from evenkey.spark.columns import check_workers, key_columns
+from evenkey.checking import check_text, check_workers, shown
+from evenkey.errors import ConfigurationError, RunError
+from evenkey.spark.columns import check_frame, key_columns, key_hash
 from evenkey.spark.listening import listen
 
 if TYPE_CHECKING:
@@ -134,12 +135,19 @@ def observe(
     Raises
     ------
     ConfigurationError
-        A column is missing.
+        A column is missing, or `observer` is none.
+    RunError
+        The observer watches a DataFrame already.
     """
-    (worker,) = key_columns(df, column)
+    check_frame(df)
+    if not isinstance(observer, LoadObserver):
+        message = f"observer = {shown(observer)}: pass a LoadObserver(workers)"
+        raise ConfigurationError(message)
+    check_text("column", column, "worker")
+    (worker,) = key_columns(df, column, "column")
     metrics = [F.count_if(worker == i).alias(f"worker_{i}") for i in range(observer.workers)]
     if key is not None:
-        hashed = F.xxhash64(*key_columns(df, key))
+        hashed = key_hash(df, key)
         metrics.append(F.approx_count_distinct(hashed).alias("keys"))
         metrics.append(F.approx_count_distinct(F.xxhash64(hashed, worker)).alias("pairs"))
     return observer.watch(df, metrics)

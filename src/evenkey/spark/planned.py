@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pyspark.sql import functions as F
 
+from evenkey.checking import check_path, number
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import Planned, parse
 from evenkey.groupings.planned import Plan
-from evenkey.spark.columns import key_columns
+from evenkey.spark.columns import check_frame, key_hash, number_column
 from evenkey.spark.listening import listen
 from evenkey.spark.plan_lookup import LookupTask, with_planned_worker
 from evenkey.spark.plan_statistics import count_keys, learn_from
@@ -68,15 +69,19 @@ def fit(
         A column is missing, the grouping is none that plans, the DataFrame is a stream, a cost
         is negative, or the fraction is out of range.
     """
+    check_frame(df)
     planned = _planned(grouping)
+    planned.router(workers)
+    check_path("tables", tables)
+    number("fraction", fraction)
     if df.isStreaming:
         message = "fit counts a batch: pass earlier data or a sample, or call it in foreachBatch"
         raise ConfigurationError(message)
     if not 0 < fraction <= 1:
         message = f"fraction = {fraction}: must be above 0 and at most 1"
         raise ConfigurationError(message)
-    hashed = F.xxhash64(*key_columns(df, key))
-    costs = None if cost is None else key_columns(df, cost)[0]
+    hashed = key_hash(df, key)
+    costs = None if cost is None else number_column(df, cost, "cost")
     store = RoutingTables(tables, str(planned), workers)
     if fraction < 1:
         df = df.sample(fraction=fraction, seed=0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pyarrow as pa
 
+from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
 from evenkey.event_clock import EventClock
 from evenkey.spark.learning import Lesson, learner
@@ -41,6 +42,9 @@ def check_plan(grouping: Grouping, plan: Snapshot | None) -> None:
     ConfigurationError
         It is not so.
     """
+    if plan is not None and not isinstance(plan, dict):
+        message = f"plan = {shown(plan)}: pass what {grouping.name}'s plan(...) gave"
+        raise ConfigurationError(message)
     if plan is None and grouping.given_frequencies and not grouping.learns:
         message = (
             f"grouping {grouping}: it must know how frequent each key is before the first row "

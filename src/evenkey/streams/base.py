@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.hashing import hash_strings
 from evenkey.spelling import spell
@@ -107,6 +108,7 @@ class KeyStream(ABC):
     rate: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.messages is None:
             object.__setattr__(self, "messages", self.usual_messages)
         if self.length < 1:

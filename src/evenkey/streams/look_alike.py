@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.streams.law import Law, law_of
 from evenkey.streams.published import Published
@@ -100,6 +101,7 @@ class LookAlike(Weighted):
     like: str
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.like not in self.models:
             known = ", ".join(self.models)
             message = f"{self.like}-like: there are look-alikes of: {known}"

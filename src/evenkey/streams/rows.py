@@ -86,7 +86,7 @@ class RowIndex:
         return self.rows
 
     def split(self, start: int, stop: int) -> Split:
-        """Read rows `start` to `stop` - 1, and set apart those without a key or a count."""
+        """Read rows `start` to `stop` - 1; those of an empty key or no count are set apart."""
         keys, counts = self.read(start, stop)
         places = pa.array(np.arange(len(keys)))
         return vet(Found(places, keys, counts, pa.nulls(len(keys), pa.string())))

@@ -145,17 +145,22 @@ class Observer:
         )
 
 
+_NULL = "(null)"
+"""How the null key is shown."""
+
+
 def _hottest(placed: pa.Table, load: str) -> tuple[HotKey, ...]:
     """The heaviest keys of what workers held by a column of loads, and where they lay."""
     totals = placed.group_by("key").aggregate([(load, "sum")])
     order = [(f"{load}_sum", "descending"), ("key", "ascending")]
     top = totals.take(pc.select_k_unstable(totals, k=min(_HOTTEST, len(totals)), sort_keys=order))
     shares = placed.filter(pc.is_in(placed["key"], top["key"].combine_chunks()))
-    held: dict[str, dict[int, int]] = {}
+    held: dict[str | None, dict[int, int]] = {}
     for row in shares.to_pylist():
         held.setdefault(row["key"], {})[row["worker"]] = row[load]
     hottest = []
     for row in top.to_pylist():
         pool, loads = zip(*sorted(held[row["key"]].items()), strict=True)
-        hottest.append(HotKey(row["key"][:_LONGEST_KEY], row[f"{load}_sum"], pool, loads))
+        name = _NULL if row["key"] is None else row["key"][:_LONGEST_KEY]
+        hottest.append(HotKey(name, row[f"{load}_sum"], pool, loads))
     return tuple(hottest)

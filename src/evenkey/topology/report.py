@@ -124,6 +124,8 @@ class RunReport:
         Records in dead letters.
     late
         Partial aggregates that came after their window was closed.
+    overflows
+        Results that are null because a sum does not fit its type.
     finished
         Whether the whole input was processed and all windows closed.
     exports
@@ -151,6 +153,7 @@ class RunReport:
     state: Path | None
     table: pa.Table | None = None
     exports: tuple[ExportSummary, ...] = ()
+    overflows: int = 0
     finished_before: bool = False
     route_by: By = "messages"
     observe_by: By = "messages"
@@ -211,6 +214,7 @@ class RunReport:
             "lines": self.lines,
             "rejected": self.rejected,
             "late": self.late,
+            "overflows": self.overflows,
             "keys": metrics.keys,
             "pairs": metrics.pairs,
             "loads": list(metrics.loads),

@@ -14,7 +14,7 @@ from evenkey.spark.gateway import java_deaths_named
 from evenkey.spark.session import local_master, session
 from evenkey.topology.config import PipelineConfig
 from evenkey.topology.driving import Watch, drive, epochs_of, timing_of
-from evenkey.topology.epochs import EpochEnd, earlier_timings, late_rows
+from evenkey.topology.epochs import EpochEnd, earlier_timings, late_rows, overflowed_results
 from evenkey.topology.faults import faults_told
 from evenkey.topology.following import Gate, drive_topics
 from evenkey.topology.inputs import find_offsets, open_input
@@ -275,6 +275,7 @@ def _execute(
         lines=lines,
         rejected=rejected,
         late=late_rows(directory.commits),
+        overflows=overflowed_results(directory.commits),
         finished=finished,
         results=directory.results if kept and sink.keeps_files else None,
         dead_letters=directory.path / DEAD_LETTERS if kept else None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.planned.capacities import Capacities
@@ -116,11 +117,7 @@ class Planned(Grouping):
     capacities: Capacities | None = None
 
     def __post_init__(self) -> None:
-        if self.planning not in ("auto", "previous", "current", "fit"):
-            message = (
-                f"planned: planning = {self.planning!r}: must be auto, previous, current or fit"
-            )
-            raise ConfigurationError(message)
+        check_fields(self)
         if self.buckets is not None and (self.buckets < 1 or self.buckets & (self.buckets - 1)):
             message = f"planned: buckets = {self.buckets}: must be a power of two, such as 1024"
             raise ConfigurationError(message)

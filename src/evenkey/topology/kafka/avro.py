@@ -55,6 +55,7 @@ def json_lines(record: Column, schema: str) -> Column:
     from pyspark.sql import functions as F
     from pyspark.sql.avro.functions import from_avro
 
-    # Spark makes a row of nulls of what it cannot read, and JSON leaves nulls out.
-    text = F.to_json(from_avro(record, schema, {"mode": "PERMISSIVE"}))
-    return F.coalesce(F.encode(F.nullif(text, F.lit("{}")), "UTF-8"), record)
+    # Spark makes a row of nulls of what it cannot read, and JSON leaves nulls out where it may.
+    parsed = from_avro(record, schema, {"mode": "PERMISSIVE"})
+    text = F.to_json(parsed, {"ignoreNullFields": "false"})
+    return F.when(F.to_json(parsed) != "{}", F.encode(text, "UTF-8")).otherwise(record)
