@@ -54,6 +54,9 @@ class FakeReport:
             "latency_ms": {"p50": 1500.2, "p99": None},
             "average_imbalance_fraction": float("nan"),
             "finished": True,
+            "finished_before": False,
+            "route_by": self.config.route_by,
+            "observe_by": self.config.observe_by,
             "exports": [],
             "output": {"results": "out/results", "dead_letters": "out/dead", "state": "out/state"},
         }

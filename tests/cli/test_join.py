@@ -14,6 +14,8 @@ from evenkey.topology.report import EpochProgress
 
 FIGURES: dict[str, Any] = {
     "publications": 20_000,
+    "realised_skew": 0.51,
+    "finished_before": False,
     "subscriptions": 10_000,
     "partitions": 64,
     "rejected": 3,
@@ -36,6 +38,7 @@ FIGURES: dict[str, Any] = {
 @dataclass
 class FakeReport:
     config: Any
+    skew: float | None = 0.7
 
     def to_json(self):
         names = {name: getattr(self.config, name) for name in ("pipeline", "mode", "workers")}

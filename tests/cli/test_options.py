@@ -33,6 +33,8 @@ VALUES = {
     "sources": 2,
     "splitters": 4,
     "load": "lifetime",
+    "route_by": "weights",
+    "observe_by": "weights",
     "expected_keys": 9,
     "warm_up": 1.0,
     "teenage_period": 2.0,

@@ -40,7 +40,11 @@ PAPERS = {
 def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
     """A row as the store would give it, with figures that nobody measured."""
     if isinstance(scenario, KeyShare):
-        figures: dict[str, Any] = {"keys": 100, "top_share_percent": rng.uniform(0, 100)}
+        figures: dict[str, Any] = {
+            "keys": 100,
+            "weight": 3000,
+            "top_share_percent": rng.uniform(0, 100),
+        }
     elif isinstance(scenario, TopKeys):
         series = [
             {"period": period, "key": key, "messages": int(rng.integers(1, 99))}

@@ -54,7 +54,7 @@ def test_a_join_reads_relations_from_their_subject(spark, subject):
 
 
 def test_there_are_two_subjects():
-    with pytest.raises(ConfigurationError, match="unknown subject 'both'"):
+    with pytest.raises(ConfigurationError, match="subject = 'both': must be 'stream' or 'static'"):
         SpatialMatch(subject="both")  # type: ignore[arg-type]
 
 

@@ -105,9 +105,9 @@ def test_relations_are_those_of_shapely(pairs):
 def test_unknown_names_are_told():
     with pytest.raises(ConfigurationError, match="did you mean 'within'"):
         codes_of(["withn"])
-    with pytest.raises(ConfigurationError, match="unknown pipeline 'sp'"):
+    with pytest.raises(ConfigurationError, match="pipeline = 'sp': must be"):
         SpatialMatch(pipeline="sp")  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match="unknown partitioner"):
+    with pytest.raises(ConfigurationError, match="partitioner = 'grid': must be"):
         SpatialMatch(partitioner="grid")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="both the geometry and the relation"):
         SpatialMatch(relation_column="geometry")

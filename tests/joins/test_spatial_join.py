@@ -132,6 +132,6 @@ def test_what_cannot_be_is_told(sides):
     with pytest.raises(ConfigurationError, match="a join by space is 'inner' only"):
         balanced_join(stream, static, SpatialMatch(), "left", workers=2)
     with pytest.raises(ConfigurationError, match="must be well-known binary"):
-        balanced_join(stream, static, SpatialMatch(geometry="p"), workers=2)
+        balanced_join(stream, static.withColumnRenamed("s", "p"), SpatialMatch("p"), workers=2)
     with pytest.raises(ConfigurationError, match="no column 'shape'"):
         balanced_join(stream, static, SpatialMatch(geometry="shape"), workers=2)

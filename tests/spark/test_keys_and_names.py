@@ -87,10 +87,11 @@ def test_the_heaviest_of_keys_of_several_columns(batch):
 
 
 def test_heavy_hitters_of_several_columns_keep_their_names(batch):
-    for through in ("evenkey", "spark"):
-        found = heavy_hitters(batch.dropna(), ["key", "Kind of"], 5, through=through)
-        assert found.columns == ["key", "Kind of", "count", "error", "terms", "rank"]
-        assert found.orderBy("rank").collect()[0]["key"] == "hot"
+    found = heavy_hitters(batch.dropna(), ["key", "Kind of"], 5)
+    assert found.columns == ["key", "Kind of", "count", "error", "terms", "rank"]
+    assert found.orderBy("rank").collect()[0]["key"] == "hot"
+    with pytest.raises(ConfigurationError, match="approx_top_k takes one column"):
+        heavy_hitters(batch, ["key", "Kind of"], 5, through="spark")
 
 
 def test_a_plan_of_several_columns_is_one_of_pairs(batch, tmp_path):

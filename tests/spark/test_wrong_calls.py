@@ -414,7 +414,7 @@ JOINS: Wrong = [
         lambda at: joi.balanced_join(at.df.withColumnRenamed("n", "value"), at.stream, "value"),
     ),
     (
-        "columns n are on both sides",
+        "columns N are on both sides",
         lambda at: joi.balanced_join(at.df, at.static.withColumnRenamed("place", "N"), "user"),
     ),
     ("static = pandas DataFrame", lambda at: joi.refresh(PANDAS, at.directory)),

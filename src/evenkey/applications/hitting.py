@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from evenkey.aggregators import HeavyHitters
 from evenkey.applications.heavy_keys import workers_of_a_key
 from evenkey.checking import check_one_of
+from evenkey.errors import ConfigurationError
 from evenkey.groupings import parse as parse_grouping
 from evenkey.spark.aggregate import aggregate, check_windows
 from evenkey.spark.columns import check_frame, column_names, time_column, windowed_column
@@ -88,6 +89,12 @@ def heavy_hitters(
             max_ahead=max_ahead,
         )
         return with_keys(found, keys)
+    if len(keys) > 1:
+        message = (
+            f"key = {list(keys)}: Spark's approx_top_k takes one column; pass through='evenkey', "
+            "or make one column of them"
+        )
+        raise ConfigurationError(message)
     check_windows(df, time=time, window=window, watermark=watermark, max_ahead=max_ahead)
     column = one_key(df, keys)
     groups, bounds = [], []

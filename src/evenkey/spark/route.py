@@ -114,11 +114,11 @@ def route(
     check_plan(grouping, plan)
     hashed = key_hash(df, key)
     clock = F.current_timestamp() if time is None else time_column(df, time)
-    absent(df, column)
     check_one_of("load", load, get_args(Load))
     number("rate", rate, above=0)
     if tables is not None:
         check_path("tables", tables)
+    absent(df, column)
     if isinstance(grouping, Planned):
         return route_planned(
             df,

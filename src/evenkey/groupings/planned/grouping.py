@@ -31,7 +31,9 @@ _TRACKED_PER_WORKER = 64
 _LEAST_TRACKED = 1024
 _WIDER = (0.02, 0.04, 0.06)
 """Tolerances for few keys, where each split of one adds visibly to replication."""
-_FEW_PAIRS = 0.02
+_LEVEL = 1.05
+_NEAR_LEAST = 1.05
+"""Pairs of worker and key, over the least that heavy keys ask for, that are not worth tolerance."""
 _FEW_A_WORKER = 50
 _ALL = 0.999
 
@@ -218,15 +220,21 @@ class Planned(Grouping):
         least = statistics.total / len(statistics.bucket_loads)
         items = statistics.items(least, None if previous is None else previous.keys)
         capacities = self.worker_capacities(workers)
-        known = len(statistics.sketch.items())
-        few = known < statistics.sketch.capacity
+        many = len(statistics.sketch.items()) == statistics.sketch.capacity
         for tolerance in (self.tolerance, *(each for each in _WIDER if each > self.tolerance)):
             plan = make_plan(
                 *items, capacities, previous, tolerance=tolerance, stickiness=self.stickiness
             )
-            if not few or plan.extra_pairs <= _FEW_PAIRS * known:
+            if many or plan.extra_pairs <= self._worth(statistics, workers):
                 break
         return plan
+
+    @staticmethod
+    def _worth(statistics: KeyStatistics, workers: int) -> float:
+        """Pairs beyond one a key from which on tolerance is worth fewer of them."""
+        loads = statistics.sketch.items()["count"]
+        least = np.maximum(1.0, np.ceil(loads * workers / (_LEVEL * statistics.total))).sum()
+        return float(_NEAR_LEAST * least - len(loads))
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
         """Make the next epoch's plan of what all sources counted.
