@@ -76,6 +76,8 @@ def _geometry(random: np.random.Generator, number: int) -> bytes | None:
 def all_pairs(publications: pa.Table, subscriptions: pa.Table) -> tuple[Counter[Any], list[int]]:
     """Join by comparing every publication with every subscription of each relation.
 
+    A pair is one where "subscription RELATION publication" holds, as `evenkey join` reads them.
+
     Returns
     -------
     tuple
@@ -95,6 +97,6 @@ def all_pairs(publications: pa.Table, subscriptions: pa.Table) -> tuple[Counter[
         rows = np.flatnonzero(relations == relation)
         test = getattr(shapely, str(relation).replace("-", "_"))
         for number, geometry in zip(numbers[good], published[good], strict=True):
-            holds = test(geometry, geometries[rows])
+            holds = test(geometries[rows], geometry)
             pairs.update((int(number), int(name)) for name in names[rows[holds]])
     return pairs, numbers[~good].tolist()

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["STRIKES", "Struck", "Target"]
 
-_FAILED, _REFUSED, _INTERRUPTED = 1, 2, (130, 143)
+_FAILED, _REFUSED = 1, 2
+_STOPPED = 128
+"""And the number of the signal."""
 _OUTLIVING_SECONDS = 60.0
 _REFUSING_SECONDS = 60.0
 
@@ -131,8 +133,8 @@ def _stopped_by(number: signal.Signals) -> Callable[[Target], Struck]:
         if ended is None:
             faults.append(f"{LONGEST_WAIT:g} s after {number.name}, it still runs")
         elif target.subject.guarded and not everyone and ended:
-            if ended not in _INTERRUPTED:
-                faults.append(f"exit code {ended} after {number.name}, not {_INTERRUPTED[0]}")
+            if ended != _STOPPED + number:
+                faults.append(f"exit code {ended} after {number.name}, not {_STOPPED + number}")
             faults += _traces(living)
         whom = "all" if everyone else "the driver"
         return Struck(None, f"{number.name} to {whom}", ended, faults)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow.dataset as ds
 
-from evenkey import topology
 from evenkey.errors import ConfigurationError
 from evenkey.joins.places import draw_subscriptions, read_atlas
+from evenkey.topology import read_results
 from tests.kills.counting import difference, expected, found
 from tests.kills.inputs import write_lines, write_parts
 from tests.kills.shapes import all_pairs, write_places, write_publications
@@ -273,9 +273,6 @@ class _Join(Subject):
 def _readings(output: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Results of a run as any reader of Parquet files finds them, and as evenkey's own reader."""
     yield "read plainly", _rows(output / "results")
-    read_results = getattr(topology, "read_results", None)
-    if read_results is None:
-        return
     try:
         yield "by read_results", read_results(output).to_pylist()
     except ConfigurationError:
