@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["LOG_VARIABLE", "java_deaths_named", "keep_quiet", "log_level", "start_java"]
 
 LOG_VARIABLE = "EVENKEY_SPARK_LOG"
-"""Names a level of Spark's log, such as INFO: all is then shown, from the first line on."""
+"""Names a level of Spark's log, such as INFO: nothing is then hidden."""
 
 _DEFAULT_LEVEL = "ERROR"
 _LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF", "ALL")
@@ -133,6 +133,10 @@ def keep_quiet(context: SparkContext) -> None:
     These are a call from Java that failed, and connections that end because Java died.
     """
     if LOG_VARIABLE in os.environ:
+        # Spark's filter for interactive programs hides what has no level of its own.
+        log4j: Any = context._jvm.org.apache.logging.log4j  # type: ignore[union-attr] # noqa: SLF001
+        level = log4j.Level.toLevel(log_level())
+        log4j.core.config.Configurator.setLevel("org.apache.spark", level)
         return
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     logging.getLogger().addFilter(_not_of_py4j)
