@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 __all__ = ["ORIGIN", "PARTS", "WINDOW_SECONDS", "Input", "Message", "write_lines", "write_parts"]
@@ -143,7 +143,7 @@ def _key(random: np.random.Generator) -> str:
     return f"key {int(_KEYS * random.random() ** 3)}"
 
 
-def _line(random: np.random.Generator) -> tuple[bytes, list[tuple[str, int]]]:
+def _line(random: np.random.Generator) -> tuple[bytes, Sequence[tuple[str | None, int]]]:
     key = _key(random)
     return key.encode(), [(key, 1)]
 
@@ -152,7 +152,7 @@ def _bad_line(position: int) -> bytes:
     return b"" if position % 2 else b"\xff %d" % position
 
 
-def _words(random: np.random.Generator) -> tuple[bytes, list[tuple[str, int]]]:
+def _words(random: np.random.Generator) -> tuple[bytes, Sequence[tuple[str | None, int]]]:
     keys = [_key(random).replace(" ", "") for _ in range(random.integers(0, 5))]
     return ", ".join(keys).encode(), [(key, 1) for key in keys]
 
@@ -161,18 +161,19 @@ def _bad_words(position: int) -> bytes:
     return b"word \xff %d" % position
 
 
-def _record(random: np.random.Generator) -> tuple[bytes, list[tuple[str, int]]]:
-    key, number = _key(random), int(random.integers(1, 10))
+def _record(random: np.random.Generator) -> tuple[bytes, Sequence[tuple[str | None, int]]]:
+    key = None if random.random() < 0.02 else _key(random)
+    number = int(random.integers(1, 10))
     return json.dumps({"user": key, "n": number}).encode(), [(key, number)]
 
 
 def _bad_record(position: int) -> bytes:
-    return (b'{"n": %d}', b'{"user": null, "n": %d}', b'{"user": "a", "n": -%d')[position % 3] % (
+    return (b'{"n": %d}', b'{"user": "a", "n": %d', b'{"user": "a", "n": -%d')[position % 3] % (
         position
     )
 
 
-def _row(random: np.random.Generator) -> tuple[bytes, list[tuple[str, int]]]:
+def _row(random: np.random.Generator) -> tuple[bytes, Sequence[tuple[str | None, int]]]:
     key, number = _key(random), int(random.integers(1, 10))
     return f"{number},{key},/".encode(), [(key, number)]
 
