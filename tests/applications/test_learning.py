@@ -13,6 +13,7 @@ from evenkey.applications.files import keep_records
 from evenkey.applications.models import Models
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import available
+from tests.pausing import when_running
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -92,7 +93,7 @@ def of_file(path, **options):
 def test_a_paused_run_goes_on_and_learns_the_same(mail, tmp_path):
     config = of_file(mail, output=tmp_path / "out", epochs=3)
     paused = tmp_path / "out" / "state" / "paused"
-    first = learned(config, on_progress=lambda _: paused.touch())
+    first = learned(config, on_progress=when_running(paused))
     assert not first.finished
     assert 0 < first.to_json()["records"] < 120
     mail.unlink()

@@ -12,6 +12,7 @@ from evenkey.exporters import Exporter, History, exports
 from evenkey.streams import generated
 from evenkey.topology import PipelineConfig
 from evenkey.topology import run as run_prepared
+from tests.pausing import when_running
 from tests.servers import free_port
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -78,7 +79,7 @@ def test_a_run_that_goes_on_goes_on_in_its_history(tmp_path):
         dataset=stream.name, messages=3000, output=tmp_path, epochs=4, cost_ms=2.0, **SMALL
     )
     paused = tmp_path / "state" / "paused"
-    assert not run(config, on_progress=lambda _: paused.touch()).finished
+    assert not run(config, on_progress=when_running(paused)).finished
     history = History(tmp_path / "history")
     before = records(history.directory)
     assert 0 < len(before) < 4
@@ -165,8 +166,6 @@ def test_passwords_are_nowhere_to_be_found(tmp_path, monkeypatch, capfd):
 
 
 def test_an_exporter_that_cannot_be_made_is_told_before_the_run(tmp_path):
-    config = PipelineConfig(
-        dataset="country-skew-r80", output=tmp_path, export="influxdb://localhost", **SMALL
-    )
+    wrong = "influxdb://localhost"
     with pytest.raises(ConfigurationError, match="names no database"):
-        run(config)
+        PipelineConfig(dataset="country-skew-r80", output=tmp_path, export=wrong, **SMALL)

@@ -13,6 +13,7 @@ from evenkey.streams import generated
 from evenkey.topology import PipelineConfig, read_results
 from evenkey.topology import run as run_prepared
 from evenkey.topology.sources import _ORIGIN_SECONDS
+from tests.pausing import when_running
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -27,7 +28,7 @@ def run(config, **options):
 def run_and_pause(config):
     """Run until the first epoch has ended, then pause, as a time limit does."""
     paused = config.output / "state" / "paused"
-    return run(config, on_progress=lambda _: paused.touch())
+    return run(config, on_progress=when_running(paused))
 
 
 def by_window(rows):

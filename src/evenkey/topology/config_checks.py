@@ -39,7 +39,8 @@ def check_one_input(config: PipelineConfig) -> None:
         several = f"{' and '.join(given)} are given" if given else "none is given"
         message = f"a pipeline reads a dataset, an input or kafka, and {several}: pass one"
         raise ConfigurationError(message)
-    if config.kafka is None and "max_ahead" in config.model_fields_set:
+    usual = type(config).model_fields["max_ahead"].default
+    if config.kafka is None and config.max_ahead != usual:
         message = (
             f"max_ahead = {config.max_ahead:g}: only records of topics bear times of their own, "
             "and none are read; drop max_ahead or pass kafka"

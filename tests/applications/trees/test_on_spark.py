@@ -20,6 +20,7 @@ from evenkey.applications import (
 )
 from evenkey.applications.files import keep_records
 from evenkey.errors import ConfigurationError
+from tests.pausing import when_running
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -43,7 +44,7 @@ def test_a_paused_run_goes_on_from_the_model_of_the_epoch_before(tmp_path):
     told = {**OPTIONS, "dataset": STREAM.name, "messages": 180, "grouping": "pkg"}
     config = ApplicationConfig(**told, output=tmp_path / "out")
     paused = tmp_path / "out" / "state" / "paused"
-    first = run(config, prepare=False, on_progress=lambda _: paused.touch())
+    first = run(config, prepare=False, on_progress=when_running(paused))
     assert not first.finished
     report = run(config, prepare=False)
     assert isinstance(report, LearningReport)

@@ -61,7 +61,7 @@ def expected():
     subscriptions = subscriptions_of(generated)
     leaves = leaves_of(subscriptions["geometry"].to_numpy(), "kdb", 6)
     published = publications_of(generated, leaves).make(np.arange(400))
-    return str(reference_digest(published, subscriptions))
+    return str(reference_digest(published, subscriptions, generated.subject))
 
 
 @pytest.mark.usefixtures("spark")

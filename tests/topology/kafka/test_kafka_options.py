@@ -26,7 +26,7 @@ def test_what_follows_from_topics_is_derived():
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"kafka": "clicks"}, r"^kafka = 'clicks': 'clicks' is no HOST:PORT"),
+        ({"kafka": "clicks"}, r"^kafka = 'clicks' is no HOST:PORT"),
         ({"kafka": TOPIC, "dataset": "country-skew-r80"}, r"dataset and kafka are given"),
         ({"kafka": TOPIC, "messages": 5}, r"messages = 5: .* drop messages"),
         ({"kafka": TOPIC, "rate": 5}, r"rate = 5.0: .* drop rate"),

@@ -167,6 +167,8 @@ class TreeModel(Model):
 
     def grown(self, splits: Sequence[Split]) -> TreeModel:
         """Make the tree whose leaves are split; new leaves stand behind all nodes."""
+        if not splits:
+            return self
         features, thresholds, children = (
             array.copy() for array in (self.features, self.thresholds, self.children)
         )
