@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["JoinEpoch", "JoinReport", "epochs_of"]
 
 
-_ARRAYS = ("items", "seconds", "slot_seconds")
+_ARRAYS = ("items", "seconds", "slot_seconds", "first_items")
 
 
 @dataclass(frozen=True)
