@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.kills.schedule import Kill
     from tests.kills.subjects import Subject
 
-__all__ = ["STRIKES", "Struck", "Target"]
+__all__ = ["STRIKES", "Struck", "Target", "not_one_line"]
 
 _FAILED, _REFUSED = 1, 2
 _STOPPED = 128
@@ -106,7 +106,7 @@ def _jvm(target: Target) -> Struck:
     elif target.subject.guarded:
         if ended != _FAILED:
             faults.append(f"exit code {ended} after its JVM died, not {_FAILED}")
-        faults += _not_one_line(living)
+        faults += not_one_line(living)
     return Struck(None, "JVM", ended, faults)
 
 
@@ -153,7 +153,7 @@ def _second(target: Target) -> Struck:
         state = "still runs" if ended is None else f"ended with {ended}"
         faults.append(f"a second process beside the first {state}: it was not refused")
     else:
-        faults += _not_one_line(second)
+        faults += not_one_line(second)
     second.end()
     return Struck(living, "a second process", ended, faults)
 
@@ -182,12 +182,16 @@ def _freeze(target: Target) -> Struck:
         how = "stopped, woken up beside the second one that took over"
     thaw(living.pid)
     ended = living.wait()
-    faults = [] if ended is not None else [f"{LONGEST_WAIT:g} s after it woke up, it still runs"]
+    if ended is None:
+        faults = [f"{LONGEST_WAIT:g} s after it woke up, it still runs"]
+    else:
+        # Only one that had all of its epochs committed may end well.
+        faults = not_one_line(living) if ended else []
     living.end()
     return Struck(second, how, ended, faults)
 
 
-def _not_one_line(living: Living) -> list[str]:
+def not_one_line(living: Living) -> list[str]:
     """What is wrong with how a process reported that it could not go on."""
     lines = [line for line in living.said().splitlines() if line.startswith("error:")]
     if len(lines) == 1:
