@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkContext
 
 from evenkey.errors import RunError
@@ -24,9 +24,35 @@ spark.stop()
 """
 
 
-def start(**environment):
+FAILING_QUERY = """
+import sys
+from pyspark.errors import StreamingQueryException
+from evenkey.spark.gateway import ending_unlogged
+from evenkey.spark.session import session
+
+def fail(rows, epoch):
+    raise ValueError("on purpose")
+
+spark = session("local[1]")
+for block in (ending_unlogged, None):
+    query = spark.readStream.format("rate").load().writeStream.foreachBatch(fail).start()
+    try:
+        if block is None:
+            query.awaitTermination()
+        else:
+            with block(query):
+                query.awaitTermination()
+    except StreamingQueryException as error:
+        print("raised:", "on purpose" in str(error), file=sys.stderr, flush=True)
+spark.stop()
+"""
+
+_DIES_LATE = "import os, time; time.sleep(1); os.kill(os.getpid(), 9)"
+
+
+def start(program=START, **environment):
     return subprocess.run(
-        [sys.executable, "-c", START],
+        [sys.executable, "-c", program],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
@@ -56,6 +82,16 @@ def test_a_java_that_does_not_start_is_one_line():
     assert "EVENKEY_SPARK_LOG=INFO shows all that it says" in last
 
 
+def test_an_error_that_ends_a_query_is_raised_and_not_logged_too():
+    done = start(FAILING_QUERY)
+    assert done.returncode == 0, done.stderr
+    first, *rest = done.stderr.splitlines()
+    assert first == "raised: True"
+    # Of other queries it is logged as before.
+    assert any("terminated with error" in line for line in rest)
+    assert rest[-1] == "raised: True"
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -75,6 +111,15 @@ def test_a_dead_java_is_named_with_its_end_and_the_mend(monkeypatch, command, sa
     assert said in str(raised.value)
     assert "SPARK_DRIVER_MEMORY=4g" in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_java_on_its_way_out_is_waited_for_after_a_call_without_an_answer(monkeypatch):
+    class Gateway:
+        proc = subprocess.Popen([sys.executable, "-c", _DIES_LATE])
+
+    monkeypatch.setattr(SparkContext, "_gateway", Gateway)
+    with pytest.raises(RunError, match="killed by SIGKILL"), gateway.java_deaths_named():
+        raise Py4JError
 
 
 def test_an_error_of_a_living_java_stays_what_it_was(monkeypatch):

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.processes import end_session, python_workers, send
+from tests.processes import end_session, java_of, python_workers, send
 
 EPOCHS = 4
 
@@ -76,3 +76,22 @@ def test_a_killed_driver_goes_on_where_it_was(tmp_path):
     done = subprocess.run(command(output), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     checked(done.stdout)
+
+
+@pytest.mark.faults
+def test_a_java_that_is_killed_while_it_starts_is_one_line(tmp_path):
+    output, log = tmp_path / "out", tmp_path / "log"
+    process = started(output, log)
+    try:
+        while not (output / "state" / "static").exists():
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.05)
+        send(java_of(process.pid), signal.SIGKILL)
+        process.communicate(timeout=120)
+    finally:
+        end_session(process.pid)
+    assert process.returncode == 1, log.read_text()
+    *_, line, last = log.read_text().splitlines()
+    assert line.startswith("error: Spark's Java process has died (killed by SIGKILL")
+    assert last == "(--debug shows the full trace)"
+    assert "Traceback" not in log.read_text()

@@ -20,8 +20,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pyspark import SparkContext
+    from pyspark.sql.streaming import StreamingQuery
 
-__all__ = ["LOG_VARIABLE", "java_deaths_named", "keep_quiet", "log_level", "start_java"]
+__all__ = [
+    "LOG_VARIABLE",
+    "ending_unlogged",
+    "java_deaths_named",
+    "keep_quiet",
+    "log_level",
+    "start_java",
+]
 
 LOG_VARIABLE = "EVENKEY_SPARK_LOG"
 """Names a level of Spark's log, such as INFO: nothing is then hidden."""
@@ -47,7 +55,8 @@ _KEPT_LINES = 20
 _PATIENCE_SECONDS = 5.0
 _OUT_OF_MEMORY = 52
 """With which Spark ends a Java that has no memory left."""
-_LOST = ("py4j.protocol.Py4JNetworkError", "builtins.ConnectionRefusedError")
+_LOST = ("py4j.protocol.Py4JNetworkError", "py4j.protocol.Py4JError")
+"""What a call to a Java that died ends with; of the second kind itself, and of none that it has."""
 _MEMORY = "if it lacked memory, give it more (SPARK_DRIVER_MEMORY=4g)"
 _MEND = "give the same command again: with an output it goes on where this run stopped"
 
@@ -150,6 +159,34 @@ def keep_quiet(context: SparkContext) -> None:
     server.handle_error = handle_error
 
 
+@contextlib.contextmanager
+def ending_unlogged(query: StreamingQuery) -> Iterator[None]:
+    """Keep Spark from logging, with its trace, the error that ends a query: it is raised anyway.
+
+    Parameters
+    ----------
+    query
+        Of this machine's driver, and seen to its end within the block.
+    """
+    if LOG_VARIABLE in os.environ:
+        yield
+        return
+    from py4j.protocol import Py4JError
+    from pyspark import SparkContext
+
+    log4j: Any = SparkContext._jvm.org.apache.logging.log4j  # type: ignore[union-attr] # noqa: SLF001
+    configurator = log4j.core.config.Configurator
+    logger = query._jsq.streamingQuery().getClass().getName()  # noqa: SLF001 - its log has no other name
+    level = log4j.LogManager.getLogger(logger).getLevel()
+    configurator.setLevel(logger, log4j.Level.OFF)
+    try:
+        yield
+    finally:
+        # A Java that has died has no log either.
+        with contextlib.suppress(Py4JError, ConnectionError):
+            configurator.setLevel(logger, level)
+
+
 def _not_of_py4j(record: logging.LogRecord) -> bool:
     return "py4j" not in Path(record.pathname).parts
 
@@ -211,8 +248,8 @@ def _cause(code: int) -> str:
 def _lost(error: BaseException | None) -> bool:
     """Whether an error, or one that it came from, is a lost connection to Java."""
     while error is not None:
-        kinds = {f"{each.__module__}.{each.__qualname__}" for each in type(error).__mro__}
-        if kinds.intersection(_LOST) or isinstance(error, ConnectionError):
+        kind = f"{type(error).__module__}.{type(error).__qualname__}"
+        if kind in _LOST or isinstance(error, ConnectionError):
             return True
         error = error.__cause__ or error.__context__
     return False

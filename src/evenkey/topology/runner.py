@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import Exports
 from evenkey.groupings import Planned
-from evenkey.spark.gateway import java_deaths_named
+from evenkey.spark.gateway import ending_unlogged, java_deaths_named
 from evenkey.spark.session import local_master, session
 from evenkey.topology.config import PipelineConfig
 from evenkey.topology.driving import Watch, drive, epochs_of, timing_of
@@ -251,7 +251,7 @@ def _execute(
         .start()
     )
     limit = config.time_limit
-    with faults_told(directory):
+    with faults_told(directory), ending_unlogged(query):
         if offsets is None:
             closing = close and job.windowed
             finished = drive(query, directory, watch, time_limit=limit, close=closing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import shutil
 import tempfile
@@ -72,9 +73,12 @@ def _use_home_of_links() -> None:
 
 def _stop(home: Path) -> None:
     """Stop Spark before its home goes, or its workers start executors without one."""
+    from py4j.protocol import Py4JNetworkError
     from pyspark.sql import SparkSession
 
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        active.stop()
+    # A Java that has died, as its program has reported, is not there to be stopped.
+    with contextlib.suppress(Py4JNetworkError, ConnectionError):
+        active = SparkSession.getActiveSession()
+        if active is not None:
+            active.stop()
     shutil.rmtree(home, ignore_errors=True)

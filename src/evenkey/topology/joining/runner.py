@@ -17,7 +17,7 @@ from evenkey.joins.reference import reference_digest
 from evenkey.joins.slots import own_processes
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.static_writing import write_static
-from evenkey.spark.gateway import java_deaths_named
+from evenkey.spark.gateway import ending_unlogged, java_deaths_named
 from evenkey.topology.driving import drive, span, timing_of
 from evenkey.topology.driving import epochs_of as progress_of
 from evenkey.topology.epochs import EpochEnd, earlier_timings
@@ -195,7 +195,7 @@ def _execute(
     logs = directory.state / "epochs"
     watch = JoinWatch(config, source.expected, lambda name: EpochLog(logs / name), on_progress)
     limit = config.time_limit
-    with faults_told(directory):
+    with faults_told(directory), ending_unlogged(query):
         if source.offsets is None:
             finished = drive(query, directory, watch, time_limit=limit, close=False)
         else:
