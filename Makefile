@@ -8,13 +8,15 @@ READY := $(VENV)/.ready
 PYTEST := $(BIN)/pytest --quiet
 # Each process starts a Spark of its own, so more than a few only take each other's memory.
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
+KILLS := 100
+SEED := 1
 KAFKA := build/kafka
 MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test check faults soak bench freeze lint format types imports lock grafana \
+.PHONY: help setup demo test check faults soak kills bench freeze lint format types imports lock grafana \
   setup-kafka kafka-up kafka-down clean
 
 help: ## List the targets
@@ -33,8 +35,11 @@ check: lint types imports test faults ## Run all that CI runs
 faults: $(READY) ## Run the tests that kill processes and break files
 	@$(PYTEST) $(PARALLEL) -m faults || [ $$? -eq 5 ] # 5: no test is marked so
 
-soak: $(READY) ## Run what takes too long for check: clusters, full disks, millions of messages
+soak: $(READY) ## Run what takes too long for check: clusters, full disks, random kills, millions of messages
 	@$(PYTEST) $(PARALLEL) -m soak
+
+kills: $(READY) ## Kill runs at random, 100 times (KILLS=), by a schedule (SEED=), and compare; goes on where it stopped
+	@$(BIN)/python -m tests.kills --kills $(KILLS) --seed $(SEED)
 
 bench: $(READY) ## Measure the speed of kernels and of routing
 	@$(PYTEST) -m benchmark || [ $$? -eq 5 ]

@@ -97,7 +97,7 @@ def murmur3_strings(texts: Iterable[str] | pa.Array, seed: int = 13) -> NDArray[
     Parameters
     ----------
     texts
-        n texts, none of them null.
+        n texts; a null hashes as no text of all, to what mixes the seed with nothing.
     seed
         13 is the first seed of the PKG paper's program, and the only one of the DKG paper's.
 
@@ -112,7 +112,7 @@ def murmur3_strings(texts: Iterable[str] | pa.Array, seed: int = 13) -> NDArray[
     ['fa108ef069862737', 'a10ea8b22762995a']
     """
     values = texts.to_pylist() if isinstance(texts, pa.Array) else list(texts)
-    hashes = (mmh3.hash64(text, seed, signed=False)[0] for text in values)
+    hashes = (mmh3.hash64(text or "", seed, signed=False)[0] for text in values)
     return np.fromiter(hashes, np.uint64, len(values))
 
 

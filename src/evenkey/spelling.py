@@ -13,6 +13,7 @@ import types
 import typing
 from typing import Any, TypeVar
 
+from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
 
 if typing.TYPE_CHECKING:
@@ -51,9 +52,10 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
     >>> parse("sg")
     ('sg', {})
     """
-    match = _SPELLING.fullmatch(text)
+    given: object = text  # callers without a type checker pass anything
+    match = _SPELLING.fullmatch(given) if isinstance(given, str) else None
     if match is None:
-        message = f"{text!r} cannot be read: write name or name(param=value,...)"
+        message = f"{shown(text)} cannot be read: write name or name(param=value,...)"
         raise ConfigurationError(message)
     parameters: dict[str, str] = {}
     for argument in filter(None, map(str.strip, (match["arguments"] or "").split(","))):
@@ -121,6 +123,12 @@ def read(kind: str, text: str, known: Mapping[str, type[T]]) -> T:
         There is no such name or parameter, or a value does not fit; the message lists what
         there is.
     """
+    if not isinstance(text, str):
+        example = next(iter(sorted(known)), "name")
+        message = f"{kind} = {shown(text)}: must be a spelling or an object, such as {example!r}"
+        if isinstance(text, type):
+            message = f"{kind} = {shown(text)}: pass an object of it: {text.__name__}(...)"
+        raise ConfigurationError(message)
     name, parameters = parse(text)
     if name not in known:
         error = unknown_name(kind, name, known)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from evenkey.advice import Sample, sampled
+from evenkey.advice import Sample, Setting, advise, measure, sampled
 from evenkey.errors import ConfigurationError
 from evenkey.simulation import simulate
-from evenkey.streams import LineIndex, SplitLines, generated
+from evenkey.streams import LineIndex, RowIndex, SplitLines, generated
 from evenkey.streams.splits import Lines
 
 
@@ -44,6 +46,18 @@ def test_batches_are_the_whole_in_order():
     assert (
         np.concatenate([batch.times for batch in batches]).tolist() == sample.batch.times.tolist()
     )
+
+
+def test_null_is_a_key_and_may_be_the_heaviest(tmp_path):
+    path = tmp_path / "visits.parquet"
+    pq.write_table(pa.table({"user": [None] * 70 + ["a"] * 20 + ["b"] * 10}), path)
+    sample = sampled("visits", RowIndex.build([path], "user"), 100)
+    assert (sample.rejected, len(sample.batch.ids)) == (0, 100)
+    skew = measure(sample)
+    assert [each[:2] for each in skew.top] == [(None, 70), ("a", 20), ("b", 10)]
+    setting = Setting(input=(str(path),), split="parquet", key="user")
+    advice = advise(sample, setting, [4], groupings=["kg", "pkg"])
+    assert advice.to_json()["top_keys"][0]["key"] is None
 
 
 def test_bad_samples_are_told(numbers, tmp_path):

@@ -141,7 +141,8 @@ def test_json_and_parquet_give_the_same_records(tmp_path, suffix):
         ("folder,body\nx,y\n", {"label": "nope"}, "no column 'nope'; it has: folder, body"),
         ("folder,body\nx,y\n", {"text": None}, "naive-bayes needs text"),
         ("folder,body\n,y\n", {}, "no good record among 1; the first of them: the label is empty"),
-        ("folder,body\nx,y,z\n", {}, "cannot be read as csv"),
+        ("folder,body\nx,y,z\n", {}, "among 1; the first of them: the record's number of fields"),
+        ("", {}, "has no column 'body'; it has: "),
     ],
 )
 def test_files_that_cannot_be_learned_from_are_refused(tmp_path, content, options, message):

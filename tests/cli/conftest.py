@@ -43,6 +43,7 @@ class FakeReport:
             "lines": 50_010,
             "rejected": 10,
             "late": 0,
+            "overflows": 0,
             "keys": 204,
             "max_over_mean": 1.31623,
             "stddev_percent": 4.7041,
@@ -71,7 +72,10 @@ class FakePipeline:
     def run(self, config: PipelineConfig, *, on_progress: Callable[..., None]) -> FakeReport:
         self.configs.append(config)
         self.before()
-        ended: list[tuple[int, Phase]] = [(-1, "warming up"), (0, "running"), (1, "closing")]
+        ended: list[tuple[int, Phase]] = [
+            *((-1, "starting Spark"), (-1, "warming up")),
+            *((0, "running"), (1, "closing")),
+        ]
         for epoch, phase in ended:
             on_progress(EpochProgress(config.grouping, epoch, 25_000, 50_000, 1.32, 4321.0, phase))
         return FakeReport(config, self.changes, self.table)

@@ -41,7 +41,8 @@ def test_bad_usage_exits_with_2_and_says_nothing_on_standard_output(invoke, argu
     told = invoke("run", "--dataset", "country-skew-r80", *arguments)
     assert told.exit_code == 2
     assert told.stdout == ""
-    assert "Error" in told.stderr
+    assert told.stderr.startswith("error: ")
+    assert len(told.stderr.splitlines()) == 1
     assert "Traceback" not in told.stderr
 
 

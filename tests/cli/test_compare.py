@@ -65,7 +65,7 @@ def test_json_has_one_object_a_grouping(invoke):
         ("kg,pgk", "unknown grouping 'pgk' (did you mean 'pkg'?)"),
         ("kg,pkg,pkg(choices=2)", "pkg is named twice"),
         (" , ", "name at least one"),
-        ("kg,pkg(", "grouping = 'pkg(': 'pkg(' cannot be read"),
+        ("kg,pkg(", "grouping = 'pkg(' cannot be read"),
     ],
 )
 def test_bad_lists_exit_with_2_before_anything_runs(invoke, pipeline, groupings, message):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
+from evenkey.cli import errors
 from evenkey.cli.errors import explain
 from evenkey.errors import ConfigurationError, RunError
 
@@ -65,6 +68,11 @@ class SparkLikeError(Exception):
         ),
         (IN_A_SINK.format(ending=IN_A_TASK.format(ending="KeyError: 'a'")), "KeyError: 'a'", 1),
         (IN_A_WORKER, "ModuleNotFoundError: No module named 'missing'", 1),
+        (
+            IN_A_WORKER.replace("'missing'", "'evenkey'"),
+            "ModuleNotFoundError: No module named 'evenkey'" + errors._WORKERS_MEND,
+            1,
+        ),
         (JVM, "java.io.IOException: No space left on device", 1),
         (
             "[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03",
@@ -135,5 +143,26 @@ def test_an_interrupt_is_one_line_and_130(invoke, pipeline):
     pipeline.before = interrupt
     told = invoke(*RUN)
     assert told.exit_code == 130
-    assert told.stderr.splitlines()[-1] == "interrupted"
+    assert told.stderr.splitlines()[-1].startswith("interrupted: nothing was kept")
     assert "Traceback" not in told.stderr
+
+
+def test_the_signal_to_terminate_ends_a_command_as_an_interrupt_does(invoke, pipeline):
+    before = signal.getsignal(signal.SIGTERM)
+    pipeline.before = lambda: signal.raise_signal(signal.SIGTERM)
+    told = invoke(*RUN)
+    assert told.exit_code == 143
+    assert told.stderr.splitlines()[-1].startswith("terminated: nothing was kept; with --output")
+    assert "Traceback" not in told.stderr
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_an_interrupt_says_that_the_same_command_goes_on(invoke, pipeline, tmp_path):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    pipeline.before = interrupt
+    told = invoke(*RUN, "--output", tmp_path)
+    assert told.exit_code == 130
+    last = told.stderr.splitlines()[-1]
+    assert last == "interrupted: the same command goes on where this run stopped"

@@ -42,6 +42,7 @@ VALUES = {
     "worker_window": 5.0,
     "aggregator_window": 30.0,
     "lateness": 5.0,
+    "max_ahead": 60.0,
     "cost_ms": 0.5,
     "speed": 2.0,
     "epochs": 3,
@@ -67,7 +68,7 @@ VALUES = {
 }
 INPUT = {"input", "split", "key", "count"}
 LEARNING = {"label", "text", "features"}
-TOPICS = {"kafka", "starting_offsets", "record_part", "avro_schema", "follow"}
+TOPICS = {"kafka", "starting_offsets", "record_part", "avro_schema", "follow", "max_ahead"}
 
 
 def context_of(field: str) -> dict[str, object]:
@@ -127,7 +128,7 @@ def test_option_and_key_mean_the_same(invoke, pipeline, tmp_path, monkeypatch, f
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("user,n\nx,1\n")
     (tmp_path / "kafka.properties").touch()
-    (tmp_path / "click.avsc").write_text("{}")
+    (tmp_path / "click.avsc").write_text('{"type": "record"}')
     # No broker is there to answer.
     monkeypatch.setattr(Address, "check_reachable", lambda _: None)
     options = {**context_of(field), field: VALUES[field]}

@@ -77,7 +77,7 @@ def test_results_in_memory_are_previewed(invoke, pipeline):
 def test_progress_goes_to_standard_error_a_line_an_epoch(invoke):
     lines = invoke(*RUN).stderr.splitlines()
     assert lines == [
-        "starting Spark",
+        "dkg: starting Spark",
         "dkg: warming up",
         "dkg: epoch 0, 25,000 of 50,000 messages, max/mean 1.32, 4,321 messages/s",
         "dkg: closing",

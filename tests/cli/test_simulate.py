@@ -59,7 +59,7 @@ def test_options_reach_the_simulator(invoke):
     options = ("--grouping", "pkg", "--sources", 3, "--feed", "key", "--hash", "murmur3")
     figures = simulated(
         invoke, *options, "--estimation", "probing(60)", "--seed", 7, "--rate", 10,
-        "--agreement", "--weighted", "--epoch-messages", 1000,
+        "--agreement", "--route-by", "weights", "--epoch-messages", 1000,
     )  # fmt: skip
     expected = {
         "grouping": "pkg",
@@ -70,7 +70,8 @@ def test_options_reach_the_simulator(invoke):
         "estimation": "probing(seconds=60)",
         "seed": 7,
         "rate": 10,
-        "weighted": True,
+        "route_by": "weights",
+        "observe_by": "messages",
         "epoch_messages": 1000,
         "epochs": 3,
     }
@@ -101,13 +102,31 @@ def test_files_are_read_as_run_reads_them(invoke, tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("k,n\na,2\nbad\nb,3\na,4\nc,100\n")
     options = ("simulate", "--input", file, "--key", "k", "--count", "n", "--grouping", "kg")
-    told = invoke(*options, "--weighted", "--messages", 4, "--json")
+    told = invoke(*options, "--observe-by", "weights", "--messages", 4, "--json")
     figures = json.loads(told.stdout)
     assert figures["dataset"] == str(file)
     assert (figures["messages"], figures["keys"], figures["rejected"]) == (3, 2, 1)
     assert sum(figures["loads"]) == 9
+    assert sum(figures["messages_held"]) == 3
+    assert figures["makespan_ms"] == max(figures["messages_held"])
     assert figures["seed"] is None
     assert "lines rejected: 1" in invoke(*options).stdout
+
+
+def test_an_input_without_a_message_is_an_error(invoke, tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("k,n\na,none\nb,\n")
+    told = invoke("simulate", "--input", file, "--key", "k", "--count", "n")
+    assert told.exit_code == 2
+    assert "none of 2 lines is a message" in " ".join(told.stderr.split())
+
+
+def test_null_is_a_key(invoke, tmp_path):
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"k": null}\n{"k": null}\n{"k": "null"}\n')
+    options = ("--input", file, "--key", "k", "--hash", "murmur3", "--json")
+    figures = json.loads(invoke("simulate", *options).stdout)
+    assert (figures["messages"], figures["keys"], figures["rejected"]) == (3, 2, 0)
 
 
 def test_compressed_edges_are_fed_by_their_senders(invoke, tmp_path):

@@ -63,6 +63,7 @@ def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
         times = ("latency_mean_ms", "modelled_latency_ms", "redistribution_seconds", "load_seconds")
         counts = ("redistributions", "moved_partitions", "static_loads", "mldc_first", "mldc_last")
         figures = {name: rng.uniform(0.1, 9) for name in (*of_epochs[:2], *times, *counts)}
+        figures["realised_skew"] = rng.uniform(0.2, 0.7)
         figures["series"] = [
             {"seconds": 10 * epoch, **{name: rng.uniform(0.1, 9) for name in of_epochs}}
             for epoch in range(1, 4)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
+import pandas as pd
 import pytest
 
+from evenkey.experiments import QUICK, find
 from evenkey.experiments.dataset import Dataset
-from evenkey.experiments.joins.join_run import JoinRun
+from evenkey.experiments.joins.join_run import JoinRun, join_run
 
 SMALL: dict[str, Any] = {
     "subscriptions": 100,
@@ -29,6 +32,7 @@ def test_a_scenario_is_run_by_the_pipeline():
     figures: dict[str, Any] = measurement.figures
     assert seen[-1] == 300
     assert figures["redistributions"] >= 1
+    assert 0 < figures["realised_skew"] < 1
     assert figures["moved_partitions"] >= 1
     assert 0 < figures["latency_mean_ms"] < 1000 * 300 / figures["throughput"]
     assert figures["modelled_throughput"] > figures["throughput"]
@@ -42,3 +46,27 @@ def test_a_scenario_is_run_by_the_pipeline():
 def test_ids_are_the_same_for_ever():
     # Hours of measurements are found by these: a change here orphans them all.
     assert JoinRun(Dataset("publications", 300), "sps", "static-strl", 0.3).id == "bcaa81a3f525d258"
+
+
+def test_results_of_streams_that_were_skewed_otherwise_are_measured_anew():
+    scenario = join_run(QUICK, "rihps", "static-strl", 0.3)
+    assert scenario.id != dataclasses.replace(scenario, revision=1).id
+
+
+@pytest.mark.parametrize("figure", ["joins-figure-4", "joins-figure-5"])
+def test_the_axis_shows_the_skew_that_came_out(figure):
+    experiment = find(figure)
+    frame = made_up_frame(experiment.scenarios(QUICK))
+    for plot in experiment.plots(frame):
+        drawn = {x for trace in plot.figure.data for x in trace.x}
+        assert drawn == set(frame["realised_skew"])
+        assert "realised" in plot.figure.layout.xaxis.title.text
+
+
+def made_up_frame(scenarios):
+    """A frame as the store would give it: what was asked for, and a little less that came out."""
+    return pd.DataFrame(
+        {**each.parameters, "realised_skew": 0.9 * each.skew, "throughput": 1.0}
+        | dict.fromkeys(("modelled_throughput", "modelled_latency_ms", "latency_mean_ms"), 1.0)
+        for each in scenarios
+    )

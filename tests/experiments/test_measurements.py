@@ -20,6 +20,7 @@ def test_key_share_counts_messages_keys_and_the_top_key():
     ids = Counter(generated(STREAM.name, messages=STREAM.messages).ids(0, 3000).tolist())
     assert KeyShare(STREAM).measure().figures == {
         "messages": 3000,
+        "weight": 3000,
         "keys": len(ids),
         "top_share_percent": pytest.approx(100 * max(ids.values()) / 3000),
     }

@@ -130,22 +130,18 @@ def cardinality_affinity(keys, weights, workers, tolerance):
 
 
 class DynamicKey:
-    """Dynamic key grouping by the letter, with dictionaries and lists."""
+    """Dynamic key grouping by the paper's letter; `reference_model` has the other variant."""
 
     def __init__(self, grouping, workers):
         self.rules = grouping
-        self.reference = grouping.variant == "reference"
         self.out_at, self.in_at = grouping.thresholds(workers)
         self.most = grouping.most_workers(workers)
         self.first = min(grouping.initial_pool, workers)
-        self.interval = 60.0 if self.reference else 0.0
-        self.idle = math.inf if self.reference else 3600.0
         self.sent, self.items = [0] * workers, {}
         self.start, self.due, self.cycles, self.born = None, None, 1, 0
 
     def load(self, worker):
-        load = 100 * self.sent[worker] / max(1, sum(self.sent))
-        return math.floor(load) if self.reference else load
+        return 100 * self.sent[worker] / max(1, sum(self.sent))
 
     def route(self, keys, times, weights):
         messages = zip(keys, times, weights, strict=True)
@@ -158,16 +154,13 @@ class DynamicKey:
             self.cycle()
         new = key not in self.items
         if new:
-            blank = {"count": 0, "checked": -math.inf, "pool": self.first, "space": "baby"}
+            blank = {"count": 0, "pool": self.first, "space": "baby"}
             self.items[key] = {**blank, "order": self.born}
             self.born += 1
         item = self.items[key]
-        check = not new and time - item["checked"] >= self.interval
-        if check:
-            item["checked"] = time
         item["count"] += weight
         item["seen"] = time
-        worker = self.choose(key, item, time, check=check)
+        worker = self.choose(key, item, time, check=not new)
         self.sent[worker] += weight
         return worker
 
@@ -185,11 +178,11 @@ class DynamicKey:
                 return following
         elif item["pool"] > self.first and sum(self.load(w) < self.in_at for w in pool) >= 2:
             item["pool"] -= 1
-            return self.choose(key, item, time, check=not self.reference)
+            return self.choose(key, item, time, check=True)
         return best
 
     def cycle(self):
-        self.items = {k: v for k, v in self.items.items() if self.due - v["seen"] <= self.idle}
+        self.items = {k: v for k, v in self.items.items() if self.due - v["seen"] <= 3600}
         self.cycles += 1
         expected = self.rules.expected_keys
         sizes = {"baby": self.rules.baby_share, "teenage": self.rules.teenage_share}
@@ -212,6 +205,6 @@ class DynamicKey:
             self.items[rising.pop(0)]["space"] = destination
         for first, last in zip(rising, reversed(falling), strict=False):
             stays, rises = self.items[last]["count"], self.items[first]["count"]
-            if stays > rises or (self.reference and stays == rises):
+            if stays > rises:
                 break
             self.items[first]["space"], self.items[last]["space"] = destination, source

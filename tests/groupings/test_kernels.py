@@ -44,9 +44,7 @@ def test_partial_key(stream, workers, choices, variant):
     "grouping",
     [
         DynamicKey(),
-        DynamicKey(variant="reference"),
         DynamicKey(expected_keys=10),
-        DynamicKey(variant="reference", expected_keys=10, scale_in="minus-root"),
         DynamicKey(expected_keys=20, initial_pool=1, warm_up=0, old_period=15),
         DynamicKey(expected_keys=5, scale_out=20.0, scale_in="minus-root", largest_pool=3),
     ],

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
+import shapely
 
 from evenkey.joins import MODES
 from evenkey.joins.on import PIPELINES
@@ -80,7 +83,7 @@ def test_the_pairs_survive_a_lost_process_and_a_refresh(
         join.run(monkeypatch, epoch, published.slice(epoch * share, share), digest)
     assert str(digest) == str(expected)
     plans = [join.log.plan(epoch) for epoch in range(EPOCHS)]
-    assert [plan and plan.version for plan in plans] == [1, 1, 1, 2]
+    assert [plan and plan.version.number for plan in plans] == [1, 1, 1, 2]
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)
@@ -97,3 +100,38 @@ def test_a_refresh_changes_the_pairs_from_the_next_epoch_on(
         digest = PairsDigest()
         join.run(monkeypatch, epoch, parts[epoch], digest)
         assert str(digest) == str(reference_digest(parts[epoch], static))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_a_directory_that_is_made_anew_in_one_process_joins_the_new_rows(
+    pipeline, mode, published, tmp_path, monkeypatch
+):
+    sizes = {"partitions": PARTITIONS, "workers": WORKERS}
+    some = published.slice(0, 200)
+    for static in (SUBSCRIPTIONS, SUBSCRIPTIONS.slice(0, 100)):
+        shutil.rmtree(tmp_path)
+        join, digest = Join(tmp_path, static, pipeline, mode, **sizes), PairsDigest()
+        join.run(monkeypatch, 0, some, digest)
+        assert str(digest) == str(reference_digest(some, static))
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_a_publication_of_several_partitions_is_one_item(
+    pipeline, published, tmp_path, monkeypatch
+):
+    sizes = {"partitions": PARTITIONS, "workers": WORKERS}
+    join = Join(tmp_path, SUBSCRIPTIONS, pipeline, "dynamic-db-stal", **sizes)
+    some = published.slice(0, 200)
+    for epoch in (0, 1):
+        join.run(monkeypatch, epoch, some, PairsDigest())
+    plan = join.log.plan(1)
+    came = sum(work[0] for record in join.log.records(0) for work in record.work.values())
+    envelopes = shapely.from_wkb(SUBSCRIPTIONS["geometry"].to_numpy())
+    geometries = shapely.from_wkb(some["geometry"].to_numpy())
+    found, _ = shapely.STRtree(shapely.envelope(envelopes)).query(shapely.envelope(geometries))
+    candidates = len(set(found.tolist()))
+    # By space every publication comes to a partition; an index sends only those with a candidate.
+    expected = some.num_rows if pipeline in ("sps", "spis") else candidates
+    assert plan
+    assert plan.window.items == expected < came

@@ -48,6 +48,28 @@ def test_min_items():
     assert moved(after(DynamicDistributor(min_items=1060), SKEWED, now=10))
 
 
+def test_min_items_is_a_guard_at_the_beginning_and_no_rate():
+    slow, window = DynamicDistributor(), Window()
+    moves = []
+    for epoch in range(1, 31):  # a minute each, so that the window never has more than 106 items
+        counts = [each // 10 for each in SKEWED]
+        window = Window(**json.loads(json.dumps(window.to_json())))
+        window, owners = after(slow, counts, 60.0 * epoch, window, epoch=epoch)
+        moves.append(not np.array_equal(owners, OWNERS))
+    assert len(window.epochs) == 1
+    assert moves == [106 * epoch >= 1000 for epoch in range(1, 31)]
+
+
+def test_an_item_that_came_to_several_partitions_is_one_item():
+    counts = np.array(SKEWED, dtype=np.int64)
+    for distinct, expected in ((999, False), (1000, True)):
+        taken = PartitionWork(counts, counts / 1000, distinct)
+        window = DynamicDistributor().take_in(Window(), taken, began=0.0, now=10.0)
+        assert window.items == distinct
+        outcome = DynamicDistributor().look(window, OWNERS, 4, now=10.0, epoch=1)
+        assert moved(outcome) == expected
+
+
 def test_min_improvement():
     alone = [1000, 1, 1, 1, 0, 0, 0, 0]  # one partition is all of the load
     assert not moved(after(DynamicDistributor(), alone, now=10))
@@ -82,9 +104,9 @@ def test_metric_and_planner_are_pluggable():
     taken = DynamicDistributor(load=items).take_in(
         Window(), work(SKEWED, seconds), began=0.0, now=5.0
     )
-    assert taken.epochs[0][2] == SKEWED
+    assert taken.epochs[0][1] == SKEWED
     by_time = DynamicDistributor().take_in(Window(), work(SKEWED, seconds), began=0.0, now=5.0)
-    assert by_time.epochs[0][2] == seconds
+    assert by_time.epochs[0][1] == seconds
     fixed = np.array([3, 1, 2, 3, 0, 1, 2, 3], dtype=np.int32)
     own = DynamicDistributor(planner=lambda *_: fixed)
     assert np.array_equal(after(own, SKEWED, now=10)[1], fixed)
@@ -102,7 +124,9 @@ def test_nothing_moves_without_load():
     assert not moved(after(DynamicDistributor(min_items=0), [0] * 8, now=10))
 
 
-@pytest.mark.parametrize("bad", [{"period": 0}, {"min_items": -1}, {"threshold": -0.1}])
+@pytest.mark.parametrize(
+    "bad", [{"period": 0}, {"min_items": -1}, {"threshold": -0.1}, {"load_clock": "sun"}]
+)
 def test_parameters_are_checked(bad):
     with pytest.raises(ConfigurationError, match=next(iter(bad))):
         DynamicDistributor(**bad)

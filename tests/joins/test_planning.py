@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -16,15 +17,22 @@ from evenkey.joins.static_store import StaticStore
 from evenkey.spark.task import TaskId
 
 
-def add_version(directory):
+def add_version(directory, partitions=8):
     store = StaticStore(directory)
     schema = pa.schema([("k", pa.int64())])
-    store.commit(store.begin(), {}, partitions=8, partitioning={}, schema=schema)
+    return store.commit(
+        store.begin(),
+        {},
+        partitions=partitions,
+        partitioning={},
+        columns={"k": "bigint"},
+        schema=schema,
+    )
 
 
 @pytest.fixture
 def planner(tmp_path):
-    add_version(tmp_path / "static")
+    manifest = add_version(tmp_path / "static")
     return EpochPlanner(
         directory=tmp_path / "epochs",
         store=tmp_path / "static",
@@ -32,7 +40,8 @@ def planner(tmp_path):
         workers=4,
         distributor=DynamicDistributor(),
         event_time=True,
-        batch_version=1,
+        batch_version=manifest.version,
+        shape=manifest.shape,
     )
 
 
@@ -52,7 +61,7 @@ def work_skewed(planner, epoch, ended):
 def test_the_first_plan_deals_partitions_by_turn(planner):
     plan = planner.plan(task(0))
     assert plan.owners == first_owners(8, 4) == (0, 1, 2, 3, 0, 1, 2, 3)
-    assert (plan.version, plan.redistributions, plan.moved, plan.clock) == (1, 0, (), None)
+    assert (plan.version.number, plan.redistributions, plan.moved, plan.clock) == (1, 0, (), None)
 
 
 def test_partitions_move_after_a_skewed_epoch_and_stay_after_a_restart(planner):
@@ -80,10 +89,40 @@ def test_static_modes_plan_but_move_nothing(planner):
 
 
 def test_a_new_version_applies_from_the_next_epoch_on(planner):
-    assert planner.plan(task(0)).version == 1
+    assert planner.plan(task(0)).version.number == 1
     add_version(planner.store)
-    assert planner.plan(task(0)).version == 1
-    assert planner.plan(task(1)).version == 2
+    assert planner.plan(task(0)).version.number == 1
+    assert planner.plan(task(1)).version.number == 2
+
+
+def test_a_directory_made_anew_has_plans_of_its_own(planner):
+    old = planner.plan(task(0)).version
+    shutil.rmtree(planner.directory)
+    shutil.rmtree(planner.store)
+    add_version(planner.store)
+    new = planner.plan(task(0)).version
+    assert (new.number, old.number) == (1, 1)
+    assert new != old
+
+
+def test_a_directory_made_anew_for_another_join_is_told(planner):
+    planner.plan(task(0))
+    shutil.rmtree(planner.store)
+    add_version(planner.store, partitions=4)
+    with pytest.raises(RunError, match="made anew for another join"):
+        planner.plan(task(1))
+
+
+def test_items_are_counted_since_the_stream_began_and_a_restart_keeps_the_count(planner):
+    planner.plan(task(0))
+    for epoch, items in enumerate((300, 40, 700)):
+        record = SlotRecord(0, {0: (items, 0.1, 0)}, {}, 100.0 * epoch, 100.0 * epoch + 99)
+        planner.log("q").record(epoch, record)
+        # Another process plans each epoch.
+        again = replace(planner)
+        assert again.plan(task(epoch + 1)).window.items == (300, 340, 1040)[epoch]
+    assert planner.plan(task(3)).redistributions == 0
+    assert len(planner.plan(task(3)).window.epochs) == 1
 
 
 def test_tasks_that_plan_at_once_agree(planner):
@@ -96,7 +135,7 @@ def test_tasks_that_plan_at_once_agree(planner):
 def test_queries_have_plans_of_their_own_and_batches_have_none(planner):
     planner.plan(task(0))
     planner.plan(task(0, "other"))
-    assert planner.plan(task(0, "batch")).version == 1
+    assert planner.plan(task(0, "batch")).version == planner.batch_version
     assert sorted(path.name for path in planner.directory.iterdir()) == ["other", "q"]
 
 
@@ -119,8 +158,5 @@ def test_old_plans_are_forgotten(planner, monkeypatch):
 def test_a_damaged_plan_is_told(planner):
     planner.plan(task(0))
     (planner.directory / "q" / "plan-0000000000.json").write_text("[")
-    from evenkey.joins.epoch_log import _read_plan
-
-    _read_plan.cache_clear()
     with pytest.raises(RunError, match="plan-0000000000"):
         planner.plan(task(0))

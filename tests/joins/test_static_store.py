@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 
 import pyarrow as pa
 import pytest
 
 from evenkey.errors import ConfigurationError, RunError
+from evenkey.joins.static_manifest import Manifest, StaticVersion
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.worker_cache import CacheKey, WorkerCache, process_cache
 
@@ -23,6 +25,7 @@ def write(store, tables, partitions=3, index=None):
         files,
         partitions=partitions,
         partitioning={"by": "keys"},
+        columns={"k": "bigint", "v": "string"},
         schema=TABLE.schema,
         index=extra,
     )
@@ -35,12 +38,26 @@ def store(tmp_path):
 
 def test_a_version_is_read_as_it_was_written(store):
     manifest = write(store, {0: TABLE, 2: TABLE.slice(1)}, index=TABLE.select(["k"]))
-    assert (manifest.version, manifest.partitions, manifest.rows) == (1, 3, 5)
-    assert store.manifest(1) == manifest
-    assert store.read(1, 0) == TABLE
-    assert store.read(1, 1) == TABLE.schema.empty_table()
-    assert store.read(1, 2).to_pylist() == TABLE.slice(1).to_pylist()
-    assert store.read(1, None) == TABLE.select(["k"])
+    assert (manifest.version.number, manifest.partitions, manifest.rows) == (1, 3, 5)
+    version = store.version(1)
+    assert store.manifest(version) == manifest == Manifest.from_bytes(manifest.to_bytes())
+    assert store.read(version, 0) == TABLE
+    assert store.read(version, 1) == TABLE.schema.empty_table()
+    assert store.read(version, 2).to_pylist() == TABLE.slice(1).to_pylist()
+    assert store.read(version, None) == TABLE.select(["k"])
+
+
+def test_a_store_that_is_made_anew_has_another_version_in_the_same_place(store):
+    old = write(store, {0: TABLE}).version
+    shutil.rmtree(store.directory)
+    new = write(store, {0: TABLE.slice(1)}).version
+    assert (old.number, new.number) == (1, 1)
+    assert store.latest() == new != old
+    assert store.read(new, 0) == TABLE.slice(1)
+    store.check(new)
+    for look in (store.check, lambda version: store.read(version, 0)):
+        with pytest.raises(RunError, match=rf"version 1 \({old.identity}\) .* no longer in"):
+            look(old)
 
 
 def test_nobody_sees_a_version_before_it_is_complete(store):
@@ -51,8 +68,8 @@ def test_nobody_sees_a_version_before_it_is_complete(store):
     write(store, {0: TABLE})
     write(store, {0: TABLE.slice(1)})
     assert store.versions() == [1, 2]
-    assert store.latest() == 2
-    assert store.read(1, 0) == TABLE
+    assert store.latest() == store.version(2)
+    assert store.read(store.version(1), 0) == TABLE
 
 
 def test_of_two_writers_of_one_version_one_fails(store):
@@ -60,7 +77,7 @@ def test_of_two_writers_of_one_version_one_fails(store):
     late.write(0, TABLE)
     write(store, {0: TABLE})
     with pytest.raises(ConfigurationError, match="somebody else"):
-        store.commit(late, {}, partitions=1, partitioning={}, schema=TABLE.schema)
+        store.commit(late, {}, partitions=1, partitioning={}, columns={}, schema=TABLE.schema)
     assert store.versions() == [1]
 
 
@@ -73,22 +90,26 @@ def test_of_two_writers_of_one_version_one_fails(store):
     ],
 )
 def test_a_damaged_partition_is_told(store, damage, told):
-    write(store, {0: TABLE})
-    damage(store.directory / "v1" / "p00000.parquet")
+    version = write(store, {0: TABLE}).version
+    damage(store.folder(version) / "p00000.parquet")
     with pytest.raises(RunError, match=f"p00000.parquet .*{told}"):
-        store.read(1, 0)
+        store.read(version, 0)
 
 
 def test_a_damaged_manifest_is_told(store):
-    write(store, {0: TABLE})
-    (store.directory / "v1" / "manifest.json").write_text("{")
+    version = write(store, {0: TABLE}).version
+    (store.folder(version) / "manifest.json").write_text("{")
     with pytest.raises(RunError, match=r"manifest\.json cannot be read"):
-        store.manifest(1)
+        store.manifest(version)
+    (store.directory / "v1.json").write_text("{")
+    with pytest.raises(RunError, match=r"v1\.json cannot be read"):
+        store.latest()
 
 
 def get(cache, partition, size=10):
     """Whether a partition had to be loaded."""
-    _, loaded = cache.get(CacheKey("s", 0, partition, 1), lambda: memoryview(bytes(size)))
+    key = CacheKey("s", 0, partition, StaticVersion(1, "a"))
+    _, loaded = cache.get(key, lambda: memoryview(bytes(size)))
     return loaded
 
 

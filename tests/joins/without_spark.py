@@ -14,8 +14,9 @@ from evenkey.joins.partition_join import PARTITION, SLOT
 from evenkey.joins.partitioners import kdb
 from evenkey.joins.planning import EpochPlanner
 from evenkey.joins.spreading import SpaceSpread
+from evenkey.joins.static_manifest import StaticFile
 from evenkey.joins.static_spreading import StaticSpread
-from evenkey.joins.static_store import StaticFile, StaticStore
+from evenkey.joins.static_store import StaticStore
 from evenkey.joins.static_writing import WriteTask
 from evenkey.joins.work import items, seconds
 from evenkey.spark.task import TaskId
@@ -34,10 +35,10 @@ def write(store, static, match, leaves):
     writer, partitions = store.begin(), leaves.partitions
     numbers = pa.array(np.arange(static.num_rows, dtype=np.int32) % partitions)
     hashed = static.append_column(PARTITION, numbers) if match.by_hash else static
-    spread = list(StaticSpread(match, leaves, None, writer.version)(hashed.to_batches()))
+    spread = list(StaticSpread(match, leaves, None, writer.version.number)(hashed.to_batches()))
     written = [row for batch in WriteTask(writer, match)(spread) for row in batch.to_pylist()]
     index = [pa.ipc.open_stream(row["index"]).read_all() for row in written if row["index"]]
-    store.commit(
+    return store.commit(
         writer,
         {
             row["partition"]: StaticFile(row["rows"], row["bytes"], row["checksum"])
@@ -45,6 +46,7 @@ def write(store, static, match, leaves):
         },
         partitions=partitions,
         partitioning={**match.to_json(), **leaves.to_json()},
+        columns={"subscription": "bigint", "geometry": "binary"},
         schema=pa.schema([field for field in spread[0].schema if field.name != PARTITION]),
         index=writer.write(None, pa.concat_tables(index)) if index else None,
     )
@@ -58,7 +60,7 @@ class Join:
         match = SpatialMatch(relation_column="relation", pipeline=pipeline)
         leaves, store = leaves_of(static, partitions), StaticStore(directory / "static")
         self._write = lambda rows: write(store, rows, match, leaves)
-        self._write(static)
+        manifest = self._write(static)
         load = items if kind.balance == "data" else seconds
         planner = EpochPlanner(
             directory=directory / "epochs",
@@ -67,7 +69,8 @@ class Join:
             workers=workers,
             distributor=DynamicDistributor(load=load, forced=forced) if kind.dynamic else None,
             event_time=False,
-            batch_version=1,
+            batch_version=manifest.version,
+            shape=manifest.shape,
         )
         self.log = planner.log(QUERY)
         self._workers = workers

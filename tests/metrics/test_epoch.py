@@ -11,8 +11,8 @@ from evenkey.metrics import EpochMetrics, PairCounts, epoch_figures
 def test_metrics_are_those_of_what_the_workers_got():
     counts = PairCounts(workers=2)
     counts.add(np.array([0, 0, 1]), np.array([7, 8, 7], dtype=np.uint64), np.array([1, 4, 1]))
-    metrics = EpochMetrics.of(3, counts)
-    assert (metrics.epoch, metrics.messages, metrics.keys, metrics.pairs) == (3, 6, 2, 3)
+    metrics = EpochMetrics.of(3, counts, 5)
+    assert (metrics.epoch, metrics.messages, metrics.keys, metrics.pairs) == (3, 5, 2, 3)
     assert (metrics.max_over_mean, metrics.dist_cost) == (5 / 3, 1.5)
     assert metrics.dist_cost_lower_bound == 1.5
     assert metrics.stddev_percent == pytest.approx(100 / 3)

@@ -16,32 +16,42 @@ def source_of(i, sender, feed, sources):
 def plan_of(messages, grouping, workers):
     """What a grouping that is given the frequencies of keys is told, nothing for the others."""
     counts: Counter[int] = Counter()
-    for key, _, weight, _ in messages:
+    for key, _, weight, *_ in messages:
         counts[key] += weight
     keys, weights = np.array(list(counts), "u8"), np.array(list(counts.values()), "f8")
     told = grouping.given_frequencies or grouping.counts_first({})
     return grouping.plan(keys, weights, workers) if told else {}
 
 
+def probe(routers, local):
+    """Each router takes for every load the part of it that its messages are of all messages."""
+    sent, loads = [int(each.sum()) for each in local], local.sum(axis=0)
+    for i, router in enumerate(routers):
+        below, above = sum(sent[:i]), sum(sent[: i + 1])
+        part = [load * above // sum(sent) - load * below // sum(sent) for load in loads.tolist()]
+        router.restore({"sent": np.array(part)})
+
+
 def simulate(messages, grouping, workers, sources, feed, *, one=False, probing=None):
     """Give decisions, loads, and I(t) and the sources' own after each message.
 
-    A message is (key, time, weight, sender); `one` is global estimation, `probing` seconds.
+    A message is (key, time, weight, sender, weight in the books); `one` is global estimation,
+    `probing` seconds.
     """
     routers = [grouping.router(workers, source) for source in range(1 if one else sources)]
     plan = plan_of(messages, grouping, workers)
     for router in routers:
         router.remember(plan)
-    local = np.zeros((sources, workers), dtype=np.int64)
+    local, sent = (np.zeros((sources, workers), dtype=np.int64) for _ in range(2))
     decisions, imbalances, own = [], [], []
-    for i, (key, time, weight, sender) in enumerate(messages):
+    for i, (key, time, weight, sender, observed) in enumerate(messages):
         if probing and i and time // probing > messages[i - 1][1] // probing:
-            for router in routers:
-                router.restore({"sent": local.sum(axis=0)})
+            probe(routers, sent)
         source = source_of(i, sender, feed, sources)
         router = routers[source % len(routers)]
         (worker,) = router.route(np.array([key], "u8"), np.array([time]), np.array([weight]))
-        local[source, worker] += weight
+        sent[source, worker] += weight
+        local[source, worker] += observed
         loads = local.sum(axis=0)
         decisions.append(int(worker))
         imbalances.append(loads.max() - loads.mean())

@@ -16,10 +16,10 @@ from tests.simulation.streams import list_streams
     stream=list_streams(),
     grouping=st.sampled_from(["kg", "pkg"]),
     every=st.integers(1, 70),
-    weighted=st.booleans(),
+    by=st.sampled_from(["messages", "weights"]),
 )
-def test_epochs(stream, grouping, every, weighted):
-    options = {"workers": 3, "sources": 2, "weighted": weighted, "samples": 1000}
+def test_epochs(stream, grouping, every, by):
+    options = {"workers": 3, "sources": 2, "observe_by": by, "samples": 1000}
     plain = simulate(stream, grouping, **options)
     report = simulate(stream, grouping, **options, epoch_messages=every)
     assert report.series.equals(plain.series)
@@ -29,9 +29,7 @@ def test_epochs(stream, grouping, every, weighted):
     ids = [number for number, *_ in stream.messages]
     epochs = [ids[start : start + every] for start in range(0, len(ids), every)]
     assert [epoch.keys for epoch in report.epochs] == [len(set(each)) for each in epochs]
-    counts = [count if weighted else 1 for _, _, count, _ in stream.messages]
-    loads = [sum(counts[start : start + every]) for start in range(0, len(ids), every)]
-    assert [epoch.messages for epoch in report.epochs] == loads
+    assert [epoch.messages for epoch in report.epochs] == [len(each) for each in epochs]
     figures = report.to_json()
     assert figures["epochs"] == len(epochs)
     if len(epochs) == 1:

@@ -19,18 +19,22 @@ from tests.simulation.streams import ListStream, list_streams
 WORKERS = 4
 QUICK = "dkg(warm_up=5,teenage_period=10)"  # promotes within the streams of these tests
 GROUPINGS = (*sorted(available()), QUICK)
+units = st.sampled_from(["messages", "weights"])
 PROBED = [each for each in GROUPINGS if "sent" in parse(each).router(1).local_fields]
 
 
-def twin_messages(stream, *, weighted):
+def twin_messages(stream, route_by, observe_by):
     ids, times, counts, senders = zip(*stream.messages, strict=True)
     keys = hash_longs(np.array(ids)).tolist()
     froms = keys if None in senders else hash_longs(np.array(senders)).tolist()
-    weights = counts if weighted else [1] * len(ids)
-    return list(zip(keys, times, weights, froms, strict=True))
+    ones = [1] * len(ids)
+    weights, observed = (counts if by == "weights" else ones for by in (route_by, observe_by))
+    return list(zip(keys, times, weights, froms, observed, strict=True))
 
 
-def assert_alike(stream, grouping, estimation, feed, sources, *, weighted=False):
+def assert_alike(
+    stream, grouping, estimation, feed, sources, route_by="messages", observe_by="messages"
+):
     report = simulate(
         stream,
         grouping,
@@ -38,11 +42,12 @@ def assert_alike(stream, grouping, estimation, feed, sources, *, weighted=False)
         sources=sources,
         feed=feed,
         estimation=estimation,
-        weighted=weighted,
+        route_by=route_by,
+        observe_by=observe_by,
         agreement=True,
         samples=1000,
     )
-    messages = twin_messages(stream, weighted=weighted)
+    messages = twin_messages(stream, route_by, observe_by)
     arguments = messages, parse(grouping), WORKERS, sources, feed
     probing = 30.0 if estimation == "probing(30)" else None
     decisions, loads, imbalances, own = naive.simulate(
@@ -70,10 +75,11 @@ def assert_alike(stream, grouping, estimation, feed, sources, *, weighted=False)
     estimation=st.sampled_from(["local", "global"]),
     feed=st.sampled_from(["shuffle", "key"]),
     sources=st.integers(1, 5),
-    weighted=st.booleans(),
+    route_by=units,
+    observe_by=units,
 )
-def test_it_is_its_twin(stream, grouping, estimation, feed, sources, weighted):
-    assert_alike(stream, grouping, estimation, feed, sources, weighted=weighted)
+def test_it_is_its_twin(stream, grouping, estimation, feed, sources, route_by, observe_by):
+    assert_alike(stream, grouping, estimation, feed, sources, route_by, observe_by)
 
 
 @settings(max_examples=30)
@@ -81,10 +87,11 @@ def test_it_is_its_twin(stream, grouping, estimation, feed, sources, weighted):
     stream=list_streams(senders=True),
     grouping=st.sampled_from(PROBED),
     feed=st.sampled_from(["shuffle", "key"]),
-    weighted=st.booleans(),
+    route_by=units,
+    observe_by=units,
 )
-def test_probing_and_senders(stream, grouping, feed, weighted):
-    assert_alike(stream, grouping, "probing(30)", feed, sources=3, weighted=weighted)
+def test_probing_and_senders(stream, grouping, feed, route_by, observe_by):
+    assert_alike(stream, grouping, "probing(30)", feed, 3, route_by, observe_by)
 
 
 @pytest.mark.parametrize("feed", ["shuffle", "key"])
@@ -149,6 +156,8 @@ def test_progress_counts_messages():
         ({"samples": 0}, "samples = 0"),
         ({"epoch_messages": 0}, "epoch_messages = 0"),
         ({"feed": "keys"}, "unknown feed 'keys' .did you mean 'key'"),
+        ({"route_by": "records"}, "unknown route_by 'records'"),
+        ({"observe_by": "weight"}, "unknown observe_by 'weight' .did you mean 'weights'"),
         ({"hash": "md5"}, "unknown hash 'md5'"),
         ({"estimation": "globe"}, "unknown estimation 'globe'"),
         ({"estimation": "probing(0)"}, "above 0 seconds"),

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from evenkey.groupings import parse
+from evenkey.simulation import simulate
 from evenkey.simulation.estimation import Global, Local, Probing, parse_estimation
 from evenkey.simulation.sources import Messages, Sources
+from evenkey.streams import generated
+
+PAPERS = "pkg(variant=paper)"
 
 
 def messages(count):
@@ -41,6 +45,47 @@ def test_probing_sets_every_routers_loads():
     for mine in np.split(routed, 2):
         assert (mine == 0)[:9].sum() >= 5  # whoever may goes to the worker that is behind
     assert loads.tolist() == [0, 9, 9]
+
+
+def believed(sources):
+    return np.array([router.snapshot()["sent"] for router in sources._routers])
+
+
+def test_what_routers_believe_adds_up_to_the_loads():
+    """Uneven sources, loads beyond 2**53 and others that do not divide: not one is lost."""
+    sources = Sources(parse("pkg"), Probing(5.0), 3, 4)
+    origins = np.repeat([0, 1, 2], [5, 70, 25])
+    keys = np.arange(100, dtype=np.uint64)
+    sources.route(Messages(keys, np.zeros(100), None, origins))
+    loads = np.array([10**17 + 7, 10**17, 3])
+    sources.probe(loads)
+    assert believed(sources).sum(axis=0).tolist() == loads.tolist()
+    assert believed(sources)[3].tolist() == [0, 0, 0]
+    assert (believed(sources)[:3, 0] * 100 // (10**17)).tolist() == [5, 70, 25]
+
+
+@pytest.mark.parametrize("feed", ["shuffle", "key"])
+@pytest.mark.parametrize("sources", [2, 5, 20])
+def test_probed_sources_do_not_overshoot_together(sources, feed):
+    """They made up for each difference as often as there were sources once: 200 times local."""
+    stream = generated("slashdot0811-like", messages=100_000)
+    local, probed = (
+        simulate(
+            stream, PAPERS, workers=5, sources=sources, feed=feed, estimation=estimation
+        ).average_imbalance
+        for estimation in ("local", "probing(20)")
+    )
+    assert probed <= 1.05 * local
+
+
+def test_often_probed_sources_stay_as_they_are():
+    """What rounding takes from a source at one probe must not be missing at the next."""
+    stream = generated("cashtags-like", messages=100_000)
+    local, probed = (
+        simulate(stream, PAPERS, workers=20, estimation=estimation).average_imbalance
+        for estimation in ("local", "probing(0.1)")
+    )
+    assert probed <= 1.5 * local
 
 
 @pytest.mark.parametrize("text", ["local", "GLOBAL", "probing(60)", " Probing( seconds = 60 ) "])

@@ -16,23 +16,23 @@ from tests.simulation.streams import ListStream, list_streams
 
 
 @settings(max_examples=30)
-@given(stream=list_streams(), weighted=st.booleans(), papers=st.booleans())
-def test_frequencies_are_exact(stream, weighted, papers):
+@given(stream=list_streams(), by=st.sampled_from(["messages", "weights"]), papers=st.booleans())
+def test_frequencies_are_exact(stream, by, papers):
     hashes = KeyHashes(stream, "murmur3" if papers else "xxhash64")
-    keys, counts = frequencies(stream, hashes, weighted=weighted, size=10)
+    keys, counts = frequencies(stream, hashes, by=by, size=10)
     expected: dict[int, int] = {}
     for number, _, count, _ in stream.messages:
         text = f"key {number}"
         key = murmur3_strings([text]) if papers else hash_longs(np.array([number]))
-        expected[int(key[0])] = expected.get(int(key[0]), 0) + (count if weighted else 1)
+        expected[int(key[0])] = expected.get(int(key[0]), 0) + (count if by == "weights" else 1)
     assert dict(zip(keys.tolist(), counts.tolist(), strict=True)) == expected
     assert [str(each.dtype) for each in (keys, counts)] == ["uint64", "float64"]
 
 
 def test_frequencies_are_told_before_the_first_message():
     stream = ListStream([(i % 3, i, 1, None) for i in range(10)], cuts=[5])
-    for weighted in (False, True):
-        report = simulate(stream, ByFrequencies(), workers=4, weighted=weighted, agreement=True)
+    for by in ("messages", "weights"):
+        report = simulate(stream, ByFrequencies(), workers=4, route_by=by, agreement=True)
         assert report.loads.tolist() == [0, 0, 10, 0]
         assert report.agreement is not None
         assert report.agreement.jaccard == 1
@@ -47,10 +47,13 @@ def test_an_epochs_end_tells_every_router_what_all_learned():
 
 
 @pytest.mark.parametrize(
-    ("weighted", "by_epoch", "in_one"),
-    [(False, {23: 3, 3: 3, 22: 2}, {28: 8}), (True, {26: 6, 3: 6, 24: 4}, {36: 16})],
+    ("by", "by_epoch", "in_one"),
+    [
+        ("messages", {23: 3, 3: 3, 22: 2}, {28: 8}),
+        ("weights", {26: 6, 3: 6, 24: 4}, {36: 16}),
+    ],
 )
-def test_epochs_are_counted_first_where_that_is_wanted(weighted, by_epoch, in_one):
+def test_epochs_are_counted_first_where_that_is_wanted(by, by_epoch, in_one):
     # Told 10 + the count of each key; then 3, what was routed before, which is odd; then again.
     stream = ListStream([(i % 2, i, 2, None) for i in range(8)], cuts=[1, 4, 5])
     for every, expected in ((3, by_epoch), (None, in_one)):
@@ -59,7 +62,8 @@ def test_epochs_are_counted_first_where_that_is_wanted(weighted, by_epoch, in_on
             ByCountedEpoch(),
             workers=40,
             sources=2,
-            weighted=weighted,
+            route_by=by,
+            observe_by=by,
             agreement=True,
             epoch_messages=every,
         )

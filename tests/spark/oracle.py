@@ -39,7 +39,13 @@ def streaming(spark, stream, directory, *, sources=2, epochs=3):
     )
 
 
-def run(df, directory, after_epoch=lambda _: None, work=lambda batch: batch):
+def run(
+    df,
+    directory,
+    after_epoch=lambda _: None,
+    work=lambda batch: batch,
+    after_query=lambda _: None,
+):
     """Run a query until its source offers no more; gives what work makes of each, as Arrow."""
     epochs = {}
 
@@ -54,6 +60,7 @@ def run(df, directory, after_epoch=lambda _: None, work=lambda batch: batch):
     )
     try:
         query.processAllAvailable()
+        after_query(query)
     finally:
         query.stop()
     return {epoch: rows for epoch, rows in epochs.items() if rows.num_rows}

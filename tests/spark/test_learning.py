@@ -12,7 +12,7 @@ from pyspark.errors import StreamingQueryException
 from evenkey.groupings import parse
 from evenkey.metrics import max_over_mean
 from evenkey.spark import RoutingTables, route
-from evenkey.spark.learning import Lesson, LessonCollector
+from evenkey.spark.learning import Learner, Lesson, LessonCollector
 from evenkey.spark.task import TaskId
 from evenkey.streams import generated
 from tests.spark import oracle
@@ -135,56 +135,70 @@ def test_tables_that_cannot_be_written_cost_balance_alone(tmp_path, monkeypatch,
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    grouping = parse("dkg")
     tables = RoutingTables(tmp_path, "dkg", WORKERS)
-    collector = LessonCollector(tables, grouping)
-    lesson = {TaskId("query", 0, 0): Lesson({}, {})}
+    collector = LessonCollector()
+    who = Learner("dkg", tables, parse("dkg"))
+    lesson = who.teach(TaskId("query", 0, 0), Lesson({}, {}))
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_bytes", full)
         assert collector.addInPlace({}, lesson) == {}
     assert "table-0000000001.npz cannot be written" in caplog.text
     assert "balance is learned anew" in caplog.text
-    collector.addInPlace({}, {TaskId("query", 1, 0): Lesson({}, {})})
+    collector.addInPlace({}, who.teach(TaskId("query", 1, 0), Lesson({}, {})))
     assert tables.under("query").numbers() == [2]
 
 
-def learned(source, epoch=0, keys=(7, 7, 8)):
+@pytest.fixture
+def tables(tmp_path):
+    return RoutingTables(tmp_path, "pkg", WORKERS)
+
+
+def learned(tables, source, epoch=0, keys=(7, 7, 8), name="one"):
     router = parse("pkg").router(WORKERS, source)
     router.route(np.array(keys, dtype=np.uint64))
-    return {TaskId("query", epoch, source): Lesson({}, router.snapshot())}
+    who = Learner(name, tables, parse("pkg"))
+    return who.teach(TaskId("query", epoch, source), Lesson({}, router.snapshot()))
 
 
-def test_a_task_that_runs_twice_says_it_once(tmp_path):
-    tables = RoutingTables(tmp_path, "pkg", WORKERS)
-    collector = LessonCollector(tables, parse("pkg"))
-    collector.addInPlace({}, learned(0, keys=(1,)))
-    collector.addInPlace({}, learned(1))
-    collector.addInPlace({}, learned(0))
+def test_a_task_that_runs_twice_says_it_once(tables):
+    collector = LessonCollector()
+    collector.addInPlace({}, learned(tables, 0, keys=(1,)))
+    collector.addInPlace({}, learned(tables, 1))
+    collector.addInPlace({}, learned(tables, 0))
     local = tables.under("query").read(1).local
     assert {source: state["sent"].sum() for source, state in local.items()} == {0: 3, 1: 3}
 
 
-def test_a_source_without_messages_keeps_its_state(tmp_path):
-    tables = RoutingTables(tmp_path, "pkg", WORKERS)
-    collector = LessonCollector(tables, parse("pkg"))
+def test_a_source_without_messages_keeps_its_state(tables):
+    collector = LessonCollector()
     for source in range(2):
-        collector.addInPlace({}, learned(source))
-    collector.addInPlace({}, learned(0, epoch=1, keys=(1,)))
+        collector.addInPlace({}, learned(tables, source))
+    collector.addInPlace({}, learned(tables, 0, epoch=1, keys=(1,)))
     local = tables.under("query").read(2).local
     assert {source: state["sent"].sum() for source, state in local.items()} == {0: 1, 1: 3}
 
 
-def test_what_comes_too_late_is_not_learned(tmp_path):
-    tables = RoutingTables(tmp_path, "pkg", WORKERS)
-    collector = LessonCollector(tables, parse("pkg"))
-    collector.addInPlace({}, learned(0, epoch=1))
-    collector.addInPlace({}, learned(0, epoch=0))
+def test_what_comes_too_late_is_not_learned(tables):
+    collector = LessonCollector()
+    collector.addInPlace({}, learned(tables, 0, epoch=1))
+    collector.addInPlace({}, learned(tables, 0, epoch=0))
     assert tables.under("query").numbers() == [2]
 
 
-def test_in_a_task_lessons_are_gathered(tmp_path):
-    collector = LessonCollector(RoutingTables(tmp_path, "pkg", WORKERS), parse("pkg"))
-    copy = pickle.loads(pickle.dumps(collector))
-    gathered = copy.addInPlace(copy.addInPlace(copy.zero({}), learned(0)), learned(1))
-    assert sorted(task.partition for task in gathered) == [0, 1]
-    assert not any(tmp_path.iterdir())
+def test_in_a_task_lessons_are_gathered(tables):
+    copy = pickle.loads(pickle.dumps(LessonCollector()))
+    gathered = copy.addInPlace(
+        copy.addInPlace(copy.zero({}), learned(tables, 0)), learned(tables, 1)
+    )
+    assert sorted(task.partition for _, task in gathered) == [0, 1]
+    assert not any(tables.directory.iterdir())
+
+
+def test_what_is_held_of_a_query_goes_with_it(tables):
+    collector = LessonCollector()
+    collector.addInPlace({}, {**learned(tables, 0), **learned(tables, 0, name="other")})
+    assert collector.held == 2
+    collector.forget("another query")
+    assert collector.held == 2
+    collector.forget("query")
+    assert collector.held == 0

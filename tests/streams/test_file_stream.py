@@ -56,9 +56,23 @@ def test_rows(tmp_path):
     pq.write_table(pa.table({"k": ["a", None, "b"]}), tmp_path / "a.parquet")
     stream = FileStream("a.parquet", RowIndex.build([tmp_path / "a.parquet"], "k"), rate=1.0)
     (batch,) = stream.batches()
-    assert stream.texts(batch.ids).to_pylist() == ["a", "b"]
-    assert batch.times.tolist() == [0, 2]
-    assert stream.rejected == 1
+    assert stream.texts(batch.ids).to_pylist() == ["a", None, "b"]
+    # The hash of null is the seed, as in Spark.
+    assert batch.keys.tolist() == hash_strings(pa.array(["a", None, "b"])).tolist()
+    assert batch.times.tolist() == [0, 1, 2]
+    assert stream.rejected == 0
+
+
+def test_lines_without_a_single_message_are_an_error(tmp_path):
+    (tmp_path / "a.csv").write_text("k,n\na,none\nbad\n")
+    index = LineIndex.build([tmp_path / "a.csv"], header=True)
+    stream = FileStream("a.csv", SplitLines(index, CsvRecords(("k", "n"), "k", "n")))
+    with pytest.raises(ConfigurationError) as raised:
+        list(stream.batches())
+    assert str(raised.value) == (
+        "a.csv: none of 2 lines is a message (the first that was rejected: the count 'none' is not "
+        "a whole number of at least 1); check split and key"
+    )
 
 
 def test_senders(tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.hashing import hash_strings
-from evenkey.streams import Lognormal, LookAlike, catalogue, generated
+from evenkey.streams import Lognormal, LookAlike, RecordLookAlike, catalogue, generated
 from evenkey.streams.law import harmonic, law_of, occurring
 from tests.streams import naive
 
@@ -53,7 +53,8 @@ def test_length_and_top_share(name):
     stream = generated(name)
     published = stream.published
     assert published is not None
-    assert stream.length == published.messages
+    records = stream.records.length if isinstance(stream, RecordLookAlike) else None
+    assert stream.length == (records or published.messages)
     if isinstance(stream, Lognormal):
         top = stream.probabilities().max()
     elif not isinstance(stream, LookAlike):
@@ -112,6 +113,27 @@ def test_cashtags_by_their_definition():
     ranks = LookAlike._ids(stream, 0, 999).tolist()  # type: ignore[arg-type]
     expected = [naive.in_week(rank, 4 * i // 999) for i, rank in enumerate(ranks)]
     assert stream.ids(0, 999).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "records_percent"),
+    [("wikipedia-clickstream-like", 0.045), ("wikipedia-pageviews-by-lang-like", 21.0)],
+)
+def test_weights_of_records_have_the_published_figures(name, records_percent):
+    """The hot key has the published share of the weights, and far fewer of the records."""
+    stream = generated(name, messages=2_000_000)
+    assert isinstance(stream, RecordLookAlike)
+    batch = stream.batch(0, stream.length)
+    weights, records = np.bincount(batch.ids, batch.counts), np.bincount(batch.ids)
+    published = stream.published
+    assert batch.counts.min() >= 1
+    assert 100 * weights[0] / weights.sum() == pytest.approx(published.top_percent, rel=0.05)
+    assert 100 * records[0] / len(batch.ids) == pytest.approx(records_percent, rel=0.05)
+    total = weights.sum() / stream.length * stream.records.length
+    assert total == pytest.approx(published.messages, rel=0.05)
+    alike = [np.count_nonzero(batch.counts[batch.ids == key] == 1) for key in (0, 5)]
+    assert alike[0] < records[0] / 2
+    assert len(set(batch.counts[batch.ids == 5].tolist())) > 5
 
 
 def test_graphs_say_who_sends():

@@ -66,7 +66,7 @@ def test_edges(lines):
 
 
 tags = st.lists(
-    st.sampled_from(["IVoted", "sunny", "Trump2016", "a?b", "", "É", "USA"]), max_size=3
+    st.sampled_from(["IVoted", "Sunny", "Trump2016", "a?b", "", "É", "USA"]), max_size=3
 )
 tweets = st.builds(
     lambda tags: json.dumps({"entities": {"hashtags": [{"text": tag} for tag in tags]}}), tags
@@ -80,11 +80,52 @@ def test_election(lines):
     found = {place: naive.hashtags(line) for place, line in enumerate(lines)}
     assert list(rejected) == [place for place, tags in found.items() if tags is None]
     assert messages == [
-        (place, "ElectionDay" if tag.lower() in hot else tag.lower(), 1)
+        (place, "ElectionDay" if tag.lower() in hot else tag, 1)
         for place, tags in found.items()
         for tag in tags or NONE
         if tag and "?" not in tag
     ]
+
+
+# All words of the reference implementation, each in a hashtag that holds no other of them.
+WORDS = [
+    "Hilary",
+    "Hillary2016",
+    "CLINTON",
+    "imWithHer",
+    "wITHERed",
+    "VoteHer",
+    "LockHerUp",
+    "Donald",
+    "TRUMPtrain",
+    "MakeAmericaGreatAgain",
+    "AmericaFirst",
+    "IVoted",
+    "Voting2016",
+    "Polls",
+    "elections",
+    "Eleicoes2016",
+    "ELECCIONes",
+    "Electon",
+    "Electoral",
+    "ABDseçimleri",
+    "Presidents",
+    "DebateNight",
+    "Democrats",
+    "Republicans",
+    "AmericaS",
+    "MusicMonday",
+    "TeamUSA",
+]
+
+
+def test_words_of_the_election_and_the_case_of_others():
+    others = ["Sunny", "MAGA", "É", "ÇOKGÜZEL", "NYC", "sunny"]
+    lines = [json.dumps({"entities": {"hashtags": [{"text": tag}]}}) for tag in WORDS + others]
+    messages, rejected = split("twitter-election", lines)
+    assert [key for _, key, _ in messages] == ["ElectionDay"] * len(WORDS) + others
+    assert len(WORDS) == 27
+    assert not rejected
 
 
 @pytest.mark.parametrize(

@@ -48,12 +48,15 @@ def test_keys_of_other_types_are_spelled_as_text(tmp_path):
         assert index.read(0, 2)[0].to_pylist() == expected
 
 
-def test_rows_without_key_or_count_are_set_apart(tmp_path):
+def test_rows_of_an_empty_key_or_no_count_are_set_apart(tmp_path):
     counts = pa.array([2, 1, 1, 0, 2**63], pa.uint64())
     pq.write_table(pa.table({"k": ["a", None, "", "b", "c"], "n": counts}), tmp_path / "a.parquet")
     split = RowIndex.build([tmp_path / "a.parquet"], "k", "n").split(0, 5)
-    assert split.messages.to_pylist() == [{"line": 0, "key": "a", "count": 2}]
-    assert split.rejected["line"].to_pylist() == [1, 2, 3, 4]
+    assert split.messages.to_pylist() == [
+        {"line": 0, "key": "a", "count": 2},
+        {"line": 1, "key": None, "count": 1},
+    ]
+    assert split.rejected["line"].to_pylist() == [2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -78,9 +81,9 @@ def test_bytes_are_no_key(tmp_path):
 
 def test_files_that_are_not_parquet_or_hold_nothing(tmp_path):
     (tmp_path / "a.parquet").write_text("text")
-    with pytest.raises(ConfigurationError, match="cannot be read as Parquet"):
+    with pytest.raises(ConfigurationError, match="is no Parquet file"):
         RowIndex.build([tmp_path / "a.parquet"], "k")
-    with pytest.raises(ConfigurationError, match="cannot be read as Parquet"):
+    with pytest.raises(ConfigurationError, match="is no Parquet file"):
         RowIndex.build([tmp_path / "gone.parquet"], "k")
     pq.write_table(pa.table({"k": pa.array([], pa.string())}), tmp_path / "a.parquet")
     with pytest.raises(ConfigurationError, match="holds no row"):

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evenkey.errors import ConfigurationError
-from evenkey.streams.splits import CsvRecords, JsonLines, Lines, Words
+from evenkey.streams.splits import SPLITTERS, CsvRecords, JsonLines, Lines, Words
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r"), max_size=20)
 raw_lines = st.lists(st.one_of(texts.map(str.encode), st.binary(max_size=5)), max_size=20)
@@ -167,6 +167,23 @@ def test_json_keys_and_counts():
     assert rejected == {}
 
 
+def test_a_null_key_is_a_key_and_a_null_line_is_no_line():
+    messages, rejected = split(JsonLines("k"), [b'{"k": null}', None, b'{"k": "null"}'])
+    assert messages == [(0, None, 1), (2, "null", 1)]
+    assert rejected == {1: "there is nothing: it is null"}
+
+
+@pytest.mark.parametrize(
+    "splitter",
+    [CsvRecords(("k", "n"), "k", "n"), JsonLines("k"), *SPLITTERS.values()],
+    ids=lambda each: each.name,
+)
+def test_a_null_line_makes_no_message(splitter):
+    messages, rejected = splitter.split(pa.array([None], pa.binary()))
+    assert messages.num_rows == 0
+    assert rejected["line"].to_pylist() == [0]
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
@@ -178,7 +195,6 @@ def test_json_keys_and_counts():
         (b"null", "there is no field 'k'"),
         (b'{"n": 1}', "there is no field 'k'"),
         (b'{"k": "a"}', "there is no field 'n'"),
-        (b'{"k": null, "n": 1}', "the key is null"),
         (b'{"k": "", "n": 1}', "the key is empty"),
         (b'{"k": {}, "n": 1}', "field 'k' is not a single value"),
         (b'{"k": "\\ud800", "n": 1}', "the key holds half of a surrogate pair"),

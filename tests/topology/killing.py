@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING, Any
+
+from tests.processes import end_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ __all__ = ["finish", "kill_in_the_middle", "running", "started", "wait_for_the_m
 
 @contextlib.contextmanager
 def started(arguments: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Start ``evenkey run`` in a process group of its own, which is gone at the end."""
+    """Start ``evenkey run`` in a session of its own, of which nothing is left at the end."""
     with running(["evenkey", "run", "--json", *arguments], log) as process:
         yield process
 
@@ -38,8 +38,7 @@ def running(module: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
     try:
         yield process
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        end_session(process.pid)
         process.wait()
 
 
@@ -80,8 +79,6 @@ def kill_in_the_middle(
 ) -> None:
     """Kill a run with -9 in the middle of an epoch after its first ones."""
     wait_for_the_middle(process, output, log, after)
-    os.killpg(process.pid, signal.SIGKILL)
+    end_session(process.pid)
     process.wait()
-    # The JVM may outlive its driver for a moment.
-    time.sleep(3)
     assert in_the_middle_of_an_epoch(output)

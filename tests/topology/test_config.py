@@ -124,7 +124,7 @@ def test_files_without_a_known_suffix_are_lines(tmp_path: Path) -> None:
         ),
         ({"grouping": "pgk"}, "unknown grouping 'pgk' (did you mean 'pkg'?); there are: "),
         ({"grouping": "pkg(choice=3)"}, "has no parameter 'choice' (did you mean 'choices'?)"),
-        ({"grouping": "pkg("}, "grouping = 'pkg(': 'pkg(' cannot be read: write name or"),
+        ({"grouping": "pkg("}, "grouping = 'pkg(' cannot be read: write name or"),
         ({"grouping": 3}, "grouping = 3: must be text"),
         ({"dataset": "country-skew"}, "unknown dataset 'country-skew'"),
         ({"aggregator": "median"}, "unknown aggregator 'median'"),

@@ -71,6 +71,21 @@ def test_keys_are_counted_exactly(stream):
     assert sum(each["share_percent"] for each in summary.to_json()["top"]) == pytest.approx(100)
 
 
+def test_weights_are_added_up_and_never_lost(tmp_path):
+    stream = datasets.generated("wikipedia-pageviews-by-lang-like", messages=2000)
+    expected = Counter[str]()
+    for key, count, _ in messages(stream):
+        expected[key] += count
+    summary = datasets.summarize(stream, top=1000)
+    assert dict(summary.top) == expected
+    assert (summary.messages, summary.weight) == (2000, expected.total())
+    assert expected.total() > 4000
+    datasets.write(stream, tmp_path / "a.csv")
+    assert read_back(tmp_path / "a.csv", "csv") == messages(stream)
+    with pytest.raises(ConfigurationError, match="have weights: write csv, json or parquet"):
+        datasets.write(stream, tmp_path / "a.txt")
+
+
 def test_a_failed_writing_leaves_what_was_there(stream, tmp_path):
     file = tmp_path / "a.txt"
     datasets.write(stream, file)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
+
+from tests.processes import end_session, python_workers, send
 
 EPOCHS = 4
 
@@ -42,20 +42,6 @@ def wait_for_an_epoch(process, output, log):
         time.sleep(0.05)
 
 
-def workers_of(session):
-    """Python worker processes of a run, daemons left out: those whose parent is a daemon."""
-    found = {}
-    for directory in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (directory / "cmdline").read_text().split("\0")
-            fields = (directory / "stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if "pyspark.daemon" in words and int(fields[3]) == session:
-            found[int(directory.name)] = int(fields[1])
-    return [pid for pid, parent in found.items() if parent in found]
-
-
 def checked(text):
     report = json.loads(text)
     assert report["finished"]
@@ -70,11 +56,9 @@ def test_killed_python_workers_are_replaced(tmp_path):
     output, log = tmp_path / "out", tmp_path / "log"
     process = started(output, log)
     wait_for_an_epoch(process, output, log)
-    # Daemons make process groups of their own, but stay in the session.
-    killed = workers_of(process.pid)
+    killed = python_workers(process.pid)
     assert killed
-    for pid in killed:
-        os.kill(pid, signal.SIGKILL)
+    send(killed, signal.SIGKILL)
     printed, _ = process.communicate(timeout=400)
     assert process.returncode == 0, log.read_text()
     checked(printed)
@@ -86,10 +70,8 @@ def test_a_killed_driver_goes_on_where_it_was(tmp_path):
     output, log = tmp_path / "out", tmp_path / "log"
     process = started(output, log)
     wait_for_an_epoch(process, output, log)
-    os.killpg(process.pid, signal.SIGKILL)
+    end_session(process.pid)
     process.communicate()
-    # Its JVMs may outlive the driver for a moment.
-    time.sleep(3)
     assert ended(output) < EPOCHS
     done = subprocess.run(command(output), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

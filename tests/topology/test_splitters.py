@@ -7,11 +7,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.groupings import parse
 from evenkey.spark.aggregate import WORKER
 from evenkey.spark.routing_task import routing_task
+from evenkey.spark.times import FAR_AHEAD, far_ahead
 from evenkey.streams import generated
 from evenkey.streams.files import LineIndex
 from evenkey.streams.rows import RowIndex
@@ -86,7 +88,6 @@ def test_accepted_and_rejected_lines_add_up(spark, dead_letters, files, tmp_path
     lines = [b'{"user": "u%d"}' % position for position in range(700)]
     bad = {
         0: (b"{", "not JSON"),
-        299: (b'{"user": null}', "the key is null"),
         300: (b'{"user": ""}', "the key is empty"),
         301: (b"\xff{", "not UTF-8"),
         400: (b'{"user": "\\ud800"}', "the key holds half of a surrogate pair"),
@@ -158,6 +159,29 @@ def test_routing_while_splitting_is_routing_afterwards(
     assert loads.max() < 0.6 * loads.sum(), "the hot key was never spread"
 
 
+def test_lines_far_ahead_are_rejected_with_their_time(spark, dead_letters, files, tmp_path):
+    lines = [b"%d" % position for position in range(500)]
+    (tmp_path / "input.txt").write_bytes(b"\n".join(lines))
+    reading = LinesReading(LineIndex.build([tmp_path / "input.txt"]), 500, 1.0)
+
+    def split(stream):
+        far = F.timestamp_seconds(F.lit(253_402_300_799))
+        time = F.when(F.col("position") % 100 == 0, far).otherwise(F.col("time"))
+        dated = stream.withColumn("time", time)
+        ahead = far_ahead(F.col("time"), F.expr("INTERVAL 1 hour"))
+        marked = dated.withColumn(FAR_AHEAD, ahead)
+        return split_lines(marked, Words(), dead_letters, files)
+
+    messages = run(spark, reading, split, tmp_path)
+    assert messages["key"].to_pylist() == [str(n) for n in range(500) if n % 100]
+    reason = "its time 9999-12-31 23:59:59.000000 is further ahead"
+    assert [(row["position"], row["line"]) for row in letters(dead_letters)] == [
+        (n, str(n)) for n in range(0, 500, 100)
+    ]
+    assert all(row["reason"].startswith(reason) for row in letters(dead_letters))
+    assert counted(files) == (500, 5)
+
+
 def test_rows_without_key_or_count_are_rejected(spark, dead_letters, files, tmp_path):
     rows = pa.table(
         {
@@ -172,14 +196,14 @@ def test_rows_without_key_or_count_are_rejected(spark, dead_letters, files, tmp_
         return vet_rows(stream, dead_letters, files)
 
     messages = run(spark, reading, split, tmp_path, epoch_messages=4).to_pylist()
-    assert [(row["position"], row["key"], row["count"]) for row in messages] == [(0, "a", 1)]
+    good = [(row["position"], row["key"], row["count"]) for row in messages]
+    assert good == [(0, "a", 1), (1, None, 1)]
     small = " is not a whole number of at least 1"
     assert [(row["position"], row["line"], row["reason"]) for row in letters(dead_letters)] == [
-        (1, None, "the key is null"),
         (2, "", "the key is empty"),
         (3, "b", f"the count 0{small}"),
         (4, "c", f"the count -5{small}"),
         (5, "d", f"the count null{small}"),
-        (6, None, "the key is null"),
+        (6, None, f"the count null{small}"),
     ]
-    assert counted(files) == (7, 6)
+    assert counted(files) == (7, 5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from evenkey.advice.measure import Skew, measure
 from evenkey.advice.predict import Prediction, predict, usual_groupings, worker_range
 from evenkey.advice.program import Setting, program_for
 from evenkey.advice.recommend import Recommendation, combined_by_spark, recommend
+from evenkey.checking import shown, whole_number
 from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -114,8 +116,12 @@ def advise(
     ConfigurationError
         There is no such grouping, aggregator or split, or a number is below 1.
     """
-    if not workers or min(workers) < 1:
-        message = f"workers = {list(workers)}: name one or more worker counts of at least 1"
+    given: object = workers  # callers without a type checker pass anything
+    counts = list(given) if isinstance(given, Iterable) else []
+    for each in counts:
+        whole_number("workers", each)
+    if not counts or min(counts) < 1:
+        message = f"workers = {shown(workers)}: name one or more worker counts of at least 1"
         raise ConfigurationError(message)
     combined = combined_by_spark(setting.aggregator)
     skew = measure(sample)

@@ -22,7 +22,7 @@ _HALVINGS = 50
 class TopKey(NamedTuple):
     """One of the heaviest keys."""
 
-    key: str
+    key: str | None
     messages: int
     share: float
 

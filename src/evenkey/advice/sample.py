@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
+from evenkey.checking import whole_number
 from evenkey.errors import ConfigurationError
 from evenkey.spelling import unknown_name
 from evenkey.streams import FileStream, FirstRecords, MessageBatch, SpreadRecords
@@ -142,6 +143,7 @@ def sampled(name: str, records: Records, length: int, sampling: Sampling = "even
     ConfigurationError
         The length is below 1, there is no such way to sample, or the sample holds no message.
     """
+    whole_number("sample", length)
     if length < 1:
         message = f"sample = {length}: at least 1 line must be read"
         raise ConfigurationError(message)

@@ -5,19 +5,25 @@ from __future__ import annotations
 import copy
 import dataclasses
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Literal
+from collections.abc import Mapping  # noqa: TC003 - spellings read the hints
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+
+import pyarrow as pa  # noqa: TC002 - spellings read the hints of an aggregator
 
 from evenkey.aggregators.groups import reduce_groups
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.spelling import spell_changed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from typing import Self
 
-    import pyarrow as pa
+__all__ = ["WORKER", "Aggregator", "Algebraic", "Merge"]
 
-__all__ = ["WORKER", "Aggregator", "Algebraic"]
+Merge: TypeAlias = Literal["sum", "min", "max", "exact"]
+"""How a state column merges, see `Algebraic.merges`."""
 
 WORKER = "__worker"
 """Column in which placed messages bear their worker's number, for aggregators that ask for it."""
@@ -42,6 +48,12 @@ class Aggregator(ABC):
     """How it is spelled on the command line and in configuration."""
     scope: ClassVar[Literal["key", "window"]] = "key"
     """One result for each (window, key), or one for each window over all its keys."""
+    column_types: ClassVar[Mapping[str, pa.DataType]] = MappingProxyType({})
+    """Types of columns that it takes no others for; `bind` refuses others (units and time zones
+    may differ), and the checks of `evenkey.checks` make messages of these types."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -83,12 +95,20 @@ class Aggregator(ABC):
         Raises
         ------
         ConfigurationError
-            A column is missing, or of a type that cannot be aggregated.
+            A column is missing, of another type than `column_types` says, or of one that cannot
+            be aggregated.
         """
         for column in self.columns:
             if column not in messages.names:
                 has = ", ".join(messages.names)
                 message = f"{self}: the messages have no column {column!r}; they have: {has}"
+                raise ConfigurationError(message)
+        for column, kind in self.column_types.items():
+            if column in messages.names and messages.field(column).type.id != kind.id:
+                message = (
+                    f"{self}: column {column!r} is of type {messages.field(column).type}; it takes "
+                    f"{kind}: cast it"
+                )
                 raise ConfigurationError(message)
         return self
 
@@ -146,8 +166,13 @@ class Algebraic(Aggregator):
 
     @property
     @abstractmethod
-    def merges(self) -> Mapping[str, Literal["sum", "min", "max"]]:
-        """How each state column merges; all of them skip nulls, null if there is nothing."""
+    def merges(self) -> Mapping[str, Merge]:
+        """How each state column merges.
+
+        ``"sum"``, ``"min"`` and ``"max"`` skip nulls, and give null if there is nothing else.
+        ``"exact"`` is a sum that is null where one of its parts is, or where it does not fit the
+        column: a key whose values add up to too much has no sum, and stops nothing.
+        """
 
     def merge(self, partials: pa.Table, by: Sequence[str]) -> pa.Table:
         """Merge partial aggregates to one row a group, each column as `merges` says.
@@ -155,7 +180,7 @@ class Algebraic(Aggregator):
         Raises
         ------
         RunError
-            An integer or decimal sum does not fit its column.
+            An integer or decimal column that merges by ``"sum"`` does not fit.
         """
         reductions = {column: (column, how) for column, how in self.merges.items()}
         types = {column: partials.schema.field(column).type for column in reductions}

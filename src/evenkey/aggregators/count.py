@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
-from evenkey.aggregators.base import Algebraic
+from evenkey.aggregators.base import Algebraic, Merge
 from evenkey.aggregators.groups import reduce_groups
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Count(Algebraic):
         return self.state
 
     @property
-    def merges(self) -> Mapping[str, Literal["sum", "min", "max"]]:
+    def merges(self) -> Mapping[str, Merge]:
         """Counts add up."""
         return {"count": "sum"}
 

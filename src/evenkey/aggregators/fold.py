@@ -23,10 +23,11 @@ __all__ = ["Fold"]
 class Fold(Aggregator):
     """Base of aggregators whose state is any Python object that pickles.
 
-    Fill in `zero`, `add`, `combine`, `answer` and `result`; and `columns`, if messages have
-    more to them than their key. Evenkey groups messages, moves states between workers (one
-    binary column, ``state``, pickled; like Spark's own Python state, it is to be read only
-    from places that you trust) and builds tables.
+    Fill in `zero`, `add`, `combine`, `answer` and `result`; `columns`, if messages have more to
+    them than their key; and `column_types`, if it takes no numbers in them but times, for
+    instance. Where several columns are the key, `add` gets a dict of them. Evenkey groups
+    messages, moves states between workers (one binary column, ``state``, pickled; like Spark's
+    own Python state, it is to be read only from places that you trust) and builds tables.
 
     The result is right however messages are cut into parts if, for all states,
 

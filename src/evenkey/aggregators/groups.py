@@ -1,11 +1,12 @@
 """Grouped reductions of Arrow tables, with the corners that `pyarrow.Table.group_by` leaves.
 
-Groups by structs (Spark's windows are structs), by no column at all, and sums that raise
-instead of wrapping around.
+Groups by structs (Spark's windows are structs), by no column at all, and sums that are null, or
+raise, instead of wrapping around.
 """
 
 from __future__ import annotations
 
+from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Reduction", "check_names", "fit", "number_groups", "reduce_groups"]
+__all__ = ["Reduction", "check_names", "fit", "fitting", "number_groups", "reduce_groups"]
 
-Reduction: TypeAlias = Literal["sum", "min", "max", "values", "messages"]
+Reduction: TypeAlias = Literal["sum", "min", "max", "values", "messages", "total", "exact"]
 
 _OPTIONS: dict[Reduction, tuple[str, pc.FunctionOptions]] = {
     "sum": ("sum", pc.ScalarAggregateOptions(skip_nulls=True, min_count=1)),
@@ -30,10 +31,13 @@ _OPTIONS: dict[Reduction, tuple[str, pc.FunctionOptions]] = {
     "max": ("max", pc.ScalarAggregateOptions(skip_nulls=True, min_count=1)),
     "values": ("count", pc.CountOptions(mode="only_valid")),
     "messages": ("count", pc.CountOptions(mode="all")),
+    "total": ("sum", pc.ScalarAggregateOptions(skip_nulls=True, min_count=0)),
+    "exact": ("sum", pc.ScalarAggregateOptions(skip_nulls=False, min_count=0)),
 }
 # A sum over fewer rows than 10^19 adds at most this many digits.
 _SUM_DIGITS = 19
 _DECIMAL_DIGITS = 38
+_SUMS = ("sum", "total", "exact")
 
 
 def reduce_groups(
@@ -53,7 +57,9 @@ def reduce_groups(
     reductions
         Result column to (column, how): ``"sum"``, ``"min"`` and ``"max"`` skip nulls and are
         null where there is nothing else; ``"values"`` counts the values that are not null,
-        ``"messages"`` all rows.
+        ``"messages"`` all rows. ``"total"`` is a sum that skips nulls, is 0 where there is
+        nothing else and null where it does not fit its type; ``"exact"`` adds such sums up, and
+        is null where one of them is or where it does not fit.
     types
         Types to cast result columns to; a sum that is to be float64 is summed so.
 
@@ -62,7 +68,7 @@ def reduce_groups(
     ConfigurationError
         A column does not exist, or a result column is named like a column of `by`.
     RunError
-        A sum does not fit its type.
+        A result of ``"sum"`` does not fit its type.
 
     Examples
     --------
@@ -77,14 +83,15 @@ def reduce_groups(
     wanted = []
     for name, (column, how) in reductions.items():
         columns[f"out {name}"] = table[column]
-        if how == "sum":
+        if how in _SUMS:
             columns[f"out {name}"] = _summable(table[column], types.get(name))
         wanted.append((f"out {name}", *_OPTIONS[how]))
     reduced = pa.table(columns).group_by(group_names, use_threads=False).aggregate(wanted)
     output = _rebuild(table, by, reduced)
     for name, (_, how) in reductions.items():
         values = reduced[f"out {name}_{_OPTIONS[how][0]}"]
-        output[name] = fit(values, name, types.get(name, values.type))
+        kind = types.get(name, values.type)
+        output[name] = fit(values, name, kind) if how == "sum" else fitting(values, kind)
     return pa.table(output)
 
 
@@ -183,6 +190,28 @@ def _summable(column: pa.ChunkedArray, wanted: pa.DataType | None) -> pa.Chunked
         wider = pa.decimal128 if digits <= _DECIMAL_DIGITS else pa.decimal256
         return column.cast(wider(digits, kind.scale))
     return column
+
+
+def fitting(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Cast values to a type, null where one does not fit it."""
+    if values.type == kind or not pa.types.is_decimal(values.type):
+        return values.cast(kind)
+    for limit, beyond in zip(_limits(values.type, kind), (pc.less, pc.greater), strict=False):
+        outside = beyond(values, pa.scalar(limit, values.type))
+        values = pc.if_else(outside, pa.scalar(None, values.type), values)
+    return values.cast(kind)
+
+
+def _limits(wide: pa.DataType, kind: pa.DataType) -> tuple[Decimal, ...]:
+    """The least and the largest value of a type, of those that a wider decimal has."""
+    if pa.types.is_integer(kind):
+        return Decimal(np.iinfo(np.int64).min), Decimal(np.iinfo(np.int64).max)
+    if pa.types.is_decimal(kind):
+        whole, places = kind.precision - kind.scale, min(kind.scale, wide.scale)
+        if whole < wide.precision - wide.scale:
+            digits = (9,) * (whole + places)
+            return Decimal((1, digits, -places)), Decimal((0, digits, -places))
+    return ()
 
 
 def fit(values: pa.ChunkedArray, name: str, kind: pa.DataType) -> pa.ChunkedArray:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from evenkey.aggregators.base import WORKER, Aggregator
 from evenkey.aggregators.groups import check_names, number_groups
 from evenkey.aggregators.top_k import TopK, check_places, places_in
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class HeavyHitters(Aggregator):
     key_type: pa.DataType | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.choices is not None and self.choices < 1:
             message = (
                 f"heavy-hitters: choices = {self.choices}: a key is on at least 1 worker; leave "

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from evenkey.aggregators.base import Aggregator
 from evenkey.aggregators.groups import check_names, number_groups
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.sketches import ApproximateHistogram
 from evenkey.sketches.histograms import Bins, check_capacity, check_values
@@ -73,6 +74,7 @@ class Histogram(Aggregator):
     parts: int = 4
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_capacity(self.bins)
         if self.parts < 1:
             message = f"histogram: parts = {self.parts}: there must be at least 1 part"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.aggregators.base import Algebraic
-from evenkey.aggregators.groups import Reduction, fit, reduce_groups
-from evenkey.aggregators.sum import sum_type
+from evenkey.aggregators.base import Algebraic, Merge
+from evenkey.aggregators.groups import fitting, reduce_groups
+from evenkey.aggregators.sum import known, sum_type, summed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,17 +34,13 @@ class Mean(Algebraic):
     null where there are no values. As in Spark, integers and floating point are summed and
     divided as float64 (so sums of integers are exact up to 2**53 and never overflow), and
     decimal(p, s) as decimal(min(p + 10, 38), s), with a mean of four decimal places more,
-    rounded half up.
+    rounded half up. Where such a sum or mean does not fit its type, the mean is null (decision
+    091).
 
     Parameters
     ----------
     column
         The column to average.
-
-    Raises
-    ------
-    RunError
-        From `partial` and `merge`: a decimal sum does not fit its type.
 
     Examples
     --------
@@ -52,7 +48,7 @@ class Mean(Algebraic):
     >>> mean = Mean("amount")
     >>> partial = mean.partial(messages, by=["key"])
     >>> partial.to_pylist()
-    [{'key': 'a', 'sum': 13.0, 'count': 2}, {'key': 'b', 'sum': None, 'count': 0}]
+    [{'key': 'a', 'sum': 13.0, 'count': 2}, {'key': 'b', 'sum': 0.0, 'count': 0}]
     >>> mean.finish(partial, by=["key"]).to_pylist()
     [{'key': 'a', 'mean': 6.5}, {'key': 'b', 'mean': None}]
     """
@@ -77,9 +73,9 @@ class Mean(Algebraic):
         return pa.schema([("mean", _mean_type(self._bound(self.type)))])
 
     @property
-    def merges(self) -> Mapping[str, Literal["sum", "min", "max"]]:
+    def merges(self) -> Mapping[str, Merge]:
         """Sums and counts add up."""
-        return {"sum": "sum", "count": "sum"}
+        return {"sum": "exact", "count": "sum"}
 
     def bind(self, messages: pa.Schema) -> Self:
         """Take the types of sum and mean from the messages' schema."""
@@ -89,23 +85,13 @@ class Mean(Algebraic):
 
     def partial(self, messages: pa.Table, by: Sequence[str]) -> pa.Table:
         """Sum and count the values of each group."""
-        reductions: dict[str, tuple[str, Reduction]] = {
-            "sum": (self.column, "sum"),
-            "count": (self.column, "values"),
-        }
         types = {"sum": self.bind(messages.schema).state.field("sum").type}
-        return reduce_groups(messages, by, reductions, types)
+        return reduce_groups(messages, by, summed(self.column), types)
 
     def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Divide sums by counts; rows stay in order.
-
-        Raises
-        ------
-        RunError
-            A decimal mean does not fit its type.
-        """
-        means = _divide(merged["sum"], merged["count"])
-        means = fit(means, "mean", _mean_type(merged["sum"].type))
+        """Divide sums by counts; rows stay in order."""
+        means = _divide(known(merged), merged["count"])
+        means = fitting(means, _mean_type(merged["sum"].type))
         return merged.select([*by, "sum"]).set_column(len(by), "mean", means)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from evenkey.aggregators.base import Algebraic
-from evenkey.aggregators.groups import reduce_groups
+from evenkey.aggregators.base import Algebraic, Merge
+from evenkey.aggregators.groups import Reduction, fitting, reduce_groups
 from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -45,31 +46,41 @@ def sum_type(aggregator: object, column: str, kind: pa.DataType) -> pa.DataType:
     raise ConfigurationError(message)
 
 
+def summed(column: str) -> dict[str, tuple[str, Reduction]]:
+    """How sums and counts of a column are reduced from messages."""
+    return {"sum": (column, "total"), "count": (column, "values")}
+
+
+def known(merged: pa.Table) -> pa.ChunkedArray:
+    """The sums of groups that have a value, null in the others."""
+    nothing = pa.scalar(None, merged["sum"].type)
+    return pc.if_else(pc.equal(merged["count"], 0), nothing, merged["sum"])
+
+
 @dataclass(frozen=True)
 class Sum(Algebraic):
     """The sum of a column, nulls left out, as Spark's ``sum``.
 
-    State and result are one column, ``sum``: int64 for integers, float64 for floating
-    point, decimal(min(p + 10, 38), s) for decimal(p, s); `bind` finds the type. The sum of
-    no values is null. Exact for integers and decimals; floating point sums depend on the
-    order of addition in their last digits, as they do in Spark.
+    Result: ``sum``, int64 for integers, float64 for floating point, decimal(min(p + 10, 38), s)
+    for decimal(p, s); `bind` finds the type. The sum of no values is null. Exact for integers and
+    decimals; floating point sums depend on the order of addition in their last digits, as they do
+    in Spark.
+
+    A sum that does not fit its type is null, and the run goes on: no row is at fault (decision
+    091). Spark in its ANSI mode would stop. State: ``sum``, of integers with 38 digits, so that
+    the order of addition does not matter, and ``count`` (int64, of the values that are not null).
 
     Parameters
     ----------
     column
         The column to sum.
 
-    Raises
-    ------
-    RunError
-        From `partial` and `merge`: an integer or decimal sum does not fit its type (Spark
-        in its ANSI mode raises too).
-
     Examples
     --------
-    >>> messages = pa.table({"key": ["a", "b", "a"], "amount": [5, None, 7]})
-    >>> Sum("amount").partial(messages, by=["key"]).to_pylist()
-    [{'key': 'a', 'sum': 12}, {'key': 'b', 'sum': None}]
+    >>> messages = pa.table({"key": ["a", "b", "a", "c", "c"], "n": [5, None, 7, 1 << 62, 1 << 62]})
+    >>> total = Sum("n").bind(messages.schema)
+    >>> total.finish(total.partial(messages, by=["key"]), by=["key"]).to_pylist()
+    [{'key': 'a', 'sum': 12}, {'key': 'b', 'sum': None}, {'key': 'c', 'sum': None}]
     """
 
     name: ClassVar[str] = "sum"
@@ -83,18 +94,25 @@ class Sum(Algebraic):
 
     @property
     def state(self) -> pa.Schema:
-        """One column, ``sum``; its type comes from `bind`."""
-        return pa.schema([("sum", self._bound(self.type))])
+        """Columns ``sum``, its type from `bind`, and ``count``."""
+        kind = self._bound(self.type)
+        wide = pa.decimal128(_DECIMAL_DIGITS) if pa.types.is_integer(kind) else kind
+        return pa.schema([("sum", wide), ("count", pa.int64())])
 
     @property
     def result(self) -> pa.Schema:
         """One column, ``sum``; its type comes from `bind`."""
-        return self.state
+        return pa.schema([("sum", self._bound(self.type))])
 
     @property
-    def merges(self) -> Mapping[str, Literal["sum", "min", "max"]]:
-        """Sums add up."""
-        return {"sum": "sum"}
+    def merges(self) -> Mapping[str, Merge]:
+        """Sums and counts add up."""
+        return {"sum": "exact", "count": "sum"}
+
+    @property
+    def finished_by_merging(self) -> bool:
+        """An engine may cast the sum, null where it does not fit or where there is no value."""
+        return True
 
     def bind(self, messages: pa.Schema) -> Self:
         """Take the type of the sum from the messages' schema."""
@@ -103,5 +121,16 @@ class Sum(Algebraic):
 
     def partial(self, messages: pa.Table, by: Sequence[str]) -> pa.Table:
         """Sum the column in each group."""
-        types = {"sum": self.bind(messages.schema).type}
-        return reduce_groups(messages, by, {"sum": (self.column, "sum")}, types)
+        types = {"sum": self.bind(messages.schema).state.field("sum").type}
+        return reduce_groups(messages, by, summed(self.column), types)
+
+    def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
+        """Give the sums, null where there is no value or where one does not fit.
+
+        Raises
+        ------
+        ConfigurationError
+            The type of the sums is not known: `bind` first.
+        """
+        found = fitting(known(merged), self._bound(self.type))
+        return merged.select([*by, "sum"]).set_column(len(by), "sum", found)

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from evenkey.aggregators.base import Aggregator
 from evenkey.aggregators.groups import check_names, number_groups, reduce_groups
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError, RunError
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class TopK(Aggregator):
     key_type: pa.DataType | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_places(self.name, self.k, self.capacity)
 
     @property

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from evenkey.applications.report import LearningReport
     from evenkey.applications.runner import run
     from evenkey.applications.training import train
+    from evenkey.applications.vetting import rejected_records
 
 __all__ = [
     "APPLICATIONS",
@@ -48,6 +49,7 @@ __all__ = [
     "classify_by_words",
     "heavy_hitters",
     "parse",
+    "rejected_records",
     "run",
     "train",
 ]
@@ -58,6 +60,7 @@ _HOMES = {
     "classify": "classifying",
     "classify_by_words": "classifying",
     "heavy_hitters": "hitting",
+    "rejected_records": "vetting",
     "run": "runner",
     "train": "training",
 }

@@ -10,20 +10,22 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from evenkey.applications.bayes_model import words_of
+from evenkey.applications.bayes_model import BayesModel, words_of
+from evenkey.applications.learner import Model
 from evenkey.applications.models import Models
+from evenkey.checking import shown
+from evenkey.errors import ConfigurationError
 from evenkey.spark.aggregate import WORKER
-from evenkey.spark.columns import absent, key_columns
+from evenkey.spark.columns import absent, check_frame, key_columns
 from evenkey.spark.place import place
 from evenkey.spark.route import route
+from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pyspark.sql import DataFrame
 
-    from evenkey.applications.bayes_model import BayesModel
-    from evenkey.applications.learner import Model
     from evenkey.groupings import Grouping
 
 __all__ = ["classify", "classify_by_words"]
@@ -49,11 +51,15 @@ def classify(df: DataFrame, model: Model | Models[Any], *, column: str = "predic
     Raises
     ------
     ConfigurationError
-        There is such a column already.
+        There is such a column already, or `model` is none.
     """
+    check_frame(df)
+    if not isinstance(model, Model | Models):
+        message = f"model = {shown(model)}: pass what train() or a run learned, or its Models"
+        raise ConfigurationError(message)
     absent(df, column)
     schema = StructType([*df.schema.fields, StructField(column, StringType())])
-    return df.mapInArrow(_PredictTask(model), schema)
+    return df.mapInArrow(in_workers(df.sparkSession, _PredictTask(model)), schema)
 
 
 class _PredictTask:
@@ -110,12 +116,18 @@ def classify_by_words(
     ConfigurationError
         A column is missing, or as `route` does.
     """
-    number, words = key_columns(df, [document, text])
+    check_frame(df)
+    if not isinstance(model, BayesModel):
+        message = f"model = {shown(model)}: pass a model of naive Bayes; classify takes any other"
+        raise ConfigurationError(message)
+    number, words = (
+        key_columns(df, name, what)[0] for name, what in ((document, "document"), (text, "text"))
+    )
     named = df.select(number.cast("string").alias("document"), words.alias("text"))
-    asked = named.mapInArrow(_ask, "document string, word string")
+    asked = named.mapInArrow(in_workers(df.sparkSession, _ask), "document string, word string")
     routed = route(asked, "word", grouping, workers, column=WORKER)
     placed = place(routed, workers, column=WORKER)
-    answers = placed.mapInArrow(_AnswerTask(model), _ANSWER)
+    answers = placed.mapInArrow(in_workers(df.sparkSession, _AnswerTask(model)), _ANSWER)
     # A document has its priors also where it has no words.
     priors = F.array(*(F.lit(int(units)) for units in model.prior))
     known = named.select("document").distinct()

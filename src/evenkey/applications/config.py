@@ -27,8 +27,8 @@ __all__ = ["ApplicationConfig"]
 _OWN = ("application", "label", "text", "features")
 _OF_LEARNERS = ("label", "text", "features")
 _OF_PIPELINES = (
-    *("aggregator", "aggregator_window", "worker_window", "lateness", "sink"),
-    *("key", "count", "splitters"),
+    *("aggregator", "aggregator_window", "worker_window", "lateness", "sink", "max_ahead"),
+    *("key", "count", "splitters", "route_by", "observe_by"),
     *("kafka", "output_kafka", "starting_offsets", "record_part", "follow", "kafka_config"),
     *("avro_schema", "dead_letters_topic"),
 )
@@ -41,7 +41,9 @@ def _names(value: object) -> object:
     texts = (value,) if isinstance(value, str) else value
     if not isinstance(texts, list | tuple):
         return value
-    return tuple(each.strip() for text in texts for each in str(text).split(","))
+    if not all(isinstance(text, str) for text in texts):
+        return value
+    return tuple(each.strip() for text in texts for each in text.split(","))
 
 
 class ApplicationConfig(PipelineConfig):
@@ -61,7 +63,10 @@ class ApplicationConfig(PipelineConfig):
     """
 
     dataset: str | None = option(
-        "Input", None, "Generated stream to read; `evenkey dataset list` names them."
+        "Input",
+        None,
+        "Generated stream to read; `evenkey dataset list` names them.",
+        min_length=1,
     )
     application: Annotated[str, AfterValidator(lambda text: str(parse(text)))] | None = option(
         "Application",

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenkey.applications.labelled import LabelledStream
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.streams import Zipf
 
@@ -61,6 +62,7 @@ class Documents(LabelledStream):
     own: float = 0.2
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name, value, least in (
             ("classes", self.classes, 2),
             ("words", self.words, self.classes + 1),

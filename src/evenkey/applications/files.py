@@ -7,22 +7,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pc_csv
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from evenkey.applications.records import check_columns, pieces_of, schema_of
 from evenkey.errors import ConfigurationError
 from evenkey.streams.compressed import unpack
 from evenkey.streams.files import find_files
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from evenkey.applications.config import ApplicationConfig
     from evenkey.applications.learner import Learner
+    from evenkey.applications.records import Piece
 
 __all__ = ["ROWS_OF_A_GROUP", "Kept", "keep_records"]
+
+_NO_REASON = pa.scalar(None, pa.string())
+_ABSENT = r"^(|NA|N/A|null|NULL|None)$"
+_NUMBER = r"^[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?|inf|nan|Infinity|NaN)$"
 
 ROWS_OF_A_GROUP = 8192
 """Rows of each row group but the last, so that a row's group follows from its number."""
@@ -48,6 +52,9 @@ def keep_records(
 ) -> Kept:
     """Read the labelled records of files and write them to one Parquet file.
 
+    What cannot be read as a record, a line with too many fields for instance or a text where a
+    number should be, is rejected with its reason, and costs no other record.
+
     Parameters
     ----------
     config
@@ -71,61 +78,35 @@ def keep_records(
         message = "labelled records need label: the column that holds a record's class"
         raise ConfigurationError(message)
     try:
-        schema = ds.dataset(files, format=split).schema
+        schema = schema_of(files[0], split)
         sources = {"label": [config.label], **learner.columns(config, schema)}
-        _check(sources, schema)
-        fields = [pa.field("label", pa.string()), *learner.fields]
-        dataset = ds.dataset(files, format=_format(split, sources, fields))
-        return _copy(dataset, sources, pa.schema(fields), config.messages, target)
+        columns = sorted({each for columns in sources.values() for each in columns})
+        check_columns(files[0], columns, schema.names)
+        fields = pa.schema([pa.field("label", pa.string()), *learner.fields])
+        pieces = (piece for file in files for piece in pieces_of(file, split, columns))
+        return _copy(pieces, sources, fields, config.messages, target)
     except (OSError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         message = f"input {', '.join(map(str, config.input))} cannot be read as {split}: {error}"
         raise ConfigurationError(message) from error
 
 
-def _check(sources: Mapping[str, Sequence[str]], schema: pa.Schema) -> None:
-    for column in {each for columns in sources.values() for each in columns}:
-        if schema.names.count(column) != 1:
-            many = "two columns" if column in schema.names else "no column"
-            message = f"the input has {many} {column!r}; it has: {', '.join(schema.names)}"
-            raise ConfigurationError(message)
-
-
-def _format(split: str, sources: Mapping[str, Sequence[str]], fields: Sequence[pa.Field]) -> Any:
-    """How files are read: the types of CSV's columns are told, since it has none itself."""
-    if split != "csv":
-        return split
-    types = {column: _single(field.type) for field in fields for column in sources[field.name]}
-    return ds.CsvFileFormat(
-        parse_options=pc_csv.ParseOptions(newlines_in_values=True),
-        convert_options=pc_csv.ConvertOptions(column_types=types),
-    )
-
-
-def _single(kind: pa.DataType) -> pa.DataType:
-    """The type of one column of a field."""
-    return kind.value_type if pa.types.is_list(kind) else kind
-
-
 def _copy(
-    dataset: ds.Dataset,
+    pieces: Iterable[Piece],
     sources: Mapping[str, Sequence[str]],
     schema: pa.Schema,
     most: int | None,
     target: Path,
 ) -> Kept:
-    columns = sorted({each for columns in sources.values() for each in columns})
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_suffix(".tmp")
     rows, position = 0, 0
     rejected: list[pa.Table] = [_NONE]
     waiting = schema.empty_table()
     with pq.ParquetWriter(temporary, schema) as writer:
-        for batch in dataset.to_batches(columns=columns, use_threads=False):
-            table = pa.Table.from_batches([batch])
-            if most is not None:
-                table = table.slice(0, max(0, most - position))
-            good, bad = _vetted(table, sources, schema, position)
-            position += table.num_rows
+        for piece in pieces:
+            room = piece.table.num_rows if most is None else max(0, most - position)
+            good, bad = _vetted(piece, sources, schema, position, room)
+            position += min(room, piece.table.num_rows)
             rejected.append(bad)
             rows += good.num_rows
             waiting = pa.concat_tables([waiting, good])
@@ -133,6 +114,8 @@ def _copy(
             if full:
                 writer.write_table(waiting.slice(0, full), row_group_size=ROWS_OF_A_GROUP)
                 waiting = waiting.slice(full)
+            if position == most:
+                break
         if waiting.num_rows:
             writer.write_table(waiting, row_group_size=ROWS_OF_A_GROUP)
     temporary.replace(target)
@@ -145,33 +128,63 @@ def _copy(
 
 
 def _vetted(
-    table: pa.Table, sources: Mapping[str, Sequence[str]], schema: pa.Schema, first: int
+    piece: Piece, sources: Mapping[str, Sequence[str]], schema: pa.Schema, first: int, room: int
 ) -> tuple[pa.Table, pa.Table]:
-    """Give the good records of a table, and its dead letters."""
-    reason = pa.nulls(table.num_rows, pa.string())
-    none = pa.scalar(None, pa.string())
+    """Give the good ones of a piece's first records, and its dead letters."""
+    table, reason = piece.table.slice(0, room), piece.fault.slice(0, room)
     made: dict[str, pa.Array] = {}
     for field in schema:
         parts = []
         for column in sources[field.name]:
-            values = table[column].combine_chunks().cast(_single(field.type))
-            absent = pc.if_else(pc.is_null(values), f"{column} is null", none)
-            reason = pc.coalesce(reason, absent)
-            if pa.types.is_floating(values.type):
-                wild = pc.if_else(pc.is_finite(values), none, f"{column} is not finite")
-                reason = pc.coalesce(reason, wild)
+            values, why = _converted(column, table[column].combine_chunks(), field.type)
+            reason = pc.coalesce(reason, why)
             parts.append(values)
         made[field.name] = _listed(parts) if pa.types.is_list(field.type) else parts[0]
     unnamed = pc.fill_null(pc.equal(made["label"], ""), fill_value=False)
-    reason = pc.coalesce(reason, pc.if_else(unnamed, "the label is empty", none))
+    reason = pc.coalesce(reason, pc.if_else(unnamed, "the label is empty", _NO_REASON))
     bad = pc.is_valid(reason)
+    lines = pa.array([str(row) for row in table.filter(bad).to_pylist()], pa.string())
+    if piece.text is not None:
+        # What cannot be taken apart is shown as it stands.
+        broken = pc.is_valid(piece.fault.slice(0, room)).filter(bad)
+        lines = pc.if_else(broken, piece.text.slice(0, room).filter(bad), lines)
     positions = pa.array(np.arange(first, first + table.num_rows)).filter(bad)
-    lines = [str(row) for row in table.filter(bad).to_pylist()]
-    letters = [positions, pa.array(lines, pa.string()), reason.filter(bad)]
     return (
         pa.table(made, schema=schema).filter(pc.invert(bad)),
-        pa.Table.from_arrays(letters, schema=_NONE.schema),
+        pa.Table.from_arrays([positions, lines, reason.filter(bad)], schema=_NONE.schema),
     )
+
+
+def _converted(column: str, values: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.StringArray]:
+    """Give values of a field's type, and of those that are none why."""
+    single = kind.value_type if pa.types.is_list(kind) else kind
+    reason = pa.nulls(len(values), pa.string())
+    if pa.types.is_floating(single) and pa.types.is_string(values.type):
+        values, reason = _numbers(column, values)
+    elif pa.types.is_string(single) and pa.types.is_binary(values.type):
+        values = pa.array([_decoded(each) for each in values.to_pylist()], pa.string())
+    values = values.cast(single)
+    reason = pc.coalesce(reason, pc.if_else(pc.is_null(values), f"{column} is null", _NO_REASON))
+    if pa.types.is_floating(single):
+        wild = pc.if_else(pc.is_finite(values), _NO_REASON, f"{column} is not finite")
+        reason = pc.coalesce(reason, wild)
+    return values, reason
+
+
+def _decoded(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("utf-8", errors="replace")
+
+
+def _numbers(column: str, texts: pa.StringArray) -> tuple[pa.DoubleArray, pa.StringArray]:
+    """Read numbers from texts, null where there is none, and say of those that are none why."""
+    trimmed = pc.utf8_trim_whitespace(texts)
+    given = pc.fill_null(pc.invert(pc.match_substring_regex(trimmed, _ABSENT)), fill_value=False)
+    is_number = pc.match_substring_regex(trimmed, _NUMBER)
+    usable = pc.and_(given, pc.fill_null(is_number, fill_value=False))
+    numbers = pc.if_else(usable, pc.utf8_ltrim(trimmed, "+"), _NO_REASON).cast(pa.float64())
+    shown = pc.utf8_slice_codeunits(texts, 0, 80)
+    said = pc.binary_join_element_wise(f"{column} '", shown, "' is not a number", "")
+    return numbers, pc.if_else(pc.and_(given, pc.invert(usable)), said, _NO_REASON)
 
 
 def _listed(parts: Sequence[pa.Array]) -> pa.ListArray:

@@ -8,12 +8,16 @@ from pyspark.sql import functions as F
 
 from evenkey.aggregators import HeavyHitters
 from evenkey.applications.heavy_keys import workers_of_a_key
-from evenkey.errors import ConfigurationError
+from evenkey.checking import check_one_of
 from evenkey.groupings import parse as parse_grouping
 from evenkey.spark.aggregate import aggregate, check_windows
-from evenkey.spark.columns import key_columns, time_column
+from evenkey.spark.columns import check_frame, column_names, time_column, windowed_column
+from evenkey.spark.keys import check_names, one_key, with_keys
+from evenkey.spark.times import without_far_ahead
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import DataFrame
 
     from evenkey.groupings import Grouping
@@ -25,7 +29,7 @@ _ITEMS = "__items"
 
 def heavy_hitters(
     df: DataFrame,
-    key: str,
+    key: str | Sequence[str],
     k: int = 20,
     *,
     capacity: int | None = None,
@@ -35,12 +39,13 @@ def heavy_hitters(
     time: str | None = None,
     window: str | None = None,
     watermark: str = "0 seconds",
+    max_ahead: str | None = "1 hour",
 ) -> DataFrame:
     """Find the most frequent keys, batch or streaming.
 
     Parameters
     ----------
-    df, key, grouping, workers, time, window, watermark
+    df, key, grouping, workers, time, window, watermark, max_ahead
         As for `evenkey.spark.aggregate`.
     k, capacity
         As for the aggregator `HeavyHitters`.
@@ -55,30 +60,44 @@ def heavy_hitters(
     Returns
     -------
     DataFrame
-        ``window_start`` and ``window_end`` where there are windows, `key`, ``count``, ``error``,
-        ``terms`` and ``rank``.
+        ``window_start`` and ``window_end`` where there are windows, the key's columns,
+        ``count``, ``error``, ``terms`` and ``rank``.
 
     Raises
     ------
     ConfigurationError
         As `aggregate` does; there is no such way, or a parameter is out of range.
     """
+    check_frame(df)
+    check_one_of("through", through, ("evenkey", "spark"))
+    keys = column_names(key)
     choices = workers_of_a_key(parse_grouping(grouping))
     hitters = HeavyHitters(k, capacity, choices)
+    own = ("count", "error", "terms", "rank")
+    check_names(df, keys, own if window is None else ("window_start", "window_end", *own), hitters)
     if through == "evenkey":
         found = aggregate(
-            df, key, grouping, workers, hitters, time=time, window=window, watermark=watermark
+            df,
+            key,
+            grouping,
+            workers,
+            hitters,
+            time=time,
+            window=window,
+            watermark=watermark,
+            max_ahead=max_ahead,
         )
-        return found.withColumnRenamed("key", key)
-    if through != "spark":
-        message = f"through = {through!r}: must be 'evenkey' or 'spark'"
-        raise ConfigurationError(message)
-    check_windows(df, time=time, window=window, watermark=watermark)
-    (column,) = key_columns(df, key)
+        return with_keys(found, keys)
+    check_windows(df, time=time, window=window, watermark=watermark, max_ahead=max_ahead)
+    column = one_key(df, keys)
     groups, bounds = [], []
     if window is not None and time is not None:
-        df = df.withColumn("__time", time_column(df, time))
+        # Spark has no watermark of times without a zone.
+        event_time = (time_column if df.isStreaming else windowed_column)(df, time)
+        df = df.withColumn("__time", event_time)
         if df.isStreaming:
+            if max_ahead is not None:
+                df = without_far_ahead(df, time_column(df, time), max_ahead)
             df = df.withWatermark("__time", watermark)
         groups = [F.window("__time", window).alias("window")]
         bounds = [F.col(f"window.{end}").alias(f"window_{end}") for end in ("start", "end")]
@@ -86,11 +105,12 @@ def heavy_hitters(
     items = F.expr(f"approx_top_k(__key, {k}, {hitters.counters})").alias(_ITEMS)
     ranked = named.groupBy(*groups).agg(items).select(*bounds, F.posexplode(_ITEMS))
     nothing = F.lit(None).cast("bigint")
-    return ranked.select(
+    found = ranked.select(
         *(bound for bound in ranked.columns if bound not in ("pos", "col")),
-        F.col("col.item").alias(key),
+        F.col("col.item").alias("key"),
         F.col("col.count").alias("count"),
         nothing.alias("error"),
         nothing.alias("terms"),
         (F.col("pos") + 1).cast("bigint").alias("rank"),
     )
+    return with_keys(found, keys)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Generic
 import numpy as np
 import pyarrow as pa
 
-from evenkey.applications.learner import Learner, ModelT
+from evenkey.applications.learner import Learner, ModelT, check_learner
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import parse
 from evenkey.hashing import hash_strings
@@ -87,6 +88,8 @@ class InProcess(Generic[ModelT]):
     rate: float = field(default=100.0, kw_only=True)
 
     def __post_init__(self) -> None:
+        check_fields(self)
+        check_learner(self.learner)
         if self.sources < 1 or self.batch < 1:
             message = f"sources = {self.sources}, batch = {self.batch}: both must be at least 1"
             raise ConfigurationError(message)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.hashing import hash_strings, mix
 from evenkey.spelling import spell
@@ -47,6 +48,7 @@ class LabelledStream(ABC):
     seed: int = field(default=0, kw_only=True)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.length < 1:
             message = f"{self.name}: {self.length} records: a stream has at least 1 record"
             raise ConfigurationError(message)

@@ -11,6 +11,8 @@ import pyarrow as pa  # noqa: TC002 - as above
 
 from evenkey.applications.base import Application
 from evenkey.applications.labelled import LabelledStream  # noqa: TC001 - as above
+from evenkey.checking import check_fields, shown
+from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from evenkey.aggregators import Aggregator
     from evenkey.applications.config import ApplicationConfig
 
-__all__ = ["Learner", "Model", "ModelT"]
+__all__ = ["Learner", "Model", "ModelT", "check_learner"]
 
 
 class Model(ABC):
@@ -45,6 +47,19 @@ class Model(ABC):
 ModelT = TypeVar("ModelT", bound=Model)
 
 
+def check_learner(learner: object) -> None:
+    """Make sure that something learns.
+
+    Raises
+    ------
+    ConfigurationError
+        It does not.
+    """
+    if not isinstance(learner, Learner):
+        message = f"learner = {shown(learner)}: pass a Learner, such as NaiveBayes()"
+        raise ConfigurationError(message)
+
+
 @dataclass(frozen=True)
 class Learner(Application, Generic[ModelT]):
     """An application that learns from labelled records, epoch by epoch.
@@ -62,6 +77,9 @@ class Learner(Application, Generic[ModelT]):
     """What a record has besides its ``label`` (string): text, numbers, lists of numbers."""
     streams: ClassVar[Mapping[str, type[LabelledStream]]]
     """Generated streams of such records by their names; the first is read by default."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     @abstractmethod

@@ -15,6 +15,7 @@ from evenkey.aggregators import Tally
 from evenkey.applications.bayes_model import DOCUMENT, BayesModel, words_of
 from evenkey.applications.documents import Documents
 from evenkey.applications.learner import Learner
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class NaiveBayes(Learner[BayesModel]):
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not (self.alpha > 0 and math.isfinite(self.alpha)):
             message = f"naive-bayes: alpha = {self.alpha}: must be above 0"
             raise ConfigurationError(message)

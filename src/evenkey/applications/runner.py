@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
+from evenkey.applications.config import ApplicationConfig
 from evenkey.applications.learning import LearnerJob
+from evenkey.checking import shown
+from evenkey.errors import ConfigurationError
 from evenkey.topology import run as run_pipeline
 
 if TYPE_CHECKING:
-    from evenkey.applications.config import ApplicationConfig
     from evenkey.topology.report import OnProgress, RunReport
 
 __all__ = ["run"]
@@ -43,6 +45,9 @@ def run(
     RunError
         State that an earlier run left cannot be read.
     """
+    if not isinstance(config, ApplicationConfig):
+        message = f"config = {shown(config)}: pass an ApplicationConfig(...)"
+        raise ConfigurationError(message)
     learner = config.learner()
     if learner is None:
         return run_pipeline(

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyspark.sql import Observation
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from evenkey.applications.learner import check_learner
+from evenkey.applications.vetting import REASON, vetted_records
+from evenkey.checking import whole_number
 from evenkey.errors import ConfigurationError
 from evenkey.spark.aggregate import WORKER, merge_partials, messages_of, partial_aggregates
-from evenkey.spark.columns import key_columns
+from evenkey.spark.columns import check_frame
 from evenkey.spark.place import place
 from evenkey.spark.route import route
 from evenkey.spark.work import WorkerTask
+from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,6 +31,8 @@ if TYPE_CHECKING:
     from evenkey.groupings import Grouping
 
 __all__ = ["train"]
+
+logger = logging.getLogger(__name__)
 
 
 def train(
@@ -40,8 +49,10 @@ def train(
     Parameters
     ----------
     df
-        A batch with the string column ``label`` and the columns of the learner's `fields`; its
-        partitions are the sources. Rows in which one of them is null are left out.
+        A batch with the column ``label`` and the columns of the learner's `fields`; its
+        partitions are the sources. Rows that cannot be learned from, since they have a null, no
+        label or a number that is not finite, are left out; a warning says how many, and
+        `rejected_records` gives them.
     learner
         What learns.
     grouping, workers
@@ -63,24 +74,37 @@ def train(
         The DataFrame is streaming (``evenkey run --application`` reads streams) or lacks a column;
         there is not one pass; or as `evenkey.spark.route` does.
     """
+    check_frame(df)
+    check_learner(learner)
+    whole_number("passes", passes)
     if df.isStreaming:
         message = "train() reads batches: run a stream of records by `evenkey run --application`"
         raise ConfigurationError(message)
     if passes < 1:
         message = f"passes = {passes}: records are read at least 1 time"
         raise ConfigurationError(message)
-    names = ["label", *learner.fields.names]
-    records = df.select(*key_columns(df, names)).dropna()
+    vetted, seen = vetted_records(df, learner), Observation()
+    bad = F.col(REASON).isNotNull()
+    counted = vetted.observe(seen, F.count_if(bad).alias("bad"), F.min(REASON).alias("why"))
+    records = counted.filter(~bad).drop(REASON)
     model = learner.start() if model is None else model
     for _ in range(passes):
         task = _MessagesTask(learner, model)
-        messages = records.mapInArrow(task, task.schema())
+        messages = records.mapInArrow(in_workers(records.sparkSession, task), task.schema())
         routed = route(messages, "key", grouping, workers, column=WORKER)
         held, bound = messages_of(routed, "key", learner.aggregator, time=None, window=None)
         placed = place(held, workers, column=WORKER)
         partials = partial_aggregates(placed, WorkerTask(bound, ("key",)))
         merged = merge_partials(partials, bound, window=None, watermark="0 seconds")
         model = learner.learn(model, merged.toArrow().sort_by("key"))
+    told = seen.get
+    if told["bad"]:
+        logger.warning(
+            "train: %d records are left out, of one of them %s; rejected_records(df, learner) "
+            "gives them",
+            told["bad"],
+            told["why"],
+        )
     return model
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from evenkey.aggregators import Algebraic, parse, reduce_groups
+from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +22,7 @@ __all__ = ["sample_messages", "yield_aggregator_checks"]
 
 _MESSAGES = 300
 _PARTS = 7
+_KEYS = 40
 _REPETITIONS = 16
 _SLACK = 2  # numbers have more digits, buffers are rounded up
 
@@ -78,15 +80,46 @@ def yield_aggregator_checks(
 
 
 def sample_messages(aggregator: Aggregator, count: int = _MESSAGES, seed: int = 0) -> pa.Table:
-    """Make skewed messages in four windows; columns hold small integers and nulls."""
+    """Make skewed messages in four windows; columns hold small integers and nulls.
+
+    Columns of other types are made where the aggregator's `column_types` ask for them: numbers,
+    texts, truth values, dates and times.
+
+    Raises
+    ------
+    ConfigurationError
+        A column is to be of a type that cannot be made up: pass messages of your own.
+    """
     random = np.random.default_rng(seed)
-    keys = [f"key {rank % 40}" for rank in random.zipf(1.4, count)]
+    ranks = random.zipf(1.4, count) % _KEYS
+    keys = pa.array([f"key {rank}" for rank in ranks])
+    if "key" in aggregator.column_types:
+        keys = _cast(pa.array(ranks.astype(np.int64)), "key", aggregator)
     columns: dict[str, Any] = {"window": np.sort(random.integers(0, 4, count)), "key": keys}
     for column in aggregator.columns:
         if column not in columns:
             absent = random.random(count) < 0.1  # noqa: PLR2004  a tenth of all values
-            columns[column] = pa.array(random.integers(0, 100, count), mask=absent)
+            values = pa.array(random.integers(0, 100, count), mask=absent)
+            columns[column] = _cast(values, column, aggregator)
     return pa.table(columns)
+
+
+def _cast(values: pa.Array, column: str, aggregator: Aggregator) -> pa.Array:
+    """Make values of the column's type out of small numbers."""
+    kind = aggregator.column_types.get(column, values.type)
+    for way in ((kind,), (pa.int32(), kind), (pa.string(), kind), (pa.decimal128(19), kind)):
+        made = values
+        try:
+            for each in way:
+                made = made.cast(each)
+        except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+            continue
+        return made
+    message = (
+        f"{aggregator}: no values of type {kind} can be made up for column {column!r}; pass "
+        "messages=... of your own"
+    )
+    raise ConfigurationError(message)
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,8 @@ def _print_skew(console: Console, advice: Advice) -> None:
     table.add_column("messages", justify="right", no_wrap=True)
     table.add_column("share, %", justify="right", no_wrap=True)
     for key, messages, share in skew.top[:_SHOWN_KEYS]:
-        shown = key if len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}..."
+        text = "(null)" if key is None else key
+        shown = text if len(text) <= _LONGEST_KEY else f"{text[:_LONGEST_KEY]}..."
         table.add_row(escape(shown), whole(messages), number(100 * share))
     console.print(table)
     if skew.zipf is not None:

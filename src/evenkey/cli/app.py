@@ -9,11 +9,13 @@ import typer
 
 from evenkey.cli import advise, compare, dashboard, dataset, experiment, join, run, simulate
 from evenkey.cli.errors import show_traces
+from evenkey.cli.program import Program
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="evenkey",
+    cls=Program,
     help="Keyed stream processing that stays even when keys are skewed, on Apache Spark.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

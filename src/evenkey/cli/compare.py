@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from evenkey.cli.errors import reported
+from evenkey.cli.errors import going_on, reported
 from evenkey.cli.options import distinct_groupings, with_pipeline_options
 from evenkey.cli.output import JsonOption, print_json, standard_output_kept
 from evenkey.cli.progress import shown_progress
@@ -35,7 +35,11 @@ def _compare(
     """
     spellings = distinct_groupings(config, groupings)
     config.check_paths()
-    with standard_output_kept(wanted=as_json), shown_progress() as show:
+    with (
+        going_on(config.output),
+        standard_output_kept(wanted=as_json),
+        shown_progress() as show,
+    ):
         from evenkey import topology
 
         reports = topology.compare(config, spellings, on_progress=show)

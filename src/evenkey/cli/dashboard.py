@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from evenkey.cli.errors import reported
+from evenkey.cli.errors import interrupted_with, reported
 
 __all__ = ["register"]
 
@@ -31,6 +31,14 @@ def _dashboard(
         str, typer.Option(help="Where to listen; 0.0.0.0 lets others in, without a password.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 8050,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name by which browsers may ask for the page besides localhost and --host, such "
+            "as a proxy's; may be given several times.",
+        ),
+    ] = None,
 ) -> None:
     """Show how runs stand on a web page, which follows them while they go on.
 
@@ -38,6 +46,7 @@ def _dashboard(
     """
     from evenkey.dashboard import Server
 
-    server = Server(run or [Path()], host=host, port=port)
+    server = Server(run or [Path()], host=host, port=port, allow_hosts=allow_host or ())
     typer.echo(f"dashboard at {server.url} (Ctrl-C ends it)")
-    server.serve()
+    with interrupted_with("the runs go on without it"):
+        server.serve()

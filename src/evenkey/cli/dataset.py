@@ -89,15 +89,18 @@ def _describe(
         return
     console = Console()
     title = f"{whole(summary.messages)} messages, {whole(summary.keys)} keys"
+    if summary.weight != summary.messages:
+        title += f", weight {whole(summary.weight)}"
     print_title(console, f"{summary.dataset}: {title}")
     if summary.published is not None:
         console.print(_spelled(summary.published))
     table = Table(box=SIMPLE_HEAD)
     table.add_column("key", overflow="fold")
-    table.add_column("messages", justify="right", no_wrap=True)
+    weighs = summary.weight != summary.messages
+    table.add_column("weight" if weighs else "messages", justify="right", no_wrap=True)
     table.add_column("share %", justify="right", no_wrap=True)
     for each in figures["top"]:
-        table.add_row(escape(each["key"]), whole(each["messages"]), number(each["share_percent"]))
+        table.add_row(escape(each["key"]), whole(each["weight"]), number(each["share_percent"]))
     console.print(table)
 
 

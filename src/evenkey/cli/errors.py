@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import re
+import signal
 import sys
+import threading
 import traceback
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -17,10 +20,19 @@ from evenkey.errors import ConfigurationError, EvenkeyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
 
-__all__ = ["Explanation", "explain", "reported", "show_traces"]
+__all__ = [
+    "Explanation",
+    "explain",
+    "going_on",
+    "interrupted_with",
+    "reported",
+    "show_traces",
+]
 
-_FAILED, _USAGE, _INTERRUPTED = 1, 2, 130
+_FAILED, _USAGE, _INTERRUPTED, _TERMINATED = 1, 2, 130, 143
 
 _TRACES: ContextVar[bool] = ContextVar("_TRACES", default=False)
 
@@ -30,6 +42,11 @@ _CAUSE = re.compile(r"^Caused by: (?P<message>.+)$", re.MULTILINE)
 _WRAPPERS = ("py4j.", "pyspark.errors.")
 _PREAMBLE = re.compile(
     r"^(?:An error occurred while calling \S+\n: |.*? terminated with exception: )"
+)
+_NO_PACKAGE = "No module named 'evenkey'"
+_WORKERS_MEND = (
+    ": the workers' Python lacks it; install evenkey on their hosts, or name an interpreter that "
+    "has it in PYSPARK_PYTHON"
 )
 _STATE = re.compile(r"\s*SQLSTATE: \w+")
 
@@ -66,7 +83,10 @@ def explain(error: BaseException) -> Explanation:
     if ours:
         kind = getattr(errors, ours[-1]["name"], EvenkeyError)
         return Explanation(_STATE.sub("", ours[-1]["message"]), _exit_code(kind))
-    return Explanation(_telling_line(error, text), _FAILED)
+    line = _telling_line(error, text)
+    if line.endswith(_NO_PACKAGE):
+        line += _WORKERS_MEND
+    return Explanation(line, _FAILED)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -106,6 +126,44 @@ def _trace_ends(text: str) -> Iterator[str]:
             yield line.strip()
 
 
+class _TerminatedError(KeyboardInterrupt):
+    """The process was asked to end, by another than its terminal."""
+
+
+@contextlib.contextmanager
+def _termination_heard() -> Iterator[None]:
+    """Let the signal to terminate end a command as an interrupt does."""
+
+    def end(*_: object) -> None:
+        raise _TerminatedError
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    earlier = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, earlier)
+
+
+@contextlib.contextmanager
+def interrupted_with(note: str) -> Iterator[None]:
+    """Say what an interrupt of what is inside leaves behind, and what the same command would do."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        interrupt.add_note(note)
+        raise
+
+
+def going_on(output: Path | None) -> AbstractContextManager[None]:
+    """Say, as `interrupted_with`, whether a run with this output goes on."""
+    if output is None:
+        return interrupted_with("nothing was kept; with --output the same command goes on")
+    return interrupted_with("the same command goes on where this run stopped")
+
+
 def reported(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command tell its errors in one line, and give it ``--debug``."""
 
@@ -114,10 +172,13 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
         if debug:
             show_traces(wanted=True)
         try:
-            command(**given)
-        except KeyboardInterrupt:
-            typer.echo("interrupted", err=True)
-            raise typer.Exit(_INTERRUPTED) from None
+            with _termination_heard():
+                command(**given)
+        except KeyboardInterrupt as interrupt:
+            terminated = isinstance(interrupt, _TerminatedError)
+            what = "terminated" if terminated else "interrupted"
+            typer.echo(": ".join([what, *getattr(interrupt, "__notes__", ())]), err=True)
+            raise typer.Exit(_TERMINATED if terminated else _INTERRUPTED) from None
         except (typer.Exit, BrokenPipeError):
             raise
         except Exception as error:  # noqa: BLE001 - the last to hear of any error

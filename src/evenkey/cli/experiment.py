@@ -13,8 +13,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from evenkey.cli.errors import reported
+from evenkey.cli.errors import interrupted_with, reported
 from evenkey.cli.output import JsonOption, print_json, print_title, whole
+from evenkey.topology.config_files import check_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -100,10 +101,12 @@ def _run(
 
     chosen, size = _chosen(names), experiments.scale_named(scale)
     experiments.check_packages()
+    check_output(output.absolute())
     output.mkdir(parents=True, exist_ok=True)
     results = []
     for experiment in chosen:
-        with _shown_progress(experiment.id) as show:
+        note = "the same command goes on with what has no result yet"
+        with interrupted_with(note), _shown_progress(experiment.id) as show:
             outcome = experiments.run(
                 experiment,
                 size,

@@ -6,10 +6,11 @@ from typing import Annotated, get_args
 
 import typer
 
-from evenkey.cli.errors import reported
+from evenkey.cli.errors import going_on, interrupted_with, reported
 from evenkey.cli.join_summary import print_join, print_modes
 from evenkey.cli.options import with_options_of
 from evenkey.cli.output import JsonOption, print_json, standard_output_kept, whole
+from evenkey.cli.produce import SENT
 from evenkey.cli.progress import message_bar, shown_progress
 from evenkey.errors import ConfigurationError
 from evenkey.spelling import split_list
@@ -21,7 +22,7 @@ __all__ = ["register"]
 _ALL_MODES = ",".join(get_args(ModeName))
 _PRODUCES = {
     *("publications", "skew", "polygon_share", "polygon_clustering", "seconds", "seed"),
-    *("subscriptions", "polygons", "collisions"),
+    *("subscriptions", "polygons", "collisions", "pipeline"),
     *("workers", "partitions", "partitioner", "kafka_config"),
 }
 """Options that decide what publications there are, and where."""
@@ -43,7 +44,11 @@ def _run(*, config: JoinConfig, as_json: JsonOption = False) -> None:
     With an output, the same command goes on where a stopped run left off.
     """
     config.check_paths()
-    with standard_output_kept(wanted=as_json), shown_progress() as show:
+    with (
+        going_on(config.output),
+        standard_output_kept(wanted=as_json),
+        shown_progress() as show,
+    ):
         from evenkey.topology import joining
 
         report = joining.run_join(config, on_progress=show)
@@ -65,12 +70,20 @@ def _compare(
 
     With an output, each mode gets a directory in it.
     """
-    names = [config.with_options(mode=each).mode for each in split_list(modes)]
+    names = split_list(modes)
+    for name in names:
+        if name not in get_args(ModeName):
+            message = f"modes = {name!r}: must be one of {_ALL_MODES.replace(',', ', ')}"
+            raise ConfigurationError(message)
     if not names or len(set(names)) < len(names):
         message = f"modes = {modes!r}: name at least one, and each once"
         raise ConfigurationError(message)
     config.check_paths()
-    with standard_output_kept(wanted=as_json), shown_progress() as show:
+    with (
+        going_on(config.output),
+        standard_output_kept(wanted=as_json),
+        shown_progress() as show,
+    ):
         from evenkey.topology import joining
 
         reports = joining.compare_joins(config, names, on_progress=show)
@@ -98,9 +111,12 @@ def _produce(
     as_json: JsonOption = False,
 ) -> None:
     """Send publications into a topic, as `join run` with the same options generates them."""
-    address = Address.parse(target)
+    address = Address.parse_one(target)
     config.check_paths()
-    with message_bar("producing", config.publications) as show:
+    with (
+        interrupted_with(SENT),
+        message_bar("producing", config.publications) as show,
+    ):
         from evenkey.topology import joining
 
         produced = joining.produce_publications(

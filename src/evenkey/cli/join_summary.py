@@ -29,6 +29,7 @@ def print_join(report: JoinReport) -> None:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     moved = ", ".join(f"{len(each['moved_partitions'])} before {each['epoch']}" for each in moves)
+    asked = "" if report.skew is None else f", asked for: {number(report.skew)}"
     rows = [
         (
             "publications",
@@ -36,6 +37,7 @@ def print_join(report: JoinReport) -> None:
         ),
         ("matches", f"{whole(figures['matches'])} (digest {figures['pairs_digest']})"),
         ("partitions", f"{figures['partitions']} on {figures['workers']} workers"),
+        ("skew", f"{number(figures['realised_skew'])} of the items{asked}"),
         ("MLDC an epoch", " ".join(number(each) for each in figures["mldc"])),
         ("moved partitions", moved or "none"),
         ("static loads", " ".join(whole(each) for each in figures["static_loads"])),

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from evenkey.cli.errors import interrupted_with
 from evenkey.cli.output import JsonOption, print_json, whole
 from evenkey.cli.progress import message_bar
 from evenkey.topology.kafka.address import Address
@@ -15,7 +16,10 @@ from evenkey.topology.kafka.client import ClientSettings
 from evenkey.topology.kafka.producing import produce
 from evenkey.topology.kafka.records import ValueFormat, find_records, parse_time
 
-__all__ = ["produce_command"]
+__all__ = ["SENT", "produce_command"]
+
+SENT = "what was sent stays in the topic, and the same command sends it again; use a new topic"
+"""What an interrupt leaves behind."""
 
 
 def produce_command(
@@ -58,12 +62,12 @@ def produce_command(
     as_json: JsonOption = False,
 ) -> None:
     """Send a dataset, or the lines of a file, into a topic."""
-    address = Address.parse(target)
+    address = Address.parse_one(target)
     settings = ClientSettings.read(kafka_config)
     found = find_records(source, form=form, messages=messages, seed=seed, rate=rate)
     clock = time.time() - (0 if rate else found.seconds)
     first = clock if start is None else parse_time(start)
-    with message_bar("producing", found.total) as show:
+    with interrupted_with(SENT), message_bar("producing", found.total) as show:
         produced = produce(
             found.records,
             address,

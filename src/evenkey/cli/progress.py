@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["message_bar", "shown_progress"]
 
-_STARTING = "starting Spark"
 _LONGEST_NAME = 20
 
 
@@ -83,10 +82,12 @@ def shown_progress(*, live: bool = True) -> Iterator[Callable[[EpochProgress], N
         redirect_stdout=False,
         redirect_stderr=False,
     )
-    with bars:
-        shown = _Bars(bars)
+    shown = _Bars(bars)
+    try:
         yield shown.show
         shown.end()
+    finally:
+        bars.stop()
 
 
 class _Lines:
@@ -95,7 +96,6 @@ class _Lines:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._last = ""
-        self._print(_STARTING)
 
     def show(self, progress: EpochProgress) -> None:
         self._print(_line(progress))
@@ -114,12 +114,12 @@ class _Bars:
         self._grouping: str | None = None
         self._figures = ""
         self._messages = 0
-        self._current: TaskID = bars.add_task(_STARTING, total=None, figures="")
+        self._current = TaskID(0)
 
     def show(self, progress: EpochProgress) -> None:
-        if self._grouping is None:
-            self._bars.update(self._current, description=progress.grouping)
-        elif progress.grouping != self._grouping:
+        # Not before: an error found before anything starts stands alone.
+        self._bars.start()
+        if progress.grouping != self._grouping:
             self.end()
             self._current = self._bars.add_task(progress.grouping, total=None, figures="")
         self._grouping, self._messages = progress.grouping, progress.messages
@@ -134,6 +134,8 @@ class _Bars:
 
     def end(self) -> None:
         """Fill the current bar, and leave the last epoch's figures beside it."""
+        if self._grouping is None:
+            return
         done = max(1, self._messages)
         self._bars.update(self._current, total=done, completed=done, figures=self._figures)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from evenkey.applications.config import ApplicationConfig
-from evenkey.cli.errors import reported
+from evenkey.cli.errors import going_on, reported
 from evenkey.cli.options import with_options_of
 from evenkey.cli.output import JsonOption, print_json, standard_output_kept
 from evenkey.cli.progress import shown_progress
@@ -27,6 +27,7 @@ def _run(*, config: ApplicationConfig, as_json: JsonOption = False) -> None:
     """
     config.check_paths()
     with (
+        going_on(config.output),
         standard_output_kept(wanted=as_json),
         shown_progress(live=config.sink != "console") as show,
     ):

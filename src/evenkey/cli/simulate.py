@@ -31,6 +31,8 @@ _FIELDS = (
     "grouping",
     "workers",
     "sources",
+    "route_by",
+    "observe_by",
     "epoch_messages",
 )
 _PANEL = "Simulation"
@@ -77,14 +79,6 @@ def _simulate(
             rich_help_panel=_PANEL,
         ),
     ] = "xxhash64",
-    weighted: Annotated[
-        bool,
-        typer.Option(
-            "--weighted",
-            help="Let a message count as much as its count says, and not as 1.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = False,
     agreement: Annotated[
         bool,
         typer.Option(
@@ -97,7 +91,7 @@ def _simulate(
         float,
         typer.Option(
             min=0,
-            help="Cost of a message in ms: the makespan is the load of the fullest worker times "
+            help="Cost of a message in ms: the makespan is the most messages of a worker times "
             "the cost, and messages/s are messages over makespan. Nothing waits for it.",
             rich_help_panel=_PANEL,
         ),
@@ -127,7 +121,8 @@ def _simulate(
                     feed=cast("Feed", feed),  # what it cannot be is told by the simulator
                     estimation=estimation,
                     hash=cast("HashName", hash_name),
-                    weighted=weighted,
+                    route_by=config.route_by,
+                    observe_by=config.observe_by,
                     agreement=agreement,
                     epoch_messages=config.epoch_messages,
                     on_progress=show,

@@ -25,7 +25,9 @@ def print_simulations(results: Sequence[dict[str, Any]]) -> None:
         console,
         f"{first['dataset']}: {whole(first['messages'])} messages, {whole(first['keys'])} keys",
     )
-    weights = ", messages by weight" if first["weighted"] else ""
+    weighed = [name for name in ("route_by", "observe_by") if first[name] == "weights"]
+    words = {"route_by": "routed", "observe_by": "observed"}
+    weights = f", {' and '.join(words[name] for name in weighed)} by weights" if weighed else ""
     print_title(
         console,
         f"{first['workers']} workers, {first['sources']} sources fed by {first['feed']}, "

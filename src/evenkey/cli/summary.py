@@ -58,6 +58,9 @@ def _rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     if "application" in figures:
         rows += _learned(figures)
+    if figures["overflows"]:
+        told = f"{whole(figures['overflows'])} results are null: a sum does not fit its type"
+        rows.append(("overflows", told))
     if figures["late"]:
         rows.append(("late", f"{whole(figures['late'])} partial results"))
     for name, label in (

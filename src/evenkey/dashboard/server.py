@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenkey.errors import ConfigurationError
-from evenkey.exporters import load_extra
+from evenkey.exporters import ServedHosts, load_extra
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,15 +24,23 @@ class Server:
         Outputs of runs or comparisons, histories, or what holds several of them.
     host, port
         Where to listen; port 0 is any that is free.
+    allow_hosts
+        Names by which browsers may ask besides those that `ServedHosts` serves in any case.
 
     Raises
     ------
     ConfigurationError
-        A directory is not there, the address cannot be listened at, or a package is missing.
+        A directory is not there, the address cannot be listened at, a name that is allowed is
+        none, or a package is missing.
     """
 
     def __init__(
-        self, directories: Sequence[str | Path], *, host: str = "127.0.0.1", port: int = 8050
+        self,
+        directories: Sequence[str | Path],
+        *,
+        host: str = "127.0.0.1",
+        port: int = 8050,
+        allow_hosts: Sequence[str] = (),
     ) -> None:
         for directory in directories:
             if not Path(directory).is_dir():
@@ -53,10 +61,11 @@ class Server:
                 pass
 
         app = page(Runs([Path(directory) for directory in directories]))
+        served = ServedHosts(app.server, host, allow_hosts)
         with _listening(host, port) as listener:
             port = listener.getsockname()[1]
             self._server = make_server(
-                host, port, app.server, threaded=True, request_handler=Quiet, fd=listener.fileno()
+                host, port, served, threaded=True, request_handler=Quiet, fd=listener.fileno()
             )
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{port}/"

@@ -21,23 +21,28 @@ __all__ = ["KeyShare", "TopKeys"]
 
 @dataclass(frozen=True)
 class KeyShare(Scenario):
-    """How many messages and keys a stream has, and the share of its most frequent key."""
+    """How much the messages of a stream weigh, its keys, and the share of the heaviest one.
+
+    Where each message weighs 1, the share is that of the messages.
+    """
 
     kind: ClassVar[str] = "key-share"
 
     def measure(self, on_messages: OnMessages | None = None) -> Measurement:
-        """Count the messages of each key."""
+        """Add up what the messages of each key weigh."""
         counts = np.zeros(0, dtype=np.int64)
         done = 0
         with self.dataset.opened() as stream:
             for batch in stream.batches():
-                counts = _added(counts, batch.ids)
+                counts = _added(counts, batch.ids, batch.counts)
                 done += len(batch.ids)
                 if on_messages is not None:
                     on_messages(done)
         keys = int(np.count_nonzero(counts))
-        share = 100 * int(counts.max()) / done
-        return Measurement({"messages": done, "keys": keys, "top_share_percent": share})
+        weight = int(counts.sum())
+        share = 100 * int(counts.max()) / weight
+        figures = {"messages": done, "weight": weight, "keys": keys, "top_share_percent": share}
+        return Measurement(dict(figures))
 
 
 @dataclass(frozen=True)
@@ -94,8 +99,11 @@ class TopKeys(Scenario):
         return periods
 
 
-def _added(counts: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Add messages of keys to their counts, which grow as keys appear."""
-    added = np.bincount(ids, minlength=len(counts))
+def _added(
+    counts: NDArray[np.int64], ids: NDArray[np.int64], weights: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """Add messages of keys, 1 each or by weight, to their counts, which grow as keys appear."""
+    # Sums of weights are whole numbers below 2**53, which floating point holds.
+    added = np.bincount(ids, weights, minlength=len(counts)).astype(np.int64)
     added[: len(counts)] += counts
     return added

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from typing import Self
 
     from evenkey.experiments.scenario import OnMessages, Value
+    from evenkey.groupings import By
     from evenkey.topology import EpochProgress, PipelineConfig, RunReport
+    from evenkey.topology.kafka.records import ValueFormat
 
 __all__ = ["PipelineRun"]
 
@@ -60,7 +62,7 @@ class PipelineRun(Timed):
 
     Parameters
     ----------
-    grouping, workers, sources, cost_ms, epochs, aggregators, arrival_rate
+    grouping, workers, sources, cost_ms, epochs, aggregators, arrival_rate, route_by, observe_by
         As for `evenkey.topology.PipelineConfig`.
     from_file
         Whether the stream is written to a file first and read from there: one whose law has
@@ -81,6 +83,8 @@ class PipelineRun(Timed):
     arrival_rate: float | None = None
     from_file: bool = False
     kafka: str | None = None
+    route_by: By = "messages"
+    observe_by: By = "messages"
 
     def through(self, kafka: str) -> Self:
         """Make the same scenario on a stream that comes through a topic."""
@@ -123,8 +127,10 @@ class PipelineRun(Timed):
             from evenkey.topology.kafka.replaying import replayed
 
             stream = generated(name, messages=messages, seed=seed, rate=rate)
-            with replayed(stream, self.kafka, partitions=self.sources) as topic:
-                yield {"kafka": topic}
+            form: ValueFormat = "json" if stream.weighs else "lines"
+            columns = {"split": "json", "key": "key", "count": "count"} if stream.weighs else {}
+            with replayed(stream, self.kafka, partitions=self.sources, form=form) as topic:
+                yield {"kafka": topic, **columns}
         elif self.from_file:
             from evenkey.topology.datasets import write
 
@@ -152,6 +158,8 @@ class PipelineRun(Timed):
             epochs=self.epochs,
             aggregators=self.aggregators,
             arrival_rate=self.arrival_rate,
+            route_by=self.route_by,
+            observe_by=self.observe_by,
             master=os.environ.get("SPARK_MASTER") or local_master(_SLOTS),
         )
 

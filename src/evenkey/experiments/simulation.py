@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from evenkey.experiments.scenario import Measurement, Scenario
+from evenkey.metrics import max_over_mean
 from evenkey.simulation import simulate
 
 if TYPE_CHECKING:
     from evenkey.experiments.scenario import OnMessages
+    from evenkey.groupings import By
     from evenkey.simulation import Feed, HashName
 
 __all__ = ["Simulation"]
@@ -35,6 +37,8 @@ class Simulation(Scenario):
     ----------
     grouping, workers, sources, feed, estimation, hash, agreement, epoch_messages
         As for `evenkey.simulation.simulate`.
+    route_by, observe_by
+        As for `evenkey.simulation.simulate`.
     samples
         Points of the series to keep; 0 keeps none.
     """
@@ -49,6 +53,8 @@ class Simulation(Scenario):
     hash: HashName = "xxhash64"
     agreement: bool = False
     epoch_messages: int | None = None
+    route_by: By = "messages"
+    observe_by: By = "messages"
     samples: int = 0
 
     def measure(self, on_messages: OnMessages | None = None) -> Measurement:
@@ -64,9 +70,14 @@ class Simulation(Scenario):
                 hash=self.hash,
                 agreement=self.agreement,
                 epoch_messages=self.epoch_messages,
+                route_by=self.route_by,
+                observe_by=self.observe_by,
                 samples=max(1, self.samples),
                 on_progress=on_messages,
             )
         told = report.to_json()
         figures = {name: told[name] for name in _FIGURES} | dict(told.get("agreement") or {})
+        if self.observe_by == "weights":
+            # Work is done by message, so it is these that a throughput goes by.
+            figures["messages_max_over_mean"] = max_over_mean(report.messages_held)
         return Measurement(figures, report.series if self.samples else None)

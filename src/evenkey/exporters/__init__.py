@@ -12,6 +12,7 @@ from evenkey.exporters.extras import load_extra
 from evenkey.exporters.history import RUN_FILE, History
 from evenkey.exporters.outlet import Outlet
 from evenkey.exporters.record import EpochRecord, HotKey, RunInfo
+from evenkey.exporters.served_hosts import ServedHosts
 
 __all__ = [
     "RUN_FILE",
@@ -24,6 +25,7 @@ __all__ = [
     "HotKey",
     "Outlet",
     "RunInfo",
+    "ServedHosts",
     "Unreachable",
     "check_address",
     "load_extra",

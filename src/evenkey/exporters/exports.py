@@ -33,11 +33,27 @@ def _parquet(address: Address, run: RunInfo) -> Exporter:
     return Parquet(Path(address.path) / name, run)
 
 
+def _check_parquet(address: Address) -> None:
+    if not address.path:
+        message = f"export = {address.text!r}: it names no directory; write parquet:DIRECTORY"
+        raise ConfigurationError(message)
+    directory = Path(address.path).expanduser()
+    if any(each.is_file() for each in (directory, *directory.parents)):
+        message = f"export = {address.text!r}: it is a file or in one; write parquet:DIRECTORY"
+        raise ConfigurationError(message)
+
+
 _KINDS: dict[str, Maker] = {
     "influxdb": InfluxDB,
     "kafka": Kafka,
     "parquet": _parquet,
     "prometheus": Prometheus,
+}
+_CHECKS: dict[str, Callable[[Address], None]] = {
+    "influxdb": InfluxDB.check,
+    "kafka": Kafka.check,
+    "parquet": _check_parquet,
+    "prometheus": Prometheus.check,
 }
 
 
@@ -47,7 +63,8 @@ def check_address(text: str) -> str:
     Raises
     ------
     ConfigurationError
-        The address cannot be read, is of no known kind, or holds a password.
+        The address cannot be read, is of no known kind, cannot be one of that kind, or holds
+        a password. Whether anything answers there is not looked at.
 
     Examples
     --------
@@ -58,9 +75,8 @@ def check_address(text: str) -> str:
     if address.kind not in _KINDS:
         kind = "exporter"
         raise unknown_name(kind, address.kind, _KINDS)
-    if address.kind == "parquet" and not address.path:
-        message = f"export = {text!r}: it names no directory; write parquet:DIRECTORY"
-        raise ConfigurationError(message)
+    _CHECKS[address.kind](address)
+    address.whole("queue", _QUEUE)
     return text
 
 

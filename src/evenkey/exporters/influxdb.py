@@ -46,15 +46,8 @@ class InfluxDB(Exporter):
     """
 
     def __init__(self, address: Address, run: RunInfo) -> None:
-        address.only("queue", "tls")
+        self.check(address)
         at = address.host_port(_PORT)
-        if not address.path:
-            message = f"export = {address.text!r}: it names no database; add /DATABASE"
-            raise ConfigurationError(message)
-        tls = address.options.get("tls", "false")
-        if tls not in ("true", "false"):
-            message = f"export = {address.text!r}: tls = {tls!r} must be true or false"
-            raise ConfigurationError(message)
         password = secret("EVENKEY_INFLUXDB_PASSWORD")
         if address.user is not None and password is None:
             message = (
@@ -71,11 +64,24 @@ class InfluxDB(Exporter):
             username=address.user,
             password=password if address.user is not None else None,
             database=address.path,
-            ssl=tls == "true",
+            ssl=address.options.get("tls") == "true",
             verify_ssl=True,
             timeout=_TIMEOUT_SECONDS,
             retries=1,  # the outlet tries again, and lets newer points replace older ones
         )
+
+    @staticmethod
+    def check(address: Address) -> None:
+        """Refuse an address that cannot be one of InfluxDB."""
+        address.only("queue", "tls")
+        address.host_port(_PORT)
+        if not address.path:
+            message = f"export = {address.text!r}: it names no database; add /DATABASE"
+            raise ConfigurationError(message)
+        tls = address.options.get("tls", "false")
+        if tls not in ("true", "false"):
+            message = f"export = {address.text!r}: tls = {tls!r} must be true or false"
+            raise ConfigurationError(message)
 
     @property
     def to(self) -> str:

@@ -23,6 +23,7 @@ __all__ = ["Kafka"]
 
 _TIMEOUT_SECONDS = 5
 _FORMATS = ("json", "influx")
+_PORT = 9092
 
 
 class Kafka(Exporter):
@@ -48,18 +49,9 @@ class Kafka(Exporter):
     """
 
     def __init__(self, address: Address, run: RunInfo) -> None:
+        self.check(address)
         client = {name: value for name, value in address.options.items() if "." in name}
-        address.only("format", "queue", *client)
         self._form = address.options.get("format", "json")
-        if self._form not in _FORMATS:
-            message = (
-                f"export = {address.text!r}: format = {self._form!r} must be one of "
-                f"{', '.join(_FORMATS)}"
-            )
-            raise ConfigurationError(message)
-        if not address.path:
-            message = f"export = {address.text!r}: it names no topic; add /TOPIC"
-            raise ConfigurationError(message)
         self._address = address
         self._run = run
         module = load_extra("confluent_kafka", "kafka", "export to Kafka")
@@ -78,6 +70,22 @@ class Kafka(Exporter):
             reason = error.args[0].str() if error.args else ""
             message = f"export = {address.text!r}: Kafka's client refuses it ({reason})"
             raise ConfigurationError(message) from None
+
+    @staticmethod
+    def check(address: Address) -> None:
+        """Refuse an address that cannot be one of a topic."""
+        address.only("format", "queue", *(name for name in address.options if "." in name))
+        form = address.options.get("format", "json")
+        if form not in _FORMATS:
+            message = (
+                f"export = {address.text!r}: format = {form!r} must be one of {', '.join(_FORMATS)}"
+            )
+            raise ConfigurationError(message)
+        if not address.path:
+            message = f"export = {address.text!r}: it names no topic; add /TOPIC"
+            raise ConfigurationError(message)
+        for server in address.place.split(","):
+            dataclasses.replace(address, place=server).host_port(_PORT)
 
     @property
     def to(self) -> str:

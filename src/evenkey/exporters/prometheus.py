@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+from socketserver import ThreadingMixIn
 from typing import TYPE_CHECKING, Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from evenkey.errors import ConfigurationError
 from evenkey.exporters.base import Exporter
 from evenkey.exporters.extras import load_extra
+from evenkey.exporters.served_hosts import ServedHosts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from wsgiref.types import WSGIApplication
 
-    from evenkey.exporters.address import Address
+    from evenkey.exporters.address import Address, HostPort
     from evenkey.exporters.base import Ending
     from evenkey.exporters.record import EpochRecord, RunInfo
 
@@ -43,18 +49,20 @@ class Prometheus(Exporter):
     Parameters
     ----------
     address
-        ``prometheus://HOST[:PORT]``, port 9108 unless told otherwise.
+        ``prometheus://HOST[:PORT][?allow-host=NAME,...]``, port 9108 where none is given. Only
+        hosts of `ServedHosts` and those that are allowed are answered.
     run
         Whose records come; its name, dataset and grouping label every sample.
 
     Raises
     ------
     ConfigurationError
-        The address cannot be listened at, or the package is missing.
+        The address cannot be listened at, a host that is allowed is none, or the package is
+        missing.
     """
 
     def __init__(self, address: Address, run: RunInfo) -> None:
-        address.only("queue")
+        self.check(address)
         at = address.host_port(_PORT)
         client = load_extra("prometheus_client", "prometheus", "export to Prometheus")
         self._core = load_extra("prometheus_client.core", "prometheus", "export to Prometheus")
@@ -63,14 +71,29 @@ class Prometheus(Exporter):
         self._latest: EpochRecord | None = None
         registry = client.CollectorRegistry()
         registry.register(self)
+        named = address.options.get("allow-host")
+        served = ServedHosts(
+            client.make_wsgi_app(registry),
+            at.host,
+            [] if named is None else named.split(","),
+            how="?allow-host=NAME at the end of its prometheus:// address",
+        )
         try:
-            self._server, self._thread = client.start_http_server(at.port, at.host, registry)
+            self._server = _listening(at, served)
         except OSError as error:
             message = (
                 f"export = {address.text!r}: {at.host}:{at.port} cannot be listened at "
                 f"({error.strerror}); choose another port"
             )
             raise ConfigurationError(message) from error
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    @staticmethod
+    def check(address: Address) -> None:
+        """Refuse an address that cannot be one of Prometheus."""
+        address.only("queue", "allow-host")
+        address.host_port(_PORT)
 
     @property
     def to(self) -> str:
@@ -144,3 +167,25 @@ def _hot_keys(record: EpochRecord) -> list[tuple[dict[str, str], int, int]]:
         ({"rank": str(rank), "key": hot.key[:_LONGEST_LABEL]}, hot.messages, len(hot.pool))
         for rank, hot in enumerate(record.hottest, start=1)
     ]
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class _Quiet(WSGIRequestHandler):
+    """Keeps a line a scrape off the terminal."""
+
+    def log_message(self, format: str, *_values: object) -> None:  # noqa: A002 - the base's name
+        pass
+
+
+def _listening(at: HostPort, application: WSGIApplication) -> WSGIServer:
+    family, *_, place = socket.getaddrinfo(
+        at.host, at.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+
+    class Server(_Server):
+        address_family = family
+
+    return make_server(str(place[0]), at.port, application, Server, _Quiet)

@@ -39,11 +39,11 @@ class HotKey:
     key
         Its text; a long one is cut.
     messages
-        Of this key in the epoch.
+        Of this key in the epoch; what they weigh, where weights are observed.
     pool
         Workers that held it, ascending.
     held
-        Messages on each of these workers.
+        The same on each of these workers.
     """
 
     key: str
@@ -86,7 +86,7 @@ class EpochRecord:
     max_over_mean, epoch_max_over_mean
         Fullest worker over the mean.
     loads, epoch_loads
-        Messages of each worker.
+        Messages of each worker; what they weigh, where weights are observed.
     hottest
         Heaviest keys of this epoch, the heaviest first.
     """

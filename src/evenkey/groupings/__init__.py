@@ -21,9 +21,11 @@ from evenkey.groupings.tables import (
     OnlineGreedy,
     StaticChoices,
 )
+from evenkey.groupings.weights import By
 from evenkey.spelling import read
 
 __all__ = [
+    "By",
     "CardinalityAffinity",
     "DChoices",
     "DynamicKey",

@@ -14,7 +14,7 @@ MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
 MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
 SHIFT_33 = np.uint64(33)
 SHIFT_32 = np.uint64(32)
-BABY, OLD = 0, 2
+DEPARTED, BABY, OLD = -1, 0, 2
 
 
 @njit(cache=True, inline="always")
@@ -117,7 +117,9 @@ def slots_of(table, items):
 
 @njit(cache=True)
 def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent, rules, out):
-    """Route from message `start` on, until a promotion is due, the table is half full, or the end.
+    """Route from message `start` on, until the clock asks for something, or the table is half full.
+
+    The clock does where a promotion is due, or a message lies far behind.
 
     Parameters
     ----------
@@ -129,27 +131,28 @@ def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent,
         Open-addressing table of `HOT` records, a power of two long; count 0 is a free slot.
     checked
         float64, time of the last scaling check of each slot's key; empty, and not used, where
-        the check interval is 0.
+        the check interval is 0. A check is due when more than the interval has passed.
     sent
         int64[W], weight of the messages sent to each worker.
     rules
         Tuple: scale-out and scale-in threshold (percent), warm-up and check interval
         (seconds), initial and largest pool, whether loads are whole percents, whether one
-        check scales in until no more applies.
+        check scales in until no more applies, seconds before the next promotion from which on a
+        message lies far behind.
 
     Returns
     -------
     int
         Index of the first message that is not routed yet.
     """
-    (scale_out, scale_in, warm_up, check_interval, initial_pool, largest_pool, whole, recursive) = (
-        rules
-    )
+    scale_out, scale_in, warm_up, check_interval = rules[:4]
+    initial_pool, largest_pool, whole, recursive, most_behind = rules[4:]
     workers = len(sent)
     room = len(table) // 2
     weighted = len(weights) > 0
     paced = len(checked) > 0
     folds = recursive and scale_in <= scale_out
+    far_behind = clock[1] - most_behind
     total, held, ever = tally[0], tally[1], tally[2]
     # Two rings of loads on end: every pool is a run of neighbours, without a wrap to test.
     ring = np.concatenate((sent, sent))
@@ -157,27 +160,29 @@ def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent,
     for i in range(start, len(keys)):
         now = times[i]
         weight = weights[i] if weighted else 1
-        if now >= clock[1]:
+        if now >= clock[1] or now < far_behind:
             end = i
             break
         hashed = keys[i]
         slot = find(table, hashed)
         item = table[slot]
         due = False
-        if item.count == 0:
-            if held >= room:
-                end = i
-                break
-            item.key = hashed
-            item.pool = initial_pool
+        if item.count == 0 or item.space == DEPARTED:
+            if item.count == 0:
+                if held >= room:
+                    end = i
+                    break
+                item.key = hashed
+                item.pool = initial_pool
+                held += 1
+            item.count = 0
             item.space = BABY
             if paced:
                 checked[slot] = -np.inf
             item.order = ever
             ever += 1
-            held += 1
         else:
-            due = not paced or now - checked[slot] >= check_interval
+            due = not paced or now - checked[slot] > check_interval
             if due and paced:
                 checked[slot] = now
         item.count += weight

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from evenkey.checking import check_fields, check_workers, whole_number
 from evenkey.errors import ConfigurationError
+from evenkey.groupings.weights import limited
 from evenkey.spelling import spell_changed
 
 if TYPE_CHECKING:
@@ -43,6 +45,9 @@ class Grouping(ABC):
     given_frequencies: ClassVar[bool] = False
     """Whether routers are to be told a `plan`, made of the keys' frequencies, before they route."""
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     def router(self, workers: int, source: int = 0) -> Router:
         """Make the router of one source.
 
@@ -58,12 +63,8 @@ class Grouping(ABC):
         ConfigurationError
             `workers` or `source` is out of range.
         """
-        if workers < 1:
-            message = f"workers = {workers}: there must be at least 1 worker"
-            raise ConfigurationError(message)
-        if source < 0:
-            message = f"source = {source}: sources are counted from 0"
-            raise ConfigurationError(message)
+        check_workers(workers)
+        whole_number("source", source, 0)
         return self._router(workers, source)
 
     @abstractmethod
@@ -179,9 +180,11 @@ class Router(ABC):
         keys
             uint64[n], hashes of the keys.
         times
-            float64[n], seconds, non-decreasing. Groupings that do not use times take None.
+            float64[n], seconds, non-decreasing, but where the stream's clock was found wrong
+            and is set back by an hour or more. Groupings that do not use times take None.
         weights
-            int64[n], how much each message counts for, at least 1; None is 1 each.
+            int64[n], how much each message counts for, at least 1; None is 1 each. One above
+            `MOST_WEIGHT` counts for that.
 
         Returns
         -------
@@ -228,7 +231,7 @@ class Router(ABC):
         if len(weights) and weights.min() < 1:
             message = f"weight {weights.min()}: a message counts for at least 1"
             raise ConfigurationError(message)
-        return weights
+        return limited(weights)
 
     @abstractmethod
     def _route(
@@ -250,6 +253,11 @@ class Router(ABC):
     @abstractmethod
     def restore(self, snapshot: Snapshot) -> None:
         """Take over what `snapshot` gave, or its entries named in `local_fields` alone."""
+
+    @property
+    def now(self) -> float:
+        """Time at which the router's clock stands, in seconds; 0 where it has none."""
+        return 0.0
 
     def memory(self) -> Snapshot:
         """What this router learned that outlives the epoch; empty if nothing."""

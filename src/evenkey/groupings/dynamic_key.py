@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
+from evenkey.event_clock import FAR, in_step
 from evenkey.groupings.base import Grouping, LocalLoadRouter, Router, Snapshot
-from evenkey.groupings.key_space import ITEM, KeySpace
+from evenkey.groupings.key_space import ITEM, KeySpace, moved
 from evenkey.groupings.key_table import items_of, table_of
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["DynamicKey"]
 
 _MOST_CYCLES = 1000
+_REFERENCE_POOLS = 10_000
 
 _HOT = np.dtype(
     [
@@ -60,7 +63,8 @@ class DynamicKey(Grouping):
     variant
         ``paper`` follows the paper; ``reference`` follows the public implementation, which
         counts loads in whole percents, checks a key once a minute, scales in one step a
-        check, lets equals stay in promotion and lets a pool grow to all workers.
+        check, lets equals stay in promotion, lets a pool grow to all workers and gives a key
+        that returns the pool that it left with.
     initial_pool
         Workers of a new key.
     warm_up
@@ -86,6 +90,9 @@ class DynamicKey(Grouping):
     largest_pool
         Most workers of a key; None is the variant's: ``floor(100 / (L + sqrt(L))) + 1``
         (Table 1), or all.
+    kept_pools
+        Most keys outside of the spaces whose grown pools are kept until they return, those seen
+        last; None is the variant's: 0 or 10,000 (the reference forgets none).
 
     Examples
     --------
@@ -115,8 +122,10 @@ class DynamicKey(Grouping):
     check_interval: float | None = None
     idle_eviction: float | None = None
     largest_pool: int | None = None
+    kept_pools: int | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         at_least = {
             "initial_pool": 1,
             "expected_keys": 1,
@@ -128,6 +137,7 @@ class DynamicKey(Grouping):
             "scale_out": 0,
             "check_interval": 0,
             "idle_eviction": 0,
+            "kept_pools": 0,
         }
         for field, least in at_least.items():
             value = getattr(self, field)
@@ -152,12 +162,10 @@ class DynamicKey(Grouping):
     def thresholds(self, workers: int) -> tuple[float, float]:
         """Scale-out and scale-in threshold for a number of workers, in percent."""
         ideal = 100 / workers
-        if self.variant == "reference":
-            ideal = math.floor(ideal)
         scale_out = ideal + math.sqrt(ideal) if self.scale_out is None else self.scale_out
         scale_in = scale_out if self.scale_in == "scale-out" else ideal - math.sqrt(ideal)
         if self.variant == "reference":
-            return float(math.floor(scale_out)), float(math.floor(scale_in))
+            return float(math.trunc(scale_out)), float(math.trunc(scale_in))
         return scale_out, scale_in
 
     def most_workers(self, workers: int) -> int:
@@ -171,28 +179,43 @@ class DynamicKey(Grouping):
 
     def key_space(self) -> KeySpace:
         """Make the key space of these parameters."""
-        forgets = math.inf if self.variant == "reference" else 3600.0
+        as_reference = self.variant == "reference"
+        whole = math.trunc if as_reference else round
+        forgets = math.inf if as_reference else 3600.0
+        pools = _REFERENCE_POOLS if as_reference else 0
         return KeySpace(
-            baby=round(self.expected_keys * self.baby_share),
-            teenage=round(self.expected_keys * self.teenage_share),
-            old=round(self.expected_keys * self.old_share),
-            ties_promote=self.variant == "paper",
+            baby=whole(self.expected_keys * self.baby_share),
+            teenage=whole(self.expected_keys * self.teenage_share),
+            old=whole(self.expected_keys * self.old_share),
+            as_reference=as_reference,
             idle_eviction=forgets if self.idle_eviction is None else self.idle_eviction,
+            first_pool=self.initial_pool,
+            kept_pools=pools if self.kept_pools is None else self.kept_pools,
         )
 
     def _router(self, workers: int, source: int) -> Router:
         return _DynamicKeyRouter(self, workers, source)
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
-        """Merge key items as `KeySpace.merge` does; the cycles go on at their times."""
+        """Merge key items as `KeySpace.merge` does; the cycles go on at their times.
+
+        Those of the source that is furthest, of all that are in step: their next cycles are at
+        most a period from the sources' median. The times of the others are moved to it.
+        """
         memories = [memory for memory in memories if memory]
         if not memories:
             return {}
         clocks = np.array([memory["clock"] for memory in memories])
-        latest = clocks[np.argmax(clocks[:, 1])]
+        steady = in_step(clocks[:, 1], self.teenage_period)
+        _, next_cycle, cycles = clocks[np.argmax(np.where(steady, clocks[:, 1], -np.inf))]
+        moves = np.where(steady, 0.0, next_cycle - clocks[:, 1])
+        items = [
+            memory["items"] if keeps else moved(memory["items"], by)
+            for memory, keeps, by in zip(memories, steady, moves, strict=True)
+        ]
         return {
-            "items": self.key_space().merge([memory["items"] for memory in memories]),
-            "clock": np.array([clocks[:, 0].min(), latest[1], latest[2]]),
+            "items": self.key_space().merge(items),
+            "clock": np.array([(clocks[:, 0] + moves).min(), next_cycle, cycles]),
         }
 
 
@@ -217,9 +240,11 @@ class _DynamicKeyRouter(LocalLoadRouter):
             min(max(grouping.most_workers(workers), initial_pool), _MOST_POOL),
             grouping.variant == "reference",
             grouping.variant == "paper",
+            self._period + FAR,
         )
         # First message, next cycle, cycles so far: unset until there is a message.
         self._clock = np.array([np.nan, np.nan, 0.0])
+        self._latest: float | None = None
         self._tally = np.zeros(3, dtype=np.int64)
         self._hold(np.empty(0, dtype=ITEM))
 
@@ -235,6 +260,7 @@ class _DynamicKeyRouter(LocalLoadRouter):
         if np.isnan(self._clock[0]):
             # The manager runs at once, on empty spaces, so its first cycle changes nothing.
             self._clock = np.array([times[0], times[0] + self._period, 1.0])
+        self._latest = float(times[-1])
         done = 0
         while True:
             done = _kernels.dynamic_key(
@@ -254,29 +280,42 @@ class _DynamicKeyRouter(LocalLoadRouter):
                 return
             if times[done] >= self._clock[1]:
                 self._promote(times[done])
+            elif times[done] < self._clock[1] - self._rules[-1]:
+                self._set_clock(times[done] + self._period)
             else:
                 self._hold(self._items(), slots=2 * len(self._table))
 
-    def _promote(self, now: float) -> None:
-        """Run the cycles that are due, of a silence of hours only the last ones.
+    @property
+    def now(self) -> float:
+        """The last cycle's time."""
+        return 0.0 if np.isnan(self._clock[0]) else float(self._clock[1] - self._period)
 
-        By then the idle keys are gone, or promotions have settled.
+    def _promote(self, now: float) -> None:
+        """Run the cycles that are due; after a silence of very many only one, at its end.
+
+        The clock may be wrong then, so what was learned does not age by the silence.
         """
+        if now - self._clock[1] > _MOST_CYCLES * self._period:
+            self._set_clock(now)
         _, cycle_time, cycles = self._clock
-        behind = int((now - cycle_time) // self._period)
-        skipped = max(0, behind - _MOST_CYCLES) // self._cycles_to_old
-        cycles += skipped * self._cycles_to_old
-        cycle_time += skipped * self._cycles_to_old * self._period
         items = self._items()
         # The next cycle is likely to see as many keys: a table that fits spares the growing.
         slots = len(self._table) if 8 * len(items) > len(self._table) else len(self._table) // 2
         while cycle_time <= now:
             cycles += 1
             to_old = cycles % self._cycles_to_old == 0
-            items = self._space.cycle(items, cycle_time, to_old=to_old)
+            if len(items):
+                items = self._space.cycle(items, cycle_time, to_old=to_old)
             cycle_time += self._period
         self._clock[1:] = cycle_time, cycles
         self._hold(items, slots=slots)
+
+    def _set_clock(self, next_cycle: float) -> None:
+        """Set the clock ahead or back, by its next cycle: all ages stay what they are."""
+        by = next_cycle - self._clock[1]
+        self._hold(moved(self._items(), by), slots=len(self._table))
+        first = min(self._clock[0] + by, next_cycle)
+        self._clock = np.array([first, next_cycle, self._clock[2]])
 
     def _items(self) -> NDArray[np.void]:
         hot = items_of(self._table)
@@ -317,7 +356,13 @@ class _DynamicKeyRouter(LocalLoadRouter):
     def memory(self) -> Snapshot:
         if np.isnan(self._clock[0]):
             return {}
-        return {"items": self._space.cut(self._items()), "clock": self._clock.copy()}
+        items, clock = self._space.cut(self._items()), self._clock.copy()
+        if self._latest is not None:
+            # A clock that is ahead of all that the epoch brought would wait for the stream.
+            clock[:2] = np.minimum(clock[:2], (self._latest, self._latest + self._period))
+            for field in ("seen", "checked"):
+                items[field] = np.minimum(items[field], self._latest)
+        return {"items": items, "clock": clock}
 
     def remember(self, memory: Snapshot) -> None:
         if memory:

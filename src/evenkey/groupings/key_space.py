@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["BABY", "ITEM", "OLD", "TEENAGE", "KeySpace"]
+__all__ = ["BABY", "DEPARTED", "ITEM", "OLD", "TEENAGE", "KeySpace", "moved"]
 
-BABY, TEENAGE, OLD = 0, 1, 2
+DEPARTED, BABY, TEENAGE, OLD = -1, 0, 1, 2
 
 ITEM = np.dtype(
     [
@@ -34,7 +34,8 @@ ITEM = np.dtype(
     align=True,
 )
 """A key item: its hash, occurrences, time last seen, time of the last scaling check, place
-in order of first sighting, pool size, space."""
+among equals, pool size, space. One that has departed is in none of the spaces: only its pool
+is kept, for when the key returns."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +46,25 @@ class KeySpace:
     ----------
     baby, teenage, old
         Sizes of the spaces, in keys. The baby space is held to its size at cycles only.
-    ties_promote
-        Whether a key that occurs as often as the one it would replace replaces it: it does
-        in the paper (algorithm 3), it does not in the reference implementation.
+    as_reference
+        How equals are treated. In the paper a key that occurs as often as the one it would
+        replace replaces it (algorithm 3), and of equals the one first seen comes first. In the
+        reference implementation equals stay, and come in the order of its lists: who is promoted
+        stands at the head of a list, who is demoted at the end.
     idle_eviction
         Keys unseen for longer than this many seconds are dropped.
+    first_pool, kept_pools
+        Workers of a new key, and most keys outside of the spaces whose larger pools are kept;
+        those unseen for longest are forgotten first.
     """
 
     baby: int
     teenage: int
     old: int
-    ties_promote: bool
+    as_reference: bool
     idle_eviction: float
+    first_pool: int = 0
+    kept_pools: int = 0
 
     def cycle(self, items: NDArray[np.void], now: float, *, to_old: bool) -> NDArray[np.void]:
         """Run one cycle of the key space manager.
@@ -73,18 +81,20 @@ class KeySpace:
         Returns
         -------
         NDArray
-            The items that are kept, in order of first sighting.
+            The items that are kept, those in the spaces in their order, then those departed.
         """
         alive = now - items["seen"] <= self.idle_eviction
-        items = _by_weight(self.cut(items if alive.all() else items[alive]))
-        baby, teenage, old = (items[items["space"] == space] for space in (BABY, TEENAGE, OLD))
+        if self.kept_pools:
+            alive &= items["space"] != DEPARTED
+        staying = _by_weight(self._cut(items if alive.all() else items[alive]))
+        baby, teenage, old = (staying[staying["space"] == each] for each in (BABY, TEENAGE, OLD))
         baby, teenage = self._promote(baby, teenage, self.teenage)
         if to_old:
             teenage, old = self._promote(_by_weight(teenage), old, self.old)
         for space, members in ((BABY, baby), (TEENAGE, teenage), (OLD, old)):
             members["space"] = space
         kept = np.concatenate((baby, teenage, old))
-        return kept[np.argsort(kept["order"])]
+        return self._with_departed(kept[np.argsort(kept["order"], kind="stable")], items)
 
     def _promote(
         self, source: NDArray[np.void], destination: NDArray[np.void], size: int
@@ -101,35 +111,65 @@ class KeySpace:
         most = min(len(source), len(destination))
         rising = source["count"][:most]
         falling = destination["count"][::-1][:most]
-        stays = falling > rising if self.ties_promote else falling >= rising
+        stays = falling >= rising if self.as_reference else falling > rising
         swaps = int(np.argmax(stays)) if stays.any() else most
         kept = len(destination) - swaps
-        return (
-            np.concatenate((source[swaps:], destination[kept:])),
-            np.concatenate((source[:swaps], destination[:kept])),
-        )
+        # The lightest goes down first, and the last to come stands at the head.
+        lower = np.concatenate((source[swaps:], destination[kept:][::-1]))
+        upper = np.concatenate((source[:swaps][::-1], destination[:kept]))
+        if self.as_reference:
+            for members in (lower, upper):
+                members["order"] = np.arange(len(members))
+        return lower, upper
 
     def cut(self, items: NDArray[np.void]) -> NDArray[np.void]:
-        """Hold the baby space to its size by dropping its lightest keys.
+        """Hold the baby space, and the pools kept, to their sizes by dropping the lightest keys.
 
-        Nearly every key falls out here, so only the few that may stay are copied.
+        Parameters
+        ----------
+        items
+            `ITEM` records, in any order.
+
+        Returns
+        -------
+        NDArray
+            The items that are kept, those in the spaces in their order, then those departed.
         """
+        here = items[items["space"] != DEPARTED] if self.kept_pools else items
+        return self._with_departed(self._cut(here), items)
+
+    def _with_departed(self, kept: NDArray[np.void], before: NDArray[np.void]) -> NDArray[np.void]:
+        """Add those of the items before whose larger pools are to be kept, and that are gone."""
+        if not self.kept_pools:
+            return kept
+        grown = before[before["pool"] > self.first_pool]
+        departed = grown[~np.isin(grown["key"], kept["key"])]
+        latest = np.lexsort((departed["key"], -departed["seen"]))[: self.kept_pools]
+        departed = departed[latest]
+        departed["space"] = DEPARTED
+        departed["count"] = 1  # It begins anew when the key returns; tables take 0 for nobody.
+        return np.concatenate((kept, departed))
+
+    def _cut(self, items: NDArray[np.void]) -> NDArray[np.void]:
+        # Nearly every key falls out here, so only the few that may stay are copied.
         young = items["space"] == BABY
         surplus = int(young.sum()) - self.baby
+        if surplus == len(items):
+            return items[:0]
         if surplus > 0:
             counts = np.where(young, items["count"], np.iinfo(np.int64).max)
             least = np.partition(counts, surplus)[surplus]
             items = items[counts >= least]
             young = _by_weight(items[items["space"] == BABY])[: self.baby]
             items = np.concatenate((young, items[items["space"] != BABY]))
-        return items[np.argsort(items["order"])]
+        return items[np.argsort(items["order"], kind="stable")]
 
     def merge(self, parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
         """Merge the items that several sources hold into what all of them go on with.
 
         Counts stay at the scale of one source: the mean over the sources, rounded up. A key
         takes the highest space and the largest pool that any source gave it; spaces that
-        overflow hand their lightest keys down.
+        overflow hand their lightest keys down. A key has departed if it did from all sources.
         """
         every = np.concatenate(parts)
         keys, place = np.unique(every["key"], return_inverse=True)
@@ -137,8 +177,9 @@ class KeySpace:
         merged["key"] = keys
         merged["seen"] = merged["checked"] = -np.inf
         merged["order"] = np.iinfo(np.int64).max
-        np.add.at(merged["count"], place, every["count"])
-        merged["count"] = -(-merged["count"] // len(parts))
+        merged["space"] = DEPARTED
+        np.add.at(merged["count"], place, np.where(every["space"] == DEPARTED, 0, every["count"]))
+        merged["count"] = np.maximum(1, -(-merged["count"] // len(parts)))
         for field in ("seen", "checked", "pool", "space"):
             np.maximum.at(merged[field], place, every[field])
         np.minimum.at(merged["order"], place, every["order"])
@@ -149,6 +190,14 @@ class KeySpace:
         merged = self.cut(merged)
         merged["order"] = np.arange(len(merged))
         return merged
+
+
+def moved(items: NDArray[np.void], by: float) -> NDArray[np.void]:
+    """Give the items with their times moved by so many seconds; a key never checked stays so."""
+    items = items.copy()
+    items["seen"] += by
+    items["checked"] += by
+    return items
 
 
 def _by_weight(items: NDArray[np.void]) -> NDArray[np.void]:

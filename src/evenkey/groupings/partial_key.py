@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.groupings.base import Grouping, LocalLoadRouter, Router
 
@@ -54,6 +55,7 @@ class PartialKey(Grouping):
     variant: Literal["storm", "paper"] = "storm"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.choices < 1:
             message = f"pkg: choices = {self.choices}: a key needs at least 1 choice"
             raise ConfigurationError(message)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from evenkey.joins.balanced import balanced_join, refresh
+from evenkey.joins.balanced import balanced_join
 from evenkey.joins.distributor import DynamicDistributor
 from evenkey.joins.modes import MODES, Mode
 from evenkey.joins.on import SpatialMatch
 from evenkey.joins.slots import CLUSTER_SETTINGS
+from evenkey.joins.static_side import refresh
 from evenkey.joins.static_store import StaticStore
 
 __all__ = [

@@ -7,25 +7,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, IntegerType, StructField, StructType
+from pyspark.sql.types import ArrayType, BooleanType, IntegerType, StructField, StructType
 
+from evenkey.checking import check_path, check_workers, shown, whole_number
 from evenkey.errors import ConfigurationError
 from evenkey.joins.distributor import DynamicDistributor
+from evenkey.joins.following import following
 from evenkey.joins.join_task import JoinTask
 from evenkey.joins.keyed import KeyedJoin
 from evenkey.joins.modes import Mode
 from evenkey.joins.on import PIPELINES, Keys, SpatialMatch
-from evenkey.joins.partition_join import CANDIDATES, HASH, PARTITION, SLOT
+from evenkey.joins.partition_join import CANDIDATES, FIRST, HASH, PARTITION, SLOT
 from evenkey.joins.partitioners import Leaves
 from evenkey.joins.planning import EpochPlanner
-from evenkey.joins.sides import check_sides, check_store, result_schema, stream_columns
+from evenkey.joins.sides import aligned, check_sides, result_schema, stream_columns
 from evenkey.joins.slots import on_slots, own_processes
 from evenkey.joins.spreading import KeySpread, SpaceSpread
+from evenkey.joins.static_side import static_side
 from evenkey.joins.static_store import StaticStore
-from evenkey.joins.static_writing import write_static
 from evenkey.joins.work import items, seconds
-from evenkey.spark.columns import check_workers, key_columns, time_column
+from evenkey.spark.columns import (
+    column_names,
+    find_columns,
+    key_columns,
+    time_column,
+)
 from evenkey.spark.session import temporary_directory
+from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,16 +41,18 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from evenkey.joins.dead_letters import DeadLetters
+    from evenkey.joins.following import Then
     from evenkey.joins.keyed import How
     from evenkey.joins.partition_join import PartitionJoin
+    from evenkey.joins.static_side import IfChanged
 
-__all__ = ["PARTITIONS_A_WORKER", "balanced_join", "refresh"]
+__all__ = ["PARTITIONS_A_WORKER", "balanced_join"]
 
 PARTITIONS_A_WORKER = 4
 """Partitions for each worker where their number is not given, as in the experiments."""
 
 
-def balanced_join(
+def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by name only
     stream: DataFrame,
     static: DataFrame,
     on: str | Sequence[str] | SpatialMatch,
@@ -56,6 +66,9 @@ def balanced_join(
     distributor: DynamicDistributor | None = None,
     cache_bytes: int = 1 << 30,
     dead_letters: DeadLetters | None = None,
+    if_changed: IfChanged = "error",
+    then: Then | None = None,
+    schema: StructType | str | None = None,
 ) -> DataFrame:
     """Join a stream with a static table, both divided over workers so that load stays even.
 
@@ -69,7 +82,7 @@ def balanced_join(
     stream
         Batch or streaming. In a batch nothing moves, since it is one epoch.
     static
-        Batch. Written to `directory` once; where that holds static data already these are
+        Batch. Written to `directory` once; where that holds the same rows already these are
         used, and `refresh` replaces them while the query runs.
     on
         Key columns of the same names and types on both sides, or a `SpatialMatch`.
@@ -95,6 +108,21 @@ def balanced_join(
     dead_letters
         Takes rows, of either side, whose geometry cannot be used; None: such a row fails
         the query.
+    if_changed
+        What to do where `directory` holds another static side than `static`, by number and
+        content of rows. ``error``: raise. ``refresh``: put `static` in its place, from the
+        next epoch on. ``reuse``: join with what is there, without looking. The first two
+        read all of `static` once more, to hash it, in each call with a `directory`. What
+        `refresh` has put in the place of `static` is no other: ``error`` goes on with it.
+    then
+        Work that follows the join in the same task, so that the LB modes balance it too. It
+        is called with joined rows of one partition, a pyarrow Table of at most about a
+        million rows (or all matches of one row of the stream, where these are more), and
+        gives a Table or RecordBatch, or yields several. It may filter, change and add rows.
+        How rows are cut into calls is no matter of its own, and an epoch that runs again
+        calls it again.
+    schema
+        Of the rows that `then` gives; None: that of the joined rows.
 
     Returns
     -------
@@ -102,16 +130,18 @@ def balanced_join(
         By key: the key columns, the stream's other columns, the static side's other columns,
         as ``stream.join(static, on, how)`` has them. By space: the stream's columns (its
         geometry if `SpatialMatch.keep_geometry`), then the static side's without geometry
-        and relation.
+        and relation. With `then`, the columns of `schema`.
 
     Raises
     ------
     ConfigurationError
         A column is missing, on both sides, or of a type that cannot be joined on; a
-        parameter is out of range; or `directory` holds static data of another join.
+        parameter is out of range; or `directory` holds static data of another join, or other
+        rows.
     RunError
         A static row has a null key or an unusable geometry, or `directory` cannot be
-        written. In the query: a static partition is missing or not what was written.
+        written. In the query: a static partition is missing or not what was written,
+        `directory` was made anew, or `then` fails.
 
     Notes
     -----
@@ -120,9 +150,15 @@ def balanced_join(
     """
     check_workers(workers)
     mode = Mode.parse(mode)
-    match = (
-        on if isinstance(on, SpatialMatch) else Keys((on,) if isinstance(on, str) else tuple(on))
-    )
+    stream, static, match = aligned(stream, static, _match(on))
+    if partitions is not None:
+        whole_number("partitions", partitions, 1)
+    whole_number("cache_bytes", cache_bytes, 0)
+    if distributor is not None and not isinstance(distributor, DynamicDistributor):
+        message = f"distributor = {shown(distributor)}: pass a DynamicDistributor(...)"
+        raise ConfigurationError(message)
+    if directory is not None:
+        check_path("directory", directory)
     count = PARTITIONS_A_WORKER * workers if partitions is None else partitions
     if count < workers:
         message = (
@@ -133,11 +169,20 @@ def balanced_join(
     check_sides(stream, static, match, how)
     if time is not None:
         time_column(stream, time)
+        (time,) = find_columns(stream, time, "time")
+    timezone = stream.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+    follows, result = following(then, schema, result_schema(stream, static, match), timezone)
     root = Path(directory or temporary_directory(stream.sparkSession, "join")).absolute()
     store = StaticStore(root / "static")
-    if not store.versions():
-        write_static(static, store, match, partitions=count, dead_letters=dead_letters)
-    check_store(store.manifest(store.latest()), static, match, count)
+    manifest = static_side(
+        static,
+        store,
+        match,
+        partitions=count,
+        # Nobody comes back to a temporary directory.
+        if_changed=if_changed if directory else "reuse",
+        dead_letters=dead_letters,
+    )
     planner = EpochPlanner(
         directory=root / "epochs",
         store=store.directory,
@@ -145,67 +190,29 @@ def balanced_join(
         workers=workers,
         distributor=_distributor(mode, distributor),
         event_time=time is not None,
-        batch_version=store.latest(),
+        batch_version=manifest.version,
+        shape=manifest.shape,
     )
     if isinstance(match, Keys):
         spread, join = _by_keys(stream, match, planner, how)
     else:
         spread, join = _by_space(stream, match, planner, dead_letters)
-    schema = result_schema(stream, static, match, how)
     task = JoinTask(
-        join, planner, cache_bytes=cache_bytes, keeps_static=mode.keeps_static, time=time
+        join,
+        planner,
+        cache_bytes=cache_bytes,
+        keeps_static=mode.keeps_static,
+        time=time,
+        then=follows,
+        load_clock=(distributor or DynamicDistributor()).load_clock,
     )
     placed = on_slots(spread, workers, stay=mode.keeps_static)
     with own_processes(stream):
-        return placed.mapInArrow(task, schema)
+        return placed.mapInArrow(in_workers(stream.sparkSession, task), result)
 
 
-def refresh(
-    static: DataFrame, directory: str | Path, *, dead_letters: DeadLetters | None = None
-) -> int:
-    """Replace the static side of a join, while its query runs or before it starts again.
-
-    The new version applies from the next epoch on, to all of it; an epoch that runs again
-    after a restart sees the version that it saw before.
-
-    Parameters
-    ----------
-    static
-        As `balanced_join` was given, with other rows.
-    directory
-        That of `balanced_join`.
-    dead_letters
-        As for `balanced_join`.
-
-    Returns
-    -------
-    int
-        Number of the new version.
-
-    Raises
-    ------
-    ConfigurationError
-        The columns are others than before.
-    RunError
-        There is nothing to refresh, or as for `balanced_join`.
-    """
-    store = StaticStore(Path(directory).absolute() / "static")
-    manifest = store.manifest(store.latest())
-    fields = dict(manifest.partitioning)
-    kind = fields.pop("by")
-    leaves = Leaves.from_json(fields) if kind == "space" else None
-    fields.pop("leaves", None)
-    match = Keys(tuple(fields["columns"])) if kind == "keys" else SpatialMatch(**fields)
-    check_store(manifest, static, match, manifest.partitions)
-    written = write_static(
-        static,
-        store,
-        match,
-        partitions=manifest.partitions,
-        leaves=leaves,
-        dead_letters=dead_letters,
-    )
-    return written.version
+def _match(on: str | Sequence[str] | SpatialMatch) -> Keys | SpatialMatch:
+    return on if isinstance(on, SpatialMatch) else Keys(column_names(on, "on"))
 
 
 def _distributor(mode: Mode, given: DynamicDistributor | None) -> DynamicDistributor | None:
@@ -224,7 +231,8 @@ def _by_keys(
     partition = F.pmod(HASH, F.lit(planner.partitions)).cast("int")
     numbered = hashed.withColumn(PARTITION, partition)
     # Its types ask for the kind of UDF, which Spark itself would rather infer from the hints.
-    slot = F.arrow_udf(KeySpread(planner).slots, "int")  # type: ignore[call-overload]
+    slots = in_workers(stream.sparkSession, KeySpread(planner).slots)
+    slot = F.arrow_udf(slots, "int")  # type: ignore[call-overload]
     spread = numbered.withColumn(SLOT, slot.asNondeterministic()(PARTITION))
     return spread, KeyedJoin(on.columns, stream_columns(stream, on), how)
 
@@ -238,15 +246,15 @@ def _by_space(
     indexed = on.replicates_index
     task = SpaceSpread(planner, on.geometry, candidates=indexed, dead_letters=dead_letters)
     fields = [*stream.schema, StructField(PARTITION, IntegerType())]
-    fields.append(StructField(SLOT, IntegerType()))
+    fields += [StructField(SLOT, IntegerType()), StructField(FIRST, BooleanType())]
     if indexed:
         fields.append(StructField(CANDIDATES, ArrayType(IntegerType())))
     store = StaticStore(planner.store)
-    leaves = Leaves.from_json(store.manifest(store.latest()).partitioning)
+    leaves = Leaves.from_json(store.manifest(planner.batch_version).partitioning)
     join = PIPELINES[on.pipeline](
         on.geometry,
         stream_columns(stream, on),
         on.geometry,
         None if indexed else leaves.bounds,
     )
-    return stream.mapInArrow(task, StructType(fields)), join
+    return stream.mapInArrow(in_workers(stream.sparkSession, task), StructType(fields)), join

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenkey.checking import check_fields, shown
 from evenkey.errors import ConfigurationError
 from evenkey.joins.planner import greedy
-from evenkey.joins.work import PartitionWork, load_per_location, seconds
+from evenkey.joins.work import CLOCKS, PartitionWork, load_per_location, seconds
 from evenkey.metrics import max_load_distance
+from evenkey.spelling import unknown_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenkey.joins.planner import Planner
-    from evenkey.joins.work import LoadMetric
+    from evenkey.joins.work import LoadClock, LoadMetric
 
 __all__ = ["DynamicDistributor", "Window"]
+
+_MOST_EPOCHS = 64
+"""Parts of the window that are kept apart: what falls into the same part is added up."""
 
 
 @dataclass
@@ -32,16 +37,29 @@ class Window:
     redistributed
         When partitions last moved; None if never.
     epochs
-        Clock, items and load of each partition of the epochs in the window.
+        Clock and load of each partition of the epochs in the window; of epochs that are too short
+        to keep apart, of several together.
+    items
+        Items of the stream since it began.
     """
 
     checked: float | None = None
     redistributed: float | None = None
-    epochs: list[tuple[float, int, list[float]]] = field(default_factory=list)
+    epochs: list[tuple[float, list[float]]] = field(default_factory=list)
+    items: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Give it as JSON can hold it; `Window(**...)` takes it back."""
         return asdict(self)
+
+    def moved(self, by: float) -> Window:
+        """Move all its times by so many seconds, as the clock was: what it holds does not age."""
+        return Window(
+            None if self.checked is None else self.checked + by,
+            None if self.redistributed is None else self.redistributed + by,
+            [(clock + by, loads) for clock, loads in self.epochs],
+            self.items,
+        )
 
 
 @dataclass(frozen=True)
@@ -54,7 +72,8 @@ class DynamicDistributor:
     other may follow.) Partitions move when
 
     - the maximum load distance coefficient MLDC is above `threshold`,
-    - at least `min_items` items came in the window,
+    - at least `min_items` items have come since the stream began (each once, also where it
+      came to several partitions): before that, loads are not known well enough,
     - partitions have not moved within ``wait_periods * period`` seconds,
     - the plan lowers MLDC by more than `min_improvement`.
 
@@ -64,6 +83,11 @@ class DynamicDistributor:
         Defaults are those of Table 1; `period` in seconds of the join's clock.
     load
         What counts as load of a partition; None: what the mode says, seconds by itself.
+    load_clock
+        What those seconds are of. ``processor``: the computing of the joining task's own
+        thread, steady on busy machines. ``wall``: the time that passes, so also that of the
+        services, devices and other threads that the work after the join waits for, and that
+        for which Spark's own operators of the same task keep the joined rows waiting.
     planner
         Finds the new owners.
     forced
@@ -87,17 +111,27 @@ class DynamicDistributor:
     period: float = 10.0
     min_improvement: float = 0.3
     load: LoadMetric | None = None
+    load_clock: LoadClock = "processor"
     planner: Planner = greedy
     forced: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name in ("threshold", "min_items", "wait_periods", "min_improvement"):
             if not getattr(self, name) >= 0:
                 message = f"distributor: {name} = {getattr(self, name)}: must be at least 0"
                 raise ConfigurationError(message)
+        for name in ("load", "planner"):
+            value = getattr(self, name)
+            if not (callable(value) or (name == "load" and value is None)):
+                message = f"distributor: {name} = {shown(value)}: must be a function"
+                raise ConfigurationError(message)
         if not self.period > 0:
             message = f"distributor: period = {self.period}: must be above 0 seconds"
             raise ConfigurationError(message)
+        if self.load_clock not in CLOCKS:
+            error = unknown_name("load_clock", self.load_clock, CLOCKS)
+            raise error
 
     def take_in(self, window: Window, work: PartitionWork, *, began: float, now: float) -> Window:
         """Give the window with one more epoch in it, and without those that are too old.
@@ -111,12 +145,15 @@ class DynamicDistributor:
         began, now
             The clock, in seconds, at the epoch's begin and end.
         """
-        loads = [float(each) for each in (self.load or seconds)(work)]
-        oldest = now - self.wait_periods * self.period
-        epochs = [each for each in window.epochs if each[0] > oldest]
-        epochs.append((now, int(work.items.sum()), loads))
+        length = self.wait_periods * self.period
+        epochs = [each for each in window.epochs if each[0] > now - length]
+        loads = np.asarray((self.load or seconds)(work))
+        grain = length / _MOST_EPOCHS
+        if epochs and grain > 0 and now // grain == epochs[-1][0] // grain:
+            loads = loads + epochs.pop()[1]
+        epochs.append((now, [float(each) for each in loads]))
         checked = began if window.checked is None else window.checked
-        return Window(checked, window.redistributed, epochs)
+        return Window(checked, window.redistributed, epochs, window.items + work.total)
 
     def look(
         self,
@@ -150,21 +187,21 @@ class DynamicDistributor:
         if epoch not in self.forced:
             if window.checked is None or now - window.checked < self.period:
                 return window, owners
-            window = Window(now, window.redistributed, window.epochs)
+            window = replace(window, checked=now)
             if not self._may_move(window, now):
                 return window, owners
         if not window.epochs:
             return window, owners
-        loads = np.sum([each[2] for each in window.epochs], axis=0)
+        loads = np.sum([each[1] for each in window.epochs], axis=0)
         planned = self._plan(owners, loads, workers, force=epoch in self.forced)
         if planned is None:
             return window, owners
-        return Window(now, now, window.epochs), planned
+        return replace(window, checked=now, redistributed=now), planned
 
     def _may_move(self, window: Window, now: float) -> bool:
         wait = self.wait_periods * self.period
         rested = window.redistributed is None or now - window.redistributed >= wait
-        return rested and sum(each[1] for each in window.epochs) >= self.min_items
+        return rested and window.items >= self.min_items
 
     def _plan(
         self,

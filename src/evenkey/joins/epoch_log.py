@@ -12,6 +12,7 @@ import numpy as np
 from evenkey.errors import RunError
 from evenkey.joins.distributor import Window
 from evenkey.joins.files import claim, write_whole
+from evenkey.joins.static_manifest import StaticVersion
 from evenkey.joins.work import PartitionWork
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class EpochPlan:
     """
 
     epoch: int
-    version: int
+    version: StaticVersion
     owners: tuple[int, ...]
     redistributions: int = 0
     moved: tuple[int, ...] = ()
@@ -62,6 +63,7 @@ class EpochPlan:
     def from_bytes(cls, content: bytes) -> EpochPlan:
         """Decode what `to_bytes` encoded."""
         fields = json.loads(content)
+        fields["version"] = StaticVersion(*fields["version"])
         fields["window"] = Window(**fields["window"])
         fields["owners"], fields["moved"] = tuple(fields["owners"]), tuple(fields["moved"])
         return cls(**fields)
@@ -80,7 +82,10 @@ class SlotRecord:
     loaded
         Seconds of each static partition that was loaded, whatever for.
     began, ended
-        Least and greatest event time of its rows in seconds; None where there is none.
+        Least and greatest event time of the rows that bear out the slot's `EventClock`, in
+        seconds; None where there is none.
+    distinct
+        Items of which this slot had the first copy; None where there are no copies.
     """
 
     slot: int
@@ -88,10 +93,11 @@ class SlotRecord:
     loaded: dict[int, float]
     began: float | None = None
     ended: float | None = None
+    distinct: int | None = None
 
     @property
     def seconds(self) -> float:
-        """Seconds of computing, loading included."""
+        """Seconds of its work, loading included."""
         return sum(each[1] for each in self.work.values()) + sum(self.loaded.values())
 
     def to_bytes(self) -> bytes:
@@ -179,13 +185,19 @@ def work_of(records: Sequence[SlotRecord], partitions: int) -> PartitionWork:
         for partition, (count, spent, _) in record.work.items():
             items[partition] += count
             seconds[partition] += spent
-    return PartitionWork(items, seconds)
+    firsts = [record.distinct for record in records if record.distinct is not None]
+    return PartitionWork(items, seconds, sum(firsts) if firsts else None)
 
 
-@lru_cache(maxsize=4)
 def _read_plan(path: Path) -> EpochPlan:
     try:
-        return EpochPlan.from_bytes(path.read_bytes())
+        # Read each time: a directory that was made anew has other plans in the same place.
+        return _decoded(path.read_bytes())
     except (OSError, ValueError, KeyError, TypeError) as error:
         message = f"{path} cannot be read ({error}): start the query anew with a new checkpoint"
         raise RunError(message) from error
+
+
+@lru_cache(maxsize=4)
+def _decoded(content: bytes) -> EpochPlan:
+    return EpochPlan.from_bytes(content)

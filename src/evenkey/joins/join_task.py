@@ -9,19 +9,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evenkey.event_clock import EventClock
 from evenkey.joins.epoch_log import SlotRecord
-from evenkey.joins.partition_join import PARTITION, SLOT
+from evenkey.joins.partition_join import FIRST, PARTITION, SLOT
 from evenkey.joins.planning import BATCH
 from evenkey.joins.static_store import StaticStore
+from evenkey.joins.work import CLOCKS
 from evenkey.joins.worker_cache import CacheKey, WorkerCache, process_cache
 from evenkey.spark.task import current_task
+from evenkey.spark.times import seconds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from evenkey.joins.epoch_log import EpochPlan
+    from evenkey.joins.following import Following
     from evenkey.joins.partition_join import PartitionJoin
     from evenkey.joins.planning import EpochPlanner
+    from evenkey.joins.static_manifest import StaticVersion
+    from evenkey.joins.work import LoadClock
 
 __all__ = ["JoinTask"]
 
@@ -44,7 +50,11 @@ class JoinTask:
         Whether partitions stay in this process for the next epoch (STAL), or each epoch
         brings its own (STRL).
     time
-        Column of event times; None where there is none.
+        Column of event times, which the slot's `EventClock` follows; None where there is none.
+    then
+        What follows on the joined rows; None: nothing here.
+    load_clock
+        What its seconds are of.
     """
 
     def __init__(
@@ -55,17 +65,24 @@ class JoinTask:
         cache_bytes: int,
         keeps_static: bool,
         time: str | None,
+        then: Following | None = None,
+        load_clock: LoadClock = "processor",
     ) -> None:
         self._join = join
         self._planner = planner
         self._cache_bytes = cache_bytes
         self._keeps_static = keeps_static
         self._time = time
+        self._then = then
+        self._load_clock = load_clock
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over the batches of one slot."""
         task = current_task()
-        slot = _Slot(self, task.partition, self._planner.plan(task))
+        plan = self._planner.plan(task)
+        # What is cached here goes by the plan, and so would join on where all else must fail.
+        StaticStore(self._planner.store).check(plan.version)
+        slot = _Slot(self, task.partition, plan, CLOCKS[self._load_clock], self._then)
         for rows in _gathered(batches):
             slot.take_times(rows, self._time)
             yield from slot.join(rows)
@@ -85,12 +102,12 @@ class JoinTask:
         )
         return cache
 
-    def load(self, version: int, partition: int) -> Any:
+    def load(self, version: StaticVersion, partition: int) -> Any:
         """Load and prepare a static partition."""
         table = StaticStore(self._planner.store).read(version, partition)
         return self._join.prepare(table, partition)
 
-    def key(self, slot: int, partition: int, version: int) -> CacheKey:
+    def key(self, slot: int, partition: int, version: StaticVersion) -> CacheKey:
         """What a partition is cached as."""
         return CacheKey(str(self._planner.store), slot, partition, version)
 
@@ -102,60 +119,76 @@ class JoinTask:
 class _Slot:
     """The rows of one slot in one epoch, and what they cost."""
 
-    def __init__(self, task: JoinTask, number: int, plan: EpochPlan) -> None:
+    def __init__(
+        self,
+        task: JoinTask,
+        number: int,
+        plan: EpochPlan,
+        clock: Callable[[], float] = thread_time,
+        then: Following | None = None,
+    ) -> None:
         self._task = task
         self._number = number
         self._version = plan.version
+        self._clock = clock
+        self._then = then
         self._cache = task.cache(plan)
         self._work: dict[int, tuple[int, float, int]] = {}
         self._loaded: dict[int, float] = {}
-        self._times: list[float] = []
+        self._event_clock = EventClock()
+        self._distinct: int | None = None
 
     def join(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
         """Join rows, partition by partition."""
         numbers = rows[PARTITION].to_numpy()
         order = np.argsort(numbers, kind="stable")
-        columns = rows.drop_columns([PARTITION, SLOT]).take(order)
+        if FIRST in rows.column_names:
+            self._distinct = (self._distinct or 0) + (pc.sum(rows[FIRST]).as_py() or 0)
+        added = [name for name in (PARTITION, SLOT, FIRST) if name in rows.column_names]
+        columns = rows.drop_columns(added).take(order)
         found, starts = np.unique(numbers[order], return_index=True)
         for partition, start, stop in zip(found, starts, [*starts[1:], len(order)], strict=True):
             yield from self._join_one(int(partition), columns.slice(start, stop - start))
 
     def _join_one(self, partition: int, rows: pa.Table) -> Iterator[pa.RecordBatch]:
         prepared = self._prepared(partition)
-        items, spent, joined = self._work.get(partition, (0, 0.0, 0))
-        resumed = thread_time()
+        joined, started = 0, self._clock()
         for table in self._task.match(prepared, rows):
             joined += table.num_rows
-            spent += thread_time() - resumed
-            yield from table.combine_chunks().to_batches()
-            resumed = thread_time()
-        spent += thread_time() - resumed
-        self._work[partition] = (items + rows.num_rows, spent, joined)
+            # Here Spark takes the rows over, which is part of what they cost (decision 085).
+            for result in [table] if self._then is None else self._then(table):
+                yield from result.combine_chunks().to_batches()
+        items, spent, before = self._work.get(partition, (0, 0.0, 0))
+        spent += self._clock() - started
+        self._work[partition] = (items + rows.num_rows, spent, before + joined)
 
     def _prepared(self, partition: int) -> Any:
-        started = thread_time()
+        started = self._clock()
         key = self._task.key(self._number, partition, self._version)
         load = self._task.load
         prepared, loaded = self._cache.get(key, lambda: load(self._version, partition))
         if loaded:
             before = self._loaded.get(partition, 0.0)
-            self._loaded[partition] = before + thread_time() - started
+            self._loaded[partition] = before + self._clock() - started
         return prepared
 
     def take_times(self, rows: pa.Table, column: str | None) -> None:
-        """Take note of the least and the greatest event time."""
+        """Let the slot's clock follow the event times."""
         if column is not None:
-            extremes = pc.min_max(rows[column]).as_py()
-            self._times += [_seconds(each) for each in extremes.values() if each is not None]
+            self._event_clock.follow(seconds_of(rows[column]))
 
     def record(self) -> SlotRecord:
         """What was done."""
-        began, ended = (min(self._times), max(self._times)) if self._times else (None, None)
-        return SlotRecord(self._number, self._work, self._loaded, began, ended)
-
-
-def _seconds(time: Any) -> float:
-    return float(time.timestamp()) if hasattr(time, "timestamp") else float(time)
+        began, ended = self._event_clock.earliest, self._event_clock.latest
+        times = (None, None) if np.isnan(ended) else (float(began), float(ended))
+        return SlotRecord(
+            self._number,
+            self._work,
+            self._loaded,
+            began=times[0],
+            ended=times[1],
+            distinct=self._distinct,
+        )
 
 
 def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

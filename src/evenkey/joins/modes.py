@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from evenkey.checking import shown
+from evenkey.errors import ConfigurationError
 from evenkey.spelling import unknown_name
 
 __all__ = ["MODES", "Balance", "Mode"]
@@ -48,6 +50,9 @@ class Mode:
         """
         if isinstance(text, Mode):
             return text
+        if not isinstance(text, str):
+            message = f"mode = {shown(text)}: must be a mode's name, such as 'dynamic-lb-stal'"
+            raise ConfigurationError(message)
         if text not in _MODES:
             error = unknown_name("mode", text, _MODES)
             raise error

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.joins.relations import codes_of
 from evenkey.joins.spatial import BruteForce, Candidates, Indexed, SpatialJoin
@@ -38,7 +39,7 @@ class Keys:
 
 @dataclass(frozen=True)
 class SpatialMatch:
-    """A spatial relation: the stream's geometry RELATION the static geometry.
+    """A spatial relation: the stream's geometry RELATION the static geometry, or the reverse.
 
     Parameters
     ----------
@@ -48,6 +49,9 @@ class SpatialMatch:
         One of the nine relations, for all rows.
     relation_column
         Static column that names each row's own relation, in place of `relation`.
+    subject
+        Whose geometry stands before the relation: ``stream``, as in "position within region";
+        or ``static``, as in "region contains position".
     pipeline
         How partitions are made and joined. ``sps``: both sides by space, every row of the
         partition against every static one. ``spis``: the same through a spatial index a
@@ -63,7 +67,7 @@ class SpatialMatch:
     Raises
     ------
     ConfigurationError
-        There is no such relation, pipeline or partitioner.
+        There is no such relation, subject, pipeline or partitioner.
     """
 
     geometry: str = "geometry"
@@ -72,12 +76,15 @@ class SpatialMatch:
     pipeline: Pipeline = "spis"
     partitioner: Literal["kdb", "quad-tree"] = "kdb"
     keep_geometry: bool = False
+    subject: Literal["stream", "static"] = "stream"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         codes_of([self.relation])
         kinds = (
             ("pipeline", self.pipeline, PIPELINES),
             ("partitioner", self.partitioner, PARTITIONERS),
+            ("subject", self.subject, ("stream", "static")),
         )
         for kind, name, known in kinds:
             if name not in known:
@@ -99,8 +106,11 @@ class SpatialMatch:
 
     def to_json(self) -> dict[str, Any]:
         """Give it as a manifest holds it: all that decides where static rows lie."""
+        # Only where it is not as it always was: stores of before stay what they are.
+        subject = {} if self.subject == "stream" else {"subject": self.subject}
         return {
             "by": "space",
+            **subject,
             "geometry": self.geometry,
             "relation": self.relation,
             "relation_column": self.relation_column,

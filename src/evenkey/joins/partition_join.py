@@ -12,7 +12,16 @@ if TYPE_CHECKING:
 
     from evenkey.joins.worker_cache import Sized
 
-__all__ = ["CANDIDATES", "HASH", "PARTITION", "RELATION", "RESERVED", "SLOT", "PartitionJoin"]
+__all__ = [
+    "CANDIDATES",
+    "FIRST",
+    "HASH",
+    "PARTITION",
+    "RELATION",
+    "RESERVED",
+    "SLOT",
+    "PartitionJoin",
+]
 
 # Names that a user's columns are unlikely to bear.
 RESERVED = "__evenkey_"
@@ -21,6 +30,7 @@ SLOT = f"{RESERVED}slot"
 HASH = f"{RESERVED}hash"
 RELATION = f"{RESERVED}relation"
 CANDIDATES = f"{RESERVED}candidates"
+FIRST = f"{RESERVED}first"
 
 
 class PartitionJoin(ABC):

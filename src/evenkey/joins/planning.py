@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenkey.errors import RunError
+from evenkey.event_clock import FAR, in_step
 from evenkey.joins.epoch_log import EpochLog, EpochPlan, work_of
 from evenkey.joins.static_store import StaticStore
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from evenkey.joins.distributor import DynamicDistributor
     from evenkey.joins.epoch_log import SlotRecord
+    from evenkey.joins.static_manifest import StaticVersion
     from evenkey.spark.task import TaskId
 
 __all__ = ["EpochPlanner", "first_owners"]
@@ -55,6 +58,8 @@ class EpochPlanner:
         Whether the clock is the stream's event time, else processing time.
     batch_version
         Version that a batch job reads.
+    shape
+        `Manifest.shape` of the versions that the join was made for.
     """
 
     directory: Path
@@ -63,7 +68,8 @@ class EpochPlanner:
     workers: int
     distributor: DynamicDistributor | None
     event_time: bool
-    batch_version: int
+    batch_version: StaticVersion
+    shape: str
 
     def log(self, query: str) -> EpochLog:
         """The log of a query."""
@@ -85,13 +91,26 @@ class EpochPlanner:
     def _first(self, epoch: int) -> EpochPlan:
         clock = None if self.event_time else time.time()
         owners = first_owners(self.partitions, self.workers)
-        return EpochPlan(epoch, StaticStore(self.store).latest(), owners, clock=clock)
+        return EpochPlan(epoch, self._latest(), owners, clock=clock)
+
+    def _latest(self) -> StaticVersion:
+        store = StaticStore(self.store)
+        latest = store.latest()
+        if store.manifest(latest).shape != self.shape:
+            message = (
+                f"the static data in {self.store} were made anew for another join while this one "
+                "ran: their columns, or how they are divided, are others; call balanced_join again"
+            )
+            raise RunError(message)
+        return latest
 
     def _next(self, log: EpochLog, last: EpochPlan, task: TaskId) -> EpochPlan:
         started = time.perf_counter()
         records = log.records(last.epoch)
         began, now = self._clock(last, records)
         owners, window = np.array(last.owners, dtype=np.int32), last.window
+        if last.clock is not None and now is not None and now < last.clock:
+            window = window.moved(now - last.clock)
         if self.distributor is not None and began is not None and now is not None:
             work = work_of(records, self.partitions)
             window = self.distributor.take_in(window, work, began=began, now=now)
@@ -101,7 +120,7 @@ class EpochPlanner:
         moved = np.flatnonzero(owners != np.array(last.owners))
         return EpochPlan(
             task.epoch,
-            StaticStore(self.store).latest(),
+            self._latest(),
             tuple(map(int, owners)),
             last.redistributions + bool(len(moved)),
             tuple(map(int, moved)),
@@ -113,11 +132,34 @@ class EpochPlanner:
     def _clock(
         self, last: EpochPlan, records: list[SlotRecord]
     ) -> tuple[float | None, float | None]:
-        """The clock when the last epoch began, and now."""
-        if not self.event_time:
-            return last.clock, time.time()
-        starts = [record.began for record in records if record.began is not None]
-        ends = [record.ended for record in records if record.ended is not None]
-        if last.clock is not None:
-            return last.clock, max([last.clock, *ends])
-        return (min(starts), max(ends)) if starts else (None, None)
+        """The clock when the last epoch began, and now.
+
+        It is set back where the whole epoch lay behind it by more than one of the Distributor's
+        periods, since it would stand until the stream had caught up.
+        """
+        if self.event_time:
+            began, now = _span(records)
+            if last.clock is None or now is None:
+                return (began, now) if last.clock is None else (last.clock, last.clock)
+        else:
+            now = time.time()
+        if last.clock is not None and last.clock - now <= self._most_behind:
+            now = max(last.clock, now)
+        return last.clock, now
+
+    @property
+    def _most_behind(self) -> float:
+        return 0.0 if self.distributor is None else self.distributor.period
+
+
+def _span(records: list[SlotRecord]) -> tuple[float | None, float | None]:
+    """Begin and end of the slots that are in step: all within an hour of their median."""
+    starts = [each.began for each in records if each.began is not None]
+    ends = [each.ended for each in records if each.ended is not None]
+    if not ends:
+        return None, None
+    steady = in_step(ends, FAR)
+    return (
+        min(start for start, keeps in zip(starts, steady, strict=True) if keeps),
+        max(end for end, keeps in zip(ends, steady, strict=True) if keeps),
+    )

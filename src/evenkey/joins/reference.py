@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import shapely
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["reference_digest"]
 
 
-def reference_digest(publications: pa.Table, subscriptions: pa.Table) -> PairsDigest:
+def reference_digest(
+    publications: pa.Table,
+    subscriptions: pa.Table,
+    subject: Literal["stream", "static"] = "stream",
+) -> PairsDigest:
     """Join publications with subscriptions, relation by relation, through one STRtree each.
 
     It shares nothing with the pipelines but GEOS: no partitions, no candidates, no mirrored
@@ -28,6 +32,8 @@ def reference_digest(publications: pa.Table, subscriptions: pa.Table) -> PairsDi
         ``publication`` (int64) and ``geometry`` (WKB).
     subscriptions
         ``subscription`` (int64), ``relation`` and ``geometry`` (WKB).
+    subject
+        As for `SpatialMatch`.
     """
     digest = PairsDigest()
     published = shapely.from_wkb(publications["geometry"].to_numpy())
@@ -39,6 +45,7 @@ def reference_digest(publications: pa.Table, subscriptions: pa.Table) -> PairsDi
         rows = np.flatnonzero(relations == relation)
         test = getattr(shapely, relation.replace("-", "_"))
         found, static = shapely.STRtree(geometries[rows]).query(published)
-        holds = test(published[found], geometries[rows][static])
+        both = published[found], geometries[rows][static]
+        holds = test(*(both if subject == "stream" else both[::-1]))
         digest.add(numbers[found[holds]], names[rows[static[holds]]])
     return digest

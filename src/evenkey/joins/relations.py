@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["RELATIONS", "codes_of", "holds"]
+__all__ = ["RELATIONS", "codes_of", "holds", "mirrored"]
 
 
 class _Relation(NamedTuple):
@@ -41,6 +41,15 @@ RELATIONS: tuple[str, ...] = tuple(each.name for each in _TABLE)
 """Names of the nine relations; a relation's code is its place."""
 
 
+_MIRRORS = {
+    "contains": "within",
+    "within": "contains",
+    "covers": "covered-by",
+    "covered-by": "covers",
+}
+"""All others are their own."""
+
+
 def codes_of(names: Sequence[str]) -> NDArray[np.int8]:
     """Codes of relations by name.
 
@@ -60,6 +69,17 @@ def codes_of(names: Sequence[str]) -> NDArray[np.int8]:
             error = unknown_name("relation", name, RELATIONS)
             raise error
     return np.array([code[name] for name in names], dtype=np.int8)
+
+
+def mirrored(codes: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Codes of the relations seen from the other side: "a R b" is "b MIRRORED a".
+
+    Examples
+    --------
+    >>> [RELATIONS[code] for code in mirrored(codes_of(["within", "covers", "touches"]))]
+    ['contains', 'covered-by', 'touches']
+    """
+    return codes_of([_MIRRORS.get(name, name) for name in RELATIONS])[codes]
 
 
 def holds(

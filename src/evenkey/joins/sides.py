@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from pyspark.sql.types import (
@@ -15,24 +16,72 @@ from pyspark.sql.types import (
     VariantType,
 )
 
+from evenkey.checking import check_one_of
 from evenkey.errors import ConfigurationError
 from evenkey.joins.on import Keys, SpatialMatch
-from evenkey.joins.partition_join import HASH, RELATION, RESERVED
-from evenkey.spark.columns import key_columns
+from evenkey.joins.partition_join import RESERVED
+from evenkey.joins.static_writing import kept_columns
+from evenkey.spark.columns import check_frame, find_columns, key_columns, same_name
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from collections.abc import Mapping, Sequence
+
     from pyspark.sql import DataFrame
 
-    from evenkey.joins.keyed import How
-    from evenkey.joins.static_store import Manifest
+    from evenkey.joins.static_manifest import Manifest
 
-__all__ = ["check_sides", "check_store", "result_schema", "stream_columns"]
+__all__ = [
+    "aligned",
+    "check_sides",
+    "check_store",
+    "renamed",
+    "result_schema",
+    "stream_columns",
+]
 
 _NO_KEYS = (ArrayType, DoubleType, FloatType, MapType, StructType, VariantType)
 
 
-def check_sides(stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch, how: How) -> None:
+def aligned(
+    stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch
+) -> tuple[DataFrame, DataFrame, Keys | SpatialMatch]:
+    """Spell what is joined on as the stream spells it, on both sides.
+
+    Names are found as Spark finds them: ``User`` is ``user`` unless ``spark.sql.caseSensitive``.
+
+    Raises
+    ------
+    ConfigurationError
+        A side is no DataFrame, or a column is missing.
+    """
+    check_frame(stream, "stream")
+    check_frame(static, "static")
+    if isinstance(on, Keys):
+        names = find_columns(stream, on.columns, "on")
+        return stream, renamed(static, on.columns, names), Keys(tuple(names))
+    (geometry,) = find_columns(stream, on.geometry, "geometry")
+    static = renamed(static, [on.geometry], [geometry])
+    relation = on.relation_column
+    if relation is not None:
+        (relation,) = find_columns(static, relation, "relation_column")
+    return stream, static, dataclasses.replace(on, geometry=geometry, relation_column=relation)
+
+
+def renamed(df: DataFrame, names: Sequence[str], wanted: Sequence[str]) -> DataFrame:
+    """Give columns, found as Spark finds them, the names that are wanted.
+
+    Raises
+    ------
+    ConfigurationError
+        A column is missing.
+    """
+    new = dict(zip(find_columns(df, names, "on"), wanted, strict=True))
+    if all(name == other for name, other in new.items()):
+        return df
+    return df.toDF(*(new.get(name, name) for name in df.columns))
+
+
+def check_sides(stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch, how: str) -> None:
     """Make sure that two sides can be joined.
 
     Raises
@@ -53,9 +102,7 @@ def check_sides(stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch, h
         if on.relation_column is not None:
             key_columns(static, on.relation_column)
         joined = {on.geometry, on.relation_column}
-    if how not in ("inner", "left"):
-        message = f"how = {how!r}: must be 'inner' or 'left'"
-        raise ConfigurationError(message)
+    check_one_of("how", how, ("inner", "left"))
     if how == "left" and isinstance(on, SpatialMatch):
         message = "how = 'left': a join by space is 'inner' only"
         raise ConfigurationError(message)
@@ -63,7 +110,9 @@ def check_sides(stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch, h
         if name.startswith(RESERVED):
             message = f"column {name!r}: names that begin with {RESERVED} are taken; rename it"
             raise ConfigurationError(message)
-    both = sorted(set(stream.columns) & set(static.columns) - joined)
+    left = set(stream.columns) - joined
+    right = set(static.columns) - joined
+    both = sorted(name for name in right if any(same_name(stream, name, each) for each in left))
     if both:
         message = (
             f"columns {', '.join(both)} are on both sides and not joined on: rename or drop one"
@@ -116,9 +165,9 @@ def check_store(
     ]
     if manifest.partitions != partitions:
         differences.append(f"partitions were {manifest.partitions} and are now {partitions}")
-    before, now = _stored_columns(manifest.schema), _kept_columns(static, on)
-    if before != now:
-        differences.append(f"columns were {', '.join(before)} and are now {', '.join(now)}")
+    before, now = manifest.columns, kept_columns(static, on)
+    if list(before.items()) != list(now.items()):
+        differences.append(f"columns were {_listed(before)} and are now {_listed(now)}")
     if differences:
         message = (
             f"the directory holds static data of another join ({'; '.join(differences)}): choose "
@@ -127,13 +176,8 @@ def check_store(
         raise ConfigurationError(message)
 
 
-def _stored_columns(schema: pa.Schema) -> list[str]:
-    return [name for name in schema.names if name not in (HASH, RELATION)]
-
-
-def _kept_columns(static: DataFrame, on: Keys | SpatialMatch) -> list[str]:
-    dropped = None if isinstance(on, Keys) else on.relation_column
-    return [name for name in static.columns if name != dropped]
+def _listed(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {kind}" for name, kind in columns.items())
 
 
 def stream_columns(stream: DataFrame, on: Keys | SpatialMatch) -> tuple[str, ...]:
@@ -143,16 +187,12 @@ def stream_columns(stream: DataFrame, on: Keys | SpatialMatch) -> tuple[str, ...
     return tuple(name for name in stream.columns if on.keep_geometry or name != on.geometry)
 
 
-def result_schema(
-    stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch, how: How
-) -> StructType:
-    """Schema of the joined rows."""
+def result_schema(stream: DataFrame, static: DataFrame, on: Keys | SpatialMatch) -> StructType:
+    """Schema of the joined rows; a refresh may bring nulls into any column of the static side."""
     keys = on.columns if isinstance(on, Keys) else ()
     left = [stream.schema[name] for name in (*keys, *stream_columns(stream, on))]
     dropped = {*keys} if isinstance(on, Keys) else {on.geometry, on.relation_column}
     right = [
-        StructField(each.name, each.dataType, each.nullable or how == "left")
-        for each in static.schema
-        if each.name not in dropped
+        StructField(each.name, each.dataType) for each in static.schema if each.name not in dropped
     ]
     return StructType(left + right)

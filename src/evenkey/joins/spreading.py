@@ -12,7 +12,7 @@ import shapely
 
 from evenkey.joins.dead_letters import DEAD_LETTERS, LetterBox
 from evenkey.joins.geometry import vet
-from evenkey.joins.partition_join import CANDIDATES, PARTITION, SLOT
+from evenkey.joins.partition_join import CANDIDATES, FIRST, PARTITION, SLOT
 from evenkey.joins.partitioners import Leaves
 from evenkey.joins.static_store import StaticStore
 from evenkey.spark.task import current_task
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from evenkey.joins.dead_letters import DeadLetters
     from evenkey.joins.planning import EpochPlanner
+    from evenkey.joins.static_manifest import StaticVersion
 
 __all__ = ["INDEX_SCHEMA", "KeySpread", "SpaceSpread", "envelope_index"]
 
@@ -95,8 +96,10 @@ class SpaceSpread:
                 leaves = _leaves(self._planner.store, plan.version)
                 rows, partitions = leaves.touched(shapely.bounds(geometries))
             columns = [column.combine_chunks().take(pa.array(rows)) for column in table.columns]
-            columns += [pa.array(partitions.astype(np.int32)), pa.array(owners[partitions])]
-            names = [*table.column_names, PARTITION, SLOT]
+            # Copies of a row follow one another.
+            first = pa.array(np.diff(rows, prepend=-1) != 0)
+            columns += [pa.array(partitions.astype(np.int32)), pa.array(owners[partitions]), first]
+            names = [*table.column_names, PARTITION, SLOT, FIRST]
             if self._candidates:
                 columns, names = [*columns, lists], [*names, CANDIDATES]
             yield from pa.Table.from_arrays(columns, names=names).to_batches()
@@ -146,7 +149,7 @@ class _EnvelopeIndex(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def envelope_index(store: Path, version: int) -> _EnvelopeIndex:
+def envelope_index(store: Path, version: StaticVersion) -> _EnvelopeIndex:
     """Load the replicated index of a version; a process keeps the last two."""
     table = StaticStore(store).read(version, None)
     if table.schema.names != INDEX_SCHEMA.names:  # no static row at all
@@ -160,5 +163,5 @@ def envelope_index(store: Path, version: int) -> _EnvelopeIndex:
 
 
 @lru_cache(maxsize=2)
-def _leaves(store: Path, version: int) -> Leaves:
+def _leaves(store: Path, version: StaticVersion) -> Leaves:
     return Leaves.from_json(StaticStore(store).manifest(version).partitioning)

@@ -13,7 +13,8 @@ from evenkey.joins.dead_letters import STATIC_DEAD_LETTERS, LetterBox
 from evenkey.joins.geometry import vet
 from evenkey.joins.partition_join import PARTITION, RELATION
 from evenkey.joins.partitioners import Leaves, kdb, quad_tree
-from evenkey.joins.relations import codes_of
+from evenkey.joins.relations import codes_of, mirrored
+from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,7 +37,9 @@ def divide(static: DataFrame, on: SpatialMatch, partitions: int) -> Leaves:
     rows = geometries.count()
     if rows > _SAMPLE:
         geometries = geometries.sample(fraction=_SAMPLE / rows, seed=0)
-    centres = geometries.mapInArrow(_centres, "x double, y double").toArrow()
+    centres = geometries.mapInArrow(
+        in_workers(geometries.sparkSession, _centres), "x double, y double"
+    ).toArrow()
     points = np.stack([centres["x"].to_numpy(), centres["y"].to_numpy()], axis=1)
     return _divided(points, on.partitioner, partitions)
 
@@ -131,6 +134,9 @@ class StaticSpread:
         return self._leaves.touched(bounds)
 
     def _codes(self, table: pa.Table) -> NDArray[np.int8]:
+        """Codes of relations as the stream's geometry has them to the static one."""
         if self._on.relation_column is None:
-            return np.repeat(codes_of([self._on.relation]), table.num_rows)
-        return codes_of(table[self._on.relation_column].to_pylist())
+            codes = np.repeat(codes_of([self._on.relation]), table.num_rows)
+        else:
+            codes = codes_of(table[self._on.relation_column].to_pylist())
+        return mirrored(codes) if self._on.subject == "static" else codes

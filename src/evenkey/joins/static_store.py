@@ -2,99 +2,31 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import shutil
 import uuid
-from dataclasses import asdict, dataclass
 from functools import lru_cache
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from evenkey.checking import check_path
 from evenkey.errors import ConfigurationError, RunError
-from evenkey.joins.files import write_whole
+from evenkey.joins.files import claim, write_whole
+from evenkey.joins.static_manifest import Manifest, StaticFile, StaticVersion, checksum
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Manifest", "StaticFile", "StaticStore", "StaticWriter"]
+    from evenkey.joins.fingerprint import Fingerprint
 
-_VERSION = re.compile(r"v(\d+)")
+__all__ = ["StaticStore", "StaticWriter"]
+
+_VERSION = re.compile(r"v(\d+)\.json")
 _MANIFEST = "manifest.json"
-
-
-@dataclass(frozen=True)
-class StaticFile:
-    """One file of a version, as the manifest knows it.
-
-    Parameters
-    ----------
-    rows
-        How many rows it has; a partition without rows has no file.
-    bytes
-        Length of its file.
-    checksum
-        BLAKE2b of the file, 128 bits in hexadecimal.
-    """
-
-    rows: int
-    bytes: int
-    checksum: str
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What a version holds.
-
-    Parameters
-    ----------
-    version
-        Its number, from 1.
-    partitioning
-        How rows found their partition, as JSON can hold it.
-    files
-        One entry a partition, in order of the partitions.
-    index
-        The file of the replicated index; None where the join has none.
-    schema
-        Of the partitions' rows.
-    """
-
-    version: int
-    partitioning: dict[str, Any]
-    files: tuple[StaticFile, ...]
-    index: StaticFile | None
-    schema: pa.Schema
-
-    @property
-    def partitions(self) -> int:
-        """How many partitions there are, P."""
-        return len(self.files)
-
-    @property
-    def rows(self) -> int:
-        """How many rows all partitions have; a row may lie in several."""
-        return sum(each.rows for each in self.files)
-
-    def to_bytes(self) -> bytes:
-        """Encode it as JSON."""
-        schema = base64.b64encode(self.schema.serialize().to_pybytes()).decode()
-        fields = {**asdict(self), "schema": schema}
-        return json.dumps(fields, indent=1).encode()
-
-    @classmethod
-    def from_bytes(cls, content: bytes) -> Manifest:
-        """Decode what `to_bytes` encoded."""
-        fields = json.loads(content)
-        schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(fields["schema"])))
-        files = tuple(StaticFile(**each) for each in fields["files"])
-        index = None if fields["index"] is None else StaticFile(**fields["index"])
-        return cls(fields["version"], fields["partitioning"], files, index, schema)
 
 
 class StaticWriter:
@@ -103,7 +35,7 @@ class StaticWriter:
     Nobody sees the version before `StaticStore.commit`.
     """
 
-    def __init__(self, directory: Path, version: int) -> None:
+    def __init__(self, directory: Path, version: StaticVersion) -> None:
         self.directory = directory
         self.version = version
 
@@ -121,7 +53,7 @@ class StaticWriter:
         pq.write_table(table, sink)
         content = sink.getvalue().to_pybytes()
         write_whole(self.directory / _name(partition), content)
-        return StaticFile(table.num_rows, len(content), _checksum(content))
+        return StaticFile(table.num_rows, len(content), checksum(content))
 
 
 class StaticStore:
@@ -135,6 +67,7 @@ class StaticStore:
     """
 
     def __init__(self, directory: str | Path) -> None:
+        check_path("directory", directory)
         self.directory = Path(directory)
 
     def versions(self) -> list[int]:
@@ -142,24 +75,59 @@ class StaticStore:
         found = (_VERSION.fullmatch(path.name) for path in self.directory.glob("v*"))
         return sorted(int(match[1]) for match in found if match)
 
-    def latest(self) -> int:
-        """Number of the newest version.
+    def version(self, number: int) -> StaticVersion:
+        """The version that has a number.
+
+        Raises
+        ------
+        RunError
+            There is none, or what names it cannot be read.
+        """
+        path = self._name(number)
+        try:
+            return StaticVersion(number, json.loads(path.read_bytes())["identity"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            message = f"{path} cannot be read ({error}): write the static data again"
+            raise RunError(message) from error
+
+    def latest(self) -> StaticVersion:
+        """The newest version.
 
         Raises
         ------
         RunError
             There is none.
         """
-        versions = self.versions()
-        if not versions:
+        numbers = self.versions()
+        if not numbers:
             message = f"there is no static data in {self.directory}: write it first"
             raise RunError(message)
-        return versions[-1]
+        return self.version(numbers[-1])
+
+    def folder(self, version: StaticVersion) -> Path:
+        """Where the files of a version lie."""
+        return self.directory / f"v{version.number}-{version.identity}"
+
+    def check(self, version: StaticVersion) -> None:
+        """Make sure that a version is there still.
+
+        Raises
+        ------
+        RunError
+            It is not: its directory was deleted, and perhaps made anew.
+        """
+        if not (self.folder(version) / _MANIFEST).exists():
+            message = (
+                f"version {version.number} ({version.identity}) of the static data, by which this "
+                f"join goes, is no longer in {self.directory}: it was deleted, or made anew for "
+                "another join; call balanced_join again, and start its query again"
+            )
+            raise RunError(message)
 
     def begin(self) -> StaticWriter:
         """Begin a new version."""
-        version = max(self.versions(), default=0) + 1
-        return StaticWriter(self.directory / f".v{version}-{uuid.uuid4().hex}", version)
+        version = StaticVersion(max(self.versions(), default=0) + 1, uuid.uuid4().hex)
+        return StaticWriter(self.folder(version), version)
 
     def commit(
         self,
@@ -168,8 +136,11 @@ class StaticStore:
         *,
         partitions: int,
         partitioning: Mapping[str, Any],
+        columns: Mapping[str, str],
         schema: pa.Schema,
         index: StaticFile | None = None,
+        fingerprint: Fingerprint | None = None,
+        refreshed: bool = False,
     ) -> Manifest:
         """Make a version visible, whole.
 
@@ -183,10 +154,14 @@ class StaticStore:
             How many there are, P.
         partitioning
             How rows found their partition.
+        columns
+            Spark's types of the columns.
         schema
             Of the rows.
         index
             The replicated index, if there is one.
+        fingerprint, refreshed
+            As a manifest has them.
 
         Raises
         ------
@@ -197,20 +172,28 @@ class StaticStore:
         """
         nothing = StaticFile(0, 0, "")
         entries = tuple(files.get(number, nothing) for number in range(partitions))
-        manifest = Manifest(writer.version, dict(partitioning), entries, index, schema)
+        manifest = Manifest(
+            writer.version,
+            dict(partitioning),
+            dict(columns),
+            entries,
+            index,
+            schema,
+            fingerprint,
+            refreshed,
+        )
         write_whole(writer.directory / _MANIFEST, manifest.to_bytes())
-        try:
-            writer.directory.rename(self.directory / f"v{writer.version}")
-        except OSError as error:
+        name = self._name(writer.version.number)
+        if not claim(name, json.dumps({"identity": writer.version.identity}).encode()):
             shutil.rmtree(writer.directory, ignore_errors=True)
             message = (
-                f"version {writer.version} of the static data in {self.directory} was written by "
-                f"somebody else at the same time ({error}): write again"
+                f"version {writer.version.number} of the static data in {self.directory} was "
+                "written by somebody else at the same time: write again"
             )
-            raise ConfigurationError(message) from error
+            raise ConfigurationError(message)
         return manifest
 
-    def manifest(self, version: int) -> Manifest:
+    def manifest(self, version: StaticVersion) -> Manifest:
         """Read what a version holds.
 
         Raises
@@ -218,9 +201,10 @@ class StaticStore:
         RunError
             There is no such version or its manifest cannot be read.
         """
-        return _manifest(self.directory / f"v{version}" / _MANIFEST)
+        self.check(version)
+        return _manifest(self.folder(version) / _MANIFEST)
 
-    def read(self, version: int, partition: int | None) -> pa.Table:
+    def read(self, version: StaticVersion, partition: int | None) -> pa.Table:
         """Read a partition, or the index where that is None, and check that it is what was written.
 
         Raises
@@ -232,18 +216,21 @@ class StaticStore:
         expected = manifest.index if partition is None else manifest.files[partition]
         if expected is None or not expected.rows:
             return manifest.schema.empty_table()
-        path = self.directory / f"v{version}" / _name(partition)
+        path = self.folder(version) / _name(partition)
         try:
             content = path.read_bytes()
         except OSError as error:
             raise _broken(path, f"cannot be read: {error.strerror}") from error
-        if _checksum(content) != expected.checksum:
+        if checksum(content) != expected.checksum:
             reason = f"is not what was written: {len(content)} bytes in place of {expected.bytes}"
             if len(content) == expected.bytes:
                 reason = "is not what was written: its checksum differs"
             raise _broken(path, reason)
         # One thread: its time is measured, and all cores have other tasks.
         return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
+
+    def _name(self, number: int) -> Path:
+        return self.directory / f"v{number}.json"
 
 
 @lru_cache(maxsize=8)
@@ -257,10 +244,6 @@ def _manifest(path: Path) -> Manifest:
 
 def _name(partition: int | None) -> str:
     return "index.parquet" if partition is None else f"p{partition:05d}.parquet"
-
-
-def _checksum(content: bytes) -> str:
-    return blake2b(content, digest_size=16).hexdigest()
 
 
 def _broken(path: Path, reason: str) -> RunError:

@@ -16,9 +16,10 @@ from evenkey.errors import RunError
 from evenkey.joins.on import Keys, SpatialMatch
 from evenkey.joins.partition_join import HASH, PARTITION, RELATION
 from evenkey.joins.spreading import INDEX_SCHEMA
+from evenkey.joins.static_manifest import StaticFile
 from evenkey.joins.static_spreading import StaticSpread, divide
-from evenkey.joins.static_store import StaticFile
 from evenkey.spark.columns import key_columns
+from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from evenkey.joins.dead_letters import DeadLetters
+    from evenkey.joins.fingerprint import Fingerprint
     from evenkey.joins.partitioners import Leaves
-    from evenkey.joins.static_store import Manifest, StaticStore, StaticWriter
+    from evenkey.joins.static_manifest import Manifest
+    from evenkey.joins.static_store import StaticStore, StaticWriter
 
-__all__ = ["write_static"]
+__all__ = ["kept_columns", "write_static"]
 
 _FILES = "partition int, rows bigint, bytes bigint, checksum string, index binary"
 _TASKS_A_CORE = 2
@@ -43,6 +46,8 @@ def write_static(
     partitions: int,
     leaves: Leaves | None = None,
     dead_letters: DeadLetters | None = None,
+    fingerprint: Fingerprint | None = None,
+    refreshed: bool = False,
 ) -> Manifest:
     """Write a static DataFrame as the store's next version.
 
@@ -60,6 +65,10 @@ def write_static(
         How space is divided; None: as the static geometries lie.
     dead_letters
         Takes rows that cannot be joined; None: such a row fails the writing.
+    fingerprint
+        Of `static`; None: nobody will ask whether another DataFrame is the same.
+    refreshed
+        Whether it comes in place of the version before.
 
     Raises
     ------
@@ -74,13 +83,13 @@ def write_static(
     else:
         key_columns(static, [each for each in (on.geometry, on.relation_column) if each])
         leaves = leaves or divide(static, on, partitions)
-        task = StaticSpread(on, leaves, dead_letters, writer.version)
+        task = StaticSpread(on, leaves, dead_letters, writer.version.number)
         spread = _by_space(static, on, partitions, task)
         partitioning = {**on.to_json(), **leaves.to_json()}
     parallel = static.sparkSession.sparkContext.defaultParallelism * _TASKS_A_CORE
     written = (
         spread.repartitionById(min(partitions, parallel), F.col(PARTITION))
-        .mapInArrow(WriteTask(writer, on), _FILES)
+        .mapInArrow(in_workers(static.sparkSession, WriteTask(writer, on)), _FILES)
         .toArrow()
         .to_pylist()
     )
@@ -98,9 +107,22 @@ def write_static(
         files,
         partitions=partitions,
         partitioning=partitioning,
+        columns=kept_columns(static, on),
         schema=schema,
         index=index,
+        fingerprint=fingerprint,
+        refreshed=refreshed,
     )
+
+
+def kept_columns(static: DataFrame, on: Keys | SpatialMatch) -> dict[str, str]:
+    """Types of the columns that a version keeps, by name, in order."""
+    dropped = None if isinstance(on, Keys) else on.relation_column
+    return {
+        field.name: field.dataType.simpleString()
+        for field in static.schema
+        if field.name != dropped
+    }
 
 
 def _timezone(df: DataFrame) -> str:
@@ -123,7 +145,7 @@ def _by_space(
         static = static.withColumn(PARTITION, F.pmod(hashed, F.lit(partitions)).cast("int"))
     kept = [each for each in static.schema if each.name not in (PARTITION, on.relation_column)]
     added = [StructField(RELATION, ByteType()), StructField(PARTITION, IntegerType())]
-    return static.mapInArrow(task, StructType(kept + added))
+    return static.mapInArrow(in_workers(static.sparkSession, task), StructType(kept + added))
 
 
 class WriteTask:

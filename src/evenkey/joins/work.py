@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from time import perf_counter, thread_time
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LoadMetric", "PartitionWork", "items", "load_per_location", "seconds"]
+__all__ = [
+    "CLOCKS",
+    "LoadClock",
+    "LoadMetric",
+    "PartitionWork",
+    "items",
+    "load_per_location",
+    "seconds",
+]
+
+LoadClock = Literal["processor", "wall"]
+"""What the seconds of a load are of: the joining thread's computing, or time that passed."""
+
+CLOCKS: dict[str, Callable[[], float]] = {"processor": thread_time, "wall": perf_counter}
 
 
 class PartitionWork(NamedTuple):
@@ -19,12 +33,21 @@ class PartitionWork(NamedTuple):
     items
         int64[P], items of the stream that came to the partition.
     seconds
-        float64[P], seconds of computing for them: the join and what follows it, not the
-        loading of static data.
+        float64[P], seconds spent on them: the join and what follows it in the joining task,
+        not the loading of static data.
+    distinct
+        Items of the stream, each once, however many partitions it came to; None where every
+        item comes to one.
     """
 
     items: NDArray[np.int64]
     seconds: NDArray[np.float64]
+    distinct: int | None = None
+
+    @property
+    def total(self) -> int:
+        """How many items of the stream came to the join."""
+        return int(self.items.sum()) if self.distinct is None else self.distinct
 
 
 LoadMetric: TypeAlias = Callable[[PartitionWork], NDArray[np.float64]]

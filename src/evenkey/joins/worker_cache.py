@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from evenkey.joins.static_manifest import StaticVersion
+
 __all__ = ["CacheKey", "Sized", "WorkerCache", "process_cache"]
 
 
@@ -30,7 +32,7 @@ class CacheKey(NamedTuple):
     store: str
     slot: int
     partition: int
-    version: int
+    version: StaticVersion
 
 
 class WorkerCache:

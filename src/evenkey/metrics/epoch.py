@@ -28,7 +28,7 @@ class EpochMetrics:
     epoch
         Its number.
     messages
-        Load of all workers.
+        How many there were.
     keys, pairs
         Distinct keys, and distinct (worker, key) pairs.
     max_over_mean, stddev_percent, dist_cost, dist_cost_lower_bound
@@ -45,11 +45,11 @@ class EpochMetrics:
     dist_cost_lower_bound: float = 1.0
 
     @classmethod
-    def of(cls, epoch: int, counts: PairCounts) -> EpochMetrics:
-        """Make them from what the workers got in an epoch."""
+    def of(cls, epoch: int, counts: PairCounts, messages: int) -> EpochMetrics:
+        """Make them from what the workers got in an epoch, and how many messages that were."""
         return cls(
             epoch,
-            int(counts.loads.sum()),
+            messages,
             counts.keys,
             counts.pairs,
             max_over_mean(counts.loads),

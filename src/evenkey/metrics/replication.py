@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenkey.checking import check_workers
 from evenkey.errors import ConfigurationError
 from evenkey.metrics.fingerprints import CountedFingerprints, Fingerprints
 
@@ -101,9 +102,7 @@ class PairCounts:
     """
 
     def __init__(self, workers: int) -> None:
-        if workers < 1:
-            message = f"workers = {workers}: there must be at least 1 worker"
-            raise ConfigurationError(message)
+        check_workers(workers)
         self.workers = workers
         self._loads = np.zeros(workers, dtype=np.int64)
         self._pairs = Fingerprints()

@@ -36,6 +36,7 @@ class Account:
     def __init__(self, workers: int, sources: int, series: Series) -> None:
         self.loads = np.zeros(workers, dtype=np.int64)
         """int64[W], load of each worker."""
+        self._held: NDArray[np.int64] | None = None
         self.messages = 0
         self.total = 0
         """Weight of all messages."""
@@ -44,6 +45,11 @@ class Account:
         self._sum_of_peaks = self._sum_of_totals = 0
         self._seconds = 0.0
         self._series = series
+
+    @property
+    def messages_held(self) -> NDArray[np.int64]:
+        """int64[W], messages of each worker."""
+        return self.loads if self._held is None else self._held
 
     @property
     def average_imbalance(self) -> float:
@@ -69,10 +75,13 @@ class Account:
     def _add(self, messages: Messages, workers: NDArray[np.int32]) -> None:
         from evenkey.simulation import _kernels
 
+        if messages.observed is not None:
+            held = np.bincount(workers, minlength=len(self.loads))
+            self._held = held if self._held is None else self._held + held
         peaks, totals, self.total = _kernels.add_loads(
             workers,
             messages.sources,
-            _NO_WEIGHTS if messages.weights is None else messages.weights,
+            _NO_WEIGHTS if messages.observed is None else messages.observed,
             self.total,
             self.loads,
             self._local,

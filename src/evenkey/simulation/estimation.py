@@ -9,6 +9,7 @@ from abc import ABC
 from dataclasses import dataclass
 from typing import ClassVar
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.spelling import build, spell, unknown_name
 from evenkey.spelling import parse as parse_spelling
@@ -45,10 +46,11 @@ class Global(Estimation):
 
 @dataclass(frozen=True)
 class Probing(Estimation):
-    """Local, and at times each source's loads are set to the true ones (LP).
+    """Local, and at times the true loads are divided among the sources (LP).
 
-    The loads are set before the first message of each new period, for all sources at once. The
-    paper's P1 is 60 seconds.
+    They are before the first message of each new period, for all sources at once: each takes
+    for the workers' loads the part of the true ones that its own messages are of all messages.
+    The paper's P1 is 60 seconds.
 
     Parameters
     ----------
@@ -60,6 +62,7 @@ class Probing(Estimation):
     seconds: float
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not (self.seconds > 0 and math.isfinite(self.seconds)):
             message = f"probing: seconds = {self.seconds:g}: must be above 0 seconds"
             raise ConfigurationError(message)

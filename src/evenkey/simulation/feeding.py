@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from evenkey.checking import whole_number
 from evenkey.errors import ConfigurationError
 from evenkey.hashing import mix
 from evenkey.spelling import unknown_name
@@ -50,6 +51,7 @@ class Feeding:
     """
 
     def __init__(self, feed: Feed, sources: int) -> None:
+        whole_number("sources", sources)
         if sources < 1:
             message = f"sources = {sources}: there must be at least 1 source"
             raise ConfigurationError(message)

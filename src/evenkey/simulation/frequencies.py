@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenkey.groupings.weights import limited
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
+    from evenkey.groupings import By
     from evenkey.simulation.key_hashes import KeyHashes
     from evenkey.simulation.sources import Messages
     from evenkey.streams import MessageStream
@@ -21,7 +24,7 @@ _NO_WEIGHTS = np.empty(0, dtype=np.int64)
 
 
 def frequencies(
-    stream: MessageStream, hashes: KeyHashes, *, weighted: bool, size: int
+    stream: MessageStream, hashes: KeyHashes, *, by: By, size: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
     """Count the keys of a whole stream, exactly.
 
@@ -34,8 +37,8 @@ def frequencies(
         What to count.
     hashes
         Hashes of its keys.
-    weighted
-        Whether messages count as much as they say.
+    by
+        Whether messages count as 1 or as much as they weigh.
     size
         Messages of a batch.
 
@@ -54,7 +57,7 @@ def frequencies(
             more = max(short, len(counts))
             counts = np.append(counts, np.zeros(more, dtype=np.int64))
             keys = np.append(keys, np.zeros(more, dtype=np.uint64))
-        weights = batch.counts if weighted else _NO_WEIGHTS
+        weights = limited(batch.counts) if by == "weights" else _NO_WEIGHTS
         _kernels.add_counts(batch.ids, hashes.of(batch), weights, counts, keys)
     found = counts > 0
     return keys[found], counts[found].astype(np.float64)

@@ -30,16 +30,19 @@ class Placement:
         self._whole = PairCounts(workers)
         self._epoch = PairCounts(workers) if by_epoch else self._whole
         self._by_epoch = by_epoch
+        self._messages = 0
         self.epochs: list[EpochMetrics] = []
 
     def add(self, messages: Messages, workers: NDArray[np.int32]) -> None:
         """Take in the next messages and the workers that they went to."""
-        self._epoch.add(workers, messages.keys, messages.weights)
+        self._epoch.add(workers, messages.keys, messages.observed)
+        self._messages += len(messages)
 
     def end_epoch(self) -> None:
         """End an epoch, if there are epochs and it holds a message."""
         if self._by_epoch and self._epoch.keys:
-            self.epochs.append(EpochMetrics.of(len(self.epochs), self._epoch))
+            self.epochs.append(EpochMetrics.of(len(self.epochs), self._epoch, self._messages))
+            self._messages = 0
             self._whole.merge(self._epoch)
             self._epoch = PairCounts(self._whole.workers)
 

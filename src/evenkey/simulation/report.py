@@ -69,7 +69,9 @@ class SimulationReport:
     dist_cost_lower_bound
         As `evenkey.metrics.dist_cost_lower_bound` defines it.
     loads
-        int64[W], load of each worker: its messages, or their weights where those count.
+        int64[W], load of each worker: its messages, or their weights where those are observed.
+    messages_held
+        int64[W], messages of each worker, by which a simulated cost is counted.
     average_imbalance
         Mean over every message t of I(t), the largest load less the mean load after it.
     series
@@ -94,6 +96,7 @@ class SimulationReport:
     pairs: int
     dist_cost_lower_bound: float
     loads: NDArray[np.int64]
+    messages_held: NDArray[np.int64]
     average_imbalance: float
     series: pa.Table
     epochs: tuple[EpochMetrics, ...]
@@ -109,9 +112,9 @@ class SimulationReport:
         Parameters
         ----------
         cost_ms
-            What a load of 1 costs a worker, in ms. The makespan is the time that the fullest
-            worker then takes, and the throughput messages over makespan (decision 006), None
-            where nothing takes time.
+            What a message costs a worker, in ms. The makespan is the time that the worker with
+            the most messages then takes, and the throughput messages over makespan (decision
+            006), None where nothing takes time.
 
         Raises
         ------
@@ -121,7 +124,7 @@ class SimulationReport:
         if not (cost_ms >= 0 and math.isfinite(cost_ms)):
             message = f"cost_ms = {cost_ms:g}: must be at least 0 ms"
             raise ConfigurationError(message)
-        makespan_ms = cost_ms * int(self.loads.max())
+        makespan_ms = cost_ms * int(self.messages_held.max())
         total = int(self.loads.sum())
         figures = {
             **self.setting,
@@ -130,6 +133,7 @@ class SimulationReport:
             "pairs": self.pairs,
             "rejected": self.rejected,
             "loads": self.loads.tolist(),
+            "messages_held": self.messages_held.tolist(),
             "max_over_mean": max_over_mean(self.loads),
             "imbalance_fraction": imbalance_fraction(self.loads),
             "average_imbalance_fraction": self.average_imbalance / max(1, total),

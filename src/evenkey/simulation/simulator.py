@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+from evenkey.checking import check_workers, shown
+from evenkey.errors import ConfigurationError
 from evenkey.groupings import parse
+from evenkey.groupings.weights import By, limited
 from evenkey.simulation.estimation import parse_estimation
 from evenkey.simulation.feeding import Feeding
 from evenkey.simulation.frequencies import frequencies
@@ -14,6 +17,7 @@ from evenkey.simulation.report import SimulationReport
 from evenkey.simulation.series import Series
 from evenkey.simulation.sources import Messages
 from evenkey.simulation.system import System
+from evenkey.spelling import unknown_name
 from evenkey.streams import FileStream, KeyStream
 
 if TYPE_CHECKING:
@@ -30,7 +34,7 @@ __all__ = ["simulate"]
 _BATCH_MESSAGES = 1 << 16
 
 
-def simulate(
+def simulate(  # noqa: PLR0913 - each is an option of the command
     stream: MessageStream,
     grouping: Grouping | str,
     *,
@@ -39,7 +43,8 @@ def simulate(
     feed: Feed = "shuffle",
     estimation: Estimation | str = "local",
     hash: HashName = "xxhash64",  # noqa: A002 - the option's name
-    weighted: bool = False,
+    route_by: By = "messages",
+    observe_by: By = "messages",
     agreement: bool = False,
     samples: int = 200,
     epoch_messages: int | None = None,
@@ -69,8 +74,11 @@ def simulate(
         ``local``, ``global`` or ``probing(SECONDS)``: see `Local`, `Global`, `Probing`.
     hash
         ``xxhash64``, as on Spark, or ``murmur3``, as in the papers.
-    weighted
-        Whether a message counts as its `counts`, in loads and for routers, and not as 1.
+    route_by
+        Whether a message counts as 1 or as much as it weighs (its `counts`) for routers: in the
+        loads by which they choose, and in how frequent they take its key for.
+    observe_by
+        Whether it does in the books: in loads and imbalance, and in all figures made of them.
     agreement
         Whether to compare all decisions with those under global estimation, at the price of
         routing twice: see `Agreement`.
@@ -100,7 +108,15 @@ def simulate(
     (7.95, 1.0)
     """
     start = time.perf_counter()
+    if not isinstance(getattr(stream, "name", None), str) or not hasattr(stream, "batches"):
+        message = f"stream = {shown(stream)}: pass a stream; generated('zipf') makes one"
+        raise ConfigurationError(message)
+    check_workers(workers)
     grouping, estimation = parse(grouping), parse_estimation(estimation)
+    for name, by in (("route_by", route_by), ("observe_by", observe_by)):
+        if by not in get_args(By):
+            unknown = unknown_name(name, by, get_args(By))
+            raise unknown
     hashes, feeding = KeyHashes(stream, hash), Feeding(feed, sources)
     system = System(
         grouping,
@@ -113,8 +129,8 @@ def simulate(
     )
     # Without epochs, to count the next one first is to count the whole stream.
     if grouping.given_frequencies or (epoch_messages is None and grouping.counts_first({})):
-        system.plan(*frequencies(stream, hashes, weighted=weighted, size=_BATCH_MESSAGES))
-    for done in system.run(_messages(stream, hashes, feeding, weighted=weighted)):
+        system.plan(*frequencies(stream, hashes, by=route_by, size=_BATCH_MESSAGES))
+    for done in system.run(_messages(stream, hashes, feeding, route_by, observe_by)):
         if on_progress is not None:
             on_progress(done)
     return SimulationReport(
@@ -126,7 +142,8 @@ def simulate(
             "feed": feed,
             "estimation": str(estimation),
             "hash": hash,
-            "weighted": weighted,
+            "route_by": route_by,
+            "observe_by": observe_by,
             "seed": stream.seed if isinstance(stream, KeyStream) else None,
             "rate": stream.per_second if isinstance(stream, KeyStream | FileStream) else None,
             "epoch_messages": epoch_messages,
@@ -137,6 +154,7 @@ def simulate(
         dist_cost_lower_bound=system.placement.dist_cost_lower_bound,
         rejected=stream.rejected if isinstance(stream, FileStream) else 0,
         loads=system.account.loads,
+        messages_held=system.account.messages_held,
         average_imbalance=system.account.average_imbalance,
         series=system.account.series(),
         epochs=tuple(system.placement.epochs),
@@ -148,10 +166,12 @@ def simulate(
 
 
 def _messages(
-    stream: MessageStream, hashes: KeyHashes, feeding: Feeding, *, weighted: bool
+    stream: MessageStream, hashes: KeyHashes, feeding: Feeding, route_by: By, observe_by: By
 ) -> Iterator[Messages]:
-    """Give the stream on its way: keys hashed, each message with its weight and its source."""
+    """Give the stream on its way: keys hashed, each message with its weights and its source."""
     for batch in stream.batches(_BATCH_MESSAGES):
         keys = hashes.of(batch)
         origins = feeding.sources_of(keys, batch.senders)
-        yield Messages(keys, batch.times, batch.counts if weighted else None, origins)
+        weights = limited(batch.counts)
+        routed, observed = (weights if by == "weights" else None for by in (route_by, observe_by))
+        yield Messages(keys, batch.times, routed, origins, observed)

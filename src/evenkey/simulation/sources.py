@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import time
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from evenkey.simulation.estimation import Global, Probing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenkey.groupings import Grouping, Router, Snapshot
+    from evenkey.groupings import Grouping, Snapshot
     from evenkey.simulation.estimation import Estimation
 
 __all__ = ["Messages", "Sources"]
@@ -35,20 +36,24 @@ class Messages:
     times
         float64[n], event time in seconds.
     weights
-        int64[n], what each counts; None is one each.
+        int64[n], what each counts for routers; None is one each.
     sources
         int64[n], source of each.
+    observed
+        int64[n], what each counts in the books; None is one each.
     """
 
     keys: NDArray[np.uint64]
     times: NDArray[np.float64]
     weights: NDArray[np.int64] | None
     sources: NDArray[np.int64]
+    observed: NDArray[np.int64] | None = None
 
     def __getitem__(self, part: slice | NDArray[np.int64]) -> Messages:
         """Take some of the messages."""
         weights = None if self.weights is None else self.weights[part]
-        return Messages(self.keys[part], self.times[part], weights, self.sources[part])
+        observed = None if self.observed is None else self.observed[part]
+        return Messages(self.keys[part], self.times[part], weights, self.sources[part], observed)
 
     def __len__(self) -> int:
         """How many there are."""
@@ -80,6 +85,7 @@ class Sources:
         self._one_for_all = isinstance(estimation, Global)
         routers = 1 if self._one_for_all else sources
         self._routers = [grouping.router(workers, source) for source in range(routers)]
+        self._sent = [0] * routers
         self._told: Snapshot = {}
         self.seconds = 0.0
         """Time spent inside `Router.route` so far."""
@@ -129,28 +135,40 @@ class Sources:
         self.remember(memory)
 
     def probe(self, loads: NDArray[np.int64]) -> None:
-        """Set what every router takes for the workers' loads to what they are, int64[W]."""
-        for router in self._routers:
+        """Divide the workers' true loads, int64[W], among the routers, as what each takes for them.
+
+        A router gets the part of every load that its own messages are of all messages; the parts
+        add up to the loads. So a worker that lags by D messages lags by a part of D for each
+        router, and what all of them make up for is D once, not as often as there are routers.
+        """
+        # What they sent, and not what they take for it: that is rounded again at each probe.
+        sent = self._sent if any(self._sent) else [1] * len(self._sent)
+        # Python's whole numbers: the products are beyond 64 bits in long streams.
+        ends = np.array([0, *accumulate(sent)], dtype=object)
+        parts = np.diff(loads.astype(object) * ends[:, None] // ends[-1], axis=0)
+        for router, part in zip(self._routers, parts, strict=True):
             state = router.snapshot()
             own = {name: state[name] for name in router.local_fields}
-            router.restore({**own, "sent": loads})
+            router.restore({**own, "sent": part.astype(np.int64)})
 
     def route(self, messages: Messages) -> NDArray[np.int32]:
         """Choose a worker for each message, int32[n]."""
         if self._one_for_all or len(self._routers) == 1:
-            return self._timed(self._routers[0], messages)
+            return self._timed(0, messages)
         from evenkey.simulation import _kernels
 
         ends = np.empty(len(self._routers), dtype=np.int64)
         order = np.empty(len(messages), dtype=np.int64)
         _kernels.order_by_source(messages.sources, ends, order)
         workers = np.empty(len(messages), dtype=np.int32)
-        for router, mine in zip(self._routers, np.split(order, ends[:-1]), strict=True):
-            workers[mine] = self._timed(router, messages[mine])
+        for source, mine in enumerate(np.split(order, ends[:-1])):
+            workers[mine] = self._timed(source, messages[mine])
         return workers
 
-    def _timed(self, router: Router, messages: Messages) -> NDArray[np.int32]:
+    def _timed(self, source: int, messages: Messages) -> NDArray[np.int32]:
+        weights = messages.weights
+        self._sent[source] += len(messages) if weights is None else int(weights.sum())
         start = time.perf_counter()
-        workers = router.route(messages.keys, messages.times, messages.weights)
+        workers = self._routers[source].route(messages.keys, messages.times, weights)
         self.seconds += time.perf_counter() - start
         return workers

@@ -62,8 +62,10 @@ class System:
         self._agreeing = 0
         self._by_epoch = epoch_messages is not None
         self.account = Account(workers, sources, series)
+        self._sent = np.zeros(workers, dtype=np.int64)
         self.placement = Placement(workers, by_epoch=self._by_epoch)
         probing = estimation.seconds if isinstance(estimation, Probing) else None
+        self._probes = probing is not None
         self._timeline = Timeline(epoch_messages, probing)
 
     @property
@@ -99,8 +101,12 @@ class System:
         if not self.account.messages:
             self.sources.warm_up(piece.messages)
         if piece.probe:
-            self.sources.probe(self.account.loads)
+            self.sources.probe(self._sent)
         workers = self.sources.route(piece.messages)
+        if self._probes:
+            # In the routers' own unit, which need not be that of the books.
+            weights = piece.messages.weights
+            np.add.at(self._sent, workers, 1 if weights is None else weights)
         if self._oracle is not None:
             same = workers == self._oracle.route(piece.messages)
             self._agreeing += int(np.count_nonzero(same))

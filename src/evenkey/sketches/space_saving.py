@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from evenkey.checking import whole_number
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.sketches.sketch import Sketch
 
@@ -101,6 +102,7 @@ class SpaceSaving(Sketch):
     """
 
     def __init__(self, capacity: int) -> None:
+        whole_number("capacity", capacity)
         if not 1 <= capacity <= _LARGEST:
             message = f"capacity = {capacity}: must be from 1 to {_LARGEST} counters"
             raise ConfigurationError(message)

@@ -8,6 +8,7 @@ from evenkey.spark.place import place
 from evenkey.spark.planned import fit
 from evenkey.spark.route import Load, route
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
+from evenkey.spark.times import rows_far_ahead
 
 __all__ = [
     "EpochLoads",
@@ -20,4 +21,5 @@ __all__ = [
     "observe",
     "place",
     "route",
+    "rows_far_ahead",
 ]

@@ -7,19 +7,32 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
-from pyspark.sql.types import StructField, StructType, TimestampType
+from pyspark.sql.types import StructField, StructType, TimestampNTZType, TimestampType
 
 from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse
+from evenkey.checking import check_text
 from evenkey.errors import ConfigurationError
-from evenkey.spark.columns import key_columns, time_column
+from evenkey.spark.columns import (
+    check_frame,
+    column_names,
+    find_columns,
+    key_columns,
+    time_column,
+    windowed_column,
+)
+from evenkey.spark.exact import count_overflows, finished_natively, merged_natively
+from evenkey.spark.keys import check_groupable, check_result, one_key, with_keys
 from evenkey.spark.place import place
 from evenkey.spark.route import route
-from evenkey.spark.work import STATES, TIME, WINDOW, FinishTask, MergeTask, WorkerTask
+from evenkey.spark.times import without_far_ahead
+from evenkey.spark.work import STATES, TIME, WEIGHT, WINDOW, FinishTask, MergeTask, WorkerTask
+from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from evenkey.groupings import Grouping
     from evenkey.spark.routing_task import Load
@@ -36,12 +49,11 @@ __all__ = [
 _DURATION = re.compile(
     r"(\d+\s+(week|day|hour|minute|second|millisecond|microsecond)s?(\s+|$))+", re.IGNORECASE
 )
-_MERGES = {"sum": F.sum, "min": F.min, "max": F.max}
 
 
 def aggregate(
     df: DataFrame,
-    key: str,
+    key: str | Sequence[str],
     grouping: str | Grouping,
     workers: int,
     aggregator: str | Aggregator = "count",
@@ -49,6 +61,7 @@ def aggregate(
     time: str | None = None,
     window: str | None = None,
     watermark: str = "0 seconds",
+    max_ahead: str | None = "1 hour",
     rate: float = 100.0,
     load: Load = "epoch",
     tables: str | Path | None = None,
@@ -69,33 +82,64 @@ def aggregate(
         stream needs it: a window's results appear, once, when the watermark has passed it.
     watermark
         How long a stream waits for late messages, behind the latest event time.
+    max_ahead
+        How far a stream's event time may be ahead of the epoch's processing time. A row further
+        ahead would move the watermark past all that is to come: it is left out and counted in
+        the query's progress (`rows_far_ahead` reads it). None: whatever comes is taken in,
+        as for streams that are dated in the future. A batch takes all rows in.
 
     Returns
     -------
     DataFrame
-        ``window_start`` and ``window_end`` where there are windows, the key under its own
-        name where the aggregator's scope is a key, and the aggregator's result columns.
+        ``window_start`` and ``window_end`` where there are windows, of the type that Spark gives
+        windows of `time`; the key's columns under their own names where the aggregator's scope is
+        a key; and the aggregator's result columns. Where its scope is a window, such as that of
+        ``top-k``, several key columns are one struct column ``key``.
 
     Raises
     ------
     ConfigurationError
         As `route` does; a column of the aggregator is missing or of a type that it cannot
-        take; a stream without window, a window without time; no duration.
+        take; a key has the name of another column of the result; a stream without window, a
+        window without time; no duration.
+
+    Notes
+    -----
+    A null key is a key like any other, as in Spark's ``groupBy``.
     """
+    check_frame(df)
     aggregator = parse(aggregator)
-    check_windows(df, time=time, window=window, watermark=watermark)
+    keys = column_names(key)
+    check_groupable(df, keys)
+    check_windows(df, time=time, window=window, watermark=watermark, max_ahead=max_ahead)
+    if df.isStreaming and time is not None and max_ahead is not None:
+        df = without_far_ahead(df, time_column(df, time), max_ahead)
     routed = route(
         df, key, grouping, workers, time=time, rate=rate, load=load, tables=tables, column=WORKER
     )
     messages, bound = messages_of(routed, key, aggregator, time=time, window=window)
+    check_result(df, keys, bound, windowed=window is not None)
     by = group_columns(bound, windowed=window is not None)
     placed = place(messages, workers, column=WORKER)
     partials = partial_aggregates(placed, WorkerTask(bound, by))
-    merged = merge_partials(partials, bound, window=window, watermark=watermark)
-    return merged.withColumnRenamed("key", key) if bound.scope == "key" else merged
+    merged = merge_partials(
+        partials,
+        bound,
+        window=window,
+        watermark=watermark,
+        zoned=not (time is not None and _has_no_zone(df, time)),
+    )
+    return with_keys(merged, keys) if bound.scope == "key" else merged
 
 
-def check_windows(df: DataFrame, *, time: str | None, window: str | None, watermark: str) -> None:
+def check_windows(
+    df: DataFrame,
+    *,
+    time: str | None,
+    window: str | None,
+    watermark: str,
+    max_ahead: str | None,
+) -> None:
     """Make sure that windows are what they can be, and that a stream has some.
 
     Raises
@@ -103,10 +147,14 @@ def check_windows(df: DataFrame, *, time: str | None, window: str | None, waterm
     ConfigurationError
         A stream without window, a window without time; no duration.
     """
+    durations = {"window": window, "watermark": watermark, "max_ahead": max_ahead}
+    for name, duration in durations.items():
+        if duration is not None or name == "watermark":
+            check_text(name, duration, "1 minute")
     if window is not None and time is None:
         message = f"window = {window!r} needs time=...: the timestamp column of the messages"
         raise ConfigurationError(message)
-    for name, duration in (("window", window), ("watermark", watermark)):
+    for name, duration in durations.items():
         if duration is not None and not _DURATION.fullmatch(duration):
             message = f"{name} = {duration!r}: must be a duration, such as '1 minute'"
             raise ConfigurationError(message)
@@ -128,33 +176,41 @@ def group_columns(aggregator: Aggregator, *, windowed: bool) -> tuple[str, ...]:
 
 def messages_of(
     routed: DataFrame,
-    key: str,
+    key: str | Sequence[str],
     aggregator: Aggregator,
     *,
     time: str | None,
     window: str | None,
+    weight: str | None = None,
 ) -> tuple[DataFrame, Aggregator]:
     """Select what workers need of routed messages, and bind the aggregator to it.
+
+    With `weight`, a column of whole numbers, they are given it as `WEIGHT`.
 
     Returns
     -------
     tuple
-        A DataFrame with the worker, ``key``, the aggregator's columns and, with a window,
-        ``window_start`` and ``time``; and the bound aggregator.
+        A DataFrame with the worker, ``key`` (a struct where several columns are the key), the
+        aggregator's columns and, with a window, ``window_start`` and ``time``; and the bound
+        aggregator.
     """
-    if "key" in aggregator.columns and key != "key":
-        message = f"{aggregator}: a column named 'key' that is not the key: rename it first"
-        raise ConfigurationError(message)
-    chosen = {"key": key_columns(routed, key)[0]}
-    if aggregator.columns:
-        columns = zip(aggregator.columns, key_columns(routed, aggregator.columns), strict=True)
-        chosen |= dict(columns)
+    keys = column_names(key)
+    taken = {"key": "is not the key", WINDOW: "is no window", TIME: "is no time"}
+    for name in aggregator.columns:
+        if name in taken and not (name == "key" and keys == ("key",)):
+            message = f"{aggregator}: a column named {name!r} that {taken[name]}: rename it first"
+            raise ConfigurationError(message)
+    chosen = {"key": one_key(routed, keys)}
+    for name in aggregator.columns:
+        chosen |= {name: key_columns(routed, name, f"{aggregator}: column")[0]}
     values = routed.select(*(column.alias(name) for name, column in chosen.items()))
     zone = routed.sparkSession.conf.get("spark.sql.session.timeZone")
     bound = aggregator.bind(to_arrow_schema(values.schema, timezone=zone))
     if window is not None and time is not None:
-        event_time = time_column(routed, time)
+        event_time = windowed_column(routed, time)
         chosen |= {WINDOW: F.window(event_time, window).start, TIME: event_time}
+    if weight is not None:
+        chosen[WEIGHT] = F.col(weight)
     chosen[WORKER] = F.col(WORKER)
     return routed.select(*(column.alias(name) for name, column in chosen.items())), bound
 
@@ -171,13 +227,26 @@ def partial_aggregates(placed: DataFrame, task: WorkerTask) -> DataFrame:
     ]
     schema = StructType([*fields, *from_arrow_schema(task.aggregator.state).fields])
     unused = [] if WORKER in task.aggregator.columns else [WORKER]
-    return placed.drop(*unused).mapInArrow(task, schema)
+    return placed.drop(*unused).mapInArrow(in_workers(placed.sparkSession, task), schema)
+
+
+def _has_no_zone(df: DataFrame, time: str) -> bool:
+    (found,) = find_columns(df, time, "time")
+    return isinstance(df.schema[found].dataType, TimestampNTZType)
 
 
 def merge_partials(
-    partials: DataFrame, aggregator: Aggregator, *, window: str | None, watermark: str
+    partials: DataFrame,
+    aggregator: Aggregator,
+    *,
+    window: str | None,
+    watermark: str,
+    zoned: bool = True,
 ) -> DataFrame:
     """Merge partial aggregates by window and key, and finish them.
+
+    Where the messages' times have no zone (`zoned` is False) they come here as if they were UTC,
+    since Spark has no watermark of such times, and the windows lose their zone again.
 
     In a stream this is Spark's stateful aggregation with a watermark, in append mode. In a batch
     states are merged in an order of their own, so that rounding is the same however often it runs.
@@ -191,7 +260,7 @@ def merge_partials(
     if isinstance(aggregator, Algebraic):
         types = {field.name: field.dataType for field in partials.schema}
         states = [
-            _MERGES[how](name).cast(types[name]).alias(name)
+            merged_natively(how, name, types[name]).alias(name)
             for name, how in aggregator.merges.items()
         ]
     else:
@@ -204,14 +273,25 @@ def merge_partials(
     merged = partials.groupBy(*groups).agg(*states)
     if window is not None:
         merged = merged.select(
-            F.col("window.start").alias("window_start"),
-            F.col("window.end").alias("window_end"),
+            *(_bound(end, zoned=zoned) for end in ("start", "end")),
             *(name for name in merged.columns if name != "window"),
         )
         by = ("window_start", "window_end", *by)
-    if isinstance(aggregator, Algebraic) and aggregator.finished_by_merging:
-        return merged.select(*by, *aggregator.result.names)
+    if isinstance(aggregator, Algebraic):
+        merged = count_overflows(merged, aggregator)
+        if aggregator.finished_by_merging:
+            return merged.select(*by, *finished_natively(aggregator))
     finish = FinishTask if isinstance(aggregator, Algebraic) else MergeTask
     fields = [merged.schema[name] for name in by]
     schema = StructType([*fields, *from_arrow_schema(aggregator.result).fields])
-    return merged.mapInArrow(finish(aggregator, by), schema)
+    task = in_workers(merged.sparkSession, finish(aggregator, by))
+    return merged.mapInArrow(task, schema)
+
+
+def _bound(end: str, *, zoned: bool) -> Column:
+    """A bound of a window, which loses the zone UTC where it has none of its own."""
+    bound = F.col(f"window.{end}")
+    if not zoned:
+        seconds = F.unix_micros(bound).cast("decimal(20)") / F.lit(1_000_000)
+        bound = F.expr("TIMESTAMP_NTZ '1970-01-01'") + F.make_dt_interval(secs=seconds)
+    return bound.alias(f"window_{end}")

@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DateType, NumericType, TimestampNTZType, TimestampType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DateType,
+    MapType,
+    NumericType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+    VariantType,
+)
 
+from evenkey.checking import check_text, check_workers, shown
 from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import Column, DataFrame
-
-__all__ = ["absent", "check_workers", "key_columns", "row_numbers", "time_column"]
+__all__ = [
+    "absent",
+    "check_frame",
+    "check_types",
+    "check_workers",
+    "column_names",
+    "find_columns",
+    "key_columns",
+    "key_hash",
+    "number_column",
+    "quoted",
+    "row_numbers",
+    "same_name",
+    "time_column",
+    "windowed_column",
+]
 
 _ROW_IN_PARTITION = (1 << 33) - 1
 _TIMES = (DateType, NumericType, TimestampNTZType, TimestampType)
@@ -30,23 +56,181 @@ def row_numbers() -> Column:
     return row + F.spark_partition_id()
 
 
-def key_columns(df: DataFrame, names: str | Sequence[str]) -> list[Column]:
-    """Columns of a DataFrame by name, quoted, so that a name may hold any character.
+def check_frame(df: object, name: str = "df") -> None:
+    """Make sure that something is a DataFrame of Spark's.
 
     Raises
     ------
     ConfigurationError
-        No name is given, or there is no such column; the message lists those there are.
+        It is not.
     """
-    names = [names] if isinstance(names, str) else list(names)
-    if not names:
-        message = "no key column is given: name at least one"
-        raise ConfigurationError(message)
-    for name in names:
-        if name not in df.columns:
-            message = f"there is no column {name!r}; there are: {', '.join(df.columns)}"
+    if isinstance(df, DataFrame):
+        return
+    kind = f"{type(df).__module__.split('.')[0]} {type(df).__name__}"
+    mend = f"pass a DataFrame of Spark's; spark.createDataFrame(...) makes one of {kind}"
+    if isinstance(df, str | int | float | type(None)):
+        kind, mend = shown(df), "pass a DataFrame of Spark's, such as spark.read gives"
+    message = f"{name} = {kind}: it is no Spark DataFrame; {mend}"
+    raise ConfigurationError(message)
+
+
+def is_case_sensitive(df: DataFrame) -> bool:
+    """Say whether Spark tells columns apart whose names differ in case only."""
+    return str(df.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
+
+
+def same_name(df: DataFrame, name: str, other: str) -> bool:
+    """Say whether Spark takes two names for that of one column."""
+    return name == other or (not is_case_sensitive(df) and name.lower() == other.lower())
+
+
+def column_names(names: object, what: str = "key") -> tuple[str, ...]:
+    """Give names of columns as a tuple: of one name, or of several in a list.
+
+    Raises
+    ------
+    ConfigurationError
+        There is none, one comes twice, or something else than names is there.
+    """
+    listed: list[object] = [names]
+    # A Column has __iter__, which raises.
+    if isinstance(names, Iterable) and not isinstance(names, str | Column):
+        listed = list(names)
+    for name in listed:
+        if not isinstance(name, str):
+            kind = "a Column" if isinstance(name, Column) else shown(name)
+            message = (
+                f"{what} = {kind}: columns go by their names; pass {what}='name', and make an "
+                "expression a column first: df.withColumn('name', ...)"
+            )
             raise ConfigurationError(message)
-    return [F.col(f"`{name.replace('`', '``')}`") for name in names]
+    if not listed:
+        message = f"{what} = []: no {what} column is given; name at least one"
+        raise ConfigurationError(message)
+    for name in listed:
+        if listed.count(name) > 1:
+            message = f"{what} = {shown(listed)}: column {name!r} is named twice; name it once"
+            raise ConfigurationError(message)
+    return tuple(map(str, listed))
+
+
+def find_columns(df: DataFrame, names: str | Sequence[str], what: str = "key") -> list[str]:
+    """Names of columns as the DataFrame spells them.
+
+    As in Spark, ``User`` finds ``user`` unless ``spark.sql.caseSensitive`` is true.
+
+    Parameters
+    ----------
+    df
+        Has the columns.
+    names
+        A name, or several. A name may hold any character.
+    what
+        The argument that names them, for messages.
+
+    Raises
+    ------
+    ConfigurationError
+        As `column_names` does; there is no such column, or more than one; the message lists
+        those there are.
+    """
+    check_frame(df)
+    wanted = column_names(names, what)
+    exact = is_case_sensitive(df)
+    found = []
+    for name in wanted:
+        there = [
+            each
+            for each in df.columns
+            if each == name or (not exact and each.lower() == name.lower())
+        ]
+        if not there:
+            has = ", ".join(df.columns) or "none"
+            message = f"{what} = {name!r}: there is no column {name!r}; there are: {has}"
+            raise ConfigurationError(message)
+        if len(there) > 1:
+            message = (
+                f"{what} = {name!r}: there are {len(there)} columns of that name: "
+                f"{', '.join(there)}; rename one of them"
+            )
+            raise ConfigurationError(message)
+        found += there
+    return found
+
+
+def quoted(name: str) -> Column:
+    """A column by its name, quoted, so that the name may hold any character."""
+    return F.col(f"`{name.replace('`', '``')}`")
+
+
+def key_columns(df: DataFrame, names: str | Sequence[str], what: str = "key") -> list[Column]:
+    """Columns of a DataFrame by name, as `find_columns` finds them.
+
+    Raises
+    ------
+    ConfigurationError
+        As `find_columns` does.
+    """
+    return [quoted(name) for name in find_columns(df, names, what)]
+
+
+def key_hash(df: DataFrame, key: str | Sequence[str]) -> Column:
+    """The hash of the key, as every grouping sees it: Spark's ``xxhash64``.
+
+    Raises
+    ------
+    ConfigurationError
+        As `find_columns` does; a column holds maps, which have no hash.
+    """
+    columns = key_columns(df, key)
+    check_types(df, column_names(key), (MapType, VariantType), "maps have no hash")
+    return F.xxhash64(*columns)
+
+
+def check_types(
+    df: DataFrame, keys: Sequence[str], refused: tuple[type[DataType], ...], why: str
+) -> None:
+    """Make sure that key columns are not of some types, and hold none of them in structs.
+
+    Raises
+    ------
+    ConfigurationError
+        One is or does.
+    """
+    for name in find_columns(df, keys):
+        kinds = [df.schema[name].dataType]
+        while kinds:
+            kind = kinds.pop()
+            if isinstance(kind, refused):
+                message = (
+                    f"key = {name!r} is of type {df.schema[name].dataType.simpleString()}: {why}; "
+                    "make text of it first, by to_json for instance"
+                )
+                raise ConfigurationError(message)
+            if isinstance(kind, ArrayType):
+                kinds.append(kind.elementType)
+            if isinstance(kind, StructType):
+                kinds += [field.dataType for field in kind]
+
+
+def number_column(df: DataFrame, name: str, what: str) -> Column:
+    """A column of numbers.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such column, or it holds no numbers.
+    """
+    check_text(what, name, what)
+    (found,) = find_columns(df, name, what)
+    kind = df.schema[found].dataType
+    if not isinstance(kind, NumericType):
+        message = (
+            f"{what}: column {name!r} is of type {kind.simpleString()}; it must hold numbers: "
+            "cast it first"
+        )
+        raise ConfigurationError(message)
+    return quoted(found)
 
 
 def time_column(df: DataFrame, name: str) -> Column:
@@ -57,15 +241,32 @@ def time_column(df: DataFrame, name: str) -> Column:
     ConfigurationError
         There is no such column, or it holds no times.
     """
-    (column,) = key_columns(df, name)
-    kind = df.schema[name].dataType
+    check_text("time", name, "time")
+    (found,) = find_columns(df, name, "time")
+    kind = df.schema[found].dataType
     if not isinstance(kind, _TIMES):
         message = (
             f"time: column {name!r} is of type {kind.simpleString()}; it must be a timestamp: "
             "convert it first, by to_timestamp for instance"
         )
         raise ConfigurationError(message)
-    return column.cast("timestamp")
+    return quoted(found).cast("timestamp")
+
+
+def windowed_column(df: DataFrame, name: str) -> Column:
+    """A column of event times as windows are made of it: as it is where it has no time zone.
+
+    Spark's windows of such times begin by their own midnight, whatever the session's zone.
+
+    Raises
+    ------
+    ConfigurationError
+        As `time_column` does.
+    """
+    column = time_column(df, name)
+    (found,) = find_columns(df, name, "time")
+    without_zone = isinstance(df.schema[found].dataType, TimestampNTZType)
+    return quoted(found) if without_zone else column
 
 
 def absent(df: DataFrame, name: str) -> None:
@@ -76,21 +277,10 @@ def absent(df: DataFrame, name: str) -> None:
     ConfigurationError
         There is a column of that name, or of one that Spark takes for the same.
     """
-    exact = df.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+    check_frame(df)
+    check_text("column", name, "worker")
+    exact = is_case_sensitive(df)
     for column in df.columns:
         if column == name or (not exact and column.lower() == name.lower()):
             message = f"there is a column {column!r} already: drop it, or choose another name"
             raise ConfigurationError(message)
-
-
-def check_workers(workers: int) -> None:
-    """Make sure that there is a worker.
-
-    Raises
-    ------
-    ConfigurationError
-        There is none.
-    """
-    if workers < 1:
-        message = f"workers = {workers}: there must be at least 1 worker"
-        raise ConfigurationError(message)

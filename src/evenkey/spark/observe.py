@@ -5,14 +5,16 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from pyspark.sql import Observation
 from pyspark.sql import functions as F
-from pyspark.sql.streaming import StreamingQueryListener
 
-from evenkey.errors import RunError
-from evenkey.spark.columns import check_workers, key_columns
+from evenkey.checking import check_text, check_workers, shown
+from evenkey.errors import ConfigurationError, RunError
+from evenkey.spark.columns import check_frame, key_columns, key_hash
+from evenkey.spark.listening import listen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 __all__ = ["EpochLoads", "LoadObserver", "observe"]
+
+_METRIC = "evenkey-loads-"
 
 
 @dataclass(frozen=True)
@@ -54,10 +58,10 @@ class LoadObserver:
     def __init__(self, workers: int) -> None:
         check_workers(workers)
         self.workers = workers
-        self.name = f"evenkey-loads-{uuid.uuid4()}"
+        self.name = f"{_METRIC}{uuid.uuid4()}"
         self._epochs: dict[int, EpochLoads] = {}
         self._observation: Observation | None = None
-        self._listener: _ProgressListener | None = None
+        self._watches = False
 
     @property
     def epochs(self) -> list[EpochLoads]:
@@ -73,12 +77,13 @@ class LoadObserver:
 
     def watch(self, df: DataFrame, metrics: Sequence[Any]) -> DataFrame:
         """Attach the metrics to a DataFrame; a LoadObserver watches one DataFrame."""
-        if self._observation is not None or self._listener is not None:
+        if self._watches:
             message = "this LoadObserver watches a DataFrame already: make one for each"
             raise RunError(message)
+        self._watches = True
         if df.isStreaming:
-            self._listener = _ProgressListener(self)
-            df.sparkSession.streams.addListener(self._listener)
+            _watching[self.name] = self
+            listen(df.sparkSession, metrics={_METRIC: _receive})
             return df.observe(self.name, *metrics)
         self._observation = Observation(self.name)
         return df.observe(self._observation, *metrics)
@@ -92,23 +97,14 @@ class LoadObserver:
         return EpochLoads(epoch, loads, metrics.get("keys"), metrics.get("pairs"))
 
 
-class _ProgressListener(StreamingQueryListener):
-    def __init__(self, observer: LoadObserver) -> None:
-        self._observer = observer
+# Who has dropped an observer cannot ask it any more.
+_watching: WeakValueDictionary[str, LoadObserver] = WeakValueDictionary()
 
-    def onQueryStarted(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
-        pass
 
-    def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
-        row = event.progress.observedMetrics.get(self._observer.name)
-        if row is not None:
-            self._observer.receive(event.progress.batchId, row.asDict())
-
-    def onQueryIdle(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
-        pass
-
-    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
-        pass
+def _receive(name: str, row: Any, progress: Any) -> None:
+    observer = _watching.get(name)
+    if observer is not None:
+        observer.receive(progress.batchId, row.asDict())
 
 
 def observe(
@@ -139,12 +135,19 @@ def observe(
     Raises
     ------
     ConfigurationError
-        A column is missing.
+        A column is missing, or `observer` is none.
+    RunError
+        The observer watches a DataFrame already.
     """
-    (worker,) = key_columns(df, column)
+    check_frame(df)
+    if not isinstance(observer, LoadObserver):
+        message = f"observer = {shown(observer)}: pass a LoadObserver(workers)"
+        raise ConfigurationError(message)
+    check_text("column", column, "worker")
+    (worker,) = key_columns(df, column, "column")
     metrics = [F.count_if(worker == i).alias(f"worker_{i}") for i in range(observer.workers)]
     if key is not None:
-        hashed = F.xxhash64(*key_columns(df, key))
+        hashed = key_hash(df, key)
         metrics.append(F.approx_count_distinct(hashed).alias("keys"))
         metrics.append(F.approx_count_distinct(F.xxhash64(hashed, worker)).alias("pairs"))
     return observer.watch(df, metrics)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Literal
 
 from pyspark.sql import functions as F
 
+from evenkey.checking import check_one_of, check_text, check_workers
 from evenkey.errors import ConfigurationError
-from evenkey.spark.columns import absent, check_workers, key_columns
+from evenkey.spark.columns import absent, check_frame, key_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,17 +57,17 @@ def place(
         ``spark.sql.shuffle.partitions`` differs from `workers`. A row whose worker is null
         or out of range fails the job.
     """
-    (worker,) = key_columns(df, column)
+    check_frame(df)
     check_workers(workers)
+    check_text("column", column, "worker")
+    check_one_of("by", by, ("partition", "split"))
+    (worker,) = key_columns(df, column, "column")
     in_range = F.when(worker.between(0, workers - 1), worker).otherwise(
         F.raise_error(F.lit(f"{column} must be 0 to {workers - 1} in every row: route first"))
     )
     checked = in_range.cast("int")
     if by == "partition":
         return df.withColumn(column, checked).repartitionById(workers, worker)
-    if by != "split":
-        message = f"by = {by!r}: must be 'partition' or 'split'"
-        raise ConfigurationError(message)
     if key is None:
         message = "placing by split needs key=...: the columns of the groupBy that follows"
         raise ConfigurationError(message)

@@ -19,7 +19,9 @@ from evenkey.spark.packed_plan import (
     Positions,
     pack_plan,
 )
+from evenkey.spark.routing_table import RoutingTable
 from evenkey.spark.task import current_task
+from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from evenkey.groupings import Planned, Snapshot
     from evenkey.spark.routing_table import RoutingTables
 
-__all__ = ["read_memory", "with_planned_worker"]
+__all__ = ["LookupTask", "read_memory", "with_planned_worker"]
 
 _GOLDEN = 0x9E3779B9
 """The golden ratio in units of 2**-32: its multiples, modulo 2**32, are spread evenly."""
@@ -58,18 +60,18 @@ def with_planned_worker(
     hashed: Column,
     grouping: Planned,
     workers: int,
-    tables: RoutingTables,
+    plan: LookupTask | Snapshot,
     name: str,
     position: Column | None = None,
 ) -> DataFrame:
-    """Add the int column `name`: the worker of each row by the plan in `tables`.
+    """Add the int column `name`: the worker of each row by a plan.
 
     The plan is one array (`pack_plan`), which Spark reads as a scalar subquery: in a batch it is
-    the plan of now, in a stream that of the epoch, read before the epoch's tasks start, so that
-    all of them see the same one. Rows of split keys are dealt by `position` (golden ratio), which
-    is the position in the partition in a batch where none is given. Spark does not number the
-    rows of a stream: without positions it deals them by random numbers, a function of partition
-    and row.
+    given here, in a stream a `LookupTask` is, which reads that of the epoch before the epoch's
+    tasks start, so that all of them see the same one. Rows of split keys are dealt by `position`
+    (golden ratio), which is the position in the partition in a batch where none is given. Spark
+    does not number the rows of a stream: without positions it deals them by random numbers, a
+    function of partition and row.
 
     Raises
     ------
@@ -81,12 +83,11 @@ def with_planned_worker(
         raise ConfigurationError(message)
     if position is None and not df.isStreaming:
         position = row_numbers()
-    if df.isStreaming:
-        read = LookupTask(grouping, workers, tables)
+    if isinstance(plan, LookupTask):
+        read = in_workers(df.sparkSession, plan)
         source = df.sparkSession.range(0, 1, 1, 1).mapInArrow(read, _WORDS)
     else:
-        memory = tables.read(0).memory
-        source = df.sparkSession.createDataFrame(_packed(memory, grouping, workers), _WORDS)
+        source = df.sparkSession.createDataFrame(_packed(plan, grouping, workers), _WORDS)
     # One array and not a struct of several: to take a field from a struct costs an object a row.
     words = source.scalar()
     hash_, word, slot, place, scaled, cell = (F.col(step) for step in _STEPS)
@@ -131,18 +132,34 @@ def _low(column: Column, bits: int = 32) -> Column:
 
 
 class LookupTask:
-    """Reads the plan of the query's epoch, as one row."""
+    """Reads the plan of the query's epoch, as one row.
 
-    def __init__(self, grouping: Planned, workers: int, tables: RoutingTables) -> None:
+    Parameters
+    ----------
+    grouping, workers
+        What the plan is for.
+    tables
+        Where plans lie.
+    first
+        The plan that a query starts from which finds none there; it becomes the query's.
+    """
+
+    def __init__(
+        self, grouping: Planned, workers: int, tables: RoutingTables, first: Snapshot | None = None
+    ) -> None:
         self._grouping = grouping
         self._workers = workers
-        self._tables = tables
+        self.tables = tables
+        self._first = first
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Give the row, in place of the one that is there."""
         for _ in batches:
             task = current_task()
-            memory = read_memory(self._tables, task.query, task.epoch)
+            memory = read_memory(self.tables, task.query, task.epoch)
+            if self._first and not memory:
+                memory = self._first
+                self.tables.under(task.query).write(0, RoutingTable(memory))
             yield from _packed(memory, self._grouping, self._workers).to_batches()
 
 

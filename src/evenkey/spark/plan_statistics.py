@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from pyspark.sql import functions as F
-from pyspark.sql.streaming import StreamingQueryListener
 
 from evenkey.errors import EvenkeyError
+from evenkey.spark.listening import listen
 from evenkey.spark.plan_lookup import read_memory
-from evenkey.spark.routing_table import RoutingTable
+from evenkey.spark.routing_table import RoutingTable, RoutingTables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import Planned
     from evenkey.groupings.planned import KeyStatistics
-    from evenkey.spark.routing_table import RoutingTables
 
 __all__ = ["count_keys", "learn_from"]
 
 logger = logging.getLogger(__name__)
 
+_METRIC = "evenkey-keys-"
 _SAMPLE = "__evenkey_sample"
 _SAMPLED = 8
 """Of so many rows of a stream one is counted."""
@@ -81,41 +82,39 @@ def learn_from(
     One row in 8, drawn at random, is counted. An epoch's figures reach the driver when the next
     one may have started, so they serve the one after that: table N + 2 is made of epoch N.
     """
-    name = f"evenkey-keys-{uuid.uuid4()}"
-    listener = _PlanningListener(name, grouping, workers, tables)
-    df.sparkSession.streams.addListener(listener)
+    _groupings[str(grouping)] = grouping
+    metric = _Metric(str(tables.directory), str(grouping), workers, uuid.uuid4().hex)
+    listen(df.sparkSession, metrics={_METRIC: _receive})
     # Observed expressions must not draw random numbers themselves.
     sampled = df.withColumn(_SAMPLE, F.when(F.rand() < 1 / _SAMPLED, hashed))
     sketches = _sketches(F.col(_SAMPLE), grouping.statistics(workers))
-    return sampled.observe(name, *sketches).drop(_SAMPLE)
+    return sampled.observe(_METRIC + json.dumps(metric), *sketches).drop(_SAMPLE)
 
 
-class _PlanningListener(StreamingQueryListener):
-    def __init__(self, name: str, grouping: Planned, workers: int, tables: RoutingTables) -> None:
-        self._name = name
-        self._grouping = grouping
-        self._workers = workers
-        self._tables = tables
+class _Metric(NamedTuple):
+    """What the name of the metric says: the stream's plan holds it, and nobody else must."""
 
-    def onQueryStarted(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
-        pass
+    tables: str
+    grouping: str
+    workers: int
+    unique: str
 
-    def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
-        progress = event.progress
-        row = progress.observedMetrics.get(self._name)
-        if row is None or row["keys"] is None:
-            return
-        statistics = _filled(self._grouping.statistics(self._workers), row)
-        query, epoch = str(progress.id), progress.batchId
-        try:
-            before = read_memory(self._tables, query, epoch + _LAG)
-            memory = self._grouping.learned(before, statistics, self._workers)
-            self._tables.under(query).write(epoch + _LAG, RoutingTable(memory))
-        except EvenkeyError as error:
-            logger.warning("%s; the plan of before is followed on", error)
 
-    def onQueryIdle(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
-        pass
+# By their spelling: there are as many as groupings, however many streams there are.
+_groupings: dict[str, Planned] = {}
 
-    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
-        pass
+
+def _receive(name: str, row: Any, progress: Any) -> None:
+    if row["keys"] is None:
+        return
+    metric = _Metric(*json.loads(name.removeprefix(_METRIC)))
+    grouping, workers = _groupings[metric.grouping], metric.workers
+    tables = RoutingTables(metric.tables, metric.grouping, workers)
+    statistics = _filled(grouping.statistics(workers), row)
+    query, epoch = str(progress.id), progress.batchId
+    try:
+        before = read_memory(tables, query, epoch + _LAG)
+        memory = grouping.learned(before, statistics, workers)
+        tables.under(query).write(epoch + _LAG, RoutingTable(memory))
+    except EvenkeyError as error:
+        logger.warning("%s; the plan of before is followed on", error)

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pyspark.sql import functions as F
 
+from evenkey.checking import check_path, number
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import Planned, parse
 from evenkey.groupings.planned import Plan
-from evenkey.spark.columns import key_columns
-from evenkey.spark.plan_lookup import with_planned_worker
+from evenkey.spark.columns import check_frame, key_hash, number_column
+from evenkey.spark.listening import listen
+from evenkey.spark.plan_lookup import LookupTask, with_planned_worker
 from evenkey.spark.plan_statistics import count_keys, learn_from
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
-from evenkey.spark.session import temporary_directory
+from evenkey.spark.session import TABLES, temporary_directory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,15 +69,19 @@ def fit(
         A column is missing, the grouping is none that plans, the DataFrame is a stream, a cost
         is negative, or the fraction is out of range.
     """
+    check_frame(df)
     planned = _planned(grouping)
+    planned.router(workers)
+    check_path("tables", tables)
+    number("fraction", fraction)
     if df.isStreaming:
         message = "fit counts a batch: pass earlier data or a sample, or call it in foreachBatch"
         raise ConfigurationError(message)
     if not 0 < fraction <= 1:
         message = f"fraction = {fraction}: must be above 0 and at most 1"
         raise ConfigurationError(message)
-    hashed = F.xxhash64(*key_columns(df, key))
-    costs = None if cost is None else key_columns(df, cost)[0]
+    hashed = key_hash(df, key)
+    costs = None if cost is None else number_column(df, cost, "cost")
     store = RoutingTables(tables, str(planned), workers)
     if fraction < 1:
         df = df.sample(fraction=fraction, seed=0)
@@ -100,16 +106,28 @@ def _fit(
 ) -> Snapshot:
     numbers = store.numbers()
     before = store.read(numbers[-1]).memory if numbers else {}
+    memory = _counted(df, hashed, cost, grouping, workers, before)
+    # Number 0 is what every epoch finds that has no table of its own.
+    store.write(0, RoutingTable(memory))
+    return memory
+
+
+def _counted(
+    df: DataFrame,
+    hashed: Column,
+    cost: Column | None,
+    grouping: Planned,
+    workers: int,
+    before: Snapshot,
+) -> Snapshot:
+    """Count a batch and plan from that, near to the plan of before."""
     statistics = grouping.statistics(workers)
     if cost is None:
         count_keys(df, hashed, statistics)
     else:
         _sum_costs(df, hashed, cost, statistics)
     previous = Plan.from_arrays(before) if before else None
-    memory = grouping.plan_of(statistics, workers, previous).to_arrays()
-    # Number 0 is what every epoch finds that has no table of its own.
-    store.write(0, RoutingTable(memory))
-    return memory
+    return grouping.plan_of(statistics, workers, previous).to_arrays()
 
 
 def _sum_costs(df: DataFrame, hashed: Column, cost: Column, statistics: KeyStatistics) -> None:
@@ -142,16 +160,50 @@ def route_planned(
             "foreachBatch, where it is counted first, or choose another planning"
         )
         raise ConfigurationError(message)
-    store = RoutingTables(
-        tables or temporary_directory(df.sparkSession, "tables"), str(grouping), workers
-    )
+    if df.isStreaming:
+        lookup = _lookup_of_stream(df, grouping, workers, plan, tables)
+        if learn and grouping.planning in ("auto", "previous"):
+            df = learn_from(df, hashed, grouping, workers, lookup.tables)
+        return with_planned_worker(df, hashed, grouping, workers, lookup, column, position)
+    memory = _plan_of_batch(df, hashed, grouping, workers, plan, tables)
+    return with_planned_worker(df, hashed, grouping, workers, memory, column, position)
+
+
+def _lookup_of_stream(
+    df: DataFrame,
+    grouping: Planned,
+    workers: int,
+    plan: Snapshot | None,
+    tables: str | Path | None,
+) -> LookupTask:
+    if tables is None:
+        # Nothing is written before a query runs: it may never.
+        store = RoutingTables(temporary_directory(df.sparkSession, TABLES), str(grouping), workers)
+        listen(df.sparkSession)
+        return LookupTask(grouping, workers, store, plan)
+    store = RoutingTables(tables, str(grouping), workers)
     if plan is not None:
         store.write(0, RoutingTable(plan))
-    if df.isStreaming:
-        if learn and grouping.planning in ("auto", "previous"):
-            df = learn_from(df, hashed, grouping, workers, store)
-    else:
-        numbers = store.numbers()
-        if grouping.counts_first(store.read(numbers[-1]).memory if numbers else {}):
-            _fit(df, hashed, None, grouping, workers, store)
-    return with_planned_worker(df, hashed, grouping, workers, store, column, position)
+    return LookupTask(grouping, workers, store)
+
+
+def _plan_of_batch(
+    df: DataFrame,
+    hashed: Column,
+    grouping: Planned,
+    workers: int,
+    plan: Snapshot | None,
+    tables: str | Path | None,
+) -> Snapshot:
+    if tables is None:
+        before = plan or {}
+        if not grouping.counts_first(before):
+            return before
+        return _counted(df, hashed, None, grouping, workers, before)
+    store = RoutingTables(tables, str(grouping), workers)
+    if plan is not None:
+        store.write(0, RoutingTable(plan))
+    numbers = store.numbers()
+    if grouping.counts_first(store.read(numbers[-1]).memory if numbers else {}):
+        return _fit(df, hashed, None, grouping, workers, store)
+    return store.read(0).memory

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from pyspark.sql import functions as F
 
-from evenkey.errors import ConfigurationError
+from evenkey.checking import check_one_of, check_path, number
 from evenkey.groupings import Grouping, Key, Planned, Shuffle, parse
-from evenkey.spark.columns import absent, key_columns, row_numbers, time_column
+from evenkey.spark.columns import (
+    absent,
+    check_frame,
+    key_hash,
+    number_column,
+    row_numbers,
+    time_column,
+)
 from evenkey.spark.planned import route_planned
 from evenkey.spark.routing_task import Load, check_plan, routing_task
+from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +77,7 @@ def route(
     tables
         Directory of the routing tables that carry hot keys from epoch to epoch, beside the
         query's checkpoint; reachable from driver and executors. None: a temporary directory
-        of this process, so a restarted query learns anew.
+        that goes when the query ends, so a restarted query learns anew.
     plan
         For groupings that are given the frequencies of keys: what ``Grouping.plan`` made of
         them, with hashes as Spark's ``xxhash64`` gives them.
@@ -100,19 +108,17 @@ def route(
     where the input follows a shuffle, Spark 4.3 guarantees this by
     ``spark.sql.shuffle.orderIndependentChecksum.enabled``, on by default.
     """
+    check_frame(df)
     grouping = parse(grouping)
     grouping.router(workers)
     check_plan(grouping, plan)
-    keys = key_columns(df, key)
+    hashed = key_hash(df, key)
     clock = F.current_timestamp() if time is None else time_column(df, time)
     absent(df, column)
-    if load not in ("epoch", "lifetime"):
-        message = f"load = {load!r}: must be 'epoch' or 'lifetime'"
-        raise ConfigurationError(message)
-    if not rate > 0:
-        message = f"rate = {rate}: must be above 0 messages a second"
-        raise ConfigurationError(message)
-    hashed = F.xxhash64(*keys)
+    check_one_of("load", load, get_args(Load))
+    number("rate", rate, above=0)
+    if tables is not None:
+        check_path("tables", tables)
     if isinstance(grouping, Planned):
         return route_planned(
             df,
@@ -122,7 +128,7 @@ def route(
             plan=plan,
             tables=tables,
             column=column,
-            position=None if position is None else key_columns(df, position)[0],
+            position=None if position is None else number_column(df, position, "position"),
             learn=learn,
         )
     if routes_natively(grouping, streaming=df.isStreaming):
@@ -142,7 +148,8 @@ def route(
         columns.append(clock.cast("double"))
     function = task.route_pairs if len(columns) > 1 else task.route_keys
     # Its types ask for the kind of UDF, which Spark itself would rather infer from the hints.
-    udf = F.arrow_udf(function, "int")  # type: ignore[call-overload]
+    in_worker = in_workers(df.sparkSession, function)
+    udf = F.arrow_udf(in_worker, "int")  # type: ignore[call-overload]
     return df.withColumn(column, udf.asNondeterministic()(*columns))
 
 

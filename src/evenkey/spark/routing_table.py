@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenkey.checking import check_path, check_workers
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.files import write_whole
 
@@ -58,6 +59,8 @@ class RoutingTables:
     """
 
     def __init__(self, directory: str | Path, grouping: str, workers: int) -> None:
+        check_path("directory", directory)
+        check_workers(workers)
         self.directory = Path(directory)
         self.grouping = grouping
         self.workers = workers

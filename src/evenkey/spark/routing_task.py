@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pyarrow as pa
 
+from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
-from evenkey.spark.learning import Lesson, LessonCollector
+from evenkey.event_clock import EventClock
+from evenkey.spark.learning import Lesson, learner
 from evenkey.spark.routing_table import RoutingTables
-from evenkey.spark.session import temporary_directory
-from evenkey.spark.task import TaskId, current_task
+from evenkey.spark.session import TABLES, temporary_directory
+from evenkey.spark.task import current_task
+from evenkey.spark.times import seconds_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from evenkey.groupings import Grouping, Router, Snapshot
+    from evenkey.spark.learning import Learner, Lessons
+    from evenkey.spark.task import TaskId
 
 __all__ = ["Load", "RoutingTask", "Source", "check_plan", "routing_task"]
 
@@ -37,6 +42,9 @@ def check_plan(grouping: Grouping, plan: Snapshot | None) -> None:
     ConfigurationError
         It is not so.
     """
+    if plan is not None and not isinstance(plan, dict):
+        message = f"plan = {shown(plan)}: pass what {grouping.name}'s plan(...) gave"
+        raise ConfigurationError(message)
     if plan is None and grouping.given_frequencies and not grouping.learns:
         message = (
             f"grouping {grouping}: it must know how frequent each key is before the first row "
@@ -58,6 +66,7 @@ def routing_task(
     load: Load = "epoch",
     tables: str | Path | None = None,
     plan: Snapshot | None = None,
+    weighted: bool = False,
     streaming: bool,
 ) -> RoutingTask:
     """Make what routes in each task, for tasks in Python that route what they have made.
@@ -68,6 +77,8 @@ def routing_task(
         Where the tasks run.
     grouping, workers, rate, load, tables, plan
         As for `route`.
+    weighted
+        Whether messages count as much as they weigh; otherwise as 1.
     streaming
         Whether the tasks belong to a stream, whose epochs hand on what they have learned.
 
@@ -77,14 +88,11 @@ def routing_task(
         As `check_plan` does.
     """
     check_plan(grouping, plan)
-    accumulator, store = None, None
+    learning = None
     if streaming and (grouping.learns or load == "lifetime"):
-        store = RoutingTables(
-            tables or temporary_directory(session, "tables"), str(grouping), workers
-        )
-        collector = LessonCollector(store, grouping)
-        accumulator = session.sparkContext.accumulator({}, collector)
-    return RoutingTask(grouping, workers, load, rate, plan or {}, store, accumulator)
+        directory = tables or temporary_directory(session, TABLES)
+        learning = learner(session, RoutingTables(directory, str(grouping), workers), grouping)
+    return RoutingTask(grouping, workers, load, rate, plan or {}, learning, weighted=weighted)
 
 
 class RoutingTask:
@@ -97,16 +105,17 @@ class RoutingTask:
         load: Load,
         rate: float,
         plan: Snapshot,
-        tables: RoutingTables | None,
-        accumulator: Accumulator[dict[TaskId, Lesson]] | None,
+        learning: tuple[Learner, Accumulator[Lessons]] | None,
+        *,
+        weighted: bool = False,
     ) -> None:
         self._grouping = grouping
         self._workers = workers
         self._load = load
         self._rate = rate
         self._plan = plan
-        self._tables = tables
-        self._accumulator = accumulator
+        self._learning = learning
+        self._weighted = weighted
 
     def route_keys(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         """Route batches of hashes, with the position over the rate as time."""
@@ -118,7 +127,7 @@ class RoutingTask:
         """Route batches of hashes and times (seconds, null: unknown)."""
         with self.source() as source:
             for hashes, seconds in batches:
-                yield source.route(hashes.to_numpy().view(np.uint64), seconds)
+                yield source.route(hashes.to_numpy().view(np.uint64), seconds_of(seconds))
 
     @contextlib.contextmanager
     def source(self) -> Iterator[Source]:
@@ -126,12 +135,14 @@ class RoutingTask:
         task = current_task()
         router = self._grouping.router(self._workers, task.partition)
         router.remember(self._plan)
-        if self._tables is not None:
-            self._recall(router, self._tables, task)
-        source = Source(router, self._rate)
+        if self._learning is not None:
+            self._recall(router, self._learning[0].tables, task)
+        source = Source(router, self._rate, weighted=self._weighted)
         yield source
-        if self._accumulator is not None and source.routed:
-            self._accumulator.add({task: Lesson(router.memory(), self._local_state(router))})
+        if self._learning is not None and source.routed:
+            who, accumulator = self._learning
+            lesson = Lesson(router.memory(), self._local_state(router))
+            accumulator.add(who.teach(task, lesson))
 
     def _recall(self, router: Router, tables: RoutingTables, task: TaskId) -> None:
         table = tables.under(task.query).read(task.epoch)
@@ -155,15 +166,23 @@ class Source:
         Gives the workers.
     rate
         Messages per second that stand for time where there are no times.
+    weighted
+        Whether messages count as much as they weigh.
     """
 
-    def __init__(self, router: Router, rate: float) -> None:
+    def __init__(self, router: Router, rate: float, *, weighted: bool = False) -> None:
         self._router = router
+        self._weighted = weighted
         self._rate = rate
-        self._latest = -np.inf
+        self._clock = EventClock(start=router.now)
         self.routed = 0
 
-    def route(self, hashes: NDArray[np.uint64], seconds: pa.Array | None = None) -> pa.Array:
+    def route(
+        self,
+        hashes: NDArray[np.uint64],
+        seconds: NDArray[np.float64] | None = None,
+        weights: pa.Array | None = None,
+    ) -> pa.Array:
         """Give the worker of each message.
 
         Parameters
@@ -171,8 +190,11 @@ class Source:
         hashes
             uint64[n], of the keys.
         seconds
-            double[n], event times, null where unknown; a time that falls behind counts as the
-            latest one before it. None: the position over the rate.
+            float64[n], event times, NaN where unknown; the router sees the `EventClock` that
+            follows them. None: the position over the rate.
+        weights
+            bigint[n], what messages weigh; one that is null or below 1 weighs 1. Not looked at
+            where messages count as 1 each.
 
         Returns
         -------
@@ -181,9 +203,10 @@ class Source:
         if seconds is None:
             times = np.arange(self.routed, self.routed + len(hashes)) / self._rate
         else:
-            told = seconds.fill_null(-np.inf).to_numpy(zero_copy_only=False)
-            told = np.maximum.accumulate(np.maximum(told, self._latest))
-            self._latest = told[-1] if len(told) else self._latest
-            times = np.where(np.isinf(told), 0.0, told)
+            times = self._clock.follow(seconds)
         self.routed += len(hashes)
-        return pa.array(self._router.route(hashes, times))
+        counts = None
+        if self._weighted and weights is not None:
+            known = weights.fill_null(1).to_numpy(zero_copy_only=False)
+            counts = np.maximum(known, 1).astype(np.int64)
+        return pa.array(self._router.route(hashes, times, counts))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
 import tempfile
+import threading
+import uuid
 import weakref
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evenkey.spark.gateway import keep_quiet, log_level, start_java
 from evenkey.spark.java import ensure_java
 
 if TYPE_CHECKING:
@@ -16,18 +21,31 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-__all__ = ["local_master", "session", "temporary_directory"]
+__all__ = [
+    "TABLES",
+    "local_master",
+    "remove_temporary_of",
+    "session",
+    "session_id",
+    "session_owner",
+    "temporary_directory",
+]
+
+TABLES = "tables"
+"""Purpose of temporary directories that hold routing tables, by query."""
+
+_homes: weakref.WeakKeyDictionary[object, str] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
 
 _SETTINGS: dict[str, str] = {
     # Deep plans, and a stop while Spark searches its own stack for interruptions.
     "spark.driver.extraJavaOptions": "-Xss4m",
-    "spark.driver.memory": "2g",
-    "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.numRecentProgressUpdates": "100000",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+_DRIVER_MEMORY = "2g"
 
 
 def local_master(slots: int) -> str:
@@ -56,6 +74,8 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     ------
     ConfigurationError
         There is no Java to run Spark on.
+    RunError
+        It ended before it was ready.
     """
     from pyspark.sql import SparkSession
 
@@ -70,18 +90,71 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
         master = os.environ.get("SPARK_MASTER") or local_master(os.cpu_count() or 1)
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    every = {**_SETTINGS, **(settings or {})}
+    every = {
+        **_SETTINGS,
+        "spark.driver.memory": os.environ.get("SPARK_DRIVER_MEMORY") or _DRIVER_MEMORY,
+        "spark.log.level": log_level(),
+        "spark.master": master,
+        "spark.app.name": "evenkey",
+        **(settings or {}),
+    }
     if master.startswith("local"):
         # Only here is it sure that whoever runs the daemon has evenkey.
         every.setdefault("spark.python.daemon.module", "evenkey.spark.daemon")
-    builder = SparkSession.builder.master(master).appName("evenkey")
+    start_java(every)
+    builder = SparkSession.builder
     for name, value in every.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    started = builder.getOrCreate()
+    keep_quiet(started.sparkContext)
+    return started
+
+
+def session_owner(session: SparkSession) -> object:
+    """Give what lives as long as a session: several objects may stand for the same one.
+
+    It is the Spark context, or over Connect, where there is none, the session itself.
+    """
+    return session.sparkContext if hasattr(session, "_jsparkSession") else session
+
+
+def session_id(session: SparkSession) -> str:
+    """Tell sessions of the same owner apart."""
+    if hasattr(session, "_jsparkSession"):
+        return str(session._jsparkSession.sessionUUID())  # noqa: SLF001 - Python has no name of it
+    return ""
 
 
 def temporary_directory(session: SparkSession, purpose: str) -> str:
-    """Make a directory that lives as long as a session."""
-    directory = tempfile.mkdtemp(prefix=f"evenkey-{purpose}-")
-    weakref.finalize(session, shutil.rmtree, directory, ignore_errors=True)
-    return directory
+    """Name a directory of its own that lives as long as a session, and is made when it is used.
+
+    Routing tables (``tables``) of a query go when the query ends, see `remove_temporary_of`;
+    all else goes when the session has stopped, at the latest when the process ends.
+    """
+    owner = session_owner(session)
+    with _lock:
+        for other, directory in list(_homes.items()):
+            if _has_stopped(other):
+                shutil.rmtree(directory, ignore_errors=True)
+                del _homes[other]
+        if owner not in _homes:
+            _homes[owner] = tempfile.mkdtemp(prefix="evenkey-")
+            weakref.finalize(owner, shutil.rmtree, _homes[owner], ignore_errors=True)
+        return str(Path(_homes[owner]) / f"{purpose}-{uuid.uuid4().hex}")
+
+
+def remove_temporary_of(query: str) -> None:
+    """Remove the temporary routing tables of a query that has ended."""
+    with _lock:
+        homes = list(_homes.values())
+    for home in homes:
+        for directory in Path(home).glob(f"{TABLES}-*/{query}"):
+            shutil.rmtree(directory, ignore_errors=True)
+            with contextlib.suppress(OSError):  # another query of the same frame goes on
+                directory.parent.rmdir()
+
+
+def _has_stopped(owner: object) -> bool:
+    if hasattr(owner, "_jsc"):
+        return owner._jsc is None  # noqa: SLF001 - a context says by nothing else that it stopped
+    return bool(getattr(owner, "is_stopped", False))

@@ -18,6 +18,8 @@ __all__ = ["FinishTask", "MergeTask", "WorkerTask"]
 TIME = "__time"
 WINDOW = "__window"
 STATES = "__states"
+WEIGHT = "__weight"
+_UTC = pa.timestamp("us", "UTC")
 _HELD_BYTES = 1 << 25
 """Partial aggregates that a worker holds before it merges them."""
 
@@ -34,7 +36,8 @@ class WorkerTask:
     by
         Grouping columns of the partial aggregates. Where `WINDOW` is among them, the partial
         aggregates carry instead the latest event time of their messages as `TIME`, which
-        lies in the same window and moves the watermark as the messages themselves would.
+        lies in the same window and moves the watermark as the messages themselves would. A time
+        without a zone is carried as UTC.
     """
 
     def __init__(self, aggregator: Aggregator, by: tuple[str, ...]) -> None:
@@ -77,6 +80,8 @@ class WorkerTask:
         windows = pa.concat_tables(latest).group_by(WINDOW).aggregate([(f"{TIME}_max", "max")])
         place = pc.index_in(merged[WINDOW], windows[WINDOW])
         times = windows[f"{TIME}_max_max"].combine_chunks().take(place.combine_chunks())
+        if times.type.tz is None:
+            times = times.cast(_UTC)
         return merged.set_column(merged.schema.get_field_index(WINDOW), TIME, times)
 
 

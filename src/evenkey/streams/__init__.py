@@ -13,6 +13,7 @@ from evenkey.streams.graph import GraphLookAlike
 from evenkey.streams.lognormal import Lognormal
 from evenkey.streams.look_alike import LookAlike
 from evenkey.streams.published import Published
+from evenkey.streams.record_look_alike import RecordLookAlike
 from evenkey.streams.rows import RowIndex
 from evenkey.streams.sampling import FirstRecords, SpreadRecords
 from evenkey.streams.uniform import Uniform
@@ -35,6 +36,7 @@ __all__ = [
     "MessageBatch",
     "MessageStream",
     "Published",
+    "RecordLookAlike",
     "RowIndex",
     "SplitLines",
     "SpreadRecords",

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.hashing import hash_strings
 from evenkey.spelling import spell
@@ -97,6 +98,8 @@ class KeyStream(ABC):
     family: ClassVar[str]
     summary: ClassVar[str]
     usual_messages: ClassVar[int] = 1_000_000
+    weighs: ClassVar[bool] = False
+    """Whether messages have weights of their own; otherwise each weighs 1."""
     fixed: ClassVar[dict[str, dict[str, str]]] = {}
     """Streams of this family that are known by names of their own, with their parameters."""
 
@@ -105,6 +108,7 @@ class KeyStream(ABC):
     rate: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.messages is None:
             object.__setattr__(self, "messages", self.usual_messages)
         if self.length < 1:
@@ -155,7 +159,7 @@ class KeyStream(ABC):
         return MessageBatch(
             ids,
             self.hashes(ids),
-            np.ones(len(ids), dtype=np.int64),
+            self.counts(ids, start),
             np.arange(start, end) / self.per_second,
             self._senders(start, end),
         )
@@ -168,6 +172,11 @@ class KeyStream(ABC):
     def ids(self, start: int, stop: int) -> NDArray[np.int64]:
         """Make only the key ids of `batch`, int64[n]."""
         return self._ids(start, max(start, min(stop, self.length)))
+
+    def counts(self, ids: NDArray[np.int64], start: int) -> NDArray[np.int64]:
+        """Make the weights of the messages from offset `start` on, of keys `ids`; int64[n]."""
+        del start
+        return np.ones(len(ids), dtype=np.int64)
 
     @abstractmethod
     def _ids(self, start: int, stop: int) -> NDArray[np.int64]:

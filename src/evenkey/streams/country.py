@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.streams.base import KeyStream
 
@@ -51,6 +52,7 @@ class CountrySkew(KeyStream):
     percent: int
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not 0 <= self.percent <= _PERCENT:
             message = f"{self.family}-r{self.percent}: the skewness must be r0 to r100"
             raise ConfigurationError(message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.streams.zipf import Zipf
 
@@ -43,6 +44,7 @@ class Drift(Zipf):
     every: int
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.every < 1:
             message = f"{self.family}: every = {self.every}: must be at least 1 message"
             raise ConfigurationError(message)

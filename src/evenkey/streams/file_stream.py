@@ -76,18 +76,34 @@ class FileStream:
         self.rejected = 0
         """Lines or rows rejected in the last reading, so far."""
         self._records = records
-        self._numbers: dict[str, int] = {}
+        self._numbers: dict[str | None, int] = {}
         if not (self.per_second > 0 and math.isfinite(self.per_second)):
             message = f"{name}: rate = {rate}: must be above 0 lines a second"
             raise ConfigurationError(message)
 
     def batches(self, size: int = 1 << 16) -> Iterator[MessageBatch]:
-        """Read the whole stream, the messages of `size` lines at a time."""
-        self.rejected = 0
+        """Read the whole stream, the messages of `size` lines at a time.
+
+        Raises
+        ------
+        ConfigurationError
+            At the end: there was no message at all.
+        """
+        self.rejected, messages, reason = 0, 0, None
         for start in range(0, len(self._records), size):
             split = self._records.split(start, start + size)
             self.rejected += split.rejected.num_rows
+            messages += split.messages.num_rows
+            if reason is None and split.rejected.num_rows:
+                reason = split.rejected["reason"][0].as_py()
             yield self._batch(start, split)
+        if not messages:
+            why = f" (the first that was rejected: {reason})" if reason else ""
+            message = (
+                f"{self.name}: none of {len(self._records)} lines is a message{why}; check split "
+                "and key"
+            )
+            raise ConfigurationError(message)
 
     def texts(self, ids: NDArray[np.int64]) -> pa.StringArray:
         """Give the keys as they stand in the files; those of batches read so far."""
@@ -99,7 +115,7 @@ class FileStream:
         return len(self._numbers)
 
     def _batch(self, start: int, split: Split) -> MessageBatch:
-        coded = split.messages["key"].combine_chunks().dictionary_encode()
+        coded = split.messages["key"].combine_chunks().dictionary_encode(null_encoding="encode")
         texts, places = coded.dictionary, coded.indices.to_numpy()
         numbers = self._numbers
         ids = (numbers.setdefault(text, len(numbers)) for text in texts.to_pylist())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.streams.published import Published
 from evenkey.streams.weighted import Weighted
@@ -71,6 +72,7 @@ class Lognormal(Weighted):
     number: int
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.number not in _PARAMETERS:
             message = f"lognormal-{self.number}: there are lognormal-1 and lognormal-2"
             raise ConfigurationError(message)

@@ -19,7 +19,7 @@ class Published:
     source
         The paper and table that the figures stand in.
     messages
-        How many messages it has.
+        How many messages it has; the sum of their weights where its records have some.
     top_percent
         Share of the messages that bear the most frequent key, in percent.
     keys

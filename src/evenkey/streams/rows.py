@@ -64,7 +64,7 @@ class RowIndex:
                 file = pq.ParquetFile(path)
                 found = row_groups(path, columns)
             except (OSError, pa.ArrowInvalid) as error:
-                message = f"input {path} cannot be read as Parquet: {error}"
+                message = f"input {path} is no Parquet file ({error}): name another, or pass split"
                 raise ConfigurationError(message) from error
             _check_columns(path, file.schema_arrow, key, count)
             for group in found:
@@ -86,7 +86,7 @@ class RowIndex:
         return self.rows
 
     def split(self, start: int, stop: int) -> Split:
-        """Read rows `start` to `stop` - 1, and set apart those without a key or a count."""
+        """Read rows `start` to `stop` - 1; those of an empty key or no count are set apart."""
         keys, counts = self.read(start, stop)
         places = pa.array(np.arange(len(keys)))
         return vet(Found(places, keys, counts, pa.nulls(len(keys), pa.string())))

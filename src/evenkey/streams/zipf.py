@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.streams.weighted import Weighted, check_keys
 
@@ -46,6 +47,7 @@ class Zipf(Weighted):
     keys: int
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not (self.z >= 0 and math.isfinite(self.z)):
             message = f"{self.family}: z = {self.z}: must be a number of at least 0"
             raise ConfigurationError(message)

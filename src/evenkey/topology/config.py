@@ -16,20 +16,21 @@ from pydantic import (
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import check_address
+from evenkey.groupings import By
 from evenkey.groupings import parse as parse_grouping
 from evenkey.streams import generated
 from evenkey.topology.config_checks import (
     check_avro,
     check_columns,
+    check_environment_master,
     check_one_input,
     check_planning,
     check_work,
 )
-from evenkey.topology.config_fields import AnyPath, option
+from evenkey.topology.config_fields import MOST, MOST_TASKS, AnyPath, Master, option
 from evenkey.topology.config_files import Split, check_input, check_output, split_of
 from evenkey.topology.config_kafka import KafkaOptions
 from evenkey.topology.kafka.avro import read_schema
-from evenkey.topology.kafka.client import ClientSettings
 
 if TYPE_CHECKING:
     from typing import Self
@@ -45,6 +46,8 @@ _FILE_SINKS = ("parquet", "jsonl")
 _GROUPING_OVERRIDES = ("expected_keys", "warm_up", "teenage_period", "old_period")
 _KAFKA_LATENESS = 60.0
 """Seconds that the partitions of a topic may lie apart: a window of the results."""
+_MOST_AHEAD = 1e11
+"""Seconds: what can be added to a timestamp of Spark's."""
 _REFERENCE_DEFAULTS = {"cost_ms": 1.0, "time_limit": 864_000.0, "aggregators": 10}
 """Where the reference's defaults are not those of `PipelineConfig`."""
 
@@ -95,7 +98,10 @@ class PipelineConfig(KafkaOptions):
     )
 
     dataset: Annotated[str, AfterValidator(lambda name: generated(name).name)] | None = option(
-        "Input", None, "Generated stream to read; `evenkey dataset list` names them."
+        "Input",
+        None,
+        "Generated stream to read; `evenkey dataset list` names them.",
+        min_length=1,
     )
     input: Annotated[tuple[AnyPath, ...], BeforeValidator(_paths)] = option(
         "Input", (), "Files to read: a file, a directory or a glob; may be given several times."
@@ -121,7 +127,11 @@ class PipelineConfig(KafkaOptions):
         min_length=1,
     )
     messages: int | None = option(
-        "Input", None, "Messages of the dataset, or most lines or rows of the input.", ge=1
+        "Input",
+        None,
+        "Messages of the dataset, or most lines or rows of the input.",
+        ge=1,
+        le=MOST,
     )
     seed: int = option("Input", 0, "Another seed gives another stream of the same dataset.")
     rate: float | None = option(
@@ -138,18 +148,35 @@ class PipelineConfig(KafkaOptions):
     grouping: Annotated[str, AfterValidator(lambda text: str(parse_grouping(text)))] = option(
         "Grouping", "dkg", "Stream grouping, such as dkg or pkg(choices=3)."
     )
-    workers: int = option("Grouping", 10, "Workers, each one task of an epoch.", ge=1)
+    workers: int = option(
+        "Grouping", 10, "Workers, each one task of an epoch.", ge=1, le=MOST_TASKS
+    )
     sources: int = option(
-        "Grouping", 5, "Sources, each routing by the loads that it sees itself.", ge=1
+        "Grouping",
+        5,
+        "Sources, each routing by the loads that it sees itself.",
+        ge=1,
+        le=MOST_TASKS,
     )
     splitters: int | None = option(
         "Grouping",
         None,
         "Tasks that split and route; without it as many as sources, with no shuffle between.",
         ge=1,
+        le=MOST_TASKS,
     )
     load: Literal["epoch", "lifetime"] = option(
         "Grouping", "epoch", "Whether a source counts loads anew in each epoch or over its life."
+    )
+    route_by: By = option(
+        "Grouping",
+        "messages",
+        "What a message counts for where it is routed: 1, or its weight.",
+    )
+    observe_by: By = option(
+        "Grouping",
+        "messages",
+        "What a message counts for in the loads that are reported: 1, or its weight.",
     )
     expected_keys: int | None = option(
         "Grouping", None, "Expected distinct keys, over the grouping's own (dkg: 100).", ge=1
@@ -176,7 +203,11 @@ class PipelineConfig(KafkaOptions):
         "What is computed: count, sum(column=count), mean(column=count), top-k(k=10).",
     )
     aggregators: int = option(
-        "Work", 4, "Tasks that merge partial results; the reference has 10.", ge=1
+        "Work",
+        4,
+        "Tasks that merge partial results; the reference has 10.",
+        ge=1,
+        le=MOST_TASKS,
     )
     worker_window: float = option(
         "Work", 15.0, "Window of a worker's partial results, in seconds of event time.", gt=0
@@ -191,23 +222,30 @@ class PipelineConfig(KafkaOptions):
         "Kafka 60, as partitions are not read in step.",
         ge=0,
     )
+    max_ahead: float = option(
+        "Kafka",
+        3600.0,
+        "Seconds that a record's time may be ahead of the clock when its epoch begins; one further "
+        "ahead is a dead letter. A large number lets all in.",
+        ge=0,
+        le=_MOST_AHEAD,
+    )
     cost_ms: float = option(
         "Work", 0.0, "Simulated cost of a message in ms; a worker sleeps for it.", ge=0
     )
     speed: float = option("Work", 1.0, "Divides the simulated cost.", gt=0)
 
-    epochs: int = option("Run", 8, "Micro-batches that the input is cut into.", ge=1)
+    epochs: int = option("Run", 8, "Micro-batches that the input is cut into.", ge=1, le=MOST)
     epoch_messages: int | None = option(
-        "Run", None, "Messages, lines or rows of an epoch, in place of epochs.", ge=1
+        "Run", None, "Messages, lines or rows of an epoch, in place of epochs.", ge=1, le=MOST
     )
     time_limit: float | None = option(
         "Run", None, "Seconds after which the run ends with the epoch that it is in.", gt=0
     )
-    master: str | None = option(
+    master: Master | None = option(
         "Run",
         None,
         "Spark master; without it this machine, with as many slots as workers or cores.",
-        min_length=1,
     )
     reference_defaults: bool = option(
         "Run",
@@ -278,8 +316,8 @@ class PipelineConfig(KafkaOptions):
         Raises
         ------
         ConfigurationError
-            An input is missing, empty or unreadable, the output cannot be a directory, or no
-            broker answers.
+            An input is missing, empty or unreadable, the output cannot be a directory, the
+            connector of Kafka is not there, or no broker answers.
         """
         if self.input:
             check_input(self.input)
@@ -288,10 +326,8 @@ class PipelineConfig(KafkaOptions):
             check_output(self.output.absolute())
         if self.avro_schema is not None:
             read_schema(self.avro_schema)
-        for address in (self.source_address, self.sink_address):
-            if address is not None:
-                ClientSettings.read(self.kafka_config)
-                address.check_reachable()
+        self._check_kafka_paths()
+        check_environment_master(self.master)
 
     def manifest(self) -> dict[str, Any]:
         """Give every option as JSON can hold it, paths made absolute: what a run is known by."""

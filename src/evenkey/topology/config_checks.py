@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter, ValidationError
 
 from evenkey.aggregators import WORKER
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import Planned
+from evenkey.topology.config_fields import Master
 
 if TYPE_CHECKING:
     from evenkey.topology.config import PipelineConfig
     from evenkey.topology.config_files import Split
 
-__all__ = ["check_avro", "check_columns", "check_one_input", "check_planning", "check_work"]
+__all__ = [
+    "check_avro",
+    "check_columns",
+    "check_environment_master",
+    "check_one_input",
+    "check_planning",
+    "check_work",
+]
 
 _SPLITS_WITH_COLUMNS = ("csv", "json", "parquet")
 _INPUTS = ("dataset", "input", "kafka")
@@ -28,6 +39,12 @@ def check_one_input(config: PipelineConfig) -> None:
         several = f"{' and '.join(given)} are given" if given else "none is given"
         message = f"a pipeline reads a dataset, an input or kafka, and {several}: pass one"
         raise ConfigurationError(message)
+    if config.kafka is None and "max_ahead" in config.model_fields_set:
+        message = (
+            f"max_ahead = {config.max_ahead:g}: only records of topics bear times of their own, "
+            "and none are read; drop max_ahead or pass kafka"
+        )
+        raise ConfigurationError(message)
     if config.dataset is not None:
         for name in ("split", "key", "count"):
             if getattr(config, name) is not None:
@@ -38,6 +55,18 @@ def check_one_input(config: PipelineConfig) -> None:
                 raise ConfigurationError(message)
     elif config.split is not None:
         check_columns(config, config.split)
+
+
+def check_environment_master(master: str | None) -> None:
+    """Make sure that ``SPARK_MASTER`` names a master, where no other is given."""
+    text = os.environ.get("SPARK_MASTER")
+    if master is not None or not text:
+        return
+    try:
+        TypeAdapter(Master).validate_python(text)
+    except ValidationError as error:
+        message = f"SPARK_MASTER = {text!r}: {error.errors()[0]['ctx']['error']}"
+        raise ConfigurationError(message) from None
 
 
 def check_columns(config: PipelineConfig, split: Split) -> None:

@@ -63,6 +63,8 @@ def _sentence(field: str, finding: Any, known: Collection[str]) -> str:
         return str(unknown_name("option", field, known))
     if kind == "value_error":
         message = str(context["error"])
+        if message.startswith(repr(value)):
+            return f"{field} = {message}"
         return message if not field or field in message else f"{field} = {value!r}: {message}"
     if kind == "literal_error":
         return f"{field} = {value!r}: {_choices(value, context['expected'])}"

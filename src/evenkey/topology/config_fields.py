@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-__all__ = ["AnyPath", "option"]
+__all__ = ["MOST", "MOST_TASKS", "AnyPath", "Master", "option"]
+
+MOST = 2**63 - 1
+"""The highest number of a message."""
+MOST_TASKS = 2**31 - 1
+"""The highest number of a task of Spark's."""
+
+_MASTER = re.compile(
+    r"local(\[([1-9]\d*|\*)(,[1-9]\d*)?\])?|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]|yarn|"
+    r"(?!https?:)[a-z][a-z0-9+.-]*://\S+"
+)
 
 
 def option(
@@ -27,6 +38,23 @@ def _path(value: object) -> object:
         raise ValueError(message)
     return Path(value).expanduser() if isinstance(value, str) else value
 
+
+def _master(value: str) -> str:
+    if not value:
+        message = "must not be empty"
+        raise ValueError(message)
+    # What other schemes there are is Spark's to say: cluster managers can be plugged in.
+    if not _MASTER.fullmatch(value):
+        message = (
+            "must be local, local[N], local-cluster[N,CORES,MB], spark://HOST:PORT, yarn or "
+            "k8s://HOST:PORT"
+        )
+        raise ValueError(message)
+    return value
+
+
+Master = Annotated[str, AfterValidator(_master)]
+"""A master of Spark."""
 
 AnyPath = Annotated[Path, BeforeValidator(_path)]
 """A path, where ``~`` stands for the user's home."""

@@ -9,7 +9,7 @@ from pydantic import AfterValidator
 from evenkey.errors import ConfigurationError
 from evenkey.topology.config_base import Configuration
 from evenkey.topology.config_fields import AnyPath, option
-from evenkey.topology.kafka.address import Address
+from evenkey.topology.kafka.address import Address, check_topic
 
 if TYPE_CHECKING:
     from evenkey.topology.config_files import Split
@@ -23,7 +23,15 @@ _LETTERS = "-dead-letters"
 
 
 def _one_topic(text: str) -> str:
-    return f"{Address.parse(text).servers}/{Address.parse(text).topic}"
+    return str(Address.parse_one(text))
+
+
+def _offsets(text: str) -> str:
+    if text not in ("earliest", "latest"):
+        from evenkey.topology.kafka.offsets import parse_offsets
+
+        parse_offsets(text)
+    return text
 
 
 class KafkaOptions(Configuration):
@@ -32,11 +40,10 @@ class KafkaOptions(Configuration):
     kafka: Annotated[str, AfterValidator(lambda text: str(Address.parse(text)))] | None = option(
         "Kafka", None, "Topics to read: SERVERS/TOPIC[,TOPIC], such as 127.0.0.1:9092/clicks."
     )
-    starting_offsets: str = option(
+    starting_offsets: Annotated[str, AfterValidator(_offsets)] = option(
         "Kafka",
         "earliest",
         'First records to read: earliest, latest, or JSON such as {"clicks": {"0": 23}}.',
-        min_length=1,
     )
     record_part: Literal["value", "key"] = option(
         "Kafka", "value", "Which part of a record is split into messages."
@@ -50,11 +57,10 @@ class KafkaOptions(Configuration):
     output_kafka: Annotated[str, AfterValidator(_one_topic)] | None = option(
         "Kafka", None, "Topic for the results: SERVERS/TOPIC; the sink is then kafka."
     )
-    dead_letters_topic: str | None = option(
+    dead_letters_topic: Annotated[str, AfterValidator(check_topic)] | None = option(
         "Kafka",
         None,
         "Topic for dead letters at the same servers; without it TOPIC-dead-letters.",
-        min_length=1,
     )
     kafka_config: AnyPath | None = option(
         "Kafka",
@@ -76,6 +82,19 @@ class KafkaOptions(Configuration):
     def letters_topic(self, results: str) -> str:
         """Topic of the dead letters beside a topic of results."""
         return self.dead_letters_topic or f"{results}{_LETTERS}"
+
+    def _check_kafka_paths(self) -> None:
+        """Make sure that Spark can have its connector, and that brokers answer."""
+        addresses = [each for each in (self.source_address, self.sink_address) if each is not None]
+        if not addresses:
+            return
+        from evenkey.topology.kafka.client import ClientSettings
+        from evenkey.topology.kafka.connector import check_findable
+
+        ClientSettings.read(self.kafka_config)
+        check_findable()
+        for address in addresses:
+            address.check_reachable()
 
     def _check_kafka_input(self, split: Split | None) -> None:
         """Refuse options that a topic does not have, or that only a topic has."""

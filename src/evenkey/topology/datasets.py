@@ -50,30 +50,34 @@ class DatasetSummary:
     ----------
     messages, keys
         Messages, and distinct keys that occur.
+    weight
+        What all messages weigh; as many as there are where each weighs 1.
     seconds
         Event time that it spans.
     top
-        The heaviest keys with their messages, heaviest first.
+        The heaviest keys with the weight of their messages, heaviest first.
     published
         What a paper says of the data set that the stream stands in for, if it does.
     """
 
     dataset: str
     messages: int
+    weight: int
     keys: int
     seconds: float
     top: tuple[tuple[str, int], ...]
     published: Published | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Give the figures as JSON can hold them, shares of all messages with them."""
+        """Give the figures as JSON can hold them, shares of the weight of all with them."""
         return {
             "dataset": self.dataset,
             "messages": self.messages,
+            "weight": self.weight,
             "keys": self.keys,
             "seconds": self.seconds,
             "top": [
-                {"key": key, "messages": count, "share_percent": 100 * count / self.messages}
+                {"key": key, "weight": count, "share_percent": 100 * count / self.weight}
                 for key, count in self.top
             ],
             "published": None if self.published is None else self.published.to_json(),
@@ -101,7 +105,9 @@ def summarize(
     """
     counts = np.zeros(stream.key_count, dtype=np.int64)
     for batch in _batches(stream, on_progress):
-        np.add.at(counts, batch.ids, 1)  # not bincount: there may be far more keys than messages
+        np.add.at(
+            counts, batch.ids, batch.counts
+        )  # not bincount: there may be far more keys than messages
     # Equals in order of their ids, so that the same stream always gives the same list.
     heaviest = np.argsort(-counts, kind="stable")[:top]
     heaviest = heaviest[counts[heaviest] > 0]
@@ -109,6 +115,7 @@ def summarize(
     return DatasetSummary(
         stream.name,
         stream.length,
+        int(counts.sum()),
         int(np.count_nonzero(counts)),
         stream.length / stream.per_second,
         tuple(zip(names, counts[heaviest].tolist(), strict=True)),
@@ -148,12 +155,19 @@ def write(
     Raises
     ------
     ConfigurationError
-        The file is there already, or cannot be written.
+        The file is there already, or cannot be written, or the format has no place for the
+        stream's weights.
     """
     if file.exists() and not overwrite:
         message = f"output {file} exists: choose another file or ask to overwrite it"
         raise ConfigurationError(message)
     chosen: Any = form or split_of_suffix(file)
+    if stream.weighs and chosen == "lines":
+        message = (
+            f"output {file}: lines hold keys only, and messages of {stream.name} have weights: "
+            "write csv, json or parquet"
+        )
+        raise ConfigurationError(message)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with _replaced(file) as target, _WRITERS[chosen](target) as writer:

@@ -9,6 +9,7 @@ from concurrent.futures import TimeoutError as NotYet
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from evenkey.topology.interruption import pausing
 from evenkey.topology.report import EpochProgress, Phase, Timing
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ class Watcher(Protocol):
     def closing(self, query: StreamingQuery) -> Callable[[], None]:
         """Give what to call now and then while its windows are closed."""
 
+    def pausing(self) -> None:
+        """Hear that it ends with the epoch that it is in."""
+
 
 def drive(
     query: StreamingQuery,
@@ -47,7 +51,8 @@ def drive(
     """See a query to the end of its input, then close its windows, and stop it.
 
     Never stops the query inside an epoch: a pause asks the source for no more data and lets
-    the epoch end.
+    the epoch end. A first interrupt, or signal to terminate, asks for a pause; a second one
+    stops the query where it is.
 
     Parameters
     ----------
@@ -67,21 +72,18 @@ def drive(
     bool
         Whether it got to the end before its time limit.
     """
-    with ThreadPoolExecutor(max_workers=1) as pool:
+    with pausing(directory.paused), ThreadPoolExecutor(max_workers=1) as pool:
         drained = pool.submit(query.processAllAvailable)
         deadline = None if time_limit is None else time.monotonic() + time_limit
         try:
-            _await(drained, directory, watch.running(query), deadline)
+            _await(drained, directory, watch, watch.running(query), deadline)
             finished = not directory.paused.exists()
             if finished and close:
+                # A pause that is asked for from here on is one after the end.
                 directory.claim.check()
                 directory.closing.touch()
                 closed = pool.submit(query.processAllAvailable)
-                _await(closed, directory, watch.closing(query), None)
-        except KeyboardInterrupt:
-            directory.paused.touch()
-            drained.result()
-            raise
+                _await(closed, directory, watch, watch.closing(query), None)
         finally:
             query.stop()
     return finished
@@ -90,9 +92,11 @@ def drive(
 def _await(
     future: Future[None],
     directory: RunDirectory,
+    watch: Watcher,
     tell: Callable[[], None],
     deadline: float | None,
 ) -> None:
+    pausing = False
     while True:
         with contextlib.suppress(NotYet):
             future.result(_POLL_SECONDS)
@@ -102,6 +106,9 @@ def _await(
         relay_pause(directory)
         if deadline is not None and time.monotonic() > deadline:
             directory.paused.touch()
+        if not pausing and directory.paused.exists():
+            pausing = True
+            watch.pausing()
 
 
 def relay_pause(directory: RunDirectory) -> None:
@@ -150,6 +157,14 @@ class Watch:
     def closing(self, query: StreamingQuery) -> Callable[[], None]:
         """Give what tells of a query whose windows are being closed."""
         return lambda: self._tell(query, "closing")
+
+    def pausing(self) -> None:
+        """Report that it ends with the epoch that it is in."""
+        if self._on_progress is not None:
+            seen = self._observer.messages
+            self._on_progress(
+                EpochProgress(self._grouping, self._last, seen, self._expected, 0.0, 0.0, "pausing")
+            )
 
     def _tell(self, query: StreamingQuery, phase: Phase) -> None:
         progress = query.lastProgress

@@ -6,6 +6,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
+from evenkey.spark.exact import OVERFLOWS
 from evenkey.topology.commits import epoch_name
 from evenkey.topology.report import Timing
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from evenkey.topology.run_directory import RunDirectory
     from evenkey.topology.sinks import Sink
 
-__all__ = ["EpochEnd", "earlier_timings", "late_rows", "offsets_of"]
+__all__ = ["EpochEnd", "earlier_timings", "late_rows", "offsets_of", "overflowed_results"]
 
 _HEADER_LINES = 2
 """Of a file in Spark's log of offsets: its version, and settings of the query."""
@@ -62,10 +63,20 @@ class EpochEnd:
         parts = self._sink.write(results, epoch)
         # Without this, what is staged here could be committed late, and rightly; it spares work.
         directory.claim.check()
-        late = _dropped(self._spark) if self._windowed else 0
-        figures = {"late": late, **self._span(epoch, began)}
+        figures = {**self._lost(), **self._span(epoch, began)}
         directory.commits.commit(epoch_name(epoch), figures, parts)
         self._sink.committed(results, epoch)
+
+    def _lost(self) -> dict[str, float]:
+        """What the epoch that has just run dropped behind its watermark, or could not add up.
+
+        Spark itself reports it only when it has logged the epoch, too late for the epoch's commit.
+        """
+        if not self._windowed:
+            return {"late": 0, "overflows": 0}
+        execution = _last_execution(self._spark)
+        late = _metric_of(execution.executedPlan()) or 0
+        return {"late": late, "overflows": _overflows(execution)}
 
     def _span(self, epoch: int, called: float) -> dict[str, float]:
         """When the epoch began and ended, and whether it held anything."""
@@ -87,14 +98,20 @@ def offsets_of(log: Path, epoch: int) -> list[Any]:
     return [None if line == "-" else json.loads(line) for line in lines]
 
 
-def _dropped(spark: SparkSession) -> int:
-    """Count what the epoch that has just run dropped behind its watermark.
-
-    Spark itself reports it only when it has logged the epoch, too late for the epoch's commit.
-    """
+def _last_execution(spark: SparkSession) -> Any:
     query = spark.streams.get(spark.sparkContext.getLocalProperty("sql.streaming.queryId") or "")
-    execution: Any = query._jsq.streamingQuery().lastExecution()  # type: ignore[union-attr] # noqa: SLF001 - PySpark's way to the JVM
-    return _metric_of(execution.executedPlan()) or 0
+    return query._jsq.streamingQuery().lastExecution()  # type: ignore[union-attr] # noqa: SLF001 - PySpark's way to the JVM
+
+
+def _overflows(execution: Any) -> int:
+    """Count the results that are null since a sum does not fit its type."""
+    metrics, count = execution.observedMetrics(), 0
+    names = metrics.keysIterator()
+    while names.hasNext():
+        name = names.next()
+        if name.startswith(OVERFLOWS):
+            count += metrics.apply(name).getLong(0)
+    return count
 
 
 def _metric_of(plan: Any) -> int | None:
@@ -113,6 +130,11 @@ def _metric_of(plan: Any) -> int | None:
 def late_rows(commits: Commits) -> int:
     """Count the partial aggregates that came after their window was closed, in all epochs."""
     return int(sum(commit.figures.get("late", 0) for commit in commits.all()))
+
+
+def overflowed_results(commits: Commits) -> int:
+    """Count the results that are null since a sum does not fit its type, in all epochs."""
+    return int(sum(commit.figures.get("overflows", 0) for commit in commits.all()))
 
 
 def earlier_timings(commits: Commits) -> list[Timing]:

@@ -10,6 +10,7 @@ from pyspark.errors import StreamingQueryException
 
 from evenkey.topology.driving import relay_pause
 from evenkey.topology.epochs import offsets_of
+from evenkey.topology.interruption import pausing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,17 +105,20 @@ def drive_topics(
         return late or directory.paused.exists()
 
     _PY4J.addFilter(_no_pause)
-    try:
-        finished = _until(read_all, query, watch.running(query), over)
-        if finished and close:
-            # While the last epoch of records still runs: the next one then has the closing row.
-            directory.claim.check()
-            directory.closing.touch()
-            closed = watch.closing(query)
-            finished = _until(lambda: _closed(directory.checkpoint), query, closed, over)
-    finally:
-        _pause(spark, query, directory)
-        _PY4J.removeFilter(_no_pause)
+    with pausing(directory.paused):
+        try:
+            finished = _until(read_all, query, watch.running(query), over)
+            if finished and close:
+                # While the last epoch of records still runs: the next one then has the closing row.
+                directory.claim.check()
+                directory.closing.touch()
+                closed = watch.closing(query)
+                finished = _until(lambda: _closed(directory.checkpoint), query, closed, over)
+            if not finished:
+                watch.pausing()
+        finally:
+            _pause(spark, query, directory)
+            _PY4J.removeFilter(_no_pause)
     return finished
 
 

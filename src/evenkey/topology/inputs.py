@@ -177,7 +177,8 @@ def open_input(
     letters, files = directory.dead_letters, directory.files
     if found.splitter is not None:
         messages = split_lines(messages, found.splitter, letters, files, routing=routing)
-    elif not found.vetted:
+    elif not found.vetted or (routing is not None and config.route_by == "weights"):
+        # What routes by weights is not `route`, to which every row is a message of weight 1.
         messages = vet_rows(messages, letters, files, routing=routing)
     return Input(found.name, messages, _routers(config), found.reading.total, directory)
 
@@ -266,6 +267,7 @@ def _routing(
         load=config.load,
         tables=directory.tables,
         streaming=True,
+        weighted=config.route_by == "weights",
     )
 
 
@@ -312,6 +314,7 @@ def _open_topics(
         avro=None if config.avro_schema is None else read_schema(config.avro_schema),
         sources=config.sources,
         epoch_records=config.epoch_messages if total is None else epoch_positions(config, total),
+        max_ahead=config.max_ahead,
     )
     dealt = _spread(lines, config, F.col("offset") + F.col("partition"), ("time", *PLACES))
     messages = split_lines(

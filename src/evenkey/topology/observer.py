@@ -1,7 +1,7 @@
 """The observer: metrics of each epoch and of the whole run, from what the workers held.
 
 It sees the placement of every message, as the papers' global oracle does (DKG paper,
-section 4.7), and stands outside the data path: workers write down (key, messages) once an
+section 4.7), and stands outside the data path: workers write down (key, messages, weight) once an
 epoch, and the driver reads it after the epoch has ended.
 """
 
@@ -29,6 +29,7 @@ from evenkey.topology.worker import PLACED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from evenkey.groupings import By
     from evenkey.topology.epoch_files import EpochFiles
 
 __all__ = ["Observed", "Observer", "RunMetrics"]
@@ -39,7 +40,10 @@ _LONGEST_KEY = 256
 
 @dataclass(frozen=True)
 class RunMetrics:
-    """How all messages of a run were spread; see `evenkey.metrics` for the definitions."""
+    """How all messages of a run were spread; see `evenkey.metrics` for the definitions.
+
+    Loads, and what is made of them, are of messages or of their weights, as they are observed.
+    """
 
     messages: int
     keys: int
@@ -72,6 +76,8 @@ class Observer:
         Where the workers write.
     workers
         How many there are.
+    by
+        Whether loads are of messages, or of what these weigh.
     on_epoch
         Is told of each epoch that was taken in, in order.
     """
@@ -81,11 +87,15 @@ class Observer:
         files: EpochFiles,
         workers: int,
         *,
+        by: By = "messages",
         on_epoch: Callable[[Observed], None] | None = None,
     ) -> None:
         self._files = files
         self._workers = workers
+        self._load = "messages" if by == "messages" else "weight"
         self._on_epoch = on_epoch
+        self.messages = 0
+        """Messages seen so far."""
         self._counts = PairCounts(workers)
         self._imbalances: list[float] = []
         self.epochs: list[EpochMetrics] = []
@@ -105,20 +115,17 @@ class Observer:
         counts.add(
             table["worker"].to_numpy(),
             hash_strings(table["key"].combine_chunks()),
-            table["messages"].to_numpy(),
+            table[self._load].to_numpy(),
         )
         self._counts.merge(counts)
+        messages = int(pc.sum(table["messages"]).as_py())
+        self.messages += messages
         self._imbalances.append(imbalance(self._counts.loads))
-        metrics = EpochMetrics.of(epoch, counts)
+        metrics = EpochMetrics.of(epoch, counts, messages)
         self.epochs.append(metrics)
         if self._on_epoch is not None:
             loads = tuple(map(int, counts.loads))
-            self._on_epoch(Observed(metrics, self.metrics(), loads, _hottest(table)))
-
-    @property
-    def messages(self) -> int:
-        """Messages seen so far."""
-        return int(self._counts.loads.sum())
+            self._on_epoch(Observed(metrics, self.metrics(), loads, _hottest(table, self._load)))
 
     def metrics(self) -> RunMetrics:
         """Metrics over all epochs taken in so far."""
@@ -131,24 +138,29 @@ class Observer:
             max_over_mean=max_over_mean(loads),
             imbalance_fraction=imbalance_fraction(loads),
             average_imbalance_fraction=float(np.mean(self._imbalances or [0.0]))
-            / max(1, self.messages),
+            / max(1, int(loads.sum())),
             stddev_percent=stddev_percent(loads),
             dist_cost=self._counts.dist_cost,
             dist_cost_lower_bound=self._counts.dist_cost_lower_bound,
         )
 
 
-def _hottest(placed: pa.Table) -> tuple[HotKey, ...]:
-    """The heaviest keys of what workers held, and where they lay."""
-    totals = placed.group_by("key").aggregate([("messages", "sum")])
-    order = [("messages_sum", "descending"), ("key", "ascending")]
+_NULL = "(null)"
+"""How the null key is shown."""
+
+
+def _hottest(placed: pa.Table, load: str) -> tuple[HotKey, ...]:
+    """The heaviest keys of what workers held by a column of loads, and where they lay."""
+    totals = placed.group_by("key").aggregate([(load, "sum")])
+    order = [(f"{load}_sum", "descending"), ("key", "ascending")]
     top = totals.take(pc.select_k_unstable(totals, k=min(_HOTTEST, len(totals)), sort_keys=order))
     shares = placed.filter(pc.is_in(placed["key"], top["key"].combine_chunks()))
-    held: dict[str, dict[int, int]] = {}
+    held: dict[str | None, dict[int, int]] = {}
     for row in shares.to_pylist():
-        held.setdefault(row["key"], {})[row["worker"]] = row["messages"]
+        held.setdefault(row["key"], {})[row["worker"]] = row[load]
     hottest = []
     for row in top.to_pylist():
-        pool, messages = zip(*sorted(held[row["key"]].items()), strict=True)
-        hottest.append(HotKey(row["key"][:_LONGEST_KEY], row["messages_sum"], pool, messages))
+        pool, loads = zip(*sorted(held[row["key"]].items()), strict=True)
+        name = _NULL if row["key"] is None else row["key"][:_LONGEST_KEY]
+        hottest.append(HotKey(name, row[f"{load}_sum"], pool, loads))
     return tuple(hottest)

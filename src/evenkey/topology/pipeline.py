@@ -53,7 +53,12 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
         routed = routed_messages(messages, config, directory)
     aggregator = parse_aggregator(config.aggregator)
     held, bound = messages_of(
-        routed, "key", aggregator, time="time", window=_length(config.worker_window)
+        routed,
+        "key",
+        aggregator,
+        time="time",
+        window=_length(config.worker_window),
+        weight="count" if "weights" in (config.route_by, config.observe_by) else None,
     )
     by = group_columns(bound, windowed=True)
     cost_seconds = config.cost_ms / 1000 / config.speed

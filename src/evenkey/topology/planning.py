@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from evenkey.groupings.planned import KeyStatistics
+from evenkey.groupings.weights import limited
 from evenkey.hashing import hash_strings
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from evenkey.topology.worker import PLACED
@@ -16,9 +18,10 @@ from evenkey.topology.worker import PLACED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
-    from evenkey.groupings import Planned, Snapshot
+    from evenkey.groupings import By, Planned, Snapshot
     from evenkey.streams.splits import Splitter
     from evenkey.topology.run_directory import RunDirectory
     from evenkey.topology.sources import Reading
@@ -66,6 +69,8 @@ class EpochPlanner:
         Where the workers' counts and the plans lie.
     ahead
         What can be counted ahead; None: nothing.
+    by
+        Whether what is planned are loads of messages, or of what these weigh.
     """
 
     def __init__(
@@ -75,6 +80,8 @@ class EpochPlanner:
         workers: int,
         directory: RunDirectory,
         ahead: PlannableInput | None,
+        *,
+        by: By = "messages",
     ) -> None:
         self._spark = spark
         self._grouping = grouping
@@ -82,6 +89,7 @@ class EpochPlanner:
         self._files = directory.files
         self._tables = RoutingTables(directory.tables, str(grouping), workers)
         self._ahead = ahead
+        self._by = by
 
     def start(self) -> None:
         """Plan the first epoch, unless a run that goes on has its plans."""
@@ -93,7 +101,7 @@ class EpochPlanner:
         table = self._files.read(PLACED, [epoch])
         if table is None:
             return
-        counts = table["messages"].to_numpy()
+        counts = table["messages" if self._by == "messages" else "weight"].to_numpy()
         sent = np.bincount(table["worker"].to_numpy(), counts, minlength=self._workers)
         before = self._tables.read(epoch).memory
         if self._grouping.planning in ("auto", "previous"):
@@ -119,7 +127,7 @@ class EpochPlanner:
         stop = min(start + ahead.epoch_messages, ahead.reading.total)
         if start >= stop:
             return {}
-        task = _CountTask(ahead, start, stop, self._grouping, self._workers)
+        task = _CountTask(ahead, start, stop, self._grouping, self._workers, self._by)
         parts = self._spark.range(0, ahead.sources, 1, ahead.sources)
         statistics = self._grouping.statistics(self._workers)
         for row in parts.mapInArrow(task, "sketch binary, buckets binary").toArrow().to_pylist():
@@ -135,13 +143,20 @@ class _CountTask:
     """Counts the keys of one source's share of an epoch."""
 
     def __init__(
-        self, ahead: PlannableInput, start: int, stop: int, grouping: Planned, workers: int
+        self,
+        ahead: PlannableInput,
+        start: int,
+        stop: int,
+        grouping: Planned,
+        workers: int,
+        by: By,
     ) -> None:
         self._ahead = ahead
         self._start = start
         self._stop = stop
         self._grouping = grouping
         self._workers = workers
+        self._by = by
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         span = self._start, self._stop
@@ -149,12 +164,17 @@ class _CountTask:
             statistics = self._grouping.statistics(self._workers)
             for source in batch.column(0).to_pylist():
                 for rows in self._ahead.reading.read(*span, source, self._ahead.sources):
-                    statistics.add(hash_strings(self._keys(rows)))
+                    statistics.add(*self._keys(rows))
             arrays = statistics.to_arrays("part")
             values = [pa.array([array.tobytes()], pa.binary()) for array in arrays.values()]
             yield pa.RecordBatch.from_arrays(values, names=["sketch", "buckets"])
 
-    def _keys(self, rows: pa.RecordBatch) -> pa.Array:
-        if self._ahead.splitter is None:
-            return rows["key"]
-        return self._ahead.splitter.split(rows["line"]).messages["key"]
+    def _keys(self, rows: pa.RecordBatch) -> tuple[NDArray[np.uint64], NDArray[np.float64] | None]:
+        splitter = self._ahead.splitter
+        messages = rows if splitter is None else splitter.split(rows["line"]).messages
+        keys = hash_strings(messages["key"])
+        if self._by == "messages":
+            return keys, None
+        # Rows of a table have not been vetted yet; those that will be dead letters weigh least.
+        counts = pc.fill_null(messages["count"], 1).to_numpy(zero_copy_only=False)
+        return keys, limited(np.maximum(counts, 1)).astype(np.float64)

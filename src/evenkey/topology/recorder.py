@@ -78,7 +78,7 @@ class Recorder:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if not self._closed:
             # An interrupted run ends with its epoch, and can go on.
-            self.close("paused" if kind is KeyboardInterrupt else "failed")
+            self.close("paused" if _interrupted(kind) else "failed")
 
     def close(self, ending: Ending) -> tuple[ExportSummary, ...]:
         """Let the exporters write what is left, and tell what became of all."""
@@ -132,3 +132,7 @@ class Recorder:
     def _rejected_in(self, epoch: int) -> int:
         counts = self._files.read(SPLITS, [epoch])
         return 0 if counts is None else int(pc.sum(counts["rejected"]).as_py())
+
+
+def _interrupted(kind: type[BaseException] | None) -> bool:
+    return kind is not None and issubclass(kind, KeyboardInterrupt)

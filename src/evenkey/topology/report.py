@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from evenkey.groupings import By
     from evenkey.topology.run_directory import RunDirectory
 
-__all__ = ["EpochProgress", "OnProgress", "RunReport", "Timing"]
+__all__ = ["EpochProgress", "OnProgress", "RunReport", "Timing", "announce"]
 
 _PATHS = ("results", "dead_letters", "state")
 
-Phase = Literal["warming up", "running", "closing"]
+Phase = Literal["starting Spark", "warming up", "running", "closing", "pausing"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,22 @@ class EpochProgress:
 
 OnProgress: TypeAlias = "Callable[[EpochProgress], None]"
 """Is told when an epoch has ended."""
+
+
+def announce(on_progress: OnProgress | None, name: str, phase: Phase) -> None:
+    """Report that a run is in a phase before its first epoch.
+
+    Parameters
+    ----------
+    on_progress
+        Is called; None is nobody.
+    name
+        The grouping's spelling, or what else runs.
+    phase
+        Such as ``starting Spark``.
+    """
+    if on_progress is not None:
+        on_progress(EpochProgress(name, -1, 0, None, 0.0, 0.0, phase))
 
 
 @dataclass(frozen=True)
@@ -107,12 +124,16 @@ class RunReport:
         Records in dead letters.
     late
         Partial aggregates that came after their window was closed.
+    overflows
+        Results that are null because a sum does not fit its type.
     finished
         Whether the whole input was processed and all windows closed.
     exports
         What became of the points of each exporter.
     finished_before
         Whether an earlier process had finished it already, so that nothing was run.
+    route_by, observe_by
+        What messages counted for where they were routed, and in the loads: 1 or their weight.
     """
 
     dataset: str
@@ -132,7 +153,10 @@ class RunReport:
     state: Path | None
     table: pa.Table | None = None
     exports: tuple[ExportSummary, ...] = ()
+    overflows: int = 0
     finished_before: bool = False
+    route_by: By = "messages"
+    observe_by: By = "messages"
 
     def to_record(self) -> dict[str, Any]:
         """Give what `restored` makes the report of, as JSON can hold it."""
@@ -184,10 +208,13 @@ class RunReport:
             "grouping": self.grouping,
             "workers": self.workers,
             "sources": self.sources,
+            "route_by": self.route_by,
+            "observe_by": self.observe_by,
             "messages": metrics.messages,
             "lines": self.lines,
             "rejected": self.rejected,
             "late": self.late,
+            "overflows": self.overflows,
             "keys": metrics.keys,
             "pairs": metrics.pairs,
             "loads": list(metrics.loads),

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, TextIO
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import Exports
 from evenkey.groupings import Planned
+from evenkey.spark.gateway import java_deaths_named
 from evenkey.spark.session import local_master, session
 from evenkey.topology.config import PipelineConfig
 from evenkey.topology.driving import Watch, drive, epochs_of, timing_of
-from evenkey.topology.epochs import EpochEnd, earlier_timings, late_rows
+from evenkey.topology.epochs import EpochEnd, earlier_timings, late_rows, overflowed_results
 from evenkey.topology.faults import faults_told
 from evenkey.topology.following import Gate, drive_topics
 from evenkey.topology.inputs import find_offsets, open_input
@@ -23,7 +24,7 @@ from evenkey.topology.kafka.output import open_output
 from evenkey.topology.observer import Observer
 from evenkey.topology.planning import EpochPlanner
 from evenkey.topology.recorder import Recorder, run_info
-from evenkey.topology.report import EpochProgress, RunReport
+from evenkey.topology.report import RunReport, announce
 from evenkey.topology.run_directory import RunDirectory
 from evenkey.topology.sinks import MemorySink
 from evenkey.topology.splitting import DEAD_LETTERS
@@ -42,6 +43,7 @@ _PIPELINE = PipelineJob()
 _WARM_UP_MESSAGES_PER_WORKER = 20
 
 
+@java_deaths_named()
 def run(
     config: PipelineConfig,
     *,
@@ -81,8 +83,8 @@ def run(
         The configuration cannot be run, the output holds another run, or another process holds
         the output.
     RunError
-        State that an earlier run left cannot be read, or another process took the output while
-        this one gave no sign of life.
+        State that an earlier run left cannot be read, another process took the output while this
+        one gave no sign of life, or Spark's Java process died.
     """
     config.check_paths()
     report = _finished_before(config, job)
@@ -91,6 +93,7 @@ def run(
     with RunDirectory.opened(config.output) as directory:
         directory.check(config.manifest())
         found = job.find(config, directory)
+        announce(on_progress, str(config.resolved_grouping()), "starting Spark")
         spark = _session(config)
         find_offsets(spark, config, directory)
         directory.begin(config.manifest())
@@ -161,6 +164,10 @@ def compare(
         sink = "memory" if output is None else config.sink
         update = {"grouping": grouping, "output": output, "sink": sink}
         variants.append(config.with_options(**update))
+    for variant in variants:
+        # Before the first of them has run for an hour.
+        if variant.output is not None:
+            RunDirectory(variant.output).check(variant.manifest())
     return [run(variant, on_progress=on_progress) for variant in variants]
 
 
@@ -186,9 +193,7 @@ def _session(config: PipelineConfig) -> SparkSession:
 
 def _warm_up(spark: SparkSession, config: PipelineConfig, on_progress: OnProgress | None) -> None:
     """Start the Python workers and compile the kernels, so that no epoch pays for it."""
-    if on_progress is not None:
-        grouping = str(config.resolved_grouping())
-        on_progress(EpochProgress(grouping, -1, 0, None, 0.0, 0.0, "warming up"))
+    announce(on_progress, str(config.resolved_grouping()), "warming up")
     messages = _WARM_UP_MESSAGES_PER_WORKER * config.workers
     small = PipelineConfig(
         **{
@@ -223,7 +228,7 @@ def _execute(
     source = open_input(spark, found, config, directory)
     sink = job.sink(config, directory, console)
     on_epoch = None if recorder is None else recorder.record
-    observer = Observer(directory.files, config.workers, on_epoch=on_epoch)
+    observer = Observer(directory.files, config.workers, by=config.observe_by, on_epoch=on_epoch)
     grouping = str(config.resolved_grouping())
     watch = Watch(grouping, source.expected, observer, on_progress, recorder)
     offsets = source.offsets
@@ -270,11 +275,14 @@ def _execute(
         lines=lines,
         rejected=rejected,
         late=late_rows(directory.commits),
+        overflows=overflowed_results(directory.commits),
         finished=finished,
         results=directory.results if kept and sink.keeps_files else None,
         dead_letters=directory.path / DEAD_LETTERS if kept else None,
         state=directory.state if kept else None,
         table=sink.table() if isinstance(sink, MemorySink) else None,
+        route_by=config.route_by,
+        observe_by=config.observe_by,
     )
     return job.report(report, directory)
 
@@ -291,6 +299,6 @@ def _planner(
     if not isinstance(grouping, Planned):
         return None
     ahead = job.countable(found, config)
-    planner = EpochPlanner(spark, grouping, config.workers, directory, ahead)
+    planner = EpochPlanner(spark, grouping, config.workers, directory, ahead, by=config.route_by)
     planner.start()
     return planner

@@ -88,11 +88,12 @@ class GeneratorReading(Reading):
         for begin in range(first, stop, _BATCH_ROWS * sources):
             end = min(stop, begin + _BATCH_ROWS * sources)
             positions = np.arange(begin, end, sources)
+            ids = self._stream.ids(begin, end)
             yield pa.RecordBatch.from_arrays(
                 [
                     pa.array(positions),
-                    self._stream.texts(self._stream.ids(begin, end)[::sources]),
-                    pa.array(np.ones(len(positions), dtype=np.int64)),
+                    self._stream.texts(ids[::sources]),
+                    pa.array(self._stream.counts(ids, begin)[::sources]),
                     self.times(positions),
                 ],
                 names=["position", "key", "count", "time"],

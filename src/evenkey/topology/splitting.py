@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from evenkey.hashing import hash_strings
 from evenkey.spark.aggregate import WORKER
 from evenkey.spark.task import current_task
+from evenkey.spark.times import FAR_AHEAD, seconds_of
 from evenkey.streams.splits import Found, vet
 from evenkey.topology.sources import MESSAGES
 
@@ -46,7 +47,8 @@ def split_lines(
     Parameters
     ----------
     lines
-        `places`, ``line`` (binary), ``time``.
+        `places`, ``line`` (binary), ``time``; where there is a `FAR_AHEAD`, lines of which it
+        is true are rejected.
     splitter
         Takes lines apart.
     dead_letters
@@ -123,6 +125,15 @@ class _SplitTask(_Task):
         self._places = places
 
     def take_apart(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
+        if FAR_AHEAD not in batch.schema.names:
+            return self._split(batch)
+        far = batch.filter(batch[FAR_AHEAD])
+        messages, letters = self._split(batch.filter(pc.invert(batch[FAR_AHEAD])))
+        times = far["time"].cast(pa.timestamp("us")).cast(pa.string())
+        reasons = pc.binary_join_element_wise("its time", times, _AHEAD, " ")
+        return messages, pa.concat_tables([self._letters(far, reasons), letters])
+
+    def _split(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
         split = self._splitter.split(batch["line"])
         line = split.messages["line"].combine_chunks()
         messages = pa.table(
@@ -133,15 +144,18 @@ class _SplitTask(_Task):
                 "time": batch["time"].take(line),
             }
         )
-        line = split.rejected["line"].combine_chunks()
-        raw = batch["line"].take(line).to_pylist()
-        text = [each.decode("utf-8", errors="replace") for each in raw]
-        letters = {
-            **{place: batch[place].take(line) for place in self._places},
-            "line": pa.array(text, pa.string()),
-            "reason": split.rejected["reason"],
-        }
-        return messages, pa.table(letters)
+        rejected = batch.take(split.rejected["line"].combine_chunks())
+        return messages, self._letters(rejected, split.rejected["reason"])
+
+    def _letters(self, lines: pa.RecordBatch, reasons: pa.Array | pa.ChunkedArray) -> pa.Table:
+        text = [each.decode("utf-8", errors="replace") for each in lines["line"].to_pylist()]
+        return pa.table(
+            {
+                **{place: lines[place] for place in self._places},
+                "line": pa.array(text, pa.string()),
+                "reason": reasons,
+            }
+        )
 
 
 class _VetTask(_Task):
@@ -166,15 +180,13 @@ class _RoutedTask:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with self._routing.source() as source:
             for messages in self._task(batches):
-                workers = source.route(hash_strings(messages["key"]), _seconds(messages["time"]))
+                workers = source.route(
+                    hash_strings(messages["key"]), seconds_of(messages["time"]), messages["count"]
+                )
                 yield messages.append_column(WORKER, workers)
 
 
-def _seconds(times: pa.TimestampArray) -> pa.DoubleArray:
-    """Timestamps as Spark's cast to double gives them."""
-    micros = times.cast(pa.timestamp("us", times.type.tz)).cast(pa.int64())
-    return pc.divide(micros.cast(pa.float64()), 1e6)
-
+_AHEAD = "is further ahead of the epoch's processing time than max_ahead allows"
 
 _NONE = pa.table(
     {

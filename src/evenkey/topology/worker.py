@@ -6,9 +6,11 @@ import time
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from evenkey.groupings.weights import MOST_WEIGHT
 from evenkey.spark.task import current_task
-from evenkey.spark.work import WorkerTask
+from evenkey.spark.work import WEIGHT, WorkerTask
 
 if TYPE_CHECKING:
     from evenkey.aggregators import Aggregator
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["PLACED", "PipelineWorker"]
 
 PLACED = "placed"
-"""Kind of the epoch files in which workers tell what they held: worker, key, messages."""
+"""Kind of the epoch files in which workers tell what they held: worker, key, messages, and weight
+where messages are routed or observed by their weights."""
 
 
 class PipelineWorker(WorkerTask):
@@ -47,7 +50,13 @@ class PipelineWorker(WorkerTask):
 
     def hold(self, messages: pa.Table) -> None:
         """Count the messages by key, and wait as long as the work on them takes."""
-        self._held.append(messages.group_by("key").aggregate([([], "count_all")]))
+        counted = messages.select(["key"])
+        figures: list[tuple[str | list[str], str]] = [([], "count_all")]
+        if WEIGHT in messages.column_names:
+            weights = pc.min_element_wise(messages[WEIGHT], pa.scalar(MOST_WEIGHT, pa.int64()))
+            counted = counted.append_column("weight", weights)
+            figures.append(("weight", "sum"))
+        self._held.append(counted.group_by("key").aggregate(figures))
         if self._cost_seconds:
             time.sleep(self._cost_seconds * messages.num_rows)
 
@@ -55,12 +64,15 @@ class PipelineWorker(WorkerTask):
         """Write down what was held, under the worker's number."""
         _, epoch, worker = current_task()
         held = pa.concat_tables(self._held) if self._held else _NOTHING
-        counts = held.group_by("key").aggregate([("count_all", "sum")])
+        figures = [name for name in held.column_names if name != "key"]
+        counts = held.group_by("key").aggregate([(name, "sum") for name in figures])
         workers = pa.repeat(pa.scalar(worker, pa.int32()), counts.num_rows)
-        columns = [workers, counts["key"], counts["count_all_sum"]]
-        table = pa.Table.from_arrays(columns, names=["worker", "key", "messages"])
-        self._files.write(PLACED, epoch, worker, table)
+        columns = {"worker": workers, "key": counts["key"]}
+        for name in figures:
+            columns[_FIGURES[name]] = counts[f"{name}_sum"]
+        self._files.write(PLACED, epoch, worker, pa.table(columns))
         self._held = []
 
 
+_FIGURES = {"count_all": "messages", "weight_sum": "weight"}
 _NOTHING = pa.table({"key": pa.array([], pa.string()), "count_all": pa.array([], pa.int64())})

@@ -14,6 +14,7 @@ from evenkey.applications import (
     InProcess,
     LearningReport,
     classify,
+    rejected_records,
     run,
     train,
 )
@@ -74,6 +75,27 @@ def test_columns_of_a_file_become_features(tmp_path, features):
     path.write_text("name,kind\nann,x\n")
     with pytest.raises(ConfigurationError, match="no column of numbers, but: name, kind"):
         keep_records(config.with_options(features=()), LEARNER, target, tmp_path)
+
+
+def test_rows_that_cannot_be_learned_from_are_left_out_and_told(spark, caplog):
+    rows = [tuple(row.values()) for row in RECORDS.to_pylist()]
+    nan, infinity = float("nan"), float("inf")
+    bad = [
+        ("class 0", None, "features is null"),
+        ("class 0", [0.5, nan, 0.5], "a number of features is not finite"),
+        ("class 1", [-infinity, 0.5, 0.5], "a number of features is not finite"),
+        ("class 1", [0.5, None, 0.5], "a number of features is null"),
+        (None, [0.5, 0.5, 0.5], "label is null"),
+        ("", [0.5, 0.5, 0.5], "the label is empty"),
+    ]
+    schema = "Label string, features array<double>"
+    df = spark.createDataFrame([*rows, *(each[:2] for each in bad)], schema).repartition(3)
+    assert is_same(train(df, LEARNER, workers=3), in_process([RECORDS]).model)
+    assert "6 records are left out" in caplog.text
+    reasons = [row["reason"] for row in rejected_records(df, LEARNER).collect()]
+    assert sorted(reasons) == sorted(each[2] for each in bad)
+    with pytest.raises(ConfigurationError, match="'features' is of type string; it must be array"):
+        train(df.withColumn("features", df["Label"]), LEARNER)
 
 
 def test_a_batch_is_read_in_several_passes_and_classified(spark):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+
 GOLDEN = 0.6180339887498949
 APART = 0.7548776662466927
 
@@ -52,4 +54,36 @@ def route(keys, plan, source):
             if point < cut or worker == pieces[-1][0]:
                 out.append(int(worker))
                 break
+    return out
+
+
+def cell(key):
+    return key * 0x9E3779B97F4A7C15 % 2**64 >> 48
+
+
+def give_way(keys, homes, expected, shares, rules):
+    """Move messages of surprising keys from their `homes`; `expected` is the share by cell."""
+    counts, sent, rings, out = Counter(), Counter(), defaultdict(lambda: [0, 1]), []  # type: ignore[var-annotated]
+    workers = len(shares)
+    for total, (key, home) in enumerate(zip(keys, homes, strict=True), start=1):
+        counts[cell(key)] += 1
+        count, worker = counts[cell(key)], home
+        beyond = count - min(max(rules.least, rules.part * total / workers), rules.most)
+        planned = expected.get(cell(key), expected[None]) * total
+        if beyond > 0:
+            surprising = beyond > (1 + rules.excess) * planned + 4 * planned**0.5
+            weight = min(1, count * workers / (rules.heavy * total)) if surprising else 0
+            slack = 1 + rules.slack * (1 - weight)
+            chance = 0 if weight else 4 * (total / workers) ** 0.5
+            ring, tries = rings[cell(key)], 0
+            worker = (home + ring[0]) % workers
+            while sent[worker] > slack * shares[worker] * total + rules.room + chance:
+                if tries >= ring[1] == workers:
+                    break
+                longer = tries >= ring[1]
+                ring[:] = [ring[1], ring[1] + 1] if longer else [(ring[0] + 1) % ring[1], ring[1]]
+                worker = (home + ring[0]) % workers
+                tries += 1
+        sent[worker] += 1
+        out.append(worker)
     return out

@@ -14,6 +14,7 @@ def test_what_follows_from_topics_is_derived():
     read = PipelineConfig(kafka=TOPIC)
     assert (read.lateness, read.sink, read.resolved_split()) == (60.0, "memory", "lines")
     assert PipelineConfig(kafka=TOPIC, lateness=0).lateness == 0
+    assert PipelineConfig(kafka=TOPIC, max_ahead=5).max_ahead == 5
     written = PipelineConfig(dataset="country-skew-r80", output_kafka=TOPIC, output="out")
     assert (written.lateness, written.sink) == (0.0, "kafka")
     assert written.letters_topic("clicks") == "clicks-dead-letters"
@@ -36,6 +37,8 @@ def test_what_follows_from_topics_is_derived():
         ({"dataset": "country-skew-r80", "avro_schema": "a"}, r"avro_schema: .* pass kafka"),
         ({"dataset": "country-skew-r80", "follow": True}, r"follow: .* pass kafka"),
         ({"dataset": "country-skew-r80", "starting_offsets": "latest"}, r"starting_offsets: .*"),
+        ({"dataset": "country-skew-r80", "max_ahead": 5}, r"max_ahead = 5: .* pass kafka"),
+        ({"kafka": TOPIC, "max_ahead": -1}, r"max_ahead = -1: must be at least 0"),
         ({"kafka": TOPIC, "sink": "kafka"}, r"sink = 'kafka': .* pass output_kafka"),
         ({"kafka": TOPIC, "output_kafka": "h:1/a", "sink": "console"}, r"sink = 'console': "),
         ({"kafka": TOPIC, "output_kafka": "h:1/a,b"}, r"one topic can be written"),

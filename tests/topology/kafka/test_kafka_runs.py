@@ -13,8 +13,10 @@ import pytest
 from evenkey.errors import ConfigurationError
 from evenkey.topology import PipelineConfig, compare
 from evenkey.topology import run as run_prepared
+from evenkey.topology.epoch_files import EpochFiles
 from evenkey.topology.kafka import read_results
 from evenkey.topology.kafka.output import open_output
+from evenkey.topology.splitting import DEAD_LETTERS
 from tests.brokers import consume, fill
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -87,6 +89,37 @@ def test_results_and_dead_letters_are_records_of_topics(spark, broker, topic, tm
     # The same again neither reads nor writes a record.
     assert run(config).lines == 206
     assert len(consume(broker, f"{topic}-out")) == rows.count()
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_record_dated_far_ahead_is_a_dead_letter_and_closes_no_window(
+    broker, topic, tmp_path, first
+):
+    from confluent_kafka import Producer
+
+    fill(broker, topic, [] if first else KEYS * 20, partitions=1)
+    producer = Producer({"bootstrap.servers": broker.server})
+    producer.produce(topic, b"from 2096", partition=0, timestamp=4 * 10**12)
+    for number, value in enumerate(KEYS * 20 if first else []):
+        producer.produce(topic, value, partition=0, timestamp=(1_577_836_800 + number) * 1000)
+    producer.flush(20)
+    config = PipelineConfig(
+        kafka=f"{broker.server}/{topic}",
+        grouping="dkg",
+        output=tmp_path / "out",
+        sink="memory",
+        lateness=0,
+        **{**SMALL, "sources": 1, "epochs": 4},
+    )
+    report = run(config)
+    assert (report.finished, report.lines, report.rejected) == (True, 121, 1)
+    assert totals(report.table.to_pylist()) == {"hot": 80, "cold 1": 20, "cold 2": 20}
+    letters = EpochFiles(tmp_path / "out").read(DEAD_LETTERS)
+    assert letters is not None
+    (letter,) = letters.to_pylist()
+    assert letter["line"] == "from 2096"
+    assert letter["reason"].startswith("its time 2096-10-02 07:06:40")
+    assert "max_ahead" in letter["reason"]
 
 
 def test_a_run_ends_with_what_was_there_though_the_topic_grows(broker, topic):

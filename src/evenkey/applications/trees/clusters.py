@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from evenkey.applications.labelled import LabelledStream
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 
 __all__ = ["Clusters"]
@@ -55,6 +56,7 @@ class Clusters(LabelledStream):
     spread: float = 0.15
 
     def __post_init__(self) -> None:
+        check_fields(self)
         least = {"classes": 2, "features": 1, "clusters": 1}
         for name, lowest in least.items():
             if getattr(self, name) < lowest:

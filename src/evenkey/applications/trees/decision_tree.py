@@ -16,6 +16,7 @@ from evenkey.applications.trees.clusters import Clusters
 from evenkey.applications.trees.leaf_histograms import LeafHistograms
 from evenkey.applications.trees.model import Split, TreeModel, feature_matrix
 from evenkey.applications.trees.splitting import Criterion, best_split
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.sketches.histograms import check_capacity
 
@@ -100,6 +101,7 @@ class DecisionTree(Learner[TreeModel]):
     criterion: Criterion = "gini"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         least = {"max_depth": 1, "max_leaves": 2, "min_leaf": 1, "min_gain": 0, "candidates": 2}
         for name, lowest in least.items():
             value = getattr(self, name)

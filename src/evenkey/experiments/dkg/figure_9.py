@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from evenkey.experiments.scenario import Scenario
     from evenkey.experiments.table import Table
 
+_LIKE = 0.95
+"""Part of the best throughput from which on one counts as equal to it."""
+
 __all__ = ["PANELS", "RealDataSets", "plot_data_sets"]
 
 PANELS = {
@@ -55,7 +58,9 @@ class RealDataSets(Experiment):
     reference: ClassVar[str] = "DKG, figure 9 a to e"
     summary: ClassVar[str] = (
         "5 sources, 10 workers, synthetic look-alikes. As in the paper, each metric is divided by "
-        f"the highest value that a method has on that data set. {MODEL_NOTE}"
+        "the highest value that a method has on that data set. Records of the clickstream and of "
+        "the languages have weights: as in the reference code each is routed, and costs, as one "
+        f"message, and StdDev is of what they weigh. {MODEL_NOTE}"
     )
 
     def scenarios(self, scale: Scale) -> Sequence[Scenario]:
@@ -81,7 +86,9 @@ class RealDataSets(Experiment):
         similar = spread.loc[["twitter-ticker", "wikipedia-pageviews"]]
         languages = spread.loc["wikipedia-pageviews-by-lang"]
         gap = (similar["DKG"] - similar["PKG"]).abs().max()
-        clicks = spread.loc["wikipedia-clickstream"]
+        clicks, click_cost = spread.loc["wikipedia-clickstream"], cost.loc["wikipedia-clickstream"]
+        through = told.pivot_table("throughput_percent", "data", "method")
+        even = through.loc["wikipedia-clickstream"]
         return [
             Finding(
                 "SG has the highest DistCost, KG the lowest",
@@ -103,8 +110,10 @@ class RealDataSets(Experiment):
             ),
             Finding(
                 "On wikipedia-clickstream KG does better than the other methods",
-                f"in DistCost only: its StdDev is {clicks['KG']:.2f} %, PKG's "
-                f"{clicks['PKG']:.2f} %, DKG's {clicks['DKG']:.2f} %",
-                clicks["KG"] < clicks[["PKG", "DKG"]].min(),
+                f"records are even enough that KG's throughput is {even['KG']:.1f} % of the bound, "
+                f"and its DistCost is {click_cost['KG']:.2f} against {click_cost['PKG']:.2f} (PKG) "
+                f"and {click_cost['DKG']:.2f} (DKG); StdDev of clicks {clicks['KG']:.2f} %, "
+                f"{clicks['PKG']:.2f} %, {clicks['DKG']:.2f} %",
+                even["KG"] > _LIKE * even.max() and click_cost.idxmin() == "KG",
             ),
         ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evenkey.experiments.dataset import Dataset, published
 from evenkey.experiments.simulation import Simulation
+from evenkey.streams import generated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,9 +14,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evenkey.experiments.scale import Scale
+    from evenkey.groupings import By
     from evenkey.simulation import HashName
 
-__all__ = ["PUBLISHED", "Published", "dataset", "every_method", "named", "placed"]
+__all__ = [
+    "PUBLISHED",
+    "Published",
+    "dataset",
+    "every_method",
+    "named",
+    "observed_by",
+    "placed",
+]
 
 _METHODS = ("sg", "kg", "pkg", "dkg")
 _NAMES = {**{method: method.upper() for method in _METHODS}, "planned": "planned"}
@@ -54,19 +64,32 @@ def _published() -> Iterator[tuple[str, Published]]:
 PUBLISHED = dict(_published())
 
 
+WEIGHED = {f"{name}-like" for name in ("wikipedia-clickstream", "wikipedia-pageviews-by-lang")}
+"""Streams whose records have weights. As in the reference code, a record is one message wherever
+it is routed, and the observer counts what it weighs."""
+
+
+def observed_by(stream: Dataset) -> By:
+    """Say what the observer counts of a stream."""
+    return "weights" if stream.name in WEIGHED else "messages"
+
+
 def dataset(name: str, scale: Scale, *, quick: float = 1) -> Dataset:
     """Stand in for a data set of the paper; it spans 400 s, however long it is.
 
     `quick` is as for `Scale.messages`.
     """
-    row = PUBLISHED[name]
-    return Dataset(row.stream, scale.messages(row.messages, quick=quick))
+    stream = PUBLISHED[name].stream
+    # The published messages, or as many records as weigh that much.
+    return Dataset(stream, scale.messages(generated(stream).length, quick=quick))
 
 
 def every_method(stream: Dataset, workers: int = 10, sources: int = 5) -> Iterator[Simulation]:
     """Simulate each of the paper's methods, with the reference code's hash."""
     for method in _METHODS:
-        yield Simulation(stream, method, workers, sources, hash=_HASH)
+        yield Simulation(
+            stream, method, workers, sources, hash=_HASH, observe_by=observed_by(stream)
+        )
 
 
 def placed(frame: pd.DataFrame) -> pd.DataFrame:
@@ -80,9 +103,12 @@ def placed(frame: pd.DataFrame) -> pd.DataFrame:
 def named(frame: pd.DataFrame) -> pd.DataFrame:
     """Add the paper's names of data set and ``method``, and the bound on throughput.
 
-    Where the workers are the bottleneck, all wait for the fullest: ``throughput_percent`` is the
-    mean load over the largest.
+    Where the workers are the bottleneck, all wait for the one with the most messages, whatever
+    these weigh: ``throughput_percent`` is the mean of their numbers over the largest.
     """
+    fullest = frame["max_over_mean"]
+    if "messages_max_over_mean" in frame:
+        fullest = frame["messages_max_over_mean"].fillna(fullest)
     return placed(frame).assign(
-        method=frame["grouping"].map(_NAMES), throughput_percent=100 / frame["max_over_mean"]
+        method=frame["grouping"].map(_NAMES), throughput_percent=100 / fullest
     )

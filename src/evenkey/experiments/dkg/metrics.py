@@ -42,7 +42,7 @@ class Metric(NamedTuple):
 
 
 _BALANCE = {
-    "stddev_percent": Metric("StdDev", "StdDev of loads, % of all messages", ".3f"),
+    "stddev_percent": Metric("StdDev", "StdDev of loads, % of their sum", ".3f"),
     "dist_cost": Metric("DistCost", "DistCost, workers a key", ".3f"),
 }
 

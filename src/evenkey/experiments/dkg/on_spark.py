@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from evenkey.experiments.dkg.methods import dataset
+from evenkey.experiments.dkg.methods import dataset, observed_by
 from evenkey.experiments.dkg.metrics import MEASURED, metrics_table, plot_each
 from evenkey.experiments.experiment import Experiment
 from evenkey.experiments.pipeline import PipelineRun
@@ -57,6 +57,7 @@ def every_run(
             aggregators=_AGGREGATORS,
             from_file=name in _FROM_FILE,
             repeats=scale.repeats,
+            observe_by=observed_by(stream),
         )
 
 

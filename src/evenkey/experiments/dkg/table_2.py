@@ -45,6 +45,7 @@ class DataSets(Experiment):
             Column("dataset", "Stream"),
             Column("paper_messages", "Messages, paper", ",d"),
             Column("messages", "Messages, ours", ",d"),
+            Column("weight", "Their weight, ours", ",d"),
             Column("keys", "Distinct keys, ours", ",d"),
             Column("skewness", "Skewness, %, paper", "d"),
             Column("top_share_percent", "Skewness, %, ours", ".2f"),

@@ -36,7 +36,8 @@ class ThroughputThroughTime(Experiment):
     def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
         """Averages."""
         columns = [
-            Column("skew", "Skew, s", ".1f"),
+            Column("skew", "Skew, nominal s", ".1f"),
+            Column("realised_skew", "realised", ".2f"),
             Column("mode", "Mode"),
             Column("modelled_throughput", "Modelled, publications/s", ",.0f"),
             Column("throughput", "Measured, publications/s", ",.0f"),

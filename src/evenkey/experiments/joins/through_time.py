@@ -45,12 +45,14 @@ def both_modes(scale: Scale) -> Sequence[Scenario]:
 
 
 def through_time(frame: pd.DataFrame, y: Axis) -> Figure:
-    """A panel a skew, a line a mode."""
+    """A panel a nominal skew, with the realised one in its title, and a line a mode."""
+    realised = frame.groupby("skew")["realised_skew"].transform("mean")
+    labels = [f"s = {s} ({r:.2f} realised)" for s, r in zip(frame["skew"], realised, strict=True)]
     return chart(
-        series(frame),
+        series(frame.assign(panel=labels)),
         x=Axis("seconds", "Stream time, s"),
         y=y,
         group="mode",
         legend="Mode",
-        panels=Grid("skew", "s = {}"),
+        panels=Grid("panel"),
     )

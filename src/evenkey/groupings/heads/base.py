@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.groupings.base import Grouping, LocalLoadRouter, Snapshot
 from evenkey.sketches import SpaceSaving
@@ -49,6 +50,7 @@ class HeadGrouping(Grouping):
     decay: float = 0.5
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.threshold is not None and not 0 < self.threshold < 1:
             message = f"{self.name}: threshold = {self.threshold:g}: must be above 0 and below 1"
             raise ConfigurationError(message)

@@ -6,12 +6,14 @@ import numpy as np
 from numba import njit
 
 from evenkey.groupings.planned.lookup import GOLDEN
+from evenkey.groupings.planned.surprise import CELL_BITS, MULTIPLIER
 
 SHIFT_32 = np.uint64(32)
 LOW_32 = np.uint64(0xFFFFFFFF)
 OWNER_BITS = np.uint64(24)
 OWNER = np.uint64((1 << 24) - 1)
 OFFSET = np.uint64(0x9E3779B9)
+CELL_SHIFT = np.uint64(64 - CELL_BITS)
 EMPTY = -1
 
 
@@ -156,12 +158,77 @@ def displace(keys, order, starts, words, slots, bits, tries):
     return -1
 
 
+@njit(cache=True, inline="always")
+def _piece_of(starts, cuts, split, point):
+    """Row of the piece of a split key that a point of the unit interval falls into."""
+    low, high = starts[split], starts[split + 1] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if point < cuts[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@njit(cache=True, inline="always")
+def _weight(cell, total, workers, unit, rules):
+    """How heavy a key is that may leave its place, 0 to 1; -1 for a key that may not."""
+    excess, _, least, most, part, heavy, _ = rules
+    beyond = cell.count - min(max(least * unit, part * total / workers), most * unit)
+    if beyond <= 0:
+        return -1.0
+    expected = cell.expected * total
+    if beyond <= (1 + excess) * expected + 4 * np.sqrt(expected * unit):
+        return 0.0
+    return min(1.0, cell.count * workers / (heavy * total))
+
+
+@njit(cache=True, inline="always")
+def _next_with_room(planned, cell, weight, shares, sent, total, unit, rules):
+    """Find the worker of a message that may leave its place: the first of a ring that has room.
+
+    The ring is `cell.width` workers from the planned one on. The key stays with one as long as it
+    has room, and the ring gets a worker longer when none of it has.
+    """
+    workers = len(sent)
+    most = (1 + rules[1] * (1 - weight)) * total
+    room = rules[6] * unit
+    if weight == 0:
+        # A key that is as frequent as planned leaves its worker only when chance cannot explain it.
+        room += 4 * np.sqrt(total / workers * unit)
+    worker = (planned + np.int64(cell.turn)) % workers
+    tries = 0
+    while sent[worker] > most * shares[worker] + room:
+        if tries < cell.width:
+            cell.turn = cell.turn + 1 if cell.turn + 1 < cell.width else 0
+        elif cell.width < workers:
+            cell.turn = cell.width
+            cell.width += 1
+        else:
+            break
+        worker = (planned + np.int64(cell.turn)) % workers
+        tries += 1
+    return worker
+
+
 @njit(cache=True)
-def planned(keys, weights, lookup, bits, offset, state, out):
-    """Route by the lookup, and count loads and, where asked, buckets."""
+def planned(keys, weights, lookup, bits, offset, state, surprise, out):
+    """Route by the lookup, spread surprising keys, and count loads and, where asked, buckets.
+
+    Parameters
+    ----------
+    state
+        Counters of dealing, loads, and loads of buckets or nothing.
+    surprise
+        Cells, tally, the fair share of each worker, and `SurpriseRules`; no cells: no key is
+        surprising.
+    """
     words, slot_keys, slot_places, starts, workers, cuts = lookup
     dealt, sent, buckets = state
+    cells, tally, shares, rules = surprise
     mask = np.uint64(len(words) - 1)
+    messages, total = tally[0], tally[1]
     for i in range(len(keys)):
         hashed = keys[i]
         weight = weights[i] if len(weights) else 1
@@ -176,15 +243,18 @@ def planned(keys, weights, lookup, bits, offset, state, out):
                 # The golden ratio's multiples fill the unit interval evenly from any point on.
                 point = (dealt[split] * GOLDEN + offset) % 1.0
                 dealt[split] += 1
-                low, high = starts[split], starts[split + 1] - 1
-                while low < high:
-                    middle = (low + high) // 2
-                    if point < cuts[middle]:
-                        high = middle
-                    else:
-                        low = middle + 1
-                worker = np.int64(workers[low])
+                worker = np.int64(workers[_piece_of(starts, cuts, split, point)])
+        if len(cells):
+            messages += 1
+            total += weight
+            cell = cells[(hashed * MULTIPLIER) >> CELL_SHIFT]
+            cell.count += weight
+            unit = total / messages
+            heavy = _weight(cell, total, len(sent), unit, rules)
+            if heavy >= 0:
+                worker = _next_with_room(worker, cell, heavy, shares, sent, total, unit, rules)
         sent[worker] += weight
         if len(buckets):
             buckets[bucket] += weight
         out[i] = worker
+    tally[0], tally[1] = messages, total

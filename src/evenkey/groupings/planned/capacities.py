@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -36,15 +37,15 @@ class Capacities(tuple[float, ...]):
 
     def __new__(cls, values: str | Iterable[float]) -> Self:
         """Read them."""
-        parts = values.split(":") if isinstance(values, str) else values
         try:
+            parts = values.split(":") if isinstance(values, str) else values
             numbers = tuple(float(part) for part in parts)
-        except ValueError:
+        except (TypeError, ValueError):
             numbers = ()
         if not numbers or not all(0 < number < math.inf for number in numbers):
             message = (
-                f"capacities = {values!r}: give one number above 0 a worker, such as 2:1:1 for "
-                "three workers of which the first takes twice as much"
+                f"capacities = {shown(values)}: give one number above 0 a worker, such as 2:1:1 "
+                "for three workers of which the first takes twice as much"
             )
             raise ConfigurationError(message)
         return super().__new__(cls, numbers)

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.planned.capacities import Capacities
 from evenkey.groupings.planned.plan import Plan, make_plan, unplanned
 from evenkey.groupings.planned.router import PlannedRouter
 from evenkey.groupings.planned.statistics import KeyStatistics
+from evenkey.groupings.planned.surprise import COUNTED, SurpriseRules, expectations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +29,11 @@ Planning = Literal["auto", "previous", "current", "fit"]
 _BUCKETS_PER_WORKER = 64
 _TRACKED_PER_WORKER = 64
 _LEAST_TRACKED = 1024
+_WIDER = (0.02, 0.04, 0.06)
+"""Tolerances for few keys, where each split of one adds visibly to replication."""
+_FEW_PAIRS = 0.02
+_FEW_A_WORKER = 50
+_ALL = 0.999
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,9 @@ class Planned(Grouping):
     ``(1 + tolerance + stickiness)`` times its fair load and the heaviest bucket, and there are at
     most W - 1 (worker, key) pairs more than keys. An epoch that is a fresh sample of the same
     frequencies adds sampling noise, of about ``sqrt(2 W / messages)`` relative to the mean load.
+    Keys that come more often than planned are spread within the epoch, by what each source sees:
+    none of their messages goes to a worker that the source has sent more than ``1 + slack`` times
+    its fair share and 8 messages, while another has less (`docs/planned.md`).
     Source: the wrap-around rule of McNaughton (Management Science 6, 1959) for the heavy keys, bin
     packing for the rest; planning by micro-batch as in Prompt (SIGMOD 2020).
 
@@ -70,6 +80,11 @@ class Planned(Grouping):
     stale
         Imbalance, ``max / mean - 1``, from which on an epoch shows that statistics went stale;
         what sampling explains is allowed on top. Stale statistics are dropped.
+    surprise
+        How much more often than planned a key must come to be surprising; None: no key is.
+    slack
+        How far above its fair load a worker may be before light keys that are surprising leave it;
+        heavy ones leave it from its fair load on.
     capacities
         How much each worker can take, such as ``2:1:1``; None: all the same.
 
@@ -97,22 +112,22 @@ class Planned(Grouping):
     stickiness: float = 0.005
     decay: float = 0.5
     stale: float = 0.05
+    surprise: float | None = 0.1
+    slack: float = 0.08
     capacities: Capacities | None = None
 
     def __post_init__(self) -> None:
-        if self.planning not in ("auto", "previous", "current", "fit"):
-            message = (
-                f"planned: planning = {self.planning!r}: must be auto, previous, current or fit"
-            )
-            raise ConfigurationError(message)
+        check_fields(self)
         if self.buckets is not None and (self.buckets < 1 or self.buckets & (self.buckets - 1)):
             message = f"planned: buckets = {self.buckets}: must be a power of two, such as 1024"
             raise ConfigurationError(message)
         if self.tracked is not None and self.tracked < 1:
             message = f"planned: tracked = {self.tracked}: at least 1 key must be tracked"
             raise ConfigurationError(message)
-        for field in ("tolerance", "stickiness", "decay", "stale"):
+        for field in ("tolerance", "stickiness", "decay", "stale", "surprise", "slack"):
             value = getattr(self, field)
+            if field == "surprise" and value is None:
+                continue
             if not 0 <= value < math.inf:
                 message = f"planned: {field} = {value}: must be at least 0"
                 raise ConfigurationError(message)
@@ -144,11 +159,18 @@ class Planned(Grouping):
         return KeyStatistics(tracked, self.bucket_count(workers))
 
     def _router(self, workers: int, source: int) -> Router:
-        self.worker_capacities(workers)
         statistics = self.statistics(workers)
         plan = unplanned(self.bucket_count(workers), workers)
         learning = self.planning in ("auto", "previous")
-        return PlannedRouter(plan, source, statistics, learning=learning)
+        rules = None if self.surprise is None else SurpriseRules(self.surprise, self.slack)
+        return PlannedRouter(
+            plan,
+            source,
+            statistics,
+            learning=learning,
+            capacities=self.worker_capacities(workers),
+            rules=rules,
+        )
 
     def counts_first(self, memory: Snapshot) -> bool:
         """Say whether the next epoch is to be counted, and planned, before it is routed.
@@ -159,7 +181,7 @@ class Planned(Grouping):
             What `merge_memories` or `plan` gave for the epoch before; empty if there was none.
         """
         if self.planning == "auto":
-            return not memory or self._is_stale(memory)
+            return not memory or self._is_stale(memory) or self._few_keys(memory)
         return self.planning == "current" or (self.planning == "fit" and not memory)
 
     def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64], workers: int) -> Snapshot:
@@ -185,7 +207,7 @@ class Planned(Grouping):
         tells whether statistics of earlier epochs serve again.
         """
         before = Plan.from_arrays(memory) if memory else None
-        plan = self.plan_of(statistics, workers, before).to_arrays()
+        plan = self.plan_of(statistics, workers, before).to_arrays() | COUNTED
         return plan if before is None else {**plan, "past_sent": _sent(before, statistics)}
 
     def plan_of(
@@ -194,16 +216,17 @@ class Planned(Grouping):
         """Make the plan for statistics, near the plan before."""
         # Keys lighter than a usual bucket go with theirs: they could not unbalance a worker.
         least = statistics.total / len(statistics.bucket_loads)
-        keys, loads, rests = statistics.items(least, None if previous is None else previous.keys)
-        return make_plan(
-            keys,
-            loads,
-            rests,
-            self.worker_capacities(workers),
-            previous,
-            tolerance=self.tolerance,
-            stickiness=self.stickiness,
-        )
+        items = statistics.items(least, None if previous is None else previous.keys)
+        capacities = self.worker_capacities(workers)
+        known = len(statistics.sketch.items())
+        few = known < statistics.sketch.capacity
+        for tolerance in (self.tolerance, *(each for each in _WIDER if each > self.tolerance)):
+            plan = make_plan(
+                *items, capacities, previous, tolerance=tolerance, stickiness=self.stickiness
+            )
+            if not few or plan.extra_pairs <= _FEW_PAIRS * known:
+                break
+        return plan
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
         """Make the next epoch's plan of what all sources counted.
@@ -218,11 +241,15 @@ class Planned(Grouping):
         plan = Plan.from_arrays(first)
         sent = np.sum([memory["sent"] for memory in memories], axis=0)
         if "epoch_sketch" not in first:
-            return {**plan.to_arrays(), "sent": sent}
+            return {**plan.to_arrays(), **COUNTED, "sent": sent}
         statistics = KeyStatistics.from_arrays(first, "epoch")
         for memory in memories[1:]:
             statistics.merge(KeyStatistics.from_arrays(memory, "epoch"))
-        return self.learned(first, statistics, plan.workers, sent)
+        # Surprising keys went elsewhere: loads do not show that a plan is stale, what it would
+        # have made of the epoch does.
+        return self.learned(
+            first, statistics, plan.workers, sent if self.surprise is None else None
+        )
 
     def learned(
         self,
@@ -254,7 +281,18 @@ class Planned(Grouping):
             past.decay(self.decay)
             epoch.merge(past)
         merged |= epoch.to_arrays("past")
-        return {**merged, **self.plan_of(epoch, workers, plan).to_arrays()}
+        plan = self.plan_of(epoch, workers, plan)
+        return {**merged, **expectations(epoch), **plan.to_arrays()}
+
+    def _few_keys(self, memory: Snapshot) -> bool:
+        """Whether all keys are known one by one, and few a worker.
+
+        To spread few keys that surprise adds much to replication, as each is a large part of them.
+        """
+        if self.surprise is None or "expected_keys" not in memory:
+            return False
+        keys, shares = memory["expected_keys"], memory["expected_shares"]
+        return len(keys) <= _FEW_A_WORKER * len(memory["loads"]) and bool(shares.sum() > _ALL)
 
     def _is_stale(self, memory: Snapshot) -> bool:
         sent = memory.get("sent")

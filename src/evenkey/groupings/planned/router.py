@@ -10,9 +10,12 @@ from evenkey.groupings.base import Router, Snapshot
 from evenkey.groupings.planned.lookup import compile_plan
 from evenkey.groupings.planned.plan import Plan
 from evenkey.groupings.planned.statistics import KeyStatistics
+from evenkey.groupings.planned.surprise import NO_CELLS, NO_RULES, Cells, cells_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from evenkey.groupings.planned.surprise import SurpriseRules
 
 __all__ = ["PlannedRouter"]
 
@@ -33,17 +36,30 @@ class PlannedRouter(Router):
         Empty; says how many keys to track.
     learning
         Whether to count keys.
+    capacities
+        float64[W], how much each worker can take.
+    rules
+        By what a key is surprising; None: none is.
     """
 
     local_fields: ClassVar[tuple[str, ...]] = ("dealt",)
 
     def __init__(
-        self, plan: Plan, source: int, statistics: KeyStatistics, *, learning: bool
+        self,
+        plan: Plan,
+        source: int,
+        statistics: KeyStatistics,
+        *,
+        learning: bool,
+        capacities: NDArray[np.float64],
+        rules: SurpriseRules | None,
     ) -> None:
         super().__init__(plan.workers, source)
         self._learning = learning
+        self._shares = capacities / capacities.sum()
+        self._rules = rules
         self._empty = statistics
-        self._past: Snapshot = {}
+        self._known: Snapshot = {}
         self._offset = source * _SOURCES_APART % 1.0
         self._follow(plan)
         self._forget()
@@ -57,6 +73,8 @@ class PlannedRouter(Router):
     def _forget(self) -> None:
         self._epoch = KeyStatistics(self._empty.sketch.capacity, len(self._empty.bucket_loads))
         self._sent = np.zeros(self.workers, dtype=np.int64)
+        surprises = self._rules is not None and "counted" not in self._known
+        self._cells = cells_for(self._known) if surprises else NO_CELLS
 
     def _route(
         self,
@@ -70,19 +88,31 @@ class PlannedRouter(Router):
 
         buckets = self._epoch.bucket_loads if self._learning else self._epoch.bucket_loads[:0]
         state = (self._dealt, self._sent, buckets)
-        _kernels.planned(keys, weights, self._lookup, self._bits, self._offset, state, workers)
+        surprise = (*self._cells, self._shares, self._rules or NO_RULES)
+        _kernels.planned(
+            keys, weights, self._lookup, self._bits, self._offset, state, surprise, workers
+        )
         if self._learning:
             self._epoch.sketch.update(keys, weights if len(weights) else None)
 
     def snapshot(self) -> Snapshot:
         """Copy everything, the epoch's counts with it."""
-        return {**self.memory(), "dealt": self._dealt.copy()}
+        cells, tally = self._cells
+        counted = np.frombuffer(cells.tobytes(), dtype=np.uint8)
+        return {
+            **self.memory(),
+            "dealt": self._dealt.copy(),
+            "cells": counted,
+            "tally": tally.copy(),
+        }
 
     def restore(self, snapshot: Snapshot) -> None:
         """Take over a snapshot, or the counters of dealing alone."""
         if "loads" in snapshot:
             self.remember(snapshot)
             self._sent = snapshot["sent"].astype(np.int64)
+            rows = snapshot["cells"].view(self._cells.rows.dtype).copy()
+            self._cells = Cells(rows, snapshot["tally"].copy())
             if self._learning:
                 self._epoch = KeyStatistics.from_arrays(snapshot, "epoch")
         # Counters of another plan's split keys mean nothing.
@@ -91,12 +121,13 @@ class PlannedRouter(Router):
 
     def memory(self) -> Snapshot:
         """Give the plan, what it was made from, and what this epoch held."""
-        memory = {**self._plan.to_arrays(), **self._past, "sent": self._sent.copy()}
+        memory = {**self._plan.to_arrays(), **self._known, "sent": self._sent.copy()}
         return memory | self._epoch.to_arrays("epoch") if self._learning else memory
 
     def remember(self, memory: Snapshot) -> None:
         """Follow another plan, and count anew."""
         if memory:
-            self._past = {name: memory[name] for name in memory if name.startswith("past_")}
+            kept = ("past_", "expected_", "counted")
+            self._known = {name: memory[name] for name in memory if name.startswith(kept)}
             self._follow(Plan.from_arrays(memory))
             self._forget()

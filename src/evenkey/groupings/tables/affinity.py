@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.tables.base import TableRouter, merge_places
@@ -64,6 +65,7 @@ class CardinalityAffinity(Grouping):
     tolerance: float | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.tolerance is not None and not self.tolerance >= 0:
             message = f"cam: tolerance = {self.tolerance:g}: must be at least 0, or none"
             raise ConfigurationError(message)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from evenkey.checking import check_workers
 from evenkey.errors import ConfigurationError
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.key_table import items_of, table_of
@@ -61,9 +62,7 @@ class OfflineGreedy(Grouping):
         ConfigurationError
             `workers` is below 1, a count is below 0, or there is not one a key.
         """
-        if workers < 1:
-            message = f"workers = {workers}: there must be at least 1 worker"
-            raise ConfigurationError(message)
+        check_workers(workers)
         if len(keys) != len(counts):
             message = f"off-greedy: {len(keys)} keys but {len(counts)} counts: give one a key"
             raise ConfigurationError(message)

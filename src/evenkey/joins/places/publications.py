@@ -11,14 +11,16 @@ import shapely
 
 from evenkey.errors import ConfigurationError
 from evenkey.joins.places.atlas import LEVELS, uniform
+from evenkey.joins.places.owners import PlaceRows, chances
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenkey.joins.partitioners import Leaves
     from evenkey.joins.places.atlas import Atlas
+    from evenkey.joins.places.owners import CandidateOwners
 
-__all__ = ["BALANCED_SKEW", "PublicationMix", "Publications"]
+__all__ = ["BALANCED_SKEW", "PublicationMix", "Publications", "skewed_workers"]
 
 BALANCED_SKEW = 3 / 16
 """The skew coefficient that makes all workers equal."""
@@ -29,6 +31,17 @@ _JITTER = 0.5
 """How far a point lies from its position at most, over the size of the sector there."""
 
 
+def skewed_workers(workers: int) -> int:
+    """How many workers skew goes to: 3 of 16, and as large a part of others, at least one.
+
+    Examples
+    --------
+    >>> [skewed_workers(workers) for workers in (1, 8, 16, 32)]
+    [1, 2, 3, 6]
+    """
+    return max(1, round(BALANCED_SKEW * workers))
+
+
 @dataclass(frozen=True)
 class PublicationMix:
     """What publications are and where they fall.
@@ -37,7 +50,9 @@ class PublicationMix:
     ----------
     skew
         Share of the stream that falls on 3 of 16 workers (of W workers on about as large a
-        part of them, at least one) as partitions lie at first; 3/16 is balanced.
+        part of them, at least one) as partitions lie at first; 3/16 is balanced. It is the
+        nominal share: a polygon falls on other partitions too, and candidates may lie so that
+        it cannot be reached.
     polygons
         Share of polygons, 0 to 1; the rest are points. The predecessor system has 0.6.
     clustering
@@ -79,6 +94,12 @@ class Publications:
         Another seed gives others of the same mix.
     positions
         float64[n, 2], where points and polygons are drawn around; None: the sectors.
+    owners
+        Where the candidates of publications lie, for pipelines that send a publication there:
+        then skew is a share of the rows that publications become. None: a publication falls
+        on the leaf where it is drawn, and skew is a share of the publications.
+    ends
+        `ends` of a generator that was made with `owners`, instead of these.
     """
 
     def __init__(
@@ -89,6 +110,8 @@ class Publications:
         mix: PublicationMix,
         seed: int = 0,
         positions: NDArray[np.float64] | None = None,
+        owners: CandidateOwners | None = None,
+        ends: NDArray[np.float64] | None = None,
     ) -> None:
         self._seed = seed
         self._workers = workers
@@ -99,6 +122,8 @@ class Publications:
         self._sizes = np.ptp(shapely.bounds(atlas.sectors).reshape(-1, 2, 2), axis=1)
         self._set_positions(atlas, positions)
         self._polygon_share = self._shares()
+        self.ends = ends if owners is None else np.cumsum(self._chances(atlas, owners))
+        """float64[places], the chances of the places added up; None without owners."""
 
     def _set_positions(self, atlas: Atlas, positions: NDArray[np.float64] | None) -> None:
         if positions is None:
@@ -126,16 +151,29 @@ class Publications:
         """float64[P], share of polygons in each partition."""
         count = self._leaves.partitions
         chosen = np.zeros(count)
-        hot = np.arange(count) % self._workers < self._hot_workers
+        hot = np.arange(count) % self._workers < skewed_workers(self._workers)
         for group in (np.flatnonzero(hot), np.flatnonzero(~hot)):
             ranked = group[np.argsort(uniform(self._seed, group, 201))]
             chosen[ranked[: round(self._mix.polygons * len(group))]] = 1
         clustering = self._mix.clustering
         return (1 - clustering) * self._mix.polygons + clustering * chosen
 
-    @property
-    def _hot_workers(self) -> int:
-        return max(1, round(BALANCED_SKEW * self._workers))
+    def _chances(self, atlas: Atlas, owners: CandidateOwners) -> NDArray[np.float64]:
+        """float64[places], how often publications are drawn at each place."""
+        hot = np.arange(owners.partitions) % self._workers < skewed_workers(self._workers)
+        places = np.diff(self._first)
+        leaf = np.repeat(np.arange(len(places)), places)
+        share = self._polygon_share[leaf]
+        rows, of_hot = owners.rows(shapely.points(self._positions), hot)
+        rows, of_hot = (1 - share) * rows, (1 - share) * of_hot
+        for name, part in zip(LEVELS, _POLYGON_SHARES, strict=True):
+            above = self._above[name][self._sectors]
+            every, hot_ones = owners.rows(atlas.level(name), hot)
+            rows += share * part * every[above]
+            of_hot += share * part * hot_ones[above]
+        usual = 1 / (len(places) * places[leaf])
+        group = np.unique(share, return_inverse=True)[1]
+        return chances(PlaceRows(usual, rows, of_hot, group), self._mix.skew)
 
     def make(self, numbers: NDArray[np.int64]) -> pa.Table:
         """Make the publications of given numbers, int64[n].
@@ -145,9 +183,7 @@ class Publications:
         pyarrow.Table
             ``publication`` (int64, the number) and ``geometry`` (WKB).
         """
-        leaf = self._leaf(numbers)
-        first, last = self._first[leaf], self._first[leaf + 1]
-        place = first + (self._draw(numbers, 4) * (last - first)).astype(np.int64)
+        place, leaf = self._places(numbers)
         geometries = np.empty(len(numbers), dtype=object)
         polygon = self._draw(numbers, 5) < self._polygon_share[leaf]
         points = np.flatnonzero(~polygon)
@@ -159,9 +195,19 @@ class Publications:
             geometries[rows] = self._encoded[name][which]
         return pa.table({"publication": numbers, "geometry": pa.array(geometries, pa.binary())})
 
+    def _places(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The place that each publication is drawn at, and the leaf of that."""
+        if self.ends is not None:
+            drawn = np.searchsorted(self.ends, self._draw(numbers, 4), side="right")
+            place = np.minimum(drawn, len(self.ends) - 1)
+            return place, np.searchsorted(self._first, place, side="right") - 1
+        leaf = self._leaf(numbers)
+        first, last = self._first[leaf], self._first[leaf + 1]
+        return first + (self._draw(numbers, 4) * (last - first)).astype(np.int64), leaf
+
     def _leaf(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """The partition that each publication falls on: first its worker, then one of its own."""
-        hot, draw = self._hot_workers, self._draw(numbers, 2)
+        hot, draw = skewed_workers(self._workers), self._draw(numbers, 2)
         others = self._workers - hot
         skewed = (self._draw(numbers, 1) < self._mix.skew) | (others == 0)
         worker = np.where(skewed, draw * hot, hot + draw * others).astype(np.int64)

@@ -1,20 +1,18 @@
-"""Readers of polygon files: postcode districts or sectors as GeoJSON."""
+"""Polygon files to atlases: postcode districts or sectors, as GeoJSON or shapefiles."""
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import shapely
-import shapely.errors
-import shapely.geometry
 
 from evenkey.errors import ConfigurationError
 from evenkey.joins.places.atlas import Atlas
+from evenkey.joins.places.geojson import read_geojson
+from evenkey.joins.places.shapefiles import read_shapefile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,32 +21,30 @@ if TYPE_CHECKING:
 
 __all__ = ["read_atlas"]
 
-_NAMES = ("sector", "district", "name")
+_POLYGONS = 2  # dimensions
 _LETTERS = re.compile(r"[A-Z]+")
 
 
 @lru_cache(maxsize=2)
 def read_atlas(path: Path) -> Atlas:
-    """Read postcode sectors or districts from a GeoJSON file, gzipped or not.
+    """Read postcode sectors or districts from a GeoJSON file, gzipped or not, or a shapefile.
 
-    Each feature bears its name as the property ``sector``, ``district`` or ``name``. Names
-    with a blank (``AB10 1``) are sectors, of the district before the blank; others are
+    Each feature bears its name as the property, or field, ``sector``, ``district`` or ``name``.
+    Names with a blank (``AB10 1``) are sectors, of the district before the blank; others are
     districts, and each is cut crosswise into up to four sectors. The letters at the front
-    (``AB``) name the area. Invalid polygons are repaired.
+    (``AB``) name the area. Invalid polygons are repaired. A file whose name ends in ``.shp`` is
+    read as `read_shapefile` does.
 
     Raises
     ------
     ConfigurationError
-        The file cannot be read, is no GeoJSON, has no polygons, or has sectors and
-        districts mixed.
+        The file cannot be read, has no polygons, or has sectors and districts mixed.
     """
-    features = _features(path)
-    names, polygons = [], []
-    for number, feature in enumerate(features):
-        names.append(_name(path, number, feature))
-        polygons.append(_polygon(path, number, feature))
-    geometries = shapely.make_valid(np.array(polygons, dtype=object))
-    if not names or (shapely.get_dimensions(geometries) != 2).any():  # noqa: PLR2004
+    read = read_shapefile if path.suffix.lower() == ".shp" else read_geojson
+    features = read(path)
+    names = [name for name, _ in features]
+    geometries = _repaired(np.array([geometry for _, geometry in features], dtype=object))
+    if not names or (shapely.get_dimensions(geometries) != _POLYGONS).any():
         message = f"{path}: every feature must have a polygon, and there must be at least one"
         raise ConfigurationError(message)
     by_sector = {" " in name for name in names}
@@ -67,40 +63,15 @@ def read_atlas(path: Path) -> Atlas:
     return Atlas.from_sectors(sectors, of_district, area_of, wholes)
 
 
-def _features(path: Path) -> list[Any]:
-    try:
-        content = path.read_bytes()
-        if path.suffix == ".gz":
-            content = gzip.decompress(content)
-        features = json.loads(content)["features"]
-    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
-        message = f"polygons {path} cannot be read ({error}): name a GeoJSON feature collection"
-        raise ConfigurationError(message) from error
-    return list(features)
-
-
-def _name(path: Path, number: int, feature: Any) -> str:
-    properties = feature.get("properties") or {}
-    for name in _NAMES:
-        if properties.get(name):
-            return str(properties[name]).strip()
-    message = f"{path}: feature {number} has no name; give it a property {' or '.join(_NAMES)}"
-    raise ConfigurationError(message)
-
-
-def _polygon(path: Path, number: int, feature: Any) -> shapely.Geometry:
-    # Not by GEOS's own reader, which refuses rings that are not closed; some files have them.
-    try:
-        return shapely.geometry.shape(feature["geometry"])
-    except (
-        AttributeError,
-        KeyError,
-        TypeError,
-        ValueError,
-        shapely.errors.ShapelyError,
-    ) as error:
-        message = f"{path}: the geometry of feature {number} cannot be read ({error}): mend it"
-        raise ConfigurationError(message) from error
+def _repaired(geometries: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Valid polygons; lines and points that repairing leaves of one are dropped."""
+    valid = shapely.make_valid(geometries)
+    for number in np.flatnonzero(
+        shapely.get_type_id(valid) == shapely.GeometryType.GEOMETRYCOLLECTION
+    ):
+        parts = shapely.get_parts(shapely.get_parts(valid[number]))
+        valid[number] = shapely.union_all(parts[shapely.get_dimensions(parts) == _POLYGONS])
+    return np.asarray(valid)
 
 
 def _area(district: str) -> str:

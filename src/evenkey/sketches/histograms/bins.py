@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from evenkey.checking import whole_number
 from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def room_for(
 
 def check_capacity(bins: int) -> None:
     """Raise a ConfigurationError unless there can be that many bins."""
+    whole_number("bins", bins)
     if not 2 <= bins <= MOST_BINS:  # noqa: PLR2004  what the message says
         message = f"bins = {bins}: a histogram has 2 to {MOST_BINS} bins"
         raise ConfigurationError(message)

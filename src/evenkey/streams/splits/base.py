@@ -37,7 +37,7 @@ class Found(NamedTuple):
     line
         int64[n], place of the line in the batch, ascending.
     key
-        string[n], null where there is none.
+        string[n]; a null is a key like any other, as in Spark's ``groupBy``.
     count
         int64[n]; what is null or below 1 is rejected.
     fault
@@ -62,8 +62,8 @@ class Splitter(ABC):
     def split(self, lines: pa.BinaryArray) -> Split:
         """Split a batch of raw lines.
 
-        A line is rejected that is not UTF-8, does not parse, has no key or one that is null
-        or empty, or whose count is not a whole number of at least 1.
+        A line is rejected that is not UTF-8, does not parse, has no key or an empty one, or whose
+        count is not a whole number of at least 1. A key that is null is a key (decision 092).
         """
         readable, unreadable = _decode(lines)
         found = self._find(readable.text)
@@ -86,9 +86,9 @@ def vet(found: Found) -> Split:
     >>> keys, counts = pa.array(["a", "", None, "b"]), pa.array([2, 1, 1, 0])
     >>> split = vet(Found(pa.array(range(4)), keys, counts, pa.nulls(4, pa.string())))
     >>> split.messages.to_pylist()
-    [{'line': 0, 'key': 'a', 'count': 2}]
+    [{'line': 0, 'key': 'a', 'count': 2}, {'line': 2, 'key': None, 'count': 1}]
     >>> split.rejected["reason"].to_pylist()
-    ['the key is empty', 'the key is null', 'the count 0 is not a whole number of at least 1']
+    ['the key is empty', 'the count 0 is not a whole number of at least 1']
     """
     bad_count = pc.binary_join_element_wise(
         "the count ",
@@ -99,7 +99,6 @@ def vet(found: Found) -> Split:
     none = pa.scalar(None, pa.string())
     reason = pc.coalesce(
         found.fault,
-        pc.if_else(pc.is_null(found.key), "the key is null", none),
         pc.if_else(pc.equal(found.key, ""), "the key is empty", none),
         pc.if_else(pc.fill_null(pc.less(found.count, 1), fill_value=True), bad_count, none),
     )
@@ -118,15 +117,22 @@ class _Readable(NamedTuple):
 
 
 def _decode(lines: pa.BinaryArray) -> tuple[_Readable, pa.Table]:
-    """Lines that are UTF-8, and a table of those that are not."""
+    """Lines that are UTF-8, and a table of those that are not, or that are null."""
     places, reasons = [], []
     every = pa.array(np.arange(len(lines)))
     try:
         readable = _Readable(every, lines.cast(pa.string()))
+        sound = not lines.null_count
     except pa.ArrowInvalid:
+        sound = False
+    if not sound:
         for place, line in enumerate(lines.to_pylist()):
             try:
-                line.decode("utf-8")
+                if line is None:
+                    places.append(place)
+                    reasons.append("there is nothing: it is null")
+                else:
+                    line.decode("utf-8")
             except UnicodeDecodeError as error:
                 places.append(place)
                 reasons.append(f"not UTF-8: {error.reason} at byte {error.start}")

@@ -18,33 +18,49 @@ __all__ = ["TwitterElection"]
 class TwitterElection(Splitter):
     """Tweets as JSON, one a line: each of its hashtags is a message.
 
-    The key is the hashtag in lower case, or ``ElectionDay`` for every one that contains a word
-    of the election. Hashtags with a question mark, which stands for letters that were lost, and
-    empty ones are left out. A tweet without hashtags and a notice with a field ``limit`` hold no
-    message; they are not rejected.
+    The key is the hashtag as it is written, or ``ElectionDay`` for every one that contains, in
+    upper or lower case, a word of the election; words and rule are those of the DKG paper's
+    reference implementation, so ``us`` is found in ``MusicMonday`` too. Hashtags with a question
+    mark, which stands for letters that were lost, and empty ones are left out. A tweet without
+    hashtags and a notice with a field ``limit`` hold no message; they are not rejected.
 
     Examples
     --------
     >>> tweet = b'{"entities": {"hashtags": [{"text": "IVoted"}, {"text": "Sunny"}]}}'
     >>> TwitterElection().split(pa.array([tweet, b'{"limit": {}}'])).messages["key"].to_pylist()
-    ['ElectionDay', 'sunny']
+    ['ElectionDay', 'Sunny']
     """
 
     name: ClassVar[str] = "twitter-election"
     hot: ClassVar[str] = "ElectionDay"
     words: ClassVar[tuple[str, ...]] = (
-        "clinton",
-        "donald",
-        "eleccion",
-        "election",
-        "eleicoes",
         "hilary",
         "hillary",
+        "clinton",
+        "withher",
+        "wither",
+        "voteher",
+        "lockherup",
+        "donald",
         "trump",
-        "usa",
+        "makeamericagreatagain",
+        "americafirst",
         "vote",
         "voting",
-        "withher",
+        "poll",
+        "election",
+        "eleicoes",
+        "eleccion",
+        "electon",
+        "electoral",
+        "abdseçimleri",
+        "president",
+        "debate",
+        "democrat",
+        "republican",
+        "america",
+        "us",
+        "usa",
     )
 
     def _find(self, text: pa.StringArray) -> Found:
@@ -67,7 +83,7 @@ class TwitterElection(Splitter):
 
     def _key(self, tag: str) -> str:
         low = tag.lower()
-        return self.hot if any(word in low for word in self.words) else low
+        return self.hot if any(word in low for word in self.words) else tag
 
 
 def _hashtags(line: str) -> tuple[list[str], str | None]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import model_validator
 
 from evenkey.errors import ConfigurationError
-from evenkey.topology.config_fields import AnyPath, option
+from evenkey.topology.config_checks import check_environment_master
+from evenkey.topology.config_fields import MOST, MOST_TASKS, AnyPath, Master, option
 from evenkey.topology.config_files import check_output
 from evenkey.topology.config_kafka import KafkaOptions
-from evenkey.topology.kafka.client import ClientSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,7 @@ class JoinConfig(KafkaOptions):
     """
 
     publications: int = option(
-        "Stream", 20_000, "Publications of the stream; the paper has 100,000.", ge=1
+        "Stream", 20_000, "Publications of the stream; the paper has 100,000.", ge=1, le=MOST
     )
     skew: float = option(
         "Stream",
@@ -60,7 +60,7 @@ class JoinConfig(KafkaOptions):
         "Stream", 0.0, "How far that share varies by region: 0 not at all, 1 most.", ge=0, le=1
     )
     seconds: float = option("Stream", 120.0, "Stream time that the run spans.", gt=0)
-    sources: int = option("Stream", 2, "Tasks that make publications.", ge=1)
+    sources: int = option("Stream", 2, "Tasks that make publications.", ge=1, le=MOST_TASKS)
     input: AnyPath | None = option(
         "Stream",
         None,
@@ -73,16 +73,26 @@ class JoinConfig(KafkaOptions):
     polygons: AnyPath | None = option(
         "Static side",
         None,
-        "GeoJSON of postcode sectors or districts, perhaps gzipped; else a synthetic country.",
+        "GeoJSON (perhaps gzipped) or shapefile (.shp) of postcode sectors or districts; else a "
+        "synthetic country.",
     )
     collisions: AnyPath | None = option(
         "Static side", None, "CSV of UK car collisions, around which publications are drawn."
     )
 
+    relation_subject: Literal["subscription", "publication"] = option(
+        "Static side",
+        "subscription",
+        "Which of both a relation is read from: subscription CONTAINS publication, or publication "
+        "CONTAINS subscription.",
+    )
+
     pipeline: PipelineName = option("Join", "sps", "How publications find subscriptions.")
     mode: ModeName = option("Join", "dynamic-lb-stal", "What is balanced, and where is joined.")
-    workers: int = option("Join", 16, "Worker slots.", ge=1)
-    partitions: int | None = option("Join", None, "Partitions; without it 4 a worker.", ge=1)
+    workers: int = option("Join", 16, "Worker slots.", ge=1, le=MOST_TASKS)
+    partitions: int | None = option(
+        "Join", None, "Partitions; without it 4 a worker.", ge=1, le=MOST_TASKS
+    )
     partitioner: Literal["kdb", "quad-tree"] = option("Join", "kdb", "How space is divided.")
     cache_mb: int = option("Join", 1024, "Static data that a worker process holds, in MiB.", ge=1)
 
@@ -91,6 +101,9 @@ class JoinConfig(KafkaOptions):
     wait_periods: int = option("Distributor", 3, "Periods to wait after partitions moved.", ge=0)
     period: float = option("Distributor", 10.0, "Seconds between two looks.", gt=0)
     min_improvement: float = option("Distributor", 0.3, "By how much MLDC must fall.", ge=0)
+    load_clock: Literal["processor", "wall"] = option(
+        "Distributor", "processor", "What the seconds of LB are of: computing, or time that passes."
+    )
     force_redistribution: int | None = option(
         "Distributor", None, "Epoch before which partitions move in any case.", ge=1
     )
@@ -99,11 +112,10 @@ class JoinConfig(KafkaOptions):
     time_limit: float | None = option(
         "Run", None, "Seconds after which the run ends with the epoch that it is in.", gt=0
     )
-    master: str | None = option(
+    master: Master | None = option(
         "Run",
         None,
         "Spark master; without it this machine, with an executor process a core.",
-        min_length=1,
     )
     verify: bool = option(
         "Run", default=False, description="Compare the pairs with a join in one process."
@@ -121,6 +133,16 @@ class JoinConfig(KafkaOptions):
     def name(self) -> str:
         """What is joined how, such as ``spis dynamic-lb-stal``."""
         return f"{self.pipeline} {self.mode}"
+
+    @property
+    def draws(self) -> bool:
+        """Whether the run draws its publications itself, as skewed as it is asked for."""
+        return self.input is None and self.kafka is None
+
+    @property
+    def subject(self) -> Literal["stream", "static"]:
+        """Whose geometry stands before a relation, as `SpatialMatch` has it."""
+        return "static" if self.relation_subject == "subscription" else "stream"
 
     @property
     def by_items(self) -> bool:
@@ -141,7 +163,8 @@ class JoinConfig(KafkaOptions):
         Raises
         ------
         ConfigurationError
-            An input is missing, the output cannot be a directory, or no broker answers.
+            An input is missing, the output cannot be a directory, the connector of Kafka is not
+            there, or no broker answers.
         """
         for name in ("input", "polygons", "collisions"):
             path: Path | None = getattr(self, name)
@@ -150,10 +173,8 @@ class JoinConfig(KafkaOptions):
                 raise ConfigurationError(message)
         if self.output is not None:
             check_output(self.output.absolute())
-        for address in (self.source_address, self.sink_address):
-            if address is not None:
-                ClientSettings.read(self.kafka_config)
-                address.check_reachable()
+        self._check_kafka_paths()
+        check_environment_master(self.master)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

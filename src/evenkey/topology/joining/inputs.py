@@ -11,7 +11,7 @@ import shapely
 
 from evenkey.errors import ConfigurationError
 from evenkey.joins.geometry import vet
-from evenkey.joins.places import draw_subscriptions
+from evenkey.joins.places import draw_subscriptions, read_collisions
 from evenkey.topology.joining.atlas import atlas_of
 from evenkey.topology.joining.publishing import (
     PublicationsReading,
@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from evenkey.joins.static_store import Manifest
+    from evenkey.joins.static_manifest import Manifest
     from evenkey.topology.joining.config import JoinConfig
     from evenkey.topology.run_directory import RunDirectory
 
 __all__ = [
     "PublicationInput",
     "all_publications",
+    "check_publications",
     "publication_input",
     "publications_of",
     "subscriptions_of",
@@ -103,8 +104,27 @@ def publication_input(
     return PublicationInput(stream, config.publications, timed=True)
 
 
-def _read(spark: SparkSession, config: JoinConfig, path: Path) -> PublicationInput:
-    files = ds.dataset(path, format="parquet")
+def check_publications(config: JoinConfig) -> None:
+    """Make sure, before Spark starts, that the files of publications can be read.
+
+    Raises
+    ------
+    ConfigurationError
+        They lack a column, or there are none, or they are not what they should be.
+    """
+    if config.input is not None:
+        _files(config.input)
+    if config.collisions is not None:
+        read_collisions(config.collisions)
+
+
+def _files(path: Path) -> ds.Dataset:
+    try:
+        files = ds.dataset(path, format="parquet")
+    except (OSError, pa.ArrowInvalid) as error:
+        first = str(error).partition("\n")[0]
+        message = f"input {path} cannot be read ({first}): name a directory of Parquet files"
+        raise ConfigurationError(message) from error
     missing = [name for name in _READ.names if name not in files.schema.names]
     if missing or not files.files:
         message = (
@@ -112,6 +132,11 @@ def _read(spark: SparkSession, config: JoinConfig, path: Path) -> PublicationInp
             f"there are {len(files.files)} files with: {', '.join(files.schema.names)}"
         )
         raise ConfigurationError(message)
+    return files
+
+
+def _read(spark: SparkSession, config: JoinConfig, path: Path) -> PublicationInput:
+    files = _files(path)
     stream = (
         spark.readStream.schema("publication bigint, geometry binary")
         .option("maxFilesPerTrigger", -(-len(files.files) // config.epochs))

@@ -10,7 +10,14 @@ import shapely
 
 from evenkey.errors import RunError
 from evenkey.joins.partitioners import Leaves
-from evenkey.joins.places import Atlas, PublicationMix, Publications, read_collisions
+from evenkey.joins.places import (
+    Atlas,
+    CandidateOwners,
+    PublicationMix,
+    Publications,
+    draw_subscriptions,
+    read_collisions,
+)
 from evenkey.topology.joining.atlas import atlas_of
 from evenkey.topology.joining.config import JoinConfig
 from evenkey.topology.recalling import keep_reading, recall_reading
@@ -77,8 +84,20 @@ class PublicationsReading(Reading):
 
 
 def publications_of(config: JoinConfig, leaves: Leaves) -> Publications:
-    """Make the generator of publications, whose skew goes by the leaves of a static side."""
-    return _made(config, leaves, atlas_of(config), _positions(config))
+    """Make the generator of publications.
+
+    Its skew goes by the leaves of a static side, or by the owners of candidates where the
+    pipeline sends publications to these.
+    """
+    atlas, owners = atlas_of(config), None
+    if config.pipeline in ("rihps", "risps"):
+        owners = CandidateOwners.of(
+            draw_subscriptions(atlas, config.subscriptions, config.seed),
+            leaves,
+            config.partitions_or_default,
+            by_hash=config.pipeline == "rihps",
+        )
+    return _made(config, leaves, atlas, _positions(config), owners=owners)
 
 
 def keep_publications(
@@ -103,6 +122,9 @@ def keep_publications(
         arrays[f"{level}_ends"] = np.cumsum([len(each) for each in encoded])
     if positions is not None:
         arrays["positions"] = positions
+    ends = publications_of(config, Leaves.from_json(partitioning)).ends
+    if ends is not None:
+        arrays["ends"] = ends
     told = {"config": config.manifest(), "partitioning": dict(partitioning)}
     keep_reading(directory, told, **arrays)
 
@@ -114,7 +136,8 @@ def _load(file: Path, written: int) -> Publications:
     levels = {level: _polygons(arrays[level], arrays[f"{level}_ends"]) for level in _LEVELS}
     atlas = Atlas(**levels, area_of=arrays["area_of"], district_of=arrays["district_of"])
     leaves = Leaves.from_json(told["partitioning"])
-    return _made(JoinConfig(**told["config"]), leaves, atlas, arrays.get("positions"))
+    config, positions = JoinConfig(**told["config"]), arrays.get("positions")
+    return _made(config, leaves, atlas, positions, ends=arrays.get("ends"))
 
 
 _LEVELS = ("areas", "districts", "sectors")
@@ -130,7 +153,15 @@ def _positions(config: JoinConfig) -> NDArray[np.float64] | None:
 
 
 def _made(
-    config: JoinConfig, leaves: Leaves, atlas: Atlas, positions: NDArray[np.float64] | None
+    config: JoinConfig,
+    leaves: Leaves,
+    atlas: Atlas,
+    positions: NDArray[np.float64] | None,
+    *,
+    owners: CandidateOwners | None = None,
+    ends: NDArray[np.float64] | None = None,
 ) -> Publications:
     mix = PublicationMix(config.skew, config.polygon_share, config.polygon_clustering)
-    return Publications(atlas, leaves, config.workers, mix, config.seed, positions)
+    return Publications(
+        atlas, leaves, config.workers, mix, config.seed, positions, owners=owners, ends=ends
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenkey.joins.epoch_log import work_of
+from evenkey.joins.places import skewed_workers
 from evenkey.joins.work import items, load_per_location, seconds
 from evenkey.metrics import max_load_distance
 from evenkey.topology.report import Timing
@@ -48,6 +49,8 @@ class JoinEpoch:
         Static partitions that were loaded.
     pairs
         Rows that the join gave.
+    first_items
+        float64[W], items of the partitions that each slot had at first, wherever they are now.
     """
 
     epoch: int
@@ -59,6 +62,7 @@ class JoinEpoch:
     moved_load_seconds: float
     static_loads: int
     pairs: int
+    first_items: NDArray[np.float64]
 
     def max_load_distance(self, *, by_items: bool) -> float:
         """MLDC of the epoch, of items or of seconds."""
@@ -103,6 +107,7 @@ def _epoch(
         sum(loading),
         sum(len(record.loaded) for record in records),
         sum(each[2] for record in records for each in record.work.values()),
+        load_per_location(np.arange(partitions, dtype=np.int32) % workers, items(work), workers),
     )
 
 
@@ -118,6 +123,8 @@ class JoinReport:
         Whether MLDC is of items, else of seconds.
     publications
         How many were published.
+    skew
+        As it was asked for; None where publications are not drawn by the run.
     pairs_digest
         Of all pairs of the results.
     epochs
@@ -151,6 +158,7 @@ class JoinReport:
     finished: bool
     results: Path | None
     expected_digest: str | None = None
+    skew: float | None = None
     finished_before: bool = False
 
     def to_record(self) -> dict[str, Any]:
@@ -186,6 +194,16 @@ class JoinReport:
         return [each.max_load_distance(by_items=self.by_items) for each in self.epochs]
 
     @property
+    def realised_skew(self) -> float:
+        """Share of all items that came to partitions of the skewed workers, as they lay at first.
+
+        The nominal skew is what publications are drawn by. 0 where no item came.
+        """
+        first = sum((each.first_items for each in self.epochs), np.zeros(self.workers))
+        total = float(first.sum())
+        return float(first[: skewed_workers(self.workers)].sum()) / total if total else 0.0
+
+    @property
     def modelled_makespan_seconds(self) -> float:
         """Sum over epochs of the fullest slot's computing: the run with a core a slot."""
         return float(sum(each.slot_seconds.max() for each in self.epochs))
@@ -205,6 +223,8 @@ class JoinReport:
             "matched_publications": self.matched_publications,
             "pairs_digest": self.pairs_digest,
             "expected_digest": self.expected_digest,
+            "skew": self.skew,
+            "realised_skew": self.realised_skew,
             "throughput": self.publications / wall if wall else 0.0,
             "latency_ms": {
                 name: float(np.percentile(latency, rank)) if latency else None

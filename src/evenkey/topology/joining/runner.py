@@ -17,19 +17,26 @@ from evenkey.joins.reference import reference_digest
 from evenkey.joins.slots import own_processes
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.static_writing import write_static
+from evenkey.spark.gateway import java_deaths_named
 from evenkey.topology.driving import drive, span, timing_of
 from evenkey.topology.driving import epochs_of as progress_of
 from evenkey.topology.epochs import EpochEnd, earlier_timings
 from evenkey.topology.faults import faults_told
 from evenkey.topology.following import Gate, drive_topics
 from evenkey.topology.inputs import find_offsets
-from evenkey.topology.joining.inputs import all_publications, publication_input, subscriptions_of
+from evenkey.topology.joining.inputs import (
+    all_publications,
+    check_publications,
+    publication_input,
+    subscriptions_of,
+)
 from evenkey.topology.joining.local_cluster import join_session
+from evenkey.topology.joining.matches import UNITED, matches_of, united
 from evenkey.topology.joining.report import JoinReport, epochs_of
-from evenkey.topology.joining.sink import digest_of, matches_of, sink_of
+from evenkey.topology.joining.sink import digest_of, sink_of
 from evenkey.topology.joining.watch import JoinWatch
 from evenkey.topology.kafka.output import open_output
-from evenkey.topology.report import EpochProgress
+from evenkey.topology.report import announce
 from evenkey.topology.results import committed_tables
 from evenkey.topology.run_directory import RunDirectory
 
@@ -40,7 +47,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
-    from evenkey.joins.static_store import Manifest
+    from evenkey.joins.static_manifest import Manifest
     from evenkey.topology.joining.config import JoinConfig
     from evenkey.topology.joining.inputs import PublicationInput
     from evenkey.topology.report import OnProgress
@@ -53,6 +60,7 @@ _ROW_GROUP = 20_000
 """Subscriptions that a task reads at least."""
 
 
+@java_deaths_named()
 def run_join(config: JoinConfig, *, on_progress: OnProgress | None = None) -> JoinReport:
     """Run a pipeline until all publications are joined.
 
@@ -73,8 +81,8 @@ def run_join(config: JoinConfig, *, on_progress: OnProgress | None = None) -> Jo
         The configuration cannot be run, the output holds another run, or another process holds
         the output.
     RunError
-        State that an earlier run left, or a static partition, cannot be read; or another process
-        took the output while this one gave no sign of life.
+        State that an earlier run left, or a static partition, cannot be read; another process took
+        the output while this one gave no sign of life; or Spark's Java process died.
     """
     config.check_paths()
     before = _finished_before(config)
@@ -82,12 +90,13 @@ def run_join(config: JoinConfig, *, on_progress: OnProgress | None = None) -> Jo
         return before
     with RunDirectory.opened(config.output) as directory:
         directory.check(config.manifest())
-        if on_progress is not None:
-            on_progress(EpochProgress(config.name, -1, 0, None, 0.0, 0.0, "warming up"))
+        subscriptions = subscriptions_of(config)
+        check_publications(config)
+        announce(on_progress, config.name, "starting Spark")
         spark = join_session(config.master, kafka=bool(config.kafka or config.output_kafka))
         open_output(spark, config)
         find_offsets(spark, config, directory)
-        report = _execute(spark, config, directory, on_progress)
+        report = _execute(spark, config, directory, subscriptions, on_progress)
         if report.finished:
             directory.finish(report.to_record())
         return report
@@ -128,29 +137,35 @@ def compare_joins(
             "times, which a topic cannot tell apart; drop it"
         )
         raise ConfigurationError(message)
-    reports = []
+    variants = []
     for mode in modes:
         output = None if config.output is None else config.output / mode
-        variant = config.with_options(mode=mode, output=output)
-        reports.append(run_join(variant, on_progress=on_progress))
-    return reports
+        variants.append(config.with_options(mode=mode, output=output))
+    for variant in variants:
+        # Before the first of them has run for an hour.
+        if variant.output is not None:
+            RunDirectory(variant.output).check(variant.manifest())
+    return [run_join(variant, on_progress=on_progress) for variant in variants]
 
 
 def _execute(
     spark: SparkSession,
     config: JoinConfig,
     directory: RunDirectory,
+    subscriptions: pa.Table,
     on_progress: OnProgress | None,
 ) -> JoinReport:
-    subscriptions = subscriptions_of(config)
     match = SpatialMatch(
-        relation_column="relation", pipeline=config.pipeline, partitioner=config.partitioner
+        relation_column="relation",
+        pipeline=config.pipeline,
+        partitioner=config.partitioner,
+        subject=config.subject,
     )
     static = _on_disk(spark, subscriptions, directory)
     manifest = _stored(static, match, config, directory)
     source = publication_input(spark, config, directory, manifest)
     directory.begin(config.manifest())
-    pairs = balanced_join(
+    found = balanced_join(
         source.stream,
         static,
         match,
@@ -162,13 +177,18 @@ def _execute(
         distributor=_distributor(config),
         cache_bytes=config.cache_mb * _MB,
         dead_letters=directory.dead_letters,
-    ).select("publication", "subscription")
+        # The run's own configuration says whether they are those of before.
+        if_changed="reuse",
+        then=united,
+        schema=UNITED,
+    )
+    announce(on_progress, config.name, "warming up")
     _warm_up(spark)
     sink = sink_of(config, directory)
     end = EpochEnd(spark, directory, sink, windowed=False)
     gate = end if source.offsets is None else Gate(end, directory.paused)
     query = (
-        pairs.writeStream.foreachBatch(lambda rows, epoch: gate.write(matches_of(rows), epoch))
+        found.writeStream.foreachBatch(lambda rows, epoch: gate.write(matches_of(rows), epoch))
         .option("checkpointLocation", str(directory.checkpoint))
         .start()
     )
@@ -201,7 +221,7 @@ def _stored(
     """Write the subscriptions, unless the run that goes on has written them."""
     store = StaticStore(directory.state / "static")
     if store.versions() and directory.begun:
-        return store.manifest(store.versions()[0])
+        return store.manifest(store.latest())
     # What a process wrote that was stopped before the run began has no dead letters.
     shutil.rmtree(store.directory, ignore_errors=True)
     count = config.partitions_or_default
@@ -215,6 +235,7 @@ def _distributor(config: JoinConfig) -> DynamicDistributor:
         wait_periods=config.wait_periods,
         period=config.period,
         min_improvement=config.min_improvement,
+        load_clock=config.load_clock,
         forced=() if config.force_redistribution is None else (config.force_redistribution,),
     )
 
@@ -252,7 +273,9 @@ def _report(
     expected = None
     if config.verify:
         expected = str(
-            reference_digest(all_publications(spark, config, directory, source), subscriptions)
+            reference_digest(
+                all_publications(spark, config, directory, source), subscriptions, config.subject
+            )
         )
     letters = directory.dead_letters
     return JoinReport(
@@ -263,6 +286,7 @@ def _report(
         by_items=config.by_items,
         publications=_published(query) if source.expected is None else source.expected,
         subscriptions=subscriptions.num_rows,
+        skew=config.skew if config.draws else None,
         matches=digest.pairs,
         matched_publications=sum(table.num_rows for table in matches),
         pairs_digest=str(digest),

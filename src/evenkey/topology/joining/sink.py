@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from pyspark.sql import functions as F
 
 from evenkey.joins.pairs import PairsDigest
 from evenkey.topology.kafka.client import ClientSettings
@@ -16,13 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
     from evenkey.topology.joining.config import JoinConfig
     from evenkey.topology.run_directory import RunDirectory
     from evenkey.topology.sinks import Sink
 
-__all__ = ["digest_of", "matches_of", "sink_of"]
+__all__ = ["digest_of", "sink_of"]
 
 
 def sink_of(config: JoinConfig, directory: RunDirectory) -> Sink:
@@ -33,17 +31,6 @@ def sink_of(config: JoinConfig, directory: RunDirectory) -> Sink:
     letters = config.letters_topic(config.sink_address.topic)
     settings = ClientSettings.read(config.kafka_config)
     return KafkaSink(files, config.sink_address, letters, settings, directory.dead_letters)
-
-
-def matches_of(pairs: DataFrame) -> DataFrame:
-    """Unite the pairs of an epoch: ``publication``, ``subscriptions`` in order.
-
-    A publication without a match has no row, and pairs that were found twice count once.
-    """
-    united = pairs.groupBy("publication").agg(
-        F.sort_array(F.collect_set("subscription")).alias("subscriptions")
-    )
-    return united.select("publication", "subscriptions")
 
 
 def digest_of(tables: Iterable[pa.Table]) -> PairsDigest:

@@ -57,6 +57,14 @@ class JoinWatch:
     closing = running
     """A join keeps no windows open."""
 
+    def pausing(self) -> None:
+        """Report that it ends with the epoch that it is in."""
+        if self._on_progress is not None:
+            seen, name = self._published, self._config.name
+            self._on_progress(
+                EpochProgress(name, self._last, seen, self._expected, 0.0, 0.0, "pausing")
+            )
+
     def _tell(self, query: StreamingQuery) -> None:
         if self._on_progress is None:
             return

@@ -13,11 +13,26 @@ from evenkey.errors import ConfigurationError
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["Address"]
+__all__ = ["Address", "check_topic"]
 
 _SERVER = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:,/\s]+):(\d{1,5})")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_HIGHEST_PORT = 65535
 _CONNECT_SECONDS = 5.0
+
+
+def check_topic(name: str) -> str:
+    """Make sure that a text can be a topic's name; give it back.
+
+    Raises
+    ------
+    ConfigurationError
+        It cannot be.
+    """
+    if not _TOPIC.fullmatch(name):
+        message = f"{name!r} is no name of a topic; letters, digits and . _ - make one"
+        raise ConfigurationError(message)
+    return name
 
 
 @dataclass(frozen=True)
@@ -54,7 +69,8 @@ class Address:
         servers, _, topics = text.partition("/")
         names = tuple(topics.split(","))
         for server in servers.split(","):
-            if not _SERVER.fullmatch(server):
+            read = _SERVER.fullmatch(server)
+            if read is None or int(read[2]) > _HIGHEST_PORT:
                 message = f"{server!r} is no HOST:PORT; write SERVERS/TOPIC[,TOPIC]"
                 raise ConfigurationError(message)
         for topic in names:
@@ -65,6 +81,21 @@ class Address:
             message = f"{text!r}: a topic is named twice; name it once"
             raise ConfigurationError(message)
         return cls(servers, names)
+
+    @classmethod
+    def parse_one(cls, text: str) -> Self:
+        """Read an address of one topic, which can be written.
+
+        Raises
+        ------
+        ConfigurationError
+            It has no such form, or names several.
+        """
+        address = cls.parse(text)
+        if len(address.topics) > 1:
+            message = f"{text!r}: one topic can be written; name one"
+            raise ConfigurationError(message)
+        return address
 
     @property
     def topic(self) -> str:

@@ -21,15 +21,18 @@ def read_schema(file: Path) -> str:
     Raises
     ------
     ConfigurationError
-        The file cannot be read, or holds no JSON.
+        The file cannot be read, or holds no JSON, or no schema of a record.
     """
     try:
         text = file.read_text("utf-8")
-        json.loads(text)
+        schema = json.loads(text)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         message = f"avro_schema {file} cannot be read ({reason}): name a file with an Avro schema"
         raise ConfigurationError(message) from None
+    if not isinstance(schema, dict) or schema.get("type") != "record":
+        message = f"avro_schema {file} is not of a record: name a file whose type is record"
+        raise ConfigurationError(message)
     return text
 
 
@@ -52,6 +55,7 @@ def json_lines(record: Column, schema: str) -> Column:
     from pyspark.sql import functions as F
     from pyspark.sql.avro.functions import from_avro
 
-    # Spark makes a row of nulls of what it cannot read, and JSON leaves nulls out.
-    text = F.to_json(from_avro(record, schema, {"mode": "PERMISSIVE"}))
-    return F.coalesce(F.encode(F.nullif(text, F.lit("{}")), "UTF-8"), record)
+    # Spark makes a row of nulls of what it cannot read, and JSON leaves nulls out where it may.
+    parsed = from_avro(record, schema, {"mode": "PERMISSIVE"})
+    text = F.to_json(parsed, {"ignoreNullFields": "false"})
+    return F.when(F.to_json(parsed) != "{}", F.encode(text, "UTF-8")).otherwise(record)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +21,15 @@ if TYPE_CHECKING:
     from evenkey.topology.kafka.address import Address
     from evenkey.topology.kafka.client import ClientSettings
 
-__all__ = ["AVRO", "KAFKA", "Module", "admin_client", "check_loaded", "connector_settings"]
+__all__ = [
+    "AVRO",
+    "KAFKA",
+    "Module",
+    "admin_client",
+    "check_findable",
+    "check_loaded",
+    "connector_settings",
+]
 
 _JARS = Path("build", "kafka", "connector")
 _CHECKOUT = Path(__file__).resolve().parents[4]
@@ -58,6 +68,39 @@ def connector_settings() -> dict[str, str]:
 
 
 _HIDDEN = r"(?i)secret|password|token|jaas|access[.]?key|ssl[.].*key|url"
+
+
+def check_findable() -> None:
+    """Make sure, before Spark starts, that the connector's jars may be found.
+
+    Where a session runs already, or Spark's own configuration may name jars, it is left to
+    `check_loaded`.
+
+    Raises
+    ------
+    ConfigurationError
+        They are nowhere; the message names the mend.
+    """
+    if not (_session_runs() or connector_settings() or _named_to_spark()):
+        message = f"Spark has no {KAFKA.name}: {_MEND}"
+        raise ConfigurationError(message)
+
+
+def _session_runs() -> bool:
+    pyspark = sys.modules.get("pyspark")
+    return pyspark is not None and pyspark.SparkContext._active_spark_context is not None  # noqa: SLF001
+
+
+def _named_to_spark() -> bool:
+    """Whether Spark may know of the jars by itself: among its own, or by its configuration."""
+    spec = find_spec("pyspark")
+    places = [] if spec is None else [*(spec.submodule_search_locations or ())]
+    home = Path(os.environ.get("SPARK_HOME") or next(iter(places), "."))
+    if any(home.glob("jars/spark-sql-kafka-0-10*.jar")):
+        return True
+    defaults = Path(os.environ.get("SPARK_CONF_DIR") or home / "conf") / "spark-defaults.conf"
+    arguments = os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell")
+    return defaults.exists() or arguments.strip() != "pyspark-shell"
 
 
 class Module(NamedTuple):

@@ -129,10 +129,16 @@ def find_records(
     Raises
     ------
     ConfigurationError
-        There is no such file or dataset, or it is empty.
+        There is no such file or dataset, or it is empty; lines have no place for its weights.
     """
-    if not (Path(source).exists() or "/" in source):
+    if not (Path(source).exists() or _like_a_path(source)):
         stream = generated(source, messages=messages, seed=seed, rate=rate)
+        if stream.weighs and form == "lines":
+            message = (
+                f"format = 'lines': lines hold keys only, and messages of {stream.name} have "
+                "weights: pass --format json"
+            )
+            raise ConfigurationError(message)
         seconds = stream.length / stream.per_second
         return Records(stream.name, dataset_records(stream, form), stream.length, seconds)
     check_input([Path(source)])
@@ -140,6 +146,11 @@ def find_records(
     lines = index.lines if messages is None else min(index.lines, messages)
     per_second = lines / SPAN_SECONDS if rate is None else rate
     return Records(source, line_records(index, lines, per_second), lines, lines / per_second)
+
+
+def _like_a_path(source: str) -> bool:
+    """Whether a text that names nothing would be a file's, as no dataset's name has a dot in it."""
+    return "/" in source or ("." in source and "(" not in source)
 
 
 def parse_time(text: str) -> float:

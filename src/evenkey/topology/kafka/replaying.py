@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from evenkey.streams import KeyStream
+    from evenkey.topology.kafka.records import ValueFormat
 
 __all__ = ["check_servers", "replayed"]
 
@@ -32,7 +33,9 @@ def check_servers(servers: str) -> None:
 
 
 @contextlib.contextmanager
-def replayed(stream: KeyStream, servers: str, partitions: int) -> Iterator[str]:
+def replayed(
+    stream: KeyStream, servers: str, partitions: int, form: ValueFormat = "lines"
+) -> Iterator[str]:
     """Send a stream into a new topic, which is deleted in the end.
 
     Event times begin in 1970, so that they are the same each time. Clients take the settings that
@@ -46,6 +49,8 @@ def replayed(stream: KeyStream, servers: str, partitions: int) -> Iterator[str]:
         ``HOST:PORT``, several with commas between.
     partitions
         Of the topic.
+    form
+        As for `dataset_records`.
 
     Yields
     ------
@@ -63,7 +68,11 @@ def replayed(stream: KeyStream, servers: str, partitions: int) -> Iterator[str]:
     settings = ClientSettings.read(None)
     try:
         produce(
-            dataset_records(stream), address, first=0.0, partitions=partitions, settings=settings
+            dataset_records(stream, form),
+            address,
+            first=0.0,
+            partitions=partitions,
+            settings=settings,
         )
         yield str(address)
     finally:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from evenkey.spark.times import FAR_AHEAD, far_ahead
 from evenkey.topology.kafka.avro import json_lines
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def kafka_lines(
     sources: int,
     epoch_records: int | None,
     avro: str | None = None,
+    max_ahead: float | None = None,
 ) -> DataFrame:
     """Stream the records of topics.
 
@@ -49,12 +51,14 @@ def kafka_lines(
         Most records of an epoch, over all partitions; None takes all there are.
     avro
         Schema of Avro records, whose lines are JSON objects; None: the records are lines.
+    max_ahead
+        Seconds that a record's timestamp may be ahead of the epoch's processing time; None: any.
 
     Returns
     -------
     DataFrame
         ``topic``, ``partition``, ``offset``, ``line`` (binary, empty where the record's is
-        null), ``time`` (the record's timestamp).
+        null), ``time`` (the record's timestamp), and `FAR_AHEAD` where there is a `max_ahead`.
     """
     reader = (
         spark.readStream.format("kafka")
@@ -76,6 +80,9 @@ def kafka_lines(
         F.coalesce(line, F.lit(b"")).alias("line"),
         F.col("timestamp").alias("time"),
     )
+    if max_ahead is not None:
+        allowed = F.make_dt_interval(secs=F.lit(max_ahead))
+        lines = lines.withColumn(FAR_AHEAD, far_ahead(F.col("time"), allowed))
     return lines.coalesce(sources)
 
 

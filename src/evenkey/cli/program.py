@@ -1,0 +1,51 @@
+"""The program's group of commands, which says in one line what is wrong with how it was called."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+__all__ = ["Program"]
+
+_USAGE_ERROR: Any = typer.BadParameter.__base__
+"""What stands for any call that is not understood; Typer offers it under this name only."""
+
+
+_WORDS = (
+    (re.compile(r"Input should be a valid integer.*"), "it must be a whole number"),
+    (re.compile(r"Input should be a valid number.*"), "it must be a number"),
+    (re.compile(r"Input should be"), "it must be"),
+    (re.compile(r"Value error, "), ""),
+)
+"""What the package that reads options says, in our words."""
+
+
+class Program(TyperGroup):
+    """Commands whose usage errors are one line as all other errors are, and no box."""
+
+    def main(self, *arguments: Any, **extra: Any) -> Any:
+        """Run the program with the arguments of the process, or with those given."""
+        if not extra.pop("standalone_mode", True):
+            return super().main(*arguments, **{**extra, "standalone_mode": False})
+        try:
+            code = super().main(*arguments, **{**extra, "standalone_mode": False})
+        except _USAGE_ERROR as error:
+            sys.exit(_report(error))
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _report(error: Any) -> int:
+    """Print what is wrong with a call; where nothing was said at all, the help."""
+    message = error.format_message()
+    for theirs, ours in _WORDS:
+        message = theirs.sub(ours, message)
+    if "\n" in message.strip():
+        typer.echo(message, err=True)
+    else:
+        where = "evenkey" if error.ctx is None else error.ctx.command_path
+        typer.echo(f"error: {message.rstrip('.')}; see `{where} --help`", err=True)
+    return int(error.exit_code)

@@ -1,0 +1,134 @@
+"""A clock that follows the times of a stream, and believes what most of its rows say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["FAR", "EventClock", "in_step"]
+
+FAR = 3600.0
+"""Seconds from the clock beyond which a row is doubted: an hour, in which dynamic key grouping
+forgets a key that it does not see."""
+
+_MOST_SUPPORT = 64
+_PIECE = 256
+"""Rows that are gone through one by one where one of them is far."""
+
+
+class EventClock:
+    """The clock of one task: the latest time of its rows, but for rows that few others bear out.
+
+    A row within `FAR` seconds of the clock supports it, and moves it on if it is later. A row
+    further away, ahead or behind, takes support away, and where none is left the clock goes to
+    that row's time. Support is one for each row, up to 64, so that a clock that many rows have
+    borne out takes 65 more far rows than near ones to move, and a first row that is wrong is
+    corrected by the second and the third after it. This is the majority vote of Boyer and Moore
+    (1981) with a limit, so that a change is followed.
+
+    The clock is a pure function of the rows in order; cutting them into batches changes nothing.
+    It is wrong while most rows are wrong, and stands where a row is up to `FAR` seconds ahead.
+
+    Parameters
+    ----------
+    start
+        What stands for the time of rows before the first known one, in seconds.
+
+    Examples
+    --------
+    >>> EventClock().follow([4e9, 10.0, 11.0, 12.0, 5e9, 11.5, float("nan"), 13.0]).tolist()
+    [4000000000.0, 4000000000.0, 11.0, 12.0, 12.0, 12.0, 12.0, 13.0]
+    """
+
+    def __init__(self, start: float = 0.0) -> None:
+        self._start = start
+        self._support = 0
+        self.earliest = np.nan
+        """Least time of the rows that bear out the clock; NaN before the first."""
+        self.latest = np.nan
+        """What the clock says; NaN before the first known time."""
+
+    def follow(self, times: ArrayLike) -> NDArray[np.float64]:
+        """Give the clock after each row.
+
+        Parameters
+        ----------
+        times
+            float64[n], seconds, in about rising order; NaN or infinite where unknown.
+
+        Returns
+        -------
+        float64[n]
+            Non-decreasing, but where the clock was set back.
+        """
+        rows = np.asarray(times, dtype=np.float64)
+        known = np.isfinite(rows)
+        if known.all():
+            return self._follow_known(rows)
+        stood = self._start if np.isnan(self.latest) else self.latest
+        clock = np.concatenate(([stood], self._follow_known(rows[known])))
+        return np.asarray(clock[np.cumsum(known)], dtype=np.float64)
+
+    def _follow_known(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        if not len(rows):
+            return rows
+        if self._all_near(rows):
+            return self._advance(rows)
+        pieces = np.split(rows, range(_PIECE, len(rows), _PIECE))
+        return np.concatenate(
+            [self._advance(each) if self._all_near(each) else self._vote(each) for each in pieces]
+        )
+
+    def _all_near(self, rows: NDArray[np.float64]) -> bool:
+        least, most = np.fmin(rows.min(), self.latest), np.fmax(rows.max(), self.latest)
+        return bool(most - least <= FAR)
+
+    def _advance(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        clock = np.fmax(np.maximum.accumulate(rows), self.latest)
+        self.latest = clock[-1]
+        self.earliest = np.fmin(self.earliest, rows.min())
+        self._support = min(_MOST_SUPPORT, self._support + len(rows))
+        return clock
+
+    def _vote(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        clock = np.empty(len(rows))
+        earliest, latest, support = self.earliest, self.latest, self._support
+        for i, time in enumerate(rows.tolist()):
+            if abs(time - latest) <= FAR:
+                earliest, latest = min(earliest, time), max(latest, time)
+                support = min(_MOST_SUPPORT, support + 1)
+            elif support:
+                support -= 1
+            else:
+                earliest, latest, support = time, time, 1
+            clock[i] = latest
+        self.earliest, self.latest, self._support = earliest, latest, support
+        return clock
+
+
+def in_step(clocks: ArrayLike, within: float) -> NDArray[np.bool_]:
+    """Say which of several clocks are at most `within` seconds from their median.
+
+    Of an even number the median is the lower one of the two in the middle, so that one of two
+    clocks cannot draw both ahead.
+
+    Parameters
+    ----------
+    clocks
+        float64[n], n at least 1, seconds.
+    within
+        Seconds, at least 0.
+
+    Examples
+    --------
+    >>> in_step([100.0, 115.0, 4e9, 112.0], within=15.0).tolist()
+    [True, True, False, True]
+    """
+    read = np.asarray(clocks, dtype=np.float64)
+    median = np.sort(read)[(len(read) - 1) // 2]
+    steady: NDArray[np.bool_] = np.abs(read - median) <= within
+    return steady

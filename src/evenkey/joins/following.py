@@ -1,0 +1,149 @@
+"""What follows a join in the joining task: a function of the joined rows of a partition."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+from pyspark.errors import ParseException
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from evenkey.errors import ConfigurationError, RunError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+__all__ = ["Following", "Then", "following"]
+
+_Rows: TypeAlias = pa.Table | pa.RecordBatch
+
+Then: TypeAlias = Callable[[pa.Table], _Rows | Iterable[_Rows]]
+"""Takes joined rows to rows of another schema: a table, a batch, or several one after the other."""
+
+
+class Following:
+    """Applies a user's function to the joined rows, and makes sure of what it gives.
+
+    Parameters
+    ----------
+    function
+        Called for each piece of joined rows of a partition.
+    schema
+        Of the rows that it must give; their order of columns may differ.
+    """
+
+    def __init__(self, function: Then, schema: pa.Schema) -> None:
+        self._function = function
+        self._schema = schema
+
+    def __call__(self, joined: pa.Table) -> Iterator[pa.Table]:
+        """Run over a piece of joined rows.
+
+        Raises
+        ------
+        RunError
+            The function raises, or gives something else than it should.
+        """
+        for given in self._given(joined):
+            yield self._checked(given)
+
+    def _given(self, joined: pa.Table) -> Iterator[object]:
+        try:
+            given = self._function(joined)
+            if isinstance(given, pa.Table | pa.RecordBatch) or not isinstance(given, Iterable):
+                yield given
+            else:
+                yield from given
+        except Exception as error:
+            told = f"then: {type(error).__name__}: {error}{_place(error.__traceback__)}"
+            raise RunError(told) from error
+
+    def _checked(self, given: object) -> pa.Table:
+        if isinstance(given, pa.RecordBatch):
+            given = pa.Table.from_batches([given])
+        if not isinstance(given, pa.Table):
+            message = (
+                f"then: the function gave {type(given).__name__}: it must give a pyarrow Table "
+                "or RecordBatch, or yield several"
+            )
+            raise RunError(message)
+        wanted = self._schema.names
+        if sorted(given.column_names) != sorted(wanted):
+            message = (
+                f"then: the function gave columns {', '.join(given.column_names)}; schema has "
+                f"{', '.join(wanted)}"
+            )
+            raise RunError(message)
+        columns = [self._cast(given[field.name], field) for field in self._schema]
+        return pa.Table.from_arrays(columns, schema=self._schema)
+
+    @staticmethod
+    def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+        if column.null_count and not field.nullable:
+            message = f"then: column {field.name!r} has nulls, which schema rules out"
+            raise RunError(message)
+        try:
+            return column.cast(field.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            message = (
+                f"then: column {field.name!r} is {column.type}, schema has {field.type}, and it "
+                f"cannot be cast ({error})"
+            )
+            raise RunError(message) from error
+
+
+def _place(raised: TracebackType | None) -> str:
+    """Where the user's function was, when it raised."""
+    frames = [each for each in traceback.extract_tb(raised) if each.filename != __file__]
+    if not frames:
+        return ""
+    first = frames[0]
+    return f" (file {first.filename}, line {first.lineno}, in {first.name}: {first.line})"
+
+
+def following(
+    then: Then | None, schema: StructType | str | None, joined: StructType, timezone: str
+) -> tuple[Following | None, StructType]:
+    """Check what should follow a join, and say what schema the result has.
+
+    Parameters
+    ----------
+    then, schema
+        As for `balanced_join`.
+    joined
+        Schema of the joined rows.
+    timezone
+        Of the session, for times in Arrow.
+
+    Raises
+    ------
+    ConfigurationError
+        There is a schema without a function, or one that cannot be read, or what should be a
+        function is none.
+    """
+    if then is None:
+        if schema is not None:
+            message = "schema is given without then: it is of the rows that `then` gives; drop it"
+            raise ConfigurationError(message)
+        return None, joined
+    if not callable(then):
+        message = f"then = {then!r}: must be a function that takes a pyarrow Table"
+        raise ConfigurationError(message)
+    result = joined if schema is None else _parsed(schema)
+    return Following(then, to_arrow_schema(result, timezone=timezone)), result
+
+
+def _parsed(schema: StructType | str) -> StructType:
+    if isinstance(schema, StructType):
+        return schema
+    try:
+        parsed = StructType.fromDDL(schema)
+    except ParseException:
+        parsed = None
+    if not isinstance(parsed, StructType):
+        message = f"schema = {schema!r}: must be like 'user string, total bigint'"
+        raise ConfigurationError(message)
+    return parsed

@@ -1,0 +1,180 @@
+"""The static side of a join: written to a directory, found there again, or replaced."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from evenkey.checking import check_path
+from evenkey.errors import ConfigurationError
+from evenkey.joins.fingerprint import fingerprint_of
+from evenkey.joins.on import Keys, SpatialMatch
+from evenkey.joins.partitioners import Leaves
+from evenkey.joins.sides import check_store, renamed
+from evenkey.joins.static_store import StaticStore
+from evenkey.joins.static_writing import write_static
+from evenkey.spark.columns import check_frame
+from evenkey.spelling import unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame
+
+    from evenkey.joins.dead_letters import DeadLetters
+    from evenkey.joins.fingerprint import Fingerprint
+    from evenkey.joins.static_manifest import Manifest
+
+__all__ = ["IfChanged", "refresh", "static_side"]
+
+IfChanged = Literal["error", "refresh", "reuse"]
+"""What is done where a directory holds another static side than the one given."""
+
+
+def static_side(
+    static: DataFrame,
+    store: StaticStore,
+    on: Keys | SpatialMatch,
+    *,
+    partitions: int,
+    if_changed: IfChanged,
+    dead_letters: DeadLetters | None,
+) -> Manifest:
+    """Give the version that a join goes by, written now where there is none yet.
+
+    Parameters
+    ----------
+    static, on, partitions, dead_letters
+        As for `write_static`.
+    store
+        Where versions lie.
+    if_changed
+        As for `balanced_join`. Unless it is ``reuse``, `static` is read once more, for its
+        fingerprint.
+
+    Raises
+    ------
+    ConfigurationError
+        There is another static side, or one of another join.
+    RunError
+        As for `write_static`.
+    """
+    if if_changed not in get_args(IfChanged):
+        error = unknown_name("if_changed", if_changed, get_args(IfChanged))
+        raise error
+    latest = store.manifest(store.latest()) if store.versions() else None
+    if latest is not None:
+        check_store(latest, static, on, partitions)
+    given = None if if_changed == "reuse" else fingerprint_of(static)
+    if latest is None:
+        return write_static(
+            static,
+            store,
+            on,
+            partitions=partitions,
+            dead_letters=dead_letters,
+            fingerprint=given,
+        )
+    if given is None or latest.fingerprint == given:
+        return latest
+    if if_changed == "refresh":
+        return _replace(latest, static, store, dead_letters, given, refreshed=False)
+    if given not in _replaced(latest, store):
+        raise ConfigurationError(_changed(latest, store, given))
+    return latest
+
+
+def _replaced(latest: Manifest, store: StaticStore) -> Iterator[Fingerprint | None]:
+    """Of the versions that refreshes have replaced, back to the one that a join was made with."""
+    numbers = [each for each in store.versions() if each < latest.version.number]
+    while latest.refreshed and numbers:
+        latest = store.manifest(store.version(numbers.pop()))
+        yield latest.fingerprint
+
+
+def _changed(latest: Manifest, store: StaticStore, given: Fingerprint) -> str:
+    known = latest.fingerprint
+    if known is None:
+        difference = "nobody can say whether it is the one given, as it was written with 'reuse'"
+    elif known.rows != given.rows:
+        difference = f"it has {known.rows:,} rows, the one given {given.rows:,}"
+    else:
+        difference = f"both have {given.rows:,} rows, but not the same ones"
+    return (
+        f"directory {store.directory.parent} holds another static side than the one given "
+        f"({difference}): pass if_changed='refresh' to put the one given in its place, "
+        "if_changed='reuse' to join with what is there, or another directory"
+    )
+
+
+def refresh(
+    static: DataFrame, directory: str | Path, *, dead_letters: DeadLetters | None = None
+) -> int:
+    """Replace the static side of a join, while its query runs or before it starts again.
+
+    The new version applies from the next epoch on, to all of it; an epoch that runs again
+    after a restart sees the version that it saw before. A program that calls `balanced_join`
+    with the DataFrame of before, or of an earlier refresh, goes on with the new version.
+
+    Parameters
+    ----------
+    static
+        As `balanced_join` was given, with other rows.
+    directory
+        That of `balanced_join`.
+    dead_letters
+        As for `balanced_join`.
+
+    Returns
+    -------
+    int
+        Number of the new version.
+
+    Raises
+    ------
+    ConfigurationError
+        The columns are others than before.
+    RunError
+        There is nothing to refresh, or as for `balanced_join`.
+    """
+    check_frame(static, "static")
+    check_path("directory", directory)
+    store = StaticStore(Path(directory).absolute() / "static")
+    latest = store.manifest(store.latest())
+    on = _match_of(latest)
+    joined = on.columns if isinstance(on, Keys) else (on.geometry,)
+    static = renamed(static, joined, joined)
+    given = None if latest.fingerprint is None else fingerprint_of(static)
+    return _replace(latest, static, store, dead_letters, given, refreshed=True).version.number
+
+
+def _replace(
+    latest: Manifest,
+    static: DataFrame,
+    store: StaticStore,
+    dead_letters: DeadLetters | None,
+    fingerprint: Fingerprint | None,
+    *,
+    refreshed: bool,
+) -> Manifest:
+    """Write a version that is divided as the latest one is."""
+    on = _match_of(latest)
+    leaves = None if isinstance(on, Keys) else Leaves.from_json(latest.partitioning)
+    check_store(latest, static, on, latest.partitions)
+    return write_static(
+        static,
+        store,
+        on,
+        partitions=latest.partitions,
+        leaves=leaves,
+        dead_letters=dead_letters,
+        fingerprint=fingerprint,
+        refreshed=refreshed,
+    )
+
+
+def _match_of(manifest: Manifest) -> Keys | SpatialMatch:
+    """What a version was written to be joined on."""
+    fields = {name: value for name, value in manifest.partitioning.items() if name != "leaves"}
+    by_keys = fields.pop("by") == "keys"
+    return Keys(tuple(fields["columns"])) if by_keys else SpatialMatch(**fields)

@@ -1,0 +1,214 @@
+"""Spark's Java process: started quietly, and named when it dies."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import logging
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from evenkey.errors import RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark import SparkContext
+
+__all__ = ["LOG_VARIABLE", "java_deaths_named", "keep_quiet", "log_level", "start_java"]
+
+LOG_VARIABLE = "EVENKEY_SPARK_LOG"
+"""Names a level of Spark's log, such as INFO: all is then shown, from the first line on."""
+
+_DEFAULT_LEVEL = "ERROR"
+_LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF", "ALL")
+_NOISE = re.compile(
+    rb"WARNING: Using incubator modules: "
+    rb"|WARNING: (A terminally deprecated method in sun\.misc\.Unsafe|sun\.misc\.Unsafe::)"
+    rb"|WARNING: (A restricted method in java\.lang|java\.lang\.System::load)"
+    rb"|WARNING: Restricted methods will be blocked"
+    rb"|WARNING: (Please consider reporting this to the maintainers|Use --enable-native-access)"
+    rb"|Using Spark's default log4j profile: "
+    rb"|Setting default log level to "
+    rb"|To adjust logging level use sc\.setLogLevel"
+    rb"|Setting Spark log level to "
+    rb"|\S+ \S+ WARN NativeCodeLoader: Unable to load native-hadoop library"
+    rb"|\S+ \S+ WARN Utils: Your hostname, .* resolves to a loopback address"
+    rb"|\S+ \S+ WARN Utils: Set SPARK_LOCAL_IP if you need to bind to another address"
+)
+"""Lines that every start of Spark prints and that nobody can act on."""
+_KEPT_LINES = 20
+_PATIENCE_SECONDS = 5.0
+_OUT_OF_MEMORY = 52
+"""With which Spark ends a Java that has no memory left."""
+_LOST = ("py4j.protocol.Py4JNetworkError", "builtins.ConnectionRefusedError")
+_MEMORY = "if it lacked memory, give it more (SPARK_DRIVER_MEMORY=4g)"
+_MEND = "give the same command again: with an output it goes on where this run stopped"
+
+_last_lines: collections.deque[bytes] = collections.deque(maxlen=_KEPT_LINES)
+
+
+def log_level(environment: Mapping[str, str] = os.environ) -> str:
+    """Give the level of Spark's log: ERROR, or what ``EVENKEY_SPARK_LOG`` says."""
+    level = environment.get(LOG_VARIABLE, "").upper()
+    return level if level in _LEVELS else _DEFAULT_LEVEL
+
+
+def start_java(settings: Mapping[str, str]) -> None:
+    """Start Spark's Java process for sessions to come, unless there is one.
+
+    On this machine it does not hear the signal to terminate, which `timeout` and others send to
+    the whole group of processes: the program lets the epoch end that runs, and Java ends with
+    the program. Its standard error comes through, but for the lines that every start prints;
+    ``EVENKEY_SPARK_LOG`` shows these too.
+
+    Parameters
+    ----------
+    settings
+        Of the session.
+
+    Raises
+    ------
+    RunError
+        It ended before it was ready; the message has its last line.
+    """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is not None or "SPARK_REMOTE" in os.environ:  # noqa: SLF001
+        return
+    conf = SparkConf().setAll(list(settings.items()))
+    shown = LOG_VARIABLE in os.environ
+    reading, writing = os.pipe()
+    thread = threading.Thread(
+        target=_pass_on, args=(os.fdopen(reading, "rb"), shown), name="evenkey-java-stderr"
+    )
+    thread.daemon = True
+    thread.start()
+    # Executors of a small cluster inherit what is not heard, and are ended by that signal.
+    _deaf_children.wanted = settings.get("spark.master", "").partition("[")[0] == "local"
+    try:
+        gateway = launch_gateway(conf, {"stderr": writing})  # type: ignore[no-untyped-call]
+    except PySparkRuntimeError as error:
+        os.close(writing)
+        thread.join(_PATIENCE_SECONDS)
+        last = next((line for line in reversed(_last_lines) if line.strip()), b"")
+        reason = last.decode(errors="replace").strip() or "it said nothing"
+        message = (
+            f"Spark's Java process ended before it was ready ({reason}): correct that; "
+            f"{LOG_VARIABLE}=INFO shows all that it says"
+        )
+        raise RunError(message) from error
+    finally:
+        _deaf_children.wanted = False
+    os.close(writing)
+    SparkContext._ensure_initialized(gateway=gateway, conf=conf)  # noqa: SLF001
+
+
+class _DeafChildren(threading.local):
+    """Whether processes that this thread starts are not to hear the signal to terminate."""
+
+    wanted = False
+
+    def after_fork(self) -> None:
+        if self.wanted:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+_deaf_children = _DeafChildren()
+# PySpark leaves no other way to have something done between fork and exec.
+os.register_at_fork(after_in_child=_deaf_children.after_fork)
+
+
+def keep_quiet(context: SparkContext) -> None:
+    """Let threads of Spark's Python side print no trace of what is raised, too, where it matters.
+
+    These are a call from Java that failed, and connections that end because Java died.
+    """
+    if LOG_VARIABLE in os.environ:
+        return
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_not_of_py4j)
+    server: Any = context._accumulatorServer  # noqa: SLF001
+    print_trace = server.handle_error
+
+    def handle_error(request: Any, address: Any) -> None:
+        if not isinstance(sys.exception(), EOFError | ConnectionError):
+            print_trace(request, address)
+
+    server.handle_error = handle_error
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in Path(record.pathname).parts
+
+
+def _pass_on(lines: IO[bytes], shown: bool) -> None:  # noqa: FBT001 - a thread's argument
+    """Let the lines of Java's standard error through to this process's own."""
+    for line in lines:
+        if shown or not _NOISE.match(line):
+            _last_lines.append(line)
+            with contextlib.suppress(OSError):
+                os.write(2, line)
+
+
+@contextlib.contextmanager
+def java_deaths_named() -> Iterator[None]:
+    """Let what follows from the death of Spark's Java process be one error that says so.
+
+    Raises
+    ------
+    RunError
+        It died; the message says by what, and the mend.
+    """
+    try:
+        yield
+    except Exception as error:
+        death = _death(error)
+        if death is None:
+            raise
+        raise RunError(death) from error
+
+
+def _death(error: BaseException) -> str | None:
+    """Say how Java died; None where it lives, or is no child of this process."""
+    from pyspark import SparkContext
+
+    process = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001
+    if not isinstance(process, subprocess.Popen):
+        return None
+    code = process.poll()
+    if code is None and _lost(error):
+        # It is on its way out: what is written last is a dump of its memory.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = process.wait(_PATIENCE_SECONDS)
+    if code is None:
+        return None
+    return f"Spark's Java process has died ({_cause(code)}): {_MEND}; {_MEMORY}"
+
+
+def _cause(code: int) -> str:
+    if code == _OUT_OF_MEMORY:
+        return "out of memory"
+    if code >= 0:
+        return f"exit code {code}"
+    name = signal.Signals(-code).name
+    by_system = ", perhaps by the system, for want of memory" if name == "SIGKILL" else ""
+    return f"killed by {name}{by_system}"
+
+
+def _lost(error: BaseException | None) -> bool:
+    """Whether an error, or one that it came from, is a lost connection to Java."""
+    while error is not None:
+        kinds = {f"{each.__module__}.{each.__qualname__}" for each in type(error).__mro__}
+        if kinds.intersection(_LOST) or isinstance(error, ConnectionError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

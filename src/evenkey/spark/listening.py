@@ -1,0 +1,149 @@
+"""What is heard of a session's queries: what they measured, and that they have ended.
+
+Spark keeps a listener, with the threads that call it, until somebody takes it away. So a session
+has one of ours, however many streams are routed in it, and it holds nothing of any of them: what
+belongs to a query is found by the query's id or by the name of its metric.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import threading
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from pyspark.sql.streaming import StreamingQueryListener
+
+from evenkey.spark.session import remove_temporary_of, session_id, session_owner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import StreamingQueryManager
+
+    Receive: TypeAlias = Callable[[str, Any, Any], None]
+    Forget: TypeAlias = Callable[[str], None]
+
+__all__ = ["listen"]
+
+_listening: WeakKeyDictionary[object, dict[str, _Listener]] = WeakKeyDictionary()
+_lock = threading.Lock()
+_PATIENCE_MS = 5000
+
+
+def listen(
+    session: SparkSession, *, metrics: dict[str, Receive] | None = None, ended: Forget | None = None
+) -> None:
+    """Hear of a session's queries from now on.
+
+    Parameters
+    ----------
+    session
+        Whose queries.
+    metrics
+        By the beginning of a metric's name (as given to `DataFrame.observe`) a function that
+        takes the name, the metric's row and the progress of the epoch that it is of.
+    ended
+        Takes the id of each query that has ended, however it did.
+
+    Notes
+    -----
+    The functions stay for as long as the session: pass the same one again and again, such as a
+    module's own, and nothing grows. They are called from threads of Spark's, one at a time a
+    session, soon after the epoch or the query.
+    """
+    owner = session_owner(session)
+    with _lock:
+        ours = _listening.setdefault(owner, {})
+        listener = ours.get(session_id(session))
+        if listener is None:
+            # Over Connect the manager would keep its session, which is the owner.
+            listener = _Listener(None if owner is session else session.streams)
+            session.streams.addListener(listener)
+            ours[session_id(session)] = listener
+        listener.metrics.update(metrics or {})
+        if ended is not None:
+            listener.ended.add(ended)
+
+
+class _Listener(StreamingQueryListener):
+    def __init__(self, manager: StreamingQueryManager | None) -> None:
+        self._manager = manager
+        self.metrics: dict[str, Receive] = {}
+        self.ended: set[Forget] = set()
+
+    def _set_spark_session(self, session: SparkSession) -> None:
+        """Spark gives its listeners the session; this one would keep it when it has stopped."""
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
+        pass
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
+        for name, row in event.progress.observedMetrics.items():
+            for beginning, receive in list(self.metrics.items()):
+                if name.startswith(beginning):
+                    receive(name, row, event.progress)
+
+    def onQueryIdle(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
+        pass
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
+        for forget in list(self.ended):
+            forget(str(event.id))
+        remove_temporary_of(str(event.id))
+        if self._manager is not None:
+            _end_idle_threads()
+
+    def leave(self) -> None:
+        """Hear no more."""
+        if self._manager is not None:
+            self._manager.removeListener(self)
+
+
+@atexit.register
+def _leave() -> None:
+    """Hear no more of anything: Spark would call a process that is ending, and report its trouble.
+
+    What it is about to tell, it tells before this ends.
+    """
+    context = _context()
+    if context is None or not _listening:
+        return
+    from py4j.protocol import Py4JError
+
+    with contextlib.suppress(Py4JError, OSError):  # its sessions, or all of Java, may have ended
+        for ours in list(_listening.values()):
+            for listener in ours.values():
+                listener.leave()
+        context._jsc.sc().listenerBus().waitUntilEmpty(_PATIENCE_MS)  # noqa: SLF001 - as above
+
+
+def _context() -> SparkContext | None:
+    from pyspark import SparkContext
+
+    context = SparkContext._active_spark_context  # noqa: SLF001 - it has no other name
+    return None if context is None or context._jsc is None else context  # noqa: SLF001 - the same
+
+
+def _end_idle_threads() -> None:
+    """End threads that served callbacks of the JVM's threads, and served none for a while.
+
+    Spark calls a listener of Python's from each query's own thread once, and Py4J keeps the
+    connection, with a thread of Python's at its end, when that thread of the JVM is long gone.
+    Its own clean-up, which it does not run in Spark, closes those that were not used since the
+    clean-up before; a thread of the JVM that calls once more gets another.
+    """
+    from py4j.java_gateway import JavaObject  # over Connect there need be none
+    from py4j.protocol import Py4JError
+
+    context = _context()
+    gateway = None if context is None else context._gateway  # noqa: SLF001 - no other name
+    if gateway is None:
+        return
+    with contextlib.suppress(Py4JError):  # then threads stay, as they do without this
+        server = JavaObject("GATEWAY_SERVER", gateway._gateway_client)  # noqa: SLF001 - the same
+        server.getCallbackClient().periodicCleanup()

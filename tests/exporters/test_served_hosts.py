@@ -1,0 +1,108 @@
+"""Web servers answer the hosts that they were given: not a page elsewhere whose name leads here."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+
+import pytest
+
+from evenkey.dashboard import Server
+from evenkey.errors import ConfigurationError
+from evenkey.exporters import Exports, ServedHosts
+from tests.exporters.records import RUN, record
+from tests.servers import eventually, free_port
+
+ANSWERED = ["127.0.0.1:{port}", "localhost", "LOCALHOST:{port}", "[::1]:{port}", "board.example"]
+REFUSED = [
+    *("evil.example", "evil.example:{port}", "127.0.0.1.evil.example", "localhost.evil.example"),
+    *("127.0.0.1:{port}@evil.example", "127.0.0.1, evil.example", "10.0.0.5", "[::2]", ""),
+]
+
+
+@pytest.fixture
+def dashboard(tmp_path):
+    server = Server([tmp_path], port=0, allow_hosts=["board.example"])
+    thread = threading.Thread(target=server.serve, daemon=True)
+    thread.start()
+    yield int(server.url.rpartition(":")[2].strip("/")), "/_dash-layout"
+    server.close()
+    thread.join(10)
+
+
+@pytest.fixture
+def metrics():
+    port = free_port()
+    exports = Exports([f"prometheus://127.0.0.1:{port}?allow-host=board.example"], RUN)
+    exports.offer(record(0))
+    eventually(lambda: "Turkey" in ask(port, "/metrics")[1])
+    yield port, "/metrics"
+    exports.close("finished")
+
+
+@pytest.fixture(params=["dashboard", "metrics"])
+def served(request):
+    return request.getfixturevalue(request.param)
+
+
+def ask(port, path, method="GET", **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request(method, path, headers=headers)
+    answer = connection.getresponse()
+    return answer.status, answer.read().decode()
+
+
+@pytest.mark.parametrize("host", ANSWERED)
+def test_hosts_that_were_given_are_answered(served, host):
+    port, path = served
+    assert ask(port, path, Host=host.format(port=port))[0] == 200
+
+
+@pytest.mark.parametrize("host", REFUSED)
+def test_all_others_are_refused_in_one_line(served, host):
+    port, path = served
+    status, text = ask(port, path, Host=host.format(port=port))
+    assert (status, text.count("\n")) == (403, 1)
+    assert "it is not served here" in text
+    assert "allow-host" in text
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_pages_of_other_origins_are_refused(served, method):
+    port, path = served
+    for origin in (
+        *("http://evil.example", "null", "http://localhost:1", "https://[::1", ""),
+        *(f"http://127.0.0.1:{port}.evil.example", f"http://evil.example@127.0.0.1:{port}"),
+    ):
+        status, text = ask(port, path, method, Host=f"127.0.0.1:{port}", Origin=origin)
+        assert (status, text.count("\n")) == (403, 1), origin
+    for origin in (f"http://127.0.0.1:{port}", "https://board.example"):
+        status = ask(port, path, method, Host=f"127.0.0.1:{port}", Origin=origin)[0]
+        assert status != 403
+
+
+@pytest.mark.parametrize(
+    ("listening", "answered", "refused"),
+    [
+        (
+            "0.0.0.0",  # noqa: S104 - nothing listens there
+            ["10.0.0.5:9108", "[fe80::1]", "localhost"],
+            ["evil.example", "10.0.0.5.nip"],
+        ),
+        ("::", ["10.0.0.5"], ["evil.example"]),
+        ("Box.local.", ["box.local:80", "box.local."], ["10.0.0.5", "other.local"]),
+    ],
+)
+def test_who_listens_everywhere_is_asked_by_any_address(listening, answered, refused):
+    hosts = ServedHosts(lambda _environment, _start: [], listening)
+    assert all(map(hosts.serves, answered))
+    assert not any(map(hosts.serves, refused))
+
+
+@pytest.mark.parametrize("name", ["", "http://board.example", "board.example:80", "two words", "*"])
+def test_what_is_allowed_must_be_a_host(tmp_path, name):
+    told = r"allowed host = .*: it is no host; write a name or an address without port"
+    with pytest.raises(ConfigurationError, match=told):
+        Server([tmp_path], port=0, allow_hosts=[name])
+    with pytest.raises(ConfigurationError, match=told):
+        Exports([f"prometheus://127.0.0.1:{free_port()}?allow-host={name}"], RUN)

@@ -1,0 +1,151 @@
+"""Keys that surprise a plan: against the twin, and what is guaranteed of their spreading."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenkey.groupings import Planned, parse
+from evenkey.groupings.planned import Plan
+from evenkey.groupings.planned.surprise import SurpriseRules
+from evenkey.simulation import simulate
+from evenkey.streams import generated
+from tests.groupings.planned import naive
+
+RULES = SurpriseRules(excess=0.1, slack=0.08)
+
+
+def zipf(messages, exponent=1.4, seed=0, keys=1000):
+    random = np.random.default_rng(seed)
+    hashes = np.random.default_rng(9).integers(0, 2**64, keys, dtype=np.uint64)
+    chances = np.arange(1, keys + 1.0) ** -exponent
+    return hashes[random.choice(keys, messages, p=chances / chances.sum())]
+
+
+def learned(grouping, keys, workers, sources=3):
+    """What an epoch of these keys teaches."""
+    routers = [grouping.router(workers, source) for source in range(sources)]
+    for source, router in enumerate(routers):
+        router.route(keys[source::sources])
+    return grouping.merge_memories([router.memory() for router in routers])
+
+
+def shares_by_cell(memory):
+    """The expected share of each cell, and under None that of a cell without a known key."""
+    keys, shares = memory["expected_keys"].tolist(), memory["expected_shares"].astype(np.float64)
+    rest = max(0.0, 1 - shares.sum()) / 2**16
+    expected = {None: np.float32(rest)}
+    for key, share in zip(keys, shares.tolist(), strict=True):
+        expected[naive.cell(key)] = np.float32(expected.get(naive.cell(key), rest) + share)
+    return {name: float(share) for name, share in expected.items()}
+
+
+@given(st.integers(0, 50), st.integers(1, 9), st.integers(0, 3), st.booleans())
+@settings(max_examples=12, deadline=None)
+def test_surprised_keys_go_where_the_twin_sends_them(seed, workers, source, changed):
+    grouping = parse("planned(planning=previous,buckets=64,tracked=2000)")
+    memory = learned(grouping, zipf(3000, seed=seed, keys=300), workers)
+    keys = zipf(4000, seed=seed + 1, keys=300)
+    keys = np.concatenate((keys[:2000], ~keys[2000:])) if changed else keys
+    router = grouping.router(workers, source)
+    router.remember(memory)
+    homes = naive.route(keys.tolist(), Plan.from_arrays(memory), source)
+    shares = [1 / workers] * workers
+    expected = naive.give_way(keys.tolist(), homes, shares_by_cell(memory), shares, RULES)
+    assert router.route(keys).tolist() == expected
+
+
+def test_an_epoch_of_other_keys_is_level():
+    """With nothing counted first and a plan of keys that are there no longer."""
+    workers, grouping = 10, parse("planned(planning=previous)")
+    memory = learned(grouping, zipf(200_000), workers)
+    for epoch in (~zipf(200_000, seed=1), zipf(200_000, exponent=2.0, seed=2)):
+        routers = [grouping.router(workers, source) for source in range(4)]
+        sent = np.zeros(workers)
+        for source, router in enumerate(routers):
+            router.remember(memory)
+            sent += np.bincount(router.route(epoch[source::4]), minlength=workers)
+        assert sent.max() / sent.mean() <= 1.1
+
+
+def test_the_first_epoch_is_level_without_a_plan():
+    workers, grouping = 20, Planned()
+    sent = np.bincount(grouping.router(workers).route(zipf(400_000)), minlength=workers)
+    assert sent.max() / sent.mean() <= 1.1
+
+
+def test_no_key_is_surprising_where_frequencies_keep():
+    """A fresh sample is routed as without surprises, message by message."""
+    keys = zipf(200_000, seed=5)
+    routed = []
+    for spelling in ("planned(planning=previous)", "planned(planning=previous,surprise=none)"):
+        grouping = parse(spelling)
+        memory = learned(parse("planned(planning=previous)"), zipf(200_000), 10)
+        router = grouping.router(10)
+        router.remember(memory)
+        routed.append(router.route(keys))
+    assert (routed[0] != routed[1]).mean() < 0.001
+
+
+def test_nothing_is_surprising_in_an_epoch_that_was_counted():
+    """Its first half holds other keys than its second: the plan of both is right in the end."""
+    keys = np.concatenate((zipf(100_000), ~zipf(100_000, seed=1)))
+    grouping = Planned(planning="current")
+    distinct, counts = np.unique(keys, return_counts=True)
+    router = grouping.router(10)
+    router.remember(grouping.plan(distinct, counts.astype(np.float64), 10))
+    sent = np.bincount(router.route(keys), minlength=10)
+    assert sent.max() / sent.mean() <= 1.02
+
+
+def test_unequal_workers_keep_their_proportions():
+    grouping = parse("planned(planning=previous,capacities=2:1:1)")
+    router = grouping.router(3)
+    router.remember(learned(grouping, zipf(100_000), 3))
+    sent = np.bincount(router.route(~zipf(100_000)), minlength=3)
+    assert sent / sent.sum() == pytest.approx([0.5, 0.25, 0.25], rel=0.1)
+
+
+def test_weights_scale_all_that_is_counted():
+    memory = learned(parse("planned(planning=previous)"), zipf(50_000), 8)
+    routed = []
+    for weight in (1, 7):
+        router = parse("planned(planning=previous)").router(8)
+        router.remember(memory)
+        keys = ~zipf(50_000)
+        routed.append(router.route(keys, weights=np.full(len(keys), weight)))
+    np.testing.assert_array_equal(routed[0], routed[1])
+
+
+@pytest.mark.parametrize(
+    ("stream", "workers", "sources"),
+    [
+        ("drift(z=1.2,keys=10000,every=500000)", 10, 5),
+        ("drift(z=1.2,keys=10000,every=150000)", 50, 5),
+        ("drift(z=1.2,keys=10000,every=300000)", 20, 20),
+    ],
+)
+def test_every_epoch_of_a_drifting_stream_is_level(stream, workers, sources):
+    """Hot keys change at once, in the middle of epochs too; the first epoch counts as well."""
+    report = simulate(
+        generated(stream, messages=2_000_000),
+        "planned",
+        workers=workers,
+        sources=sources,
+        epoch_messages=20_000 * workers,
+    )
+    assert len(report.epochs) == 2_000_000 // (20_000 * workers)
+    for epoch in report.epochs:
+        assert epoch.max_over_mean <= 1.10
+        assert epoch.dist_cost <= 1.20 * epoch.dist_cost_lower_bound
+
+
+def test_few_keys_are_split_no_more_than_they_must():
+    """204 keys on 100 workers: more tolerance, where each split adds to replication."""
+    stream = generated("country-skew-r30", messages=4_000_000)
+    report = simulate(stream, "planned", workers=100, sources=5, epoch_messages=2_000_000)
+    for epoch in report.epochs:
+        assert epoch.max_over_mean <= 1.10
+        assert epoch.dist_cost <= 1.10 * epoch.dist_cost_lower_bound

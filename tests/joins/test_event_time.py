@@ -1,0 +1,159 @@
+"""The Distributor under times that cannot be: it goes on balancing, and its window is bounded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import functions as F
+
+from evenkey.joins import balanced_join
+from evenkey.joins.distributor import DynamicDistributor, Window
+from evenkey.joins.epoch_log import EpochLog, EpochPlan, SlotRecord
+from evenkey.joins.planning import EpochPlanner, first_owners
+from evenkey.joins.static_store import StaticStore
+from evenkey.joins.work import PartitionWork, items
+from evenkey.spark.task import TaskId
+
+WORKERS, PARTITIONS, EPOCHS, SECONDS = 4, 16, 60, 5.0
+ORIGIN, FUTURE, PAST = 1.6e9, 4e9, 0.0
+
+
+@pytest.fixture
+def planner(tmp_path):
+    store = StaticStore(tmp_path / "static")
+    schema = pa.schema([("k", pa.int64())])
+    manifest = store.commit(
+        store.begin(), {}, partitions=PARTITIONS, partitioning={}, columns={}, schema=schema
+    )
+    return EpochPlanner(
+        directory=tmp_path / "epochs",
+        store=tmp_path / "static",
+        partitions=PARTITIONS,
+        workers=WORKERS,
+        distributor=DynamicDistributor(load=items),
+        event_time=True,
+        batch_version=manifest.version,
+        shape=manifest.shape,
+    )
+
+
+def run(planner, times_of=lambda _epoch, _slot, began, ended: (began, ended), first=0):
+    """Epochs of 5 s, the most load on one slot, and on another from epoch 30 on.
+
+    Returns
+    -------
+    tuple
+        The epochs before which partitions moved, and the last plan.
+    """
+    moves = []
+    for epoch in range(first, EPOCHS + 1):
+        plan = planner.plan(TaskId("q", epoch, 0))
+        if plan.moved:
+            moves.append(epoch)
+        hot = int(epoch >= 30)
+        for slot in range(WORKERS):
+            work = {
+                partition: (900 if partition % WORKERS == hot else 100, 0.1, 0)
+                for partition in range(PARTITIONS)
+                if plan.owners[partition] == slot
+            }
+            began = ORIGIN + SECONDS * epoch
+            times = times_of(epoch, slot, began, began + SECONDS)
+            planner.log("q").record(epoch, SlotRecord(slot, work, {}, *times))
+    return moves, plan
+
+
+@pytest.fixture
+def undisturbed(planner, tmp_path):
+    return run(replace(planner, directory=tmp_path / "undisturbed"))
+
+
+@pytest.mark.parametrize("wrong", [FUTURE, PAST, 253_402_300_799.0])
+@pytest.mark.parametrize("epoch", [0, 8])
+def test_one_slot_with_a_wrong_clock_changes_nothing(planner, undisturbed, wrong, epoch):
+    def times_of(number, slot, began, ended):
+        return (min(began, wrong), wrong) if (number, slot) == (epoch, 2) else (began, ended)
+
+    moves, plan = run(planner, times_of)
+    assert (moves, plan.clock) == (undisturbed[0], undisturbed[1].clock)
+
+
+@pytest.mark.parametrize("wrong", [FUTURE, PAST, ORIGIN + 1800])
+@pytest.mark.parametrize("epoch", [0, 8])
+def test_an_epoch_that_is_wrong_as_a_whole_is_got_over(planner, undisturbed, wrong, epoch):
+    """Nobody can tell it from a stream that goes on at that time; the next epoch can."""
+
+    def times_of(number, _, began, ended):
+        return (wrong, wrong) if number == epoch else (began, ended)
+
+    moves, plan = run(planner, times_of)
+    assert plan.clock == undisturbed[1].clock
+    # The stream's skew changes before epoch 30.
+    assert {move for move in moves if move > 30} == {32, 38}
+    assert len(plan.window.epochs) <= 7
+
+
+def test_a_plan_of_before_with_a_wrong_clock_and_a_long_window_is_mended(planner, undisturbed):
+    window = Window(FUTURE, FUTURE, [(FUTURE, [1.0] * PARTITIONS)] * 3000)
+    plan = EpochPlan(
+        9, planner.batch_version, first_owners(PARTITIONS, WORKERS), clock=FUTURE, window=window
+    )
+    planner.log("q").settle(plan)
+    moves, plan = run(planner, first=9)
+    assert 30 < max(moves) < 40
+    assert plan.clock == undisturbed[1].clock
+    assert len(plan.window.epochs) <= 7
+
+
+def test_a_gap_is_followed_at_once(planner):
+    moves, plan = run(planner, lambda epoch, _, *span: tuple(np.add(span, 1e6 * (epoch > 40))))
+    assert plan.clock == ORIGIN + EPOCHS * SECONDS + 1e6
+    assert {32, 38} <= set(moves)
+
+
+@pytest.mark.parametrize("step", [0.0, 1e-6, 0.1, 1e9, -1.0])
+def test_the_window_is_bounded_whatever_the_clock_does(step):
+    distributor, window, now = DynamicDistributor(load=items), Window(), ORIGIN
+    for _ in range(1000):
+        work = PartitionWork(np.arange(8), np.zeros(8))
+        window = distributor.take_in(window, work, began=now, now=now)
+        window, _ = distributor.look(window, np.arange(8, dtype=np.int32) % 4, 4, now=now, epoch=1)
+        if step < 0:
+            window = window.moved(step)
+        now += step
+    assert len(window.epochs) <= 65
+    held = sum(sum(loads) for _, loads in window.epochs)
+    if step == 0.1:
+        assert 28 * 295 <= held <= 28 * 305
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz", "double"])
+def test_slots_say_what_most_of_their_rows_say(
+    session, stream_of_files, run_to_end, tmp_path, kind
+):
+    number = F.col("id")
+    wrong = (
+        F.when(number % 50 == 0, FUTURE).when(number % 50 == 1, PAST).when(number % 50 == 2, None)
+    )
+    time = wrong.when(number % 50 == 3, 253_402_300_799).otherwise(ORIGIN + number / 100)
+    if kind != "double":
+        time = F.timestamp_seconds(time).cast(kind)
+    stream = session.range(3000).select((number % 20).alias("k"), time.alias("time"))
+    static = session.range(20).select(number.alias("k"), F.lit("a").alias("v"))
+    joined = balanced_join(
+        stream_of_files(stream, epochs=1),
+        static,
+        "k",
+        workers=2,
+        time="time",
+        directory=tmp_path / "join",
+    )
+    assert sum(map(len, run_to_end(joined).values())) == 3000
+    (log,) = map(EpochLog, (tmp_path / "join" / "epochs").iterdir())
+    records = log.records(0)
+    assert len(records) == 2
+    for record in records:
+        assert (record.began, record.ended) == pytest.approx((ORIGIN, ORIGIN + 30), abs=1)

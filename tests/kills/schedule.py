@@ -1,0 +1,171 @@
+"""Which runs are killed how, and when: a pure function of a seed."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["KILLS_A_RUN", "KINDS", "KINDS_OF_OTHERS", "Kill", "Phase", "Run", "run_of", "runs"]
+
+Value = TypeVar("Value")
+
+KILLS_A_RUN = 5
+
+KINDS_OF_OTHERS = ("driver", "machine", "jvm", "workers", "terminate", "interrupt")
+"""Kinds that any program may meet; a user's own has no output that evenkey could guard."""
+KINDS = (*KINDS_OF_OTHERS, "second", "freeze")
+
+_SUBJECTS = (
+    *("pipeline", "aggregate", "join", "pipeline", "route"),
+    *("pipeline", "join", "pipeline", "keyed-join"),
+)
+"""Turn and turn about, so that any few runs in a row have some of each."""
+
+_GROUPINGS = (
+    *("dkg", "pkg", "planned", "kg", "sg", "dchoices", "wchoices", "cam"),
+    *("dkg(variant=reference)", "potc", "on-greedy", "planned(planning=previous)"),
+)
+_AGGREGATORS = (
+    *("count", "sum(column={})", "mean(column={})", "tally(column={})"),
+    *("histogram(column={})", "top-k(k=400,capacity=1000)", "heavy-hitters(k=400,capacity=1000)"),
+)
+"""All of them exact on the inputs here: there are fewer keys than places."""
+_FORMS = (
+    *("lines.txt", "words.txt.bz2", "records.jsonl.gz", "records.csv.zst", "lines.txt.gz"),
+    *("records.csv", "words.txt.zst", "records.jsonl"),
+)
+_PIPELINES = ("sps", "rihps", "spis", "risps")
+_MODES = (
+    *("dynamic-lb-stal", "static-stal", "dynamic-db-strl"),
+    *("static-strl", "dynamic-db-stal", "dynamic-lb-strl"),
+)
+_PHASES = ("inside", "inside", "inside", "starting")
+_LAST_PHASES = ("closing", "inside")
+"""Only the last kill of a run can come while its windows are closed."""
+
+_LONGEST = {"starting": 6.0, "inside": 3.0, "closing": 1.0}
+"""Seconds that a kill waits at most, once its phase has begun."""
+
+_MOST_EPOCHS_BETWEEN = 2
+"""Epochs that end between two kills at most, so that an input of ten lasts for a run's kills."""
+
+Phase = str
+"""``starting`` (no epoch of this process has begun), ``inside`` (epochs run), ``closing``."""
+
+
+@dataclass(frozen=True)
+class Kill:
+    """One of a run's kills.
+
+    Parameters
+    ----------
+    kind
+        One of `KINDS`.
+    phase
+        When it is to come; where it hits is seen then.
+    after
+        Epochs that the process must have ended before, if it is to be hit inside one.
+    delay
+        Seconds to wait after all that.
+    choice
+        0 to 1, decides between varieties of a kind.
+    """
+
+    kind: str
+    phase: Phase
+    after: int
+    delay: float
+    choice: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run, with its kills in order.
+
+    Parameters
+    ----------
+    seed, number
+        What it is drawn from: the same two give the same run.
+    subject
+        ``pipeline`` and ``join`` are commands; ``aggregate``, ``route`` and ``keyed-join`` are
+        programs that use the library.
+    grouping, aggregator, form
+        Of a pipeline, as far as it has them; `form` is the input's file name. The aggregator has
+        ``{}`` where its column goes.
+    pipeline, mode
+        Of a join.
+    kills
+        In order.
+    """
+
+    seed: int
+    number: int
+    subject: str
+    grouping: str
+    aggregator: str
+    form: str
+    pipeline: str
+    mode: str
+    kills: tuple[Kill, ...]
+
+
+def run_of(seed: int, number: int) -> Run:
+    """Give one run of a schedule."""
+    return next(itertools.islice(runs(seed), number, None))
+
+
+def runs(seed: int) -> Iterator[Run]:
+    """Give the runs of a schedule, without end.
+
+    What is chosen from a list is dealt: all of the list comes, in an order of its own, before
+    anything comes again. So any few runs in a row cover kinds, groupings and the rest evenly.
+    """
+    groupings = _dealt(_GROUPINGS, seed, "groupings")
+    aggregators = _dealt(_AGGREGATORS, seed, "aggregators")
+    forms = _dealt(_FORMS, seed, "forms")
+    pipelines = _dealt(_PIPELINES, seed, "pipelines")
+    modes = _dealt(_MODES, seed, "modes")
+    kinds = _dealt(KINDS, seed, "kinds")
+    others = _dealt(KINDS_OF_OTHERS, seed, "kinds of others")
+    phases = _dealt(_PHASES, seed, "phases")
+    last_phases = _dealt(_LAST_PHASES, seed, "last phases")
+    for number, subject in enumerate(itertools.cycle(_SUBJECTS)):
+        joins = subject in {"join", "keyed-join"}
+        commands = subject in {"pipeline", "join"}
+        of_kills = [next(phases) for _ in range(KILLS_A_RUN)]
+        if subject == "pipeline":
+            of_kills[-1] = next(last_phases)
+        yield Run(
+            seed,
+            number,
+            subject,
+            grouping="" if joins else next(groupings),
+            aggregator=next(aggregators) if subject in {"pipeline", "aggregate"} else "",
+            form=next(forms) if subject == "pipeline" else "",
+            pipeline=next(pipelines) if subject == "join" else "",
+            mode=next(modes) if joins else "",
+            kills=_kills(seed, number, of_kills, kinds if commands else others),
+        )
+
+
+def _kills(
+    seed: int, number: int, phases: Sequence[Phase], kinds: Iterator[str]
+) -> tuple[Kill, ...]:
+    drawn = random.Random(f"{seed} {number}")  # noqa: S311 - chance, not secrets
+    kills = []
+    for phase in phases:
+        delay = round(drawn.uniform(0, _LONGEST[phase]), 2)
+        after = drawn.randrange(_MOST_EPOCHS_BETWEEN + 1) if phase == "inside" else 0
+        kills.append(Kill(next(kinds), phase, after, delay, round(drawn.random(), 3)))
+    return tuple(kills)
+
+
+def _dealt(values: Sequence[Value], seed: int, name: str) -> Iterator[Value]:
+    """All values in an order drawn for each round, round after round."""
+    for turn in itertools.count():
+        yield from random.Random(f"{seed} {name} {turn}").sample(values, len(values))  # noqa: S311

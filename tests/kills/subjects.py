@@ -1,0 +1,292 @@
+"""What is killed: a command or a program, its input, and whether its results are right."""
+
+from __future__ import annotations
+
+import random
+import sys
+from abc import ABC, abstractmethod
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pyarrow.dataset as ds
+
+from evenkey import topology
+from evenkey.errors import ConfigurationError
+from evenkey.joins.places import draw_subscriptions, read_atlas
+from tests.kills.counting import difference, expected, found
+from tests.kills.inputs import write_lines, write_parts
+from tests.kills.shapes import all_pairs, write_places, write_publications
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from tests.kills.schedule import Run
+
+__all__ = ["Subject", "subject_of"]
+
+_EPOCHS = 10
+_EPOCH_SECONDS = 2.0
+_WORKERS = 4
+_KNOWN_KEYS, _REGIONS = 90, 7
+"""Of the static side of a join by key: some keys are not there."""
+
+Compared = tuple[str, "Counter[Any]", "Counter[Any]"]
+"""What is compared, what it must be in the end, and what it is."""
+
+
+class Subject(ABC):
+    """A run that can be started again and again in a directory of its own."""
+
+    guarded: ClassVar[bool] = True
+    """Whether a second process on the same output is to be refused."""
+    closes: ClassVar[bool] = False
+    """Whether it closes windows when its input has ended."""
+
+    def __init__(self, run: Run, directory: Path) -> None:
+        self.run = run
+        self.directory = directory
+        self.output = directory / "out"
+        self.seed = f"{run.seed} {run.number}"
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Write the input."""
+
+    @abstractmethod
+    def command(self, *, slow: bool) -> list[str]:
+        """Give the command; `slow`, its epochs take some seconds of simulated work."""
+
+    @abstractmethod
+    def compared(self) -> Iterator[Compared]:
+        """Read what there is, and count what there must be at the end."""
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """What the report must say at the end."""
+        return {}
+
+    def surplus(self) -> list[str]:
+        """Say what is there that will never have to be; a run that was killed may lack rows."""
+        try:
+            return [
+                line
+                for what, wanted, got in self.compared()
+                for line in difference(what, got & wanted, got)
+            ]
+        except Exception as error:  # noqa: BLE001 - whatever it is, it was not to be read so
+            return [f"after a kill, results cannot be read: {error!r}"]
+
+    def differences(self, report: Mapping[str, Any] | None) -> list[str]:
+        """Compare what is there at the end with an independent count.
+
+        Parameters
+        ----------
+        report
+            What the last process printed as JSON, if it did.
+
+        Returns
+        -------
+        list
+            A sentence for each difference.
+        """
+        try:
+            said = [line for each in self.compared() for line in difference(*each)]
+        except Exception as error:  # noqa: BLE001 - whatever it is, they are not exact
+            said = [f"results cannot be read: {error!r}"]
+        if report is None:
+            return [*said, "the last process printed no report"] if self.figures else said
+        return said + [
+            f"the report says {name} = {report[name]!r}, and it is {value!r}"
+            for name, value in self.figures.items()
+            if name in report and report[name] != value
+        ]
+
+
+def subject_of(run: Run, directory: Path) -> Subject:
+    """Make the subject of a run, in an empty directory."""
+    if run.subject == "pipeline":
+        return _Pipeline(run, directory)
+    if run.subject == "join":
+        return _Join(run, directory)
+    return _OwnStream(run, directory)
+
+
+class _Pipeline(Subject):
+    closes = True
+
+    def prepare(self) -> None:
+        self.input = write_lines(self.directory / self.run.form, self.seed)
+
+    def command(self, *, slow: bool) -> list[str]:
+        cost = 1000 * _EPOCHS * _EPOCH_SECONDS * _WORKERS / len(self.input.messages)
+        words = [
+            *(sys.executable, "-m", "evenkey", "run", "--json", "--output", str(self.output)),
+            *("--input", str(self.directory / self.run.form), "--rate", str(self.input.rate)),
+            *("--grouping", self.run.grouping, "--aggregator", self._aggregator),
+            *("--workers", str(_WORKERS), "--sources", "3", "--aggregators", "2"),
+            *("--epochs", str(_EPOCHS), "--cost-ms", f"{cost if slow else 0:.3f}"),
+        ]
+        if self.run.form.startswith("words"):
+            words += ["--split", "words"]
+        if self.run.form.startswith("records"):
+            words += ["--key", "user", "--count", "n"]
+        return words
+
+    @property
+    def _aggregator(self) -> str:
+        return self.run.aggregator.format("count")
+
+    def compared(self) -> Iterator[Compared]:
+        name = self._aggregator.partition("(")[0]
+        wanted = expected(name, self.input.messages)
+        for how, rows in _readings(self.output):
+            yield f"results, {how}", wanted, found(name, rows)
+        letters = _rows(self.output / "dead-letters")
+        got = Counter((row["position"], row["line"]) for row in letters)
+        yield "dead letters", Counter(self.input.rejected), got
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        return {
+            "finished": True,
+            "lines": self.input.lines,
+            "rejected": len(self.input.rejected),
+            "messages": len(self.input.messages),
+            "late": 0,
+        }
+
+
+class _OwnStream(Subject):
+    guarded = False
+
+    def prepare(self) -> None:
+        drawn = random.Random(self.seed)  # noqa: S311 - chance, not secrets
+        # A program of a user's own may let tasks run again, or fail with the first.
+        self.master = drawn.choice(["local[3]", "local[3,4]"])
+        compressed = drawn.random() < 0.5
+        self.messages = write_parts(self.directory / "in", self.seed, compressed=compressed)
+        static = [
+            f'{{"user": "key {number}", "region": {number % _REGIONS}}}'
+            for number in range(_KNOWN_KEYS)
+        ]
+        (self.directory / "static.json").write_text("\n".join(static))
+
+    def command(self, *, slow: bool) -> list[str]:
+        return [
+            *(sys.executable, "-m", "tests.kills.own_streams", str(self.directory)),
+            *(self.run.subject, "--master", self.master, "--mode", self.run.mode),
+            *("--grouping", self.run.grouping, "--aggregator", self._aggregator),
+            *("--cost", str(_EPOCH_SECONDS if slow else 0)),
+        ]
+
+    @property
+    def _aggregator(self) -> str:
+        return self.run.aggregator.format("amount")
+
+    def compared(self) -> Iterator[Compared]:
+        rows = _rows(self.output / "rows")
+        if self.run.subject == "aggregate":
+            name = self._aggregator.partition("(")[0]
+            yield "results", expected(name, self.messages), found(name, rows, self._key(name))
+            return
+        # The last row, which closes windows, is routed and joined as any other.
+        keys = [*(message.key for message in self.messages), "end"]
+        wanted: Counter[Any]
+        if self.run.subject == "route":
+            wanted = Counter((row, key, True) for row, key in enumerate(keys))
+            got = Counter(
+                (row["row"], row["user"], row["worker"] == row["partition"]) for row in rows
+            )
+        else:
+            wanted = Counter((row, key, self._region(key)) for row, key in enumerate(keys))
+            got = Counter((row["row"], row["user"], row["region"]) for row in rows)
+        yield "rows", wanted, got
+
+    def _key(self, aggregator: str) -> str:
+        return "key" if aggregator in {"top-k", "heavy-hitters"} else "user"
+
+    def _region(self, key: str | None) -> int | None:
+        number = (key or "").removeprefix("key ")
+        known = number.isdecimal() and int(number) < _KNOWN_KEYS
+        return int(number) % _REGIONS if known else None
+
+
+class _Join(Subject):
+    _EPOCHS = 40
+    """Many, because there is no simulated cost that would make them long."""
+    _PUBLICATIONS = 50
+    """In an epoch, that is, in a file."""
+    _SUBSCRIPTIONS = 300
+
+    def prepare(self) -> None:
+        self.places = self.directory / "places.geojson"
+        write_places(self.places)
+        self.publications = write_publications(
+            self.directory / "in", self.seed, self._EPOCHS, self._PUBLICATIONS
+        )
+
+    def command(self, *, slow: bool) -> list[str]:
+        del slow
+        return [
+            *(sys.executable, "-m", "evenkey", "join", "run", "--json"),
+            *("--input", str(self.directory / "in"), "--polygons", str(self.places)),
+            *("--subscriptions", str(self._SUBSCRIPTIONS), "--seed", str(self.run.seed)),
+            *("--pipeline", self.run.pipeline, "--mode", self.run.mode),
+            *("--workers", "3", "--epochs", str(self._EPOCHS), "--output", str(self.output)),
+            *(["--force-redistribution", "12"] if self.run.mode.startswith("dynamic") else []),
+        ]
+
+    @cached_property
+    def _wanted(self) -> tuple[Counter[Any], list[int]]:
+        # Drawn by evenkey, but in this process, which nobody kills: they are part of the input.
+        drawn = draw_subscriptions(read_atlas(self.places), self._SUBSCRIPTIONS, self.run.seed)
+        return all_pairs(self.publications, drawn)
+
+    def compared(self) -> Iterator[Compared]:
+        pairs, bad = self._wanted
+        for how, rows in _readings(self.output):
+            got = Counter(
+                (row["publication"], subscription)
+                for row in rows
+                for subscription in row["subscriptions"]
+            )
+            yield f"pairs, {how}", pairs, got
+        letters = Counter(row["publication"] for row in _rows(self.output / "dead-letters"))
+        yield "dead letters", Counter(bad), letters
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        pairs, bad = self._wanted
+        return {
+            "finished": True,
+            "epochs": self._EPOCHS,
+            "publications": self.publications.num_rows,
+            "matches": len(pairs),
+            "rejected": len(bad),
+        }
+
+
+def _readings(output: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Results of a run as any reader of Parquet files finds them, and as evenkey's own reader."""
+    yield "read plainly", _rows(output / "results")
+    read_results = getattr(topology, "read_results", None)
+    if read_results is None:
+        return
+    try:
+        yield "by read_results", read_results(output).to_pylist()
+    except ConfigurationError:
+        # Nothing was begun yet, when it was killed.
+        yield "by read_results", []
+
+
+def _rows(directory: Path) -> list[dict[str, Any]]:
+    """All rows that lie there, as any reader of Parquet files finds them."""
+    if not directory.exists():
+        return []
+    table: pa.Table = ds.dataset(directory, format="parquet", partitioning="hive").to_table()
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows

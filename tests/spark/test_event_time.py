@@ -1,0 +1,271 @@
+"""Event times in streams: rows far ahead are left out and counted, routers learn on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, ClassVar, cast
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampNTZType
+
+from evenkey import spark as operators
+from evenkey.aggregators import Fold
+from evenkey.errors import ConfigurationError
+from evenkey.groupings import parse
+from evenkey.spark.learning import Learner, Lesson, LessonCollector
+from evenkey.spark.routing_table import RoutingTables
+from evenkey.spark.routing_task import Source
+from evenkey.spark.task import TaskId
+from tests.spark import oracle
+
+if TYPE_CHECKING:
+    from evenkey.groupings import Router
+
+ORIGIN, FUTURE, PAST, YEAR_9999 = 1_577_836_800, 4_000_000_000, -62_135_596_800, 253_402_300_799
+WINDOW, SECONDS, EPOCHS = "1 minute", 100, 3
+
+
+@dataclass(frozen=True)
+class Rows(Fold):
+    """A user's own: how many rows."""
+
+    name: ClassVar[str] = "rows"
+    columns: ClassVar[tuple[str, ...]] = ()
+    result = pa.schema([("count", pa.int64())])
+
+    def zero(self):
+        return 0
+
+    def add(self, state, _message):
+        return state + 1
+
+    def combine(self, first, second):
+        return first + second
+
+    def answer(self, state):
+        return {"count": state}
+
+
+class Setting:
+    """Epochs of 100 s, one file and one source each, and the query that runs over them."""
+
+    def __init__(self, spark, directory):
+        self.spark, self.directory = spark.newSession(), directory
+        self.spark.conf.set("spark.sql.shuffle.partitions", "1")
+        self.progress = []
+
+    def write(self, epoch, rows):
+        """Rows of (key, seconds since 1970 or None)."""
+        schema = "key string, seconds long"
+        df = self.spark.createDataFrame(rows, schema).coalesce(1)
+        time = F.timestamp_seconds("seconds")
+        timed = df.select("key", time.alias("time"), time.cast("timestamp_ntz").alias("local"))
+        timed.write.mode("append").parquet(str(self.directory / "input" / f"{epoch:02}"))
+
+    def stream(self):
+        reader = self.spark.readStream.schema("key string, time timestamp, local timestamp_ntz")
+        reader = reader.option("maxFilesPerTrigger", 1).option("recursiveFileLookup", "true")
+        return reader.parquet(str(self.directory / "input"))
+
+    def run(self, df, checkpoint="checkpoint"):
+        """Rows of all epochs, and what `rows_far_ahead` says."""
+        tables = []
+        query = (
+            df.writeStream.foreachBatch(lambda rows, _: tables.append(rows.toArrow()))
+            .option("checkpointLocation", str(self.directory / checkpoint))
+            .start()
+        )
+        try:
+            query.processAllAvailable()
+            return pa.concat_tables(tables).to_pylist(), operators.rows_far_ahead(query)
+        finally:
+            query.stop()
+
+
+@pytest.fixture
+def setting(session, tmp_path):
+    return Setting(session, tmp_path)
+
+
+def good(epoch):
+    """A row a second."""
+    return [(f"u{n % 3}", ORIGIN + SECONDS * epoch + n) for n in range(SECONDS)]
+
+
+def counts(rows):
+    return Counter({(row["window_start"], row["key"]): row["count"] for row in rows})
+
+
+def expected(epochs, until):
+    """What a plain count gives of the windows before a time."""
+    found: Counter[tuple[int, str]] = Counter()
+    for key, seconds in (row for epoch in range(epochs) for row in good(epoch)):
+        start = seconds // 60 * 60
+        if start + 60 <= until:
+            found[start, key] += 1
+    return found
+
+
+def in_seconds(counted):
+    return Counter({(round(start.timestamp()), key): n for (start, key), n in counted.items()})
+
+
+@pytest.mark.parametrize(("grouping", "first"), [("kg", 1), ("dkg", 0)])
+def test_rows_far_ahead_are_left_out_and_counted_whatever_comes(setting, grouping, first):
+    """One source, the first row of the first epoch among them, and a restart."""
+    for epoch in range(EPOCHS):
+        setting.write(epoch, good(epoch))
+    wrong = [("u0", seconds) for seconds in (FUTURE, YEAR_9999, PAST, 0, None, FUTURE)]
+    setting.write(first, wrong)
+
+    def plan():
+        return operators.aggregate(
+            setting.stream(),
+            "key",
+            grouping,
+            3,
+            "count",
+            time="time",
+            window=WINDOW,
+            tables=setting.directory / "tables",
+        )
+
+    rows, left_out = setting.run(plan())
+    assert left_out == 3
+    for epoch in (EPOCHS, EPOCHS + 1):
+        setting.write(epoch, good(epoch))
+    # An epoch of nothing else moves nothing.
+    setting.write(EPOCHS + 2, [("u0", FUTURE)] * 5)
+    more, left_out = setting.run(plan())
+    assert left_out == 5
+    last = ORIGIN + SECONDS * (EPOCHS + 2) - 1
+    found = in_seconds(counts(rows + more))
+    late = {place for place in found if place[0] < ORIGIN}
+    assert Counter({k: n for k, n in found.items() if k not in late}) == expected(EPOCHS + 2, last)
+    assert late <= {(PAST, "u0"), (0, "u0")}
+
+
+def test_without_max_ahead_all_rows_are_taken_in(setting):
+    """For streams that are dated in the future as a whole."""
+    later = FUTURE - ORIGIN
+    for epoch in range(2):
+        setting.write(epoch, [(key, seconds + later) for key, seconds in good(epoch)])
+
+    def plan(max_ahead):
+        return operators.aggregate(
+            *(setting.stream(), "key", "pkg", 3, Rows()),
+            time="time",
+            window=WINDOW,
+            max_ahead=max_ahead,
+        )
+
+    df = plan(None)
+    rows, left_out = setting.run(df)
+    assert left_out == 0
+    assert sum(row["count"] for row in rows) == 180 - later % 60
+    with pytest.raises(ConfigurationError, match="max_ahead = 'far'"):
+        plan("far")
+
+
+@pytest.mark.parametrize(
+    ("zone", "aggregator"), [("Europe/Istanbul", "count"), ("America/St_Johns", Rows())], ids=str
+)
+def test_windows_of_times_without_a_zone_are_sparks(session, zone, aggregator):
+    own = session.newSession()
+    own.conf.set("spark.sql.session.timeZone", zone)
+    own.conf.set("spark.sql.shuffle.partitions", "2")
+    wrong = (
+        f"when id % 100 = 0 then {FUTURE} when id % 100 = 1 then {PAST} when id % 100 = 2 then null"
+    )
+    df = own.range(0, 2000, 1, 2).selectExpr(
+        "concat('u', id % 5) as key",
+        f"cast(timestamp_seconds(case {wrong} else {ORIGIN} + id * 997 end) as timestamp_ntz) as t",
+        f"timestamp_seconds({ORIGIN} + id * 997) as zoned",
+    )
+    for time, window in (("t", "1 day"), ("zoned", "1 day")):
+        found = operators.aggregate(df, "key", "dkg", 3, aggregator, time=time, window=window)
+        plain = df.groupBy(F.window(time, window).alias("w"), "key").count()
+        plain = plain.select("w.start", "w.end", "key", "count")
+        kinds = [field.dataType for field in plain.schema]
+        assert [field.dataType for field in found.schema] == kinds
+        assert found.columns == ["window_start", "window_end", "key", "count"]
+        ordered = [(name, "ascending") for name in found.columns]
+        plain = plain.toDF(*found.columns).toArrow()
+        assert found.toArrow().cast(plain.schema).sort_by(ordered) == plain.sort_by(ordered)
+
+
+@pytest.mark.parametrize("aggregator", ["count", Rows()], ids=str)
+def test_a_stream_of_times_without_a_zone_has_windows_without_one(setting, aggregator):
+    setting.spark.conf.set("spark.sql.session.timeZone", "Asia/Kolkata")
+    for epoch in range(EPOCHS):
+        setting.write(epoch, good(epoch))
+    df = operators.aggregate(
+        setting.stream(), "key", "dkg", 3, aggregator, time="local", window="1 hour"
+    )
+    assert df.schema["window_start"].dataType == TimestampNTZType()
+    # Past the end of the window, for its rows to appear.
+    setting.write(EPOCHS, [("u0", ORIGIN + 7200)])
+    setting.write(EPOCHS + 1, [("u0", ORIGIN + 7201)])
+    found, left_out = setting.run(df)
+    assert left_out == 0
+    start = datetime(2020, 1, 1, 5, 0)  # noqa: DTZ001 - without a zone
+    keys = Counter(key for epoch in range(EPOCHS) for key, _ in good(epoch))
+    assert counts(found) == {(start, key): n for key, n in keys.items()}
+    assert {row["window_end"] for row in found} == {start + timedelta(hours=1)}
+
+
+def test_a_source_gives_its_router_times_that_rows_bear_out():
+    seen: list[float] = []
+
+    class Noting:
+        """Stands for a router, and notes the times that it is given."""
+
+        now = 7.0
+
+        @staticmethod
+        def route(keys, times, weights):
+            assert weights is None
+            seen.extend(times.tolist())
+            return np.zeros(len(keys), dtype=np.int32)
+
+    source = Source(cast("Router", Noting()), rate=100)
+    nan = np.nan
+    for part in ([nan, FUTURE, 10.0], [11.0, 12.0, nan], [YEAR_9999, 11.5, 13.0]):
+        source.route(np.arange(3, dtype=np.uint64), np.array(part))
+    assert seen == [7.0, FUTURE, FUTURE, 11.0, 12.0, 12.0, 12.0, 12.0, 13.0]
+
+
+def test_rows_without_times_leave_the_clock_of_the_table_alone(tmp_path):
+    tables = RoutingTables(tmp_path, "dkg", 4)
+    collector, learner = LessonCollector(), Learner("a stream", tables, parse("dkg"))
+    clocks = []
+    for epoch, times in enumerate(([1000.0, 1001.0], [np.nan, np.nan], [np.nan, 1003.0])):
+        router = parse("dkg").router(4)
+        router.remember(tables.under("query").read(epoch).memory)
+        Source(router, rate=100).route(np.arange(2, dtype=np.uint64), np.array(times))
+        task = TaskId("query", epoch, 0)
+        collector.addInPlace({}, learner.teach(task, Lesson(router.memory(), {})))
+        clocks.append(tables.under("query").read(epoch + 1).memory["clock"].tolist())
+    assert clocks == [[1000.0, 1015.0, 1.0]] * 3
+
+
+def test_a_stream_routed_by_wrong_times_goes_on_learning(setting):
+    """Of one source, in which the first row of each epoch is wrong."""
+    for epoch in range(5):
+        rows = [
+            ("hot" if n % 5 else f"cold {n}", seconds)
+            for n, (_, seconds) in enumerate(good(epoch) * 5)
+        ]
+        setting.write(epoch, [("hot", FUTURE), *sorted(rows, key=lambda row: row[1])])
+    df = operators.route(
+        setting.stream(), "key", "dkg", 10, time="time", tables=setting.directory / "tables"
+    )
+    rows, _ = setting.run(oracle.with_clues(df))
+    tail = rows[-500:]
+    loads = np.bincount([row["worker"] for row in tail], minlength=10)
+    assert loads.max() < 2 * loads.mean()

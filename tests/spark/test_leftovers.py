@@ -1,0 +1,242 @@
+"""What belongs to a query goes with its query; what never runs leaves nothing."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyspark import accumulators
+
+from evenkey import spark as operators
+from evenkey.groupings import parse
+from evenkey.spark import LoadObserver, learning
+from evenkey.spark.routing_table import RoutingTables
+from tests.servers import eventually
+
+WORKERS = 3
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr("evenkey.spark.session._homes", {})
+    return tmp_path
+
+
+@pytest.fixture
+def stream(session):
+    rate = session.readStream.format("rate").option("rowsPerSecond", 200).load()
+    return rate.selectExpr("concat('u', value % 5) as u", "value")
+
+
+def tables_in(home):
+    return [path for path in home.rglob("*") if path.is_file()]
+
+
+def run(df, directory):
+    """Run a query for two epochs or more, and give its id."""
+    query = df.writeStream.format("noop").option("checkpointLocation", str(directory)).start()
+    eventually(lambda: query.lastProgress is not None and query.lastProgress.batchId > 1)
+    query.stop()
+    return str(query.id)
+
+
+def listeners(session):
+    return len(session._jsparkSession.streams().listListeners())
+
+
+def test_tables_go_with_their_query(stream, home, tmp_path_factory):
+    routed = operators.route(stream, "u", "dkg", WORKERS)
+    assert tables_in(home) == []
+    checkpoint = tmp_path_factory.mktemp("checkpoint")
+    query = routed.writeStream.format("noop").option("checkpointLocation", str(checkpoint)).start()
+    eventually(lambda: tables_in(home))
+    assert all(str(query.id) in path.parts for path in tables_in(home))
+    query.stop()
+    eventually(lambda: [path.name for path in home.glob("*/*")] == [])
+    assert learning._collector.held == 0
+
+    # The frame is as good as before: it may run again, and leaves nothing again.
+    run(routed, checkpoint)
+    eventually(lambda: [path.name for path in home.glob("*/*")] == [])
+
+
+def test_of_two_queries_of_a_frame_one_goes_on(stream, home, tmp_path_factory):
+    routed = operators.route(stream, "u", "dkg", WORKERS)
+    first, second = (
+        routed.writeStream.format("noop")
+        .option("checkpointLocation", str(tmp_path_factory.mktemp("checkpoint")))
+        .start()
+        for _ in range(2)
+    )
+    eventually(lambda: len({path.parent for path in tables_in(home)}) == 2)
+    first.stop()
+    eventually(lambda: {path.parent.name for path in tables_in(home)} == {str(second.id)})
+    second.stop()
+
+
+def test_tables_of_a_users_own_stay(stream, home, tmp_path_factory):
+    own = tmp_path_factory.mktemp("own")
+    routed = operators.route(stream, "u", "dkg", WORKERS, tables=own)
+    query = run(routed, tmp_path_factory.mktemp("checkpoint"))
+    eventually(lambda: learning._collector.held == 0)
+    assert RoutingTables(own / query, "dkg", WORKERS).numbers()
+    assert list(home.iterdir()) == []
+
+
+def test_a_plan_that_was_given_is_learned_from(session, stream, home, tmp_path_factory):
+    """It is kept with the query's own tables, and goes with them."""
+    keys = [session.range(1).selectExpr(f"xxhash64('u{i}')").first()[0] for i in range(5)]
+    hashes = np.array(keys, dtype=np.int64).view(np.uint64)
+    plan = parse("planned").plan(hashes, np.array([5.0, 4.0, 3.0, 2.0, 1.0]), WORKERS)
+    routed = operators.route(stream, "u", "planned", WORKERS, plan=plan)
+    assert tables_in(home) == []
+    seen = {}
+
+    def note(batch, epoch):
+        seen[epoch] = {row["u"]: row["worker"] for row in batch.collect()}
+
+    checkpoint = tmp_path_factory.mktemp("checkpoint")
+    query = routed.writeStream.foreachBatch(note).option("checkpointLocation", checkpoint).start()
+    eventually(lambda: any(seen.values()))
+    first = next(each for each in seen.values() if each)
+    eventually(lambda: len(tables_in(home)) > 1)
+    (place,) = {path.parent for path in tables_in(home)}
+    started = RoutingTables(place, "planned", WORKERS).read(0).memory
+    query.stop()
+    batch = session.createDataFrame([[key] for key in first], "u string")
+    expected = operators.route(batch, "u", "planned", WORKERS, plan=plan).collect()
+    whole = np.unique(plan["keys"][np.diff(plan["starts"]) > 1])
+    split = {f"u{i}" for i in range(5) if hashes[i] in whole}
+    assert {r["u"]: r["worker"] for r in expected if r["u"] not in split}.items() <= first.items()
+    assert sorted(started) == sorted(plan)
+    eventually(lambda: tables_in(home) == [])
+
+
+def test_frames_that_never_run_leave_nothing(session, stream, home):
+    def frames():
+        operators.route(stream, "u", "dkg", WORKERS)
+        operators.route(stream, "u", "planned", WORKERS)
+        operators.observe(operators.route(stream, "u", "kg", WORKERS), LoadObserver(WORKERS))
+
+    frames()
+    before = listeners(session), len(accumulators._accumulatorRegistry)
+    for _ in range(5):
+        frames()
+    assert (listeners(session), len(accumulators._accumulatorRegistry)) == before
+    assert tables_in(home) == []
+
+
+def test_a_counted_batch_leaves_nothing(spark, home):
+    batch = spark.range(500).selectExpr("concat('u', id % 7) as u")
+    rows = operators.aggregate(batch, "u", "planned", WORKERS).collect()
+    assert sum(row["count"] for row in rows) == 500
+    assert list(home.iterdir()) == []
+
+
+SESSIONS = """
+import json, os, sys, tempfile, threading
+tempfile.tempdir = sys.argv[1]
+from pyspark import accumulators
+from evenkey import spark as operators
+from evenkey.spark.session import session
+from tests.servers import eventually
+
+def left():
+    return sum(name.startswith("evenkey") for name in os.listdir(sys.argv[1]))
+
+seen = []
+for number in range(3):
+    spark = session("local[1]", {"spark.sql.shuffle.partitions": "1"})
+    stream = spark.readStream.format("rate").load().selectExpr("concat('u', value % 5) as u")
+    for grouping in ("dkg", "planned"):
+        routed = operators.route(stream, "u", grouping, 3)
+        query = routed.writeStream.format("noop").start()
+        eventually(lambda: query.lastProgress is not None)
+        # One query ends with its session.
+        if grouping == "dkg":
+            query.stop()
+    seen.append((left(), len(accumulators._accumulatorRegistry)))
+    spark.stop()
+print(json.dumps(seen))
+"""
+
+
+def program(text, *arguments):
+    """Run Python in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", text, *arguments],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+
+
+def test_sessions_that_stopped_leave_nothing(tmp_path):
+    """What a query of a stopped session left goes when the next one needs a directory."""
+    (tmp_path / "temporary").mkdir()
+    told = program(SESSIONS, str(tmp_path / "temporary"))
+    directories, registered = zip(*json.loads(told.stdout.splitlines()[-1]), strict=True)
+    assert directories == (1, 1, 1)
+    assert len(set(registered)) == 1
+    assert [path.name for path in (tmp_path / "temporary").glob("evenkey*")] == []
+
+
+ENDING = """
+from evenkey import spark as operators
+from evenkey.spark.session import session
+from tests.servers import eventually
+
+spark = session("local[1]", {"spark.sql.shuffle.partitions": "1"})
+stream = spark.readStream.format("rate").load().selectExpr("concat('u', value % 5) as u")
+routed = operators.route(stream, "u", "dkg", 3)
+queries = [routed.writeStream.format("noop").start() for _ in range(3)]
+eventually(lambda: all(query.lastProgress for query in queries))
+for query in queries:
+    query.stop()
+"""
+
+
+def test_a_process_may_end_when_its_queries_have():
+    """Spark tells of their end a little later, and nobody may be there to hear of it."""
+    assert "threw an exception" not in program(ENDING).stderr
+
+
+def test_queries_come_and_go_and_nothing_grows(session, stream, home, tmp_path_factory):
+    def figures():
+        gc.collect()
+        return {
+            "listeners": listeners(session),
+            "accumulators": len(accumulators._accumulatorRegistry),
+            "directories": len(list(home.rglob("*"))),
+            "held": learning._collector.held,
+        }
+
+    def query():
+        routed = operators.route(stream, "u", "dkg", WORKERS)
+        observer = LoadObserver(WORKERS)
+        run(operators.observe(routed, observer), tmp_path_factory.mktemp("checkpoint"))
+        eventually(lambda: observer.loads.sum() > 0)
+        planned = operators.route(stream, "u", "planned", WORKERS)
+        run(planned, tmp_path_factory.mktemp("checkpoint"))
+        eventually(lambda: list(home.glob("*/*")) == [])
+
+    query()
+    query()
+    before, threads = figures(), threading.active_count()
+    for _ in range(4):
+        query()
+    assert figures() == before
+    # 8 queries more. A thread ends when the second query after its own does.
+    assert threading.active_count() <= threads + 2

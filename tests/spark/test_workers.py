@@ -1,0 +1,104 @@
+"""The workers' Python: the program's own where nobody chose one; one line where it lacks us."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyspark
+import pytest
+from pyspark import cloudpickle
+
+from evenkey.errors import ConfigurationError
+from evenkey.spark import workers
+
+PROGRAM = """
+from pyspark.sql import SparkSession
+from evenkey.spark import route
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+rows = spark.range(100).selectExpr("cast(id % 5 as string) key")
+print(route(rows, "key", "pkg", workers=2).groupBy("worker").count().count(), "workers")
+"""
+
+
+@pytest.fixture
+def bare_python(tmp_path):
+    """A Python of the same version without the installed packages."""
+    launcher = tmp_path / "bare" / "python3"
+    launcher.parent.mkdir()
+    launcher.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+    launcher.chmod(0o755)
+    return launcher
+
+
+def run_program(environment):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env={**kept, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_program_runs_whose_environment_is_not_activated(bare_python):
+    # Spark would take the first python3 of the path.
+    path = os.pathsep.join([str(bare_python.parent), os.environ["PATH"]])
+    done = run_program({"PATH": path})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "2 workers\n"
+
+
+def test_a_chosen_python_without_evenkey_is_one_line(bare_python):
+    done = run_program({"PYSPARK_PYTHON": str(bare_python)})
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith(f"evenkey.errors.ConfigurationError: PYSPARK_PYTHON = '{bare_python}'")
+    assert "has no evenkey" in last
+    assert f"unset it, or set it to {sys.executable}" in last
+    assert "PythonException" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("echo '[3, 1]'", "is 3.1, and this program's is"),
+        ("exit 3", "has no evenkey (it said nothing)"),
+    ],
+)
+def test_a_chosen_python_is_asked_for_version_and_package(tmp_path, answer, said):
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\n{answer}\n")
+    python.chmod(0o755)
+    lacking = workers._lacking(str(python))
+    assert lacking is not None
+    assert said in lacking
+
+
+def test_a_chosen_python_that_is_not_there_is_said_not_to_run(spark, monkeypatch):
+    monkeypatch.setenv("PYSPARK_PYTHON", "/missing/python")
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", "/missing/python")
+    workers._seen.discard(spark.sparkContext)
+    with pytest.raises(ConfigurationError, match="does not run"):
+        workers.in_workers(spark, str.upper)
+
+
+def test_a_worker_on_another_host_without_evenkey_names_itself_and_the_mend(bare_python, tmp_path):
+    # What a worker does first, with Spark's own packages only.
+    task = tmp_path / "task"
+    task.write_bytes(cloudpickle.dumps(workers._Task(workers.in_workers)))
+    libraries = sorted(map(str, (Path(pyspark.__file__).parent / "python" / "lib").glob("*.zip")))
+    script = f"import sys; sys.path += {libraries}\nfrom pyspark import cloudpickle\n"
+    script += f"cloudpickle.loads(open({str(task)!r}, 'rb').read())"
+    done = subprocess.run([bare_python, "-c", script], capture_output=True, text=True, check=False)
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("ModuleNotFoundError: the workers' Python (")
+    assert "has no module 'evenkey': install evenkey there, or name an interpreter" in last
+
+
+def test_a_task_is_what_it_was_in_a_worker_that_has_evenkey():
+    task = cloudpickle.loads(cloudpickle.dumps(workers._Task(str.upper)))
+    assert task is str.upper
