@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["PASSWORD", "consume", "fill", "records", "start_broker"]
+__all__ = ["PASSWORD", "consume", "delivered", "fill", "records", "start_broker"]
 
 PASSWORD = secrets.token_hex(16)
 """Of the brokers' second door."""
+_AHEAD = "message.timestamp.after.max.ms"
 _PORTS = range(20_000, 32_000, 3)
 """Below those that systems hand out by themselves."""
 
@@ -46,19 +47,30 @@ def _free(port: int) -> bool:
 
 
 def fill(broker: Broker, topic: str, values: Iterable[bytes | None], partitions: int = 2) -> None:
-    """Send values to partitions by turn, one a second of event time from 2020 on."""
+    """Send values to partitions by turn, one a second of event time from 2020 on.
+
+    The topic takes records of any time; Kafka 4 refuses those more than an hour ahead otherwise.
+    """
     from confluent_kafka import Producer
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
 
     servers: Any = {"bootstrap.servers": broker.server}
     admin = AdminClient(servers)
-    admin.create_topics([NewTopic(topic, num_partitions=partitions)])[topic].result(20)
+    new = NewTopic(topic, num_partitions=partitions, config={_AHEAD: str(2**63 - 1)})
+    admin.create_topics([new])[topic].result(20)
     producer = Producer(servers)
     for number, value in enumerate(values):
         timestamp = (1_577_836_800 + number) * 1000
-        producer.produce(topic, value, partition=number % partitions, timestamp=timestamp)
-    producer.flush(20)
+        producer.produce(
+            topic, value, partition=number % partitions, timestamp=timestamp, on_delivery=delivered
+        )
+    assert producer.flush(20) == 0
+
+
+def delivered(error: Any, _message: Any) -> None:
+    """Fail where a record was not taken in; for ``on_delivery`` of a producer."""
+    assert error is None, error
 
 
 def records(broker: Broker, topic: str) -> list[tuple[bytes, bytes]]:

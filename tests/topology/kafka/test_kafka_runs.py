@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from evenkey.topology.epoch_files import EpochFiles
 from evenkey.topology.kafka import read_results
 from evenkey.topology.kafka.output import open_output
 from evenkey.topology.splitting import DEAD_LETTERS
-from tests.brokers import consume, fill
+from tests.brokers import consume, delivered, fill
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -99,10 +100,11 @@ def test_a_record_dated_far_ahead_is_a_dead_letter_and_closes_no_window(
 
     fill(broker, topic, [] if first else KEYS * 20, partitions=1)
     producer = Producer({"bootstrap.servers": broker.server})
-    producer.produce(topic, b"from 2096", partition=0, timestamp=4 * 10**12)
+    told: dict[str, Any] = {"partition": 0, "on_delivery": delivered}
+    producer.produce(topic, b"from 2096", timestamp=4 * 10**12, **told)
     for number, value in enumerate(KEYS * 20 if first else []):
-        producer.produce(topic, value, partition=0, timestamp=(1_577_836_800 + number) * 1000)
-    producer.flush(20)
+        producer.produce(topic, value, timestamp=(1_577_836_800 + number) * 1000, **told)
+    assert producer.flush(20) == 0
     config = PipelineConfig(
         kafka=f"{broker.server}/{topic}",
         grouping="dkg",
@@ -139,7 +141,7 @@ def test_a_run_ends_with_what_was_there_though_the_topic_grows(broker, topic):
     growing = threading.Thread(target=grow)
 
     def start(progress):
-        if progress.phase == "warming up" and growing.ident is None:
+        if progress.phase == "running" and growing.ident is None:
             growing.start()
 
     config = PipelineConfig(kafka=f"{broker.server}/{topic}", grouping="dkg", **SMALL)
@@ -147,7 +149,9 @@ def test_a_run_ends_with_what_was_there_though_the_topic_grows(broker, topic):
         report = run(config, on_progress=start)
     finally:
         stop.set()
-        growing.join()
+        if growing.ident is not None:
+            growing.join()
+    assert growing.ident is not None
     assert report.finished
     assert totals(report.table.to_pylist()) == {"hot": 200, "cold 1": 50, "cold 2": 50}
 
