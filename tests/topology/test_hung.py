@@ -30,9 +30,7 @@ def command(path, output, cost_ms):
 def test_it_publishes_nothing_and_says_why(tmp_path):
     path, output, log = tmp_path / "clicks.jsonl", tmp_path / "out", tmp_path / "log"
     keys = [f"key {number % 37}" if number % 3 else "hot" for number in range(LINES)]
-    lines = [
-        '{"name": 7}' if n % 50 == 7 else json.dumps({"user": k}) for n, k in enumerate(keys)
-    ]
+    lines = ['{"name": 7}' if n % 50 == 7 else json.dumps({"user": k}) for n, k in enumerate(keys)]
     path.write_text("\n".join(lines))
     counts = Counter(key for number, key in enumerate(keys) if number % 50 != 7)
     with started(command(path, output, cost_ms=8), log) as hung:
