@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import uuid
 from typing import TYPE_CHECKING
 
+from evenkey import files
 from evenkey.errors import RunError
 
 if TYPE_CHECKING:
@@ -23,8 +22,8 @@ def write_whole(path: Path, content: bytes) -> None:
         It cannot be written.
     """
     try:
-        temporary = _beside(path, content)
-        temporary.replace(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.write_whole(path, content)
     except OSError as error:
         raise _unwritable(path, error) from error
 
@@ -41,23 +40,10 @@ def claim(path: Path, content: bytes) -> bool:
         It cannot be written.
     """
     try:
-        temporary = _beside(path, content)
-        try:
-            os.link(temporary, path)
-        except FileExistsError:
-            return False
-        finally:
-            temporary.unlink()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return files.create_whole(path, content)
     except OSError as error:
         raise _unwritable(path, error) from error
-    return True
-
-
-def _beside(path: Path, content: bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    temporary.write_bytes(content)
-    return temporary
 
 
 def _unwritable(path: Path, error: OSError) -> RunError:
