@@ -30,10 +30,15 @@ from rich.console import Console
 from rich.table import Table
 
 from evenkey.joins import SpatialMatch, balanced_join
-from evenkey.joins.places import PublicationMix, Publications, draw_subscriptions, synthetic_atlas
 from evenkey.joins.static_spreading import leaves_of
+from evenkey.pipelines.join.places import (
+    PublicationMix,
+    Publications,
+    draw_subscriptions,
+    synthetic_atlas,
+)
+from evenkey.pipelines.join.session import join_session
 from evenkey.streams import generated
-from evenkey.topology.joining.local_cluster import join_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

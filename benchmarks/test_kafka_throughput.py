@@ -19,12 +19,12 @@ import pytest
 from pyspark.sql import functions as F
 
 from benchmarks.processor_time import processor_seconds
+from evenkey.kafka import Address, produce
+from evenkey.kafka.connector import connector_settings
+from evenkey.kafka.records import find_records, parse_time
+from evenkey.pipelines.aggregate import PipelineConfig, run
+from evenkey.runs.driving import timing_of
 from evenkey.spark.session import session
-from evenkey.topology import PipelineConfig, run
-from evenkey.topology.driving import timing_of
-from evenkey.topology.kafka import Address, produce
-from evenkey.topology.kafka.connector import connector_settings
-from evenkey.topology.kafka.records import find_records, parse_time
 from tests.brokers import start_broker
 
 MESSAGES, PARTITIONS, EPOCHS, WORKERS, ROUNDS, TARGET = 1_000_000, 5, 8, 10, 3, 0.5

@@ -24,8 +24,8 @@ hypothesis.settings.load_profile("evenkey")
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One small Spark: 4 task slots, 4 shuffle partitions, and no task gets a second chance."""
+    from evenkey.kafka.connector import connector_settings
     from evenkey.spark.session import session
-    from evenkey.topology.kafka.connector import connector_settings
 
     directory = tmp_path_factory.mktemp("spark")
     small = session(

@@ -4,7 +4,7 @@
 >>> str(ek.PartialKey(choices=3))
 'pkg(choices=3)'
 
-The operators on Spark DataFrames are in `evenkey.spark`, pipelines in `evenkey.topology`.
+The operators on Spark DataFrames are in `evenkey.spark`, pipelines in `evenkey.pipelines.aggregate`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import pytest
 
 from evenkey.applications import APPLICATIONS, ApplicationConfig, Documents, NaiveBayes, parse
 from evenkey.errors import ConfigurationError
-from evenkey.topology import PipelineConfig
+from evenkey.pipelines.aggregate import PipelineConfig
 
 STREAM = {"dataset": "zipf(z=1,keys=9)"}
 

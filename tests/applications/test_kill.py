@@ -6,7 +6,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from evenkey.applications import Documents, NaiveBayes
-from evenkey.applications.models import Models
+from evenkey.pipelines.learn.models import Models
 from tests.applications.test_learning import in_one_go
 from tests.topology.killing import finish, kill_in_the_middle, started
 

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenkey.applications import ApplicationConfig, Documents, NaiveBayes, run
-from evenkey.applications.files import keep_records
-from evenkey.applications.models import Models
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import available
+from evenkey.pipelines.learn.kept_records import keep_records
+from evenkey.pipelines.learn.models import Models
 from tests.pausing import when_running
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -12,8 +12,8 @@ from sklearn.naive_bayes import MultinomialNB
 
 from evenkey.applications import ApplicationConfig, Documents, NaiveBayes
 from evenkey.applications.bayes_model import UNIT
-from evenkey.applications.models import Models
 from evenkey.errors import ConfigurationError, RunError
+from evenkey.pipelines.learn.models import Models
 
 DOCUMENTS = st.lists(
     st.tuples(st.sampled_from(["x", "y", "z"]), st.lists(st.sampled_from("abcdefgh"), max_size=6)),

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenkey.applications import ApplicationConfig, DecisionTree, NaiveBayes
-from evenkey.applications.files import keep_records
 from evenkey.errors import ConfigurationError
+from evenkey.pipelines.learn.kept_records import keep_records
 
 LINES = [
     b"green tea,tea",

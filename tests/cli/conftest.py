@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 import evenkey.applications
-import evenkey.topology
+import evenkey.pipelines.aggregate
 from evenkey.cli import app
-from evenkey.topology.report import EpochProgress
+from evenkey.runs.report import EpochProgress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from typer.testing import Result
 
-    from evenkey.topology import PipelineConfig
-    from evenkey.topology.report import Phase
+    from evenkey.pipelines.aggregate import PipelineConfig
+    from evenkey.runs.report import Phase
 
 PACE = {"sg": 2.5, "kg": 1.0, "pkg": 1.8, "dkg": 3.4}
 
@@ -65,7 +65,7 @@ class FakeReport:
 
 @dataclass
 class FakePipeline:
-    """Stands in for `evenkey.applications.run` and `evenkey.topology.compare`."""
+    """Stands in for `evenkey.applications.run` and `evenkey.pipelines.aggregate.compare`."""
 
     configs: list[PipelineConfig] = field(default_factory=list)
     changes: dict[str, Any] = field(default_factory=dict)
@@ -97,7 +97,7 @@ def pipeline(monkeypatch: pytest.MonkeyPatch) -> FakePipeline:
     fake = FakePipeline()
     # Into the module's own names: to look there first would import Spark.
     monkeypatch.setitem(vars(evenkey.applications), "run", fake.run)
-    monkeypatch.setitem(vars(evenkey.topology), "compare", fake.compare)
+    monkeypatch.setitem(vars(evenkey.pipelines.aggregate), "compare", fake.compare)
     return fake
 
 

@@ -11,8 +11,8 @@ import typer
 from evenkey.applications import ApplicationConfig
 from evenkey.cli import app
 from evenkey.cli.options import option_name
-from evenkey.topology import PipelineConfig
-from evenkey.topology.kafka import Address
+from evenkey.kafka import Address
+from evenkey.pipelines.aggregate import PipelineConfig
 
 OWN = {"--config", "--json", "--debug", "--help"}
 FIELDS = ApplicationConfig.model_fields

@@ -15,7 +15,7 @@ import pyspark.core.context
 import pyspark.java_gateway
 import pytest
 
-from evenkey.topology.kafka import connector
+from evenkey.kafka import connector
 
 TABLE = Path(__file__).with_name("wrong_commands.txt")
 STREAM = "--dataset country-skew-r80"

@@ -7,7 +7,7 @@ import pytest
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import check_address
 from evenkey.exporters.address import Address, HostPort
-from evenkey.topology import PipelineConfig
+from evenkey.pipelines.aggregate import PipelineConfig
 
 SECRET = "hunter2"
 

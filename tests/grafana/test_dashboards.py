@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkey.topology import PipelineConfig, run
+from evenkey.pipelines.aggregate import PipelineConfig, run
 from tests.servers import InfluxServer, PrometheusServer, eventually
 from tools.grafana_dashboards import dashboards
 

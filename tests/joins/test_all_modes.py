@@ -11,9 +11,14 @@ import shapely
 from evenkey.joins import MODES
 from evenkey.joins.on import PIPELINES
 from evenkey.joins.pairs import PairsDigest
-from evenkey.joins.places import PublicationMix, Publications, draw_subscriptions, synthetic_atlas
 from evenkey.joins.reference import reference_digest
 from evenkey.joins.worker_cache import process_cache
+from evenkey.pipelines.join.places import (
+    PublicationMix,
+    Publications,
+    draw_subscriptions,
+    synthetic_atlas,
+)
 from tests.joins.without_spark import Join, leaves_of
 
 PARTITIONS, WORKERS, EPOCHS, FORCED = 12, 4, 4, 2

@@ -15,10 +15,15 @@ import shapely
 
 from evenkey.joins import DynamicDistributor
 from evenkey.joins.distributor import Window
-from evenkey.joins.places import PublicationMix, Publications, draw_subscriptions, synthetic_atlas
 from evenkey.joins.planning import first_owners
 from evenkey.joins.work import PartitionWork, items, load_per_location, seconds
 from evenkey.metrics import max_load_distance
+from evenkey.pipelines.join.places import (
+    PublicationMix,
+    Publications,
+    draw_subscriptions,
+    synthetic_atlas,
+)
 from tests.joins.without_spark import leaves_of
 
 WORKERS, EPOCH_SECONDS = 16, 10.0

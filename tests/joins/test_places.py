@@ -13,7 +13,8 @@ import shapely
 
 from evenkey.errors import ConfigurationError
 from evenkey.joins.partitioners import kdb
-from evenkey.joins.places import (
+from evenkey.metrics import max_load_distance
+from evenkey.pipelines.join.places import (
     PublicationMix,
     Publications,
     draw_subscriptions,
@@ -21,7 +22,6 @@ from evenkey.joins.places import (
     read_collisions,
     synthetic_atlas,
 )
-from evenkey.metrics import max_load_distance
 
 HERE = Path(__file__).parents[2]
 DISTRICTS = (

@@ -9,7 +9,7 @@ import shapely
 from evenkey.errors import ConfigurationError
 from evenkey.joins import SpatialMatch, balanced_join
 from evenkey.joins.relations import RELATIONS, codes_of, holds, mirrored
-from evenkey.topology.joining import JoinConfig, run_join
+from evenkey.pipelines.join import JoinConfig, run_join
 
 SHAPES = np.array(
     [

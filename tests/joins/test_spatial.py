@@ -15,9 +15,14 @@ from evenkey.joins.on import PIPELINES, SpatialMatch
 from evenkey.joins.pairs import PairsDigest
 from evenkey.joins.partition_join import CANDIDATES, RELATION
 from evenkey.joins.partitioners import kdb, quad_tree
-from evenkey.joins.places import PublicationMix, Publications, draw_subscriptions, synthetic_atlas
 from evenkey.joins.reference import reference_digest
 from evenkey.joins.relations import RELATIONS, codes_of, holds
+from evenkey.pipelines.join.places import (
+    PublicationMix,
+    Publications,
+    draw_subscriptions,
+    synthetic_atlas,
+)
 
 SUBSCRIPTIONS = draw_subscriptions(synthetic_atlas(), 300, seed=3)
 SHAPES = shapely.from_wkb(SUBSCRIPTIONS["geometry"].to_numpy())

@@ -8,7 +8,7 @@ import numpy as np
 from pyspark.sql import functions as F
 
 from evenkey.groupings import parse
-from evenkey.topology.sources import GeneratorReading, stream_of
+from evenkey.runs.sources import GeneratorReading, stream_of
 
 if TYPE_CHECKING:
     from evenkey.groupings import Snapshot

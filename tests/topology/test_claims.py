@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from evenkey.errors import ConfigurationError, RunError
-from evenkey.topology.claims import Claim, Holder
+from evenkey.runs.claims import Claim, Holder
 
 CLAIMS = "claims"
 
@@ -94,7 +94,7 @@ def test_a_zombie_is_dead(tmp_path):
 
 
 def _started(pid):
-    from evenkey.topology.claims import _started
+    from evenkey.runs.claims import _started
 
     return _started(pid)
 
@@ -119,7 +119,7 @@ def test_of_another_machine_a_sign_of_life_is_awaited(tmp_path):
 
 
 def test_who_has_lost_its_claim_finds_out(tmp_path, monkeypatch):
-    monkeypatch.setattr("evenkey.topology.claims._BEAT_SECONDS", 3600)
+    monkeypatch.setattr("evenkey.runs.claims._BEAT_SECONDS", 3600)
     hung = claim(tmp_path)
     other = claim(tmp_path, patience=0.3)
     assert other.held
@@ -162,7 +162,7 @@ def test_a_damaged_claim_is_named(tmp_path):
 def test_a_stopped_process_loses_its_claim_and_says_so_when_it_wakes_up(tmp_path):
     program = (
         "import pathlib, sys\n"
-        "from evenkey.topology.claims import Claim\n"
+        "from evenkey.runs.claims import Claim\n"
         "root = pathlib.Path(sys.argv[1])\n"
         "held = Claim(root, root / 'claims')\n"
         "print('held', flush=True)\n"

@@ -13,10 +13,10 @@ import pyarrow.dataset as ds
 import pytest
 
 from evenkey.errors import RunError
-from evenkey.topology import read_results
-from evenkey.topology.commits import Commits, epoch_name
-from evenkey.topology.epoch_files import EpochFiles
-from evenkey.topology.parts import encoded
+from evenkey.pipelines.aggregate import read_results
+from evenkey.runs.commits import Commits, epoch_name
+from evenkey.runs.epoch_files import EpochFiles
+from evenkey.runs.parts import encoded
 
 EPOCH = epoch_name(3)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import DynamicKey, Key
-from evenkey.topology.config import PipelineConfig
+from evenkey.pipelines.aggregate.config import PipelineConfig
 
 DATASET = "country-skew-r80"
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenkey.errors import ConfigurationError
-from evenkey.topology import datasets
+from evenkey.pipelines.aggregate import datasets
 
 if TYPE_CHECKING:
     from pathlib import Path

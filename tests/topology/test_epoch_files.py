@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from evenkey.errors import RunError
-from evenkey.topology.commits import BEFORE
-from evenkey.topology.epoch_files import EpochFiles
+from evenkey.runs.commits import BEFORE
+from evenkey.runs.epoch_files import EpochFiles
 
 
 def table(*numbers):

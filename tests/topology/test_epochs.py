@@ -9,12 +9,12 @@ import pytest
 from pyspark.sql import functions as F
 
 from evenkey.errors import RunError
-from evenkey.topology.claims import Claim
-from evenkey.topology.commits import Commits, epoch_name
-from evenkey.topology.driving import epochs_of
-from evenkey.topology.epochs import EpochEnd, earlier_timings, late_rows
-from evenkey.topology.run_directory import RunDirectory
-from evenkey.topology.sinks import FileSink
+from evenkey.runs.claims import Claim
+from evenkey.runs.commits import Commits, epoch_name
+from evenkey.runs.directory import RunDirectory
+from evenkey.runs.driving import epochs_of
+from evenkey.runs.epochs import EpochEnd, earlier_timings, late_rows
+from evenkey.runs.sinks import FileSink
 
 MINUTES = [[0, 60], [61, 0, 120], [121, 2, 3, 180]]
 """Event times of the messages of each epoch; by the third, minutes 2 and 3 are late."""
@@ -90,7 +90,7 @@ def test_late_rows_are_those_that_spark_reports_also_after_a_restart(spark, line
 
 
 def test_a_run_that_lost_its_claim_commits_nothing(spark, lines, tmp_path, monkeypatch):
-    monkeypatch.setattr("evenkey.topology.claims._BEAT_SECONDS", 3600)
+    monkeypatch.setattr("evenkey.runs.claims._BEAT_SECONDS", 3600)
     with RunDirectory.opened(tmp_path / "out") as directory:
         sink = FileSink(directory.commits, "parquet")
         write = sink.write

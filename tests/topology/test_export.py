@@ -9,9 +9,9 @@ import pytest
 
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import Exporter, History, exports
+from evenkey.pipelines.aggregate import PipelineConfig
+from evenkey.pipelines.aggregate import run as run_prepared
 from evenkey.streams import generated
-from evenkey.topology import PipelineConfig
-from evenkey.topology import run as run_prepared
 from tests.pausing import when_running
 from tests.servers import free_port
 

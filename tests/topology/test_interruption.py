@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from evenkey.topology.interruption import pausing
+from evenkey.runs.interruption import pausing
 
 
 @pytest.fixture

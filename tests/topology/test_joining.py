@@ -10,10 +10,10 @@ import pytest
 import shapely
 
 from evenkey.errors import ConfigurationError
-from evenkey.topology.joining import JoinConfig, compare_joins, run_join
+from evenkey.pipelines.join import JoinConfig, compare_joins, run_join
 
 if TYPE_CHECKING:
-    from evenkey.topology.report import EpochProgress
+    from evenkey.runs.report import EpochProgress
 
 SMALL: dict[str, Any] = {
     "publications": 600,

@@ -11,7 +11,7 @@ import pytest
 
 from evenkey.joins import MODES
 from evenkey.joins.on import PIPELINES
-from evenkey.topology.joining import JoinConfig, compare_joins
+from evenkey.pipelines.join import JoinConfig, compare_joins
 
 WORKERS, PARTITIONS, EPOCHS, FORCED = 4, 16, 6, 3
 

@@ -8,8 +8,8 @@ from collections import Counter
 import pyarrow.dataset as ds
 import pytest
 
+from evenkey.pipelines.aggregate import PipelineConfig, run
 from evenkey.spark.routing_table import RoutingTables
-from evenkey.topology import PipelineConfig, run
 from tests.pausing import when_running
 
 pytestmark = pytest.mark.usefixtures("spark")

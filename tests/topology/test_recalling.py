@@ -9,17 +9,17 @@ import pytest
 
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.joins.static_spreading import leaves_of
-from evenkey.topology.config import PipelineConfig
-from evenkey.topology.inputs import find_input
-from evenkey.topology.joining.config import JoinConfig
-from evenkey.topology.joining.inputs import subscriptions_of
-from evenkey.topology.joining.publishing import (
+from evenkey.pipelines.aggregate.config import PipelineConfig
+from evenkey.pipelines.aggregate.inputs import find_input
+from evenkey.pipelines.join.config import JoinConfig
+from evenkey.pipelines.join.inputs import subscriptions_of
+from evenkey.pipelines.join.publishing import (
     PublicationsReading,
     keep_publications,
     publications_of,
 )
-from evenkey.topology.recalling import recall_reading
-from evenkey.topology.run_directory import RunDirectory
+from evenkey.runs.directory import RunDirectory
+from evenkey.runs.recalling import recall_reading
 
 
 def input_of(kind, directory):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from evenkey.exporters import Exports, History
-from evenkey.topology.epoch_files import EpochFiles
-from evenkey.topology.recorder import Recorder
+from evenkey.runs.epoch_files import EpochFiles
+from evenkey.runs.recorder import Recorder
 from tests.exporters.records import RUN
 
 

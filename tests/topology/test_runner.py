@@ -9,10 +9,10 @@ import pyarrow.dataset as ds
 import pytest
 
 from evenkey.errors import ConfigurationError
+from evenkey.pipelines.aggregate import PipelineConfig, read_results
+from evenkey.pipelines.aggregate import run as run_prepared
+from evenkey.runs.sources import _ORIGIN_SECONDS
 from evenkey.streams import generated
-from evenkey.topology import PipelineConfig, read_results
-from evenkey.topology import run as run_prepared
-from evenkey.topology.sources import _ORIGIN_SECONDS
 from tests.pausing import when_running
 
 pytestmark = pytest.mark.usefixtures("spark")

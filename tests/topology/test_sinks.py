@@ -12,13 +12,13 @@ import pytest
 from pyspark.sql import functions as F
 
 from evenkey.errors import ConfigurationError, RunError
-from evenkey.topology import read_results
-from evenkey.topology.commits import Commits, epoch_name
-from evenkey.topology.epoch_files import EpochFiles
-from evenkey.topology.kafka.address import Address
-from evenkey.topology.kafka.client import ClientSettings
-from evenkey.topology.kafka.sink import KafkaSink
-from evenkey.topology.sinks import FileSink
+from evenkey.kafka.address import Address
+from evenkey.kafka.client import ClientSettings
+from evenkey.pipelines.aggregate import read_results
+from evenkey.runs.commits import Commits, epoch_name
+from evenkey.runs.epoch_files import EpochFiles
+from evenkey.runs.sinks import FileSink
+from evenkey.runs.topic_sink import KafkaSink
 
 SCHEMA = (
     "window_start timestamp, key string, count bigint, mean double, small int, "

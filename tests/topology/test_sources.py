@@ -15,17 +15,17 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.datasource import ReadMaxRows
 
 from evenkey.errors import RunError
-from evenkey.streams import generated
-from evenkey.streams.files import LineIndex
-from evenkey.streams.rows import RowIndex
-from evenkey.topology.closing import closing_rows
-from evenkey.topology.sources import (
+from evenkey.runs.closing import closing_rows
+from evenkey.runs.sources import (
     GeneratorReading,
     LinesReading,
     RowsReading,
     _PositionReader,
     stream_of,
 )
+from evenkey.streams import generated
+from evenkey.streams.files import LineIndex
+from evenkey.streams.rows import RowIndex
 
 ORIGIN = datetime(2020, 1, 1, tzinfo=UTC)
 TOTAL = 1500
@@ -208,8 +208,8 @@ class Clock:
 def clock(monkeypatch):
     # The module's own names: Spark's threads in this process sleep by the real ones.
     made = Clock()
-    monkeypatch.setattr("evenkey.topology.sources.monotonic", lambda: made.time)
-    monkeypatch.setattr("evenkey.topology.sources.sleep", made.sleep)
+    monkeypatch.setattr("evenkey.runs.sources.monotonic", lambda: made.time)
+    monkeypatch.setattr("evenkey.runs.sources.sleep", made.sleep)
     return made
 
 

@@ -11,6 +11,9 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.groupings import parse
+from evenkey.pipelines.aggregate.splitting import DEAD_LETTERS, SPLITS, split_lines, vet_rows
+from evenkey.runs.epoch_files import EpochFiles
+from evenkey.runs.sources import _ORIGIN_SECONDS, LinesReading, RowsReading, stream_of
 from evenkey.spark.aggregate import WORKER
 from evenkey.spark.routing_task import routing_task
 from evenkey.spark.times import FAR_AHEAD, far_ahead
@@ -18,9 +21,6 @@ from evenkey.streams import generated
 from evenkey.streams.files import LineIndex
 from evenkey.streams.rows import RowIndex
 from evenkey.streams.splits import Country, JsonLines, Words
-from evenkey.topology.epoch_files import EpochFiles
-from evenkey.topology.sources import _ORIGIN_SECONDS, LinesReading, RowsReading, stream_of
-from evenkey.topology.splitting import DEAD_LETTERS, SPLITS, split_lines, vet_rows
 
 
 class Committing(EpochFiles):

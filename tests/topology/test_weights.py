@@ -13,10 +13,10 @@ from evenkey.applications.config import ApplicationConfig
 from evenkey.errors import ConfigurationError
 from evenkey.groupings.weights import MOST_WEIGHT, By
 from evenkey.hashing import hash_strings
+from evenkey.pipelines.aggregate import PipelineConfig
+from evenkey.pipelines.aggregate import run as run_prepared
 from evenkey.simulation import simulate
 from evenkey.streams import generated
-from evenkey.topology import PipelineConfig
-from evenkey.topology import run as run_prepared
 
 pytestmark = pytest.mark.usefixtures("spark")
 

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from evenkey.applications.base import Application, PipelineApplication
 from evenkey.applications.catalogue import APPLICATIONS, parse
 from evenkey.applications.config import ApplicationConfig
 from evenkey.applications.documents import Documents
 from evenkey.applications.heavy_keys import FindHeavyHitters
-from evenkey.applications.in_process import InProcess, Trained
-from evenkey.applications.labelled import LabelledStream
-from evenkey.applications.learner import Learner, Model
 from evenkey.applications.naive_bayes import NaiveBayes
 from evenkey.applications.trees import Clusters, DecisionTree, TreeModel
 from evenkey.applications.word_count import WordCount
+from evenkey.doors import late
+from evenkey.pipelines.application import Application, PipelineApplication
+from evenkey.pipelines.learn.in_process import InProcess, Trained
+from evenkey.pipelines.learn.labelled import LabelledStream
+from evenkey.pipelines.learn.learner import Learner, Model
 
 if TYPE_CHECKING:
     from evenkey.applications.classifying import classify, classify_by_words
     from evenkey.applications.hitting import heavy_hitters
-    from evenkey.applications.models import Models
-    from evenkey.applications.report import LearningReport
     from evenkey.applications.runner import run
-    from evenkey.applications.training import train
-    from evenkey.applications.vetting import rejected_records
+    from evenkey.pipelines.learn.models import Models
+    from evenkey.pipelines.learn.report import LearningReport
+    from evenkey.pipelines.learn.training import train
+    from evenkey.pipelines.learn.vetting import rejected_records
 
 __all__ = [
     "APPLICATIONS",
@@ -54,21 +54,16 @@ __all__ = [
     "train",
 ]
 
-_HOMES = {
-    "LearningReport": "report",
-    "Models": "models",
-    "classify": "classifying",
-    "classify_by_words": "classifying",
-    "heavy_hitters": "hitting",
-    "rejected_records": "vetting",
-    "run": "runner",
-    "train": "training",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Configurations are made and checked, and help is shown, without Spark.
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"evenkey.applications.{_HOMES[name]}"), name)
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+__getattr__ = late(
+    __name__,
+    {
+        "LearningReport": "runner",
+        "Models": "models",
+        "classify": "classifying",
+        "classify_by_words": "classifying",
+        "heavy_hitters": "hitting",
+        "rejected_records": "vetting",
+        "run": "runner",
+        "train": "training",
+    },
+)

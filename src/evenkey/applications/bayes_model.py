@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenkey.aggregators import reduce_groups
-from evenkey.applications.learner import Model
+from evenkey.pipelines.learn.learner import Model
 from evenkey.streams.splits import Words
 
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from evenkey.applications.base import Application
 from evenkey.applications.heavy_keys import FindHeavyHitters
 from evenkey.applications.naive_bayes import NaiveBayes
 from evenkey.applications.trees import DecisionTree
 from evenkey.applications.word_count import WordCount
+from evenkey.pipelines.application import Application
 from evenkey.spelling import read
 
 __all__ = ["APPLICATIONS", "parse"]

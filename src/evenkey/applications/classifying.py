@@ -11,10 +11,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from evenkey.applications.bayes_model import BayesModel, words_of
-from evenkey.applications.learner import Model
-from evenkey.applications.models import Models
 from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
+from evenkey.pipelines.learn.learner import Model
+from evenkey.pipelines.learn.models import Models
 from evenkey.spark.aggregate import WORKER
 from evenkey.spark.columns import absent, check_frame, key_columns
 from evenkey.spark.place import place

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
-from evenkey.applications.base import PipelineApplication
 from evenkey.applications.catalogue import parse
-from evenkey.applications.learner import Learner
 from evenkey.errors import ConfigurationError
+from evenkey.options.fields import option
+from evenkey.pipelines.aggregate.config import PipelineConfig
+from evenkey.pipelines.application import PipelineApplication
+from evenkey.pipelines.learn.learner import Learner
 from evenkey.spelling import read
 from evenkey.streams import generated
-from evenkey.topology.config import PipelineConfig
-from evenkey.topology.config_fields import option
-from evenkey.topology.config_files import Split, split_of
+from evenkey.streams.suffixes import Split, split_of
 
 if TYPE_CHECKING:
-    from evenkey.applications.base import Application
-    from evenkey.applications.labelled import LabelledStream
+    from evenkey.pipelines.application import Application
+    from evenkey.pipelines.learn.labelled import LabelledStream
 
 __all__ = ["ApplicationConfig"]
 

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.applications.labelled import LabelledStream
 from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
+from evenkey.pipelines.learn.labelled import LabelledStream
 from evenkey.streams import Zipf
 
 __all__ = ["Documents"]

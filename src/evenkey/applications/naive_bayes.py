@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 from evenkey.aggregators import Tally
 from evenkey.applications.bayes_model import DOCUMENT, BayesModel, words_of
 from evenkey.applications.documents import Documents
-from evenkey.applications.learner import Learner
 from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
+from evenkey.pipelines.learn.learner import Learner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TextIO
 
 from evenkey.applications.config import ApplicationConfig
-from evenkey.applications.learning import LearnerJob
 from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
-from evenkey.topology import run as run_pipeline
+from evenkey.pipelines.aggregate import run as run_pipeline
+from evenkey.pipelines.learn.job import LearnerJob
 
 if TYPE_CHECKING:
-    from evenkey.topology.report import OnProgress, RunReport
+    from evenkey.runs.report import OnProgress, RunReport
 
 __all__ = ["run"]
 
@@ -31,7 +31,7 @@ def run(
     Parameters
     ----------
     config, on_progress, console, prepare
-        As for `evenkey.topology.run`.
+        As for `evenkey.pipelines.aggregate.run`.
 
     Returns
     -------

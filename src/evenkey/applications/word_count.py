@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from evenkey.applications.base import PipelineApplication
-from evenkey.topology.config_files import split_of
+from evenkey.pipelines.application import PipelineApplication
+from evenkey.streams.suffixes import split_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

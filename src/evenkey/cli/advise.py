@@ -14,7 +14,7 @@ from evenkey.cli.errors import reported
 from evenkey.cli.options import distinct_groupings, with_pipeline_options
 from evenkey.cli.output import JsonOption, print_json
 from evenkey.errors import ConfigurationError
-from evenkey.topology.config import PipelineConfig
+from evenkey.pipelines.aggregate.config import PipelineConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -128,7 +128,7 @@ def _worker_counts(text: str) -> list[int]:
 
 def _sample(config: PipelineConfig, length: int, sampling: Sampling) -> Sample:
     from evenkey import advice
-    from evenkey.topology.streams import opened_records
+    from evenkey.pipelines.aggregate.streams import opened_records
 
     with opened_records(config) as records:
         return advice.sampled(", ".join(map(str, config.input)), records, length, sampling)

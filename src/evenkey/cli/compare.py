@@ -11,7 +11,7 @@ from evenkey.cli.options import distinct_groupings, with_pipeline_options
 from evenkey.cli.output import JsonOption, print_json, standard_output_kept
 from evenkey.cli.progress import shown_progress
 from evenkey.cli.summary import print_comparison
-from evenkey.topology.config import PipelineConfig
+from evenkey.pipelines.aggregate.config import PipelineConfig
 
 __all__ = ["register"]
 
@@ -40,9 +40,9 @@ def _compare(
         standard_output_kept(wanted=as_json),
         shown_progress() as show,
     ):
-        from evenkey import topology
+        from evenkey.pipelines import aggregate
 
-        reports = topology.compare(config, spellings, on_progress=show)
+        reports = aggregate.compare(config, spellings, on_progress=show)
     if as_json:
         configuration = {**config.manifest(), "groupings": spellings}
         del configuration["grouping"]

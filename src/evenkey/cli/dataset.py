@@ -15,11 +15,11 @@ from evenkey.cli.errors import reported
 from evenkey.cli.output import JsonOption, number, print_json, print_title, whole
 from evenkey.cli.produce import produce_command
 from evenkey.cli.progress import message_bar
-from evenkey.topology import datasets
-from evenkey.topology.datasets import DatasetFormat
+from evenkey.pipelines.aggregate import datasets
+from evenkey.streams.datasets import DatasetFormat
 
 if TYPE_CHECKING:
-    from evenkey.topology.datasets import Published
+    from evenkey.streams.datasets import Published
 
 __all__ = ["register"]
 

@@ -13,9 +13,9 @@ from evenkey.cli.output import JsonOption, print_json, standard_output_kept, who
 from evenkey.cli.produce import SENT
 from evenkey.cli.progress import message_bar, shown_progress
 from evenkey.errors import ConfigurationError
+from evenkey.kafka.address import Address
+from evenkey.pipelines.join.config import JoinConfig, ModeName
 from evenkey.spelling import split_list
-from evenkey.topology.joining.config import JoinConfig, ModeName
-from evenkey.topology.kafka.address import Address
 
 __all__ = ["register"]
 
@@ -49,7 +49,7 @@ def _run(*, config: JoinConfig, as_json: JsonOption = False) -> None:
         standard_output_kept(wanted=as_json),
         shown_progress() as show,
     ):
-        from evenkey.topology import joining
+        from evenkey.pipelines.aggregate import joining
 
         report = joining.run_join(config, on_progress=show)
     if as_json:
@@ -84,7 +84,7 @@ def _compare(
         standard_output_kept(wanted=as_json),
         shown_progress() as show,
     ):
-        from evenkey.topology import joining
+        from evenkey.pipelines.aggregate import joining
 
         reports = joining.compare_joins(config, names, on_progress=show)
     if as_json:
@@ -117,7 +117,7 @@ def _produce(
         interrupted_with(SENT),
         message_bar("producing", config.publications) as show,
     ):
-        from evenkey.topology import joining
+        from evenkey.pipelines.aggregate import joining
 
         produced = joining.produce_publications(
             config, address, partitions=topic_partitions, live=live, on_progress=show

@@ -14,7 +14,7 @@ from evenkey.cli.output import number, print_title, whole
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenkey.topology.joining import JoinReport
+    from evenkey.pipelines.join import JoinReport
 
 __all__ = ["print_join", "print_modes"]
 

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from evenkey.errors import ConfigurationError
+from evenkey.pipelines.aggregate.config import PipelineConfig
 from evenkey.spelling import split_list
-from evenkey.topology.config import PipelineConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from pydantic.fields import FieldInfo
 
-    from evenkey.topology.config_base import Configuration
+    from evenkey.options.base import Configuration
 
 __all__ = ["distinct_groupings", "option_name", "with_options_of", "with_pipeline_options"]
 

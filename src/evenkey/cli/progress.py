@@ -21,7 +21,7 @@ from evenkey.cli.output import number, whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from evenkey.topology import EpochProgress
+    from evenkey.pipelines.aggregate import EpochProgress
 
 __all__ = ["message_bar", "shown_progress"]
 

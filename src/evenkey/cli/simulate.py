@@ -12,7 +12,7 @@ from evenkey.cli.output import JsonOption, print_json
 from evenkey.cli.progress import message_bar
 from evenkey.cli.simulation_table import print_simulations
 from evenkey.errors import ConfigurationError
-from evenkey.topology.config import PipelineConfig
+from evenkey.pipelines.aggregate.config import PipelineConfig
 
 if TYPE_CHECKING:
     from evenkey.simulation import Feed, HashName
@@ -106,8 +106,8 @@ def _simulate(
     spellings = _spellings(config, groupings)
     config.check_paths()
     # Not before: what is wrong is told, and help shown, without kernels.
+    from evenkey.pipelines.aggregate.streams import opened_stream
     from evenkey.simulation import simulate
-    from evenkey.topology.streams import opened_stream
 
     results = []
     with opened_stream(config) as stream:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from evenkey.experiments.scenario import OnMessages, Value
     from evenkey.groupings import By
-    from evenkey.topology import EpochProgress, PipelineConfig, RunReport
-    from evenkey.topology.kafka.records import ValueFormat
+    from evenkey.kafka.records import ValueFormat
+    from evenkey.pipelines.aggregate import EpochProgress, PipelineConfig, RunReport
 
 __all__ = ["PipelineRun"]
 
@@ -63,7 +63,7 @@ class PipelineRun(Timed):
     Parameters
     ----------
     grouping, workers, sources, cost_ms, epochs, aggregators, arrival_rate, route_by, observe_by
-        As for `evenkey.topology.PipelineConfig`.
+        As for `evenkey.pipelines.aggregate.PipelineConfig`.
     from_file
         Whether the stream is written to a file first and read from there: one whose law has
         millions of keys is slow to draw from in every source.
@@ -98,8 +98,8 @@ class PipelineRun(Timed):
 
     def once(self, on_messages: OnMessages | None = None) -> TimedRun:
         """Run the pipeline from its source to the last commit."""
+        from evenkey.pipelines.aggregate import run
         from evenkey.spark.session_kinds import change_session
-        from evenkey.topology import run
 
         fresh = change_session(self.kind)
         if fresh:
@@ -124,7 +124,7 @@ class PipelineRun(Timed):
         name, messages, seed = self.dataset.name, self.dataset.messages, self.dataset.seed
         rate = self.dataset.rate
         if self.kafka is not None:
-            from evenkey.topology.kafka.replaying import replayed
+            from evenkey.kafka.replaying import replayed
 
             stream = generated(name, messages=messages, seed=seed, rate=rate)
             form: ValueFormat = "json" if stream.weighs else "lines"
@@ -132,7 +132,7 @@ class PipelineRun(Timed):
             with replayed(stream, self.kafka, partitions=self.sources, form=form) as topic:
                 yield {"kafka": topic, **columns}
         elif self.from_file:
-            from evenkey.topology.datasets import write
+            from evenkey.streams.datasets import write
 
             with tempfile.TemporaryDirectory(prefix="evenkey-") as directory:
                 file = Path(directory) / "stream.txt"
@@ -143,8 +143,8 @@ class PipelineRun(Timed):
 
     def config(self, **given: Any) -> PipelineConfig:
         """Give what the pipeline is told; its stream is generated unless it is told of another."""
+        from evenkey.pipelines.aggregate import PipelineConfig
         from evenkey.spark.session import local_master
-        from evenkey.topology import PipelineConfig
 
         stream = self.dataset
         generator = {"dataset": stream.name, "messages": stream.messages, "rate": stream.rate}

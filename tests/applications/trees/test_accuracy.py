@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evenkey.applications.in_process import InProcess
 from evenkey.applications.trees import Clusters, DecisionTree
 from evenkey.applications.trees.model import feature_matrix
+from evenkey.pipelines.learn.in_process import InProcess
 
 datasets = pytest.importorskip("sklearn.datasets", reason="scikit-learn is not installed")
 tree = pytest.importorskip("sklearn.tree")

@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evenkey.applications.in_process import InProcess
 from evenkey.applications.trees import Clusters, DecisionTree
 from evenkey.applications.trees.decision_tree import CLASS
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.groupings import available
+from evenkey.pipelines.learn.in_process import InProcess
 
 WORKERS = 6
 

@@ -18,8 +18,8 @@ from evenkey.applications import (
     run,
     train,
 )
-from evenkey.applications.files import keep_records
 from evenkey.errors import ConfigurationError
+from evenkey.pipelines.learn.kept_records import keep_records
 from tests.pausing import when_running
 
 pytestmark = pytest.mark.usefixtures("spark")

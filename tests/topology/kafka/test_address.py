@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from evenkey.errors import ConfigurationError
-from evenkey.topology.kafka import Address
+from evenkey.kafka import Address
 
 
 def test_servers_and_topics_are_apart():

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from evenkey.errors import ConfigurationError
-from evenkey.topology import PipelineConfig, run
+from evenkey.pipelines.aggregate import PipelineConfig, run
 from tests.brokers import fill
 
 SCHEMA = {

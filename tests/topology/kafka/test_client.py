@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenkey.errors import ConfigurationError
-from evenkey.topology.kafka import ClientSettings
+from evenkey.kafka import ClientSettings
 
 SECRET = "open sesame"
 

@@ -11,14 +11,14 @@ from evenkey.errors import ConfigurationError
 from evenkey.joins.pairs import PairsDigest
 from evenkey.joins.reference import reference_digest
 from evenkey.joins.static_spreading import leaves_of
-from evenkey.topology.joining import (
+from evenkey.kafka import Address
+from evenkey.pipelines.join import (
     JoinConfig,
     compare_joins,
     produce_publications,
     run_join,
 )
-from evenkey.topology.joining.inputs import publications_of, subscriptions_of
-from evenkey.topology.kafka import Address
+from evenkey.pipelines.join.inputs import publications_of, subscriptions_of
 from tests.brokers import consume
 
 SMALL: dict[str, Any] = {

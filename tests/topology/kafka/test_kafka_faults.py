@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from evenkey.topology import PipelineConfig, run
+from evenkey.pipelines.aggregate import PipelineConfig, run
 from tests.brokers import start_broker
 from tests.topology.kafka.counting import counted, send, truth
 from tests.topology.killing import finish, kill_in_the_middle, started, wait_for_the_middle

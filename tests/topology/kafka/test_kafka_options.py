@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenkey.errors import ConfigurationError
-from evenkey.topology import PipelineConfig
+from evenkey.pipelines.aggregate import PipelineConfig
 
 TOPIC = "127.0.0.1:1/clicks"
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from evenkey.errors import ConfigurationError
-from evenkey.topology import PipelineConfig, compare
-from evenkey.topology import run as run_prepared
-from evenkey.topology.epoch_files import EpochFiles
-from evenkey.topology.kafka import read_results
-from evenkey.topology.kafka.output import open_output
-from evenkey.topology.splitting import DEAD_LETTERS
+from evenkey.kafka import read_results
+from evenkey.pipelines.aggregate import PipelineConfig, compare
+from evenkey.pipelines.aggregate import run as run_prepared
+from evenkey.pipelines.aggregate.splitting import DEAD_LETTERS
+from evenkey.runs.epoch_files import EpochFiles
+from evenkey.runs.topic_output import open_output
 from tests.brokers import consume, delivered, fill
 
 pytestmark = pytest.mark.usefixtures("spark")

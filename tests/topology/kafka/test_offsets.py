@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenkey.errors import ConfigurationError, RunError
-from evenkey.topology.kafka.offsets import OffsetRange, _chosen, parse_offsets
+from evenkey.kafka.offsets import OffsetRange, _chosen, parse_offsets
 
 EARLIEST = {"a": {0: 5, 1: 0}, "b": {0: 0}}
 LATEST = {"a": {0: 9, 1: 3}, "b": {0: 0}}

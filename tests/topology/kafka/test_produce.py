@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from evenkey.cli import app
 from evenkey.errors import ConfigurationError
+from evenkey.kafka import Address, produce
+from evenkey.kafka.records import find_records, parse_time
 from evenkey.streams import generated
-from evenkey.topology.kafka import Address, produce
-from evenkey.topology.kafka.records import find_records, parse_time
 
 
 def records_of(broker, topic):

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from evenkey.errors import ConfigurationError
-from evenkey.topology.kafka import Address, ClientSettings, produce, topics
-from evenkey.topology.kafka.records import find_records
+from evenkey.kafka import Address, ClientSettings, produce, topics
+from evenkey.kafka.records import find_records
 from tests.brokers import PASSWORD
 from tools.kafka_broker import USER
 
@@ -20,9 +20,9 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from evenkey.spark.session import session
-from evenkey.topology import PipelineConfig, run
-from evenkey.topology.kafka import ClientSettings, read_results
-from evenkey.topology.kafka.connector import connector_settings
+from evenkey.pipelines.aggregate import PipelineConfig, run
+from evenkey.kafka import ClientSettings, read_results
+from evenkey.kafka.connector import connector_settings
 
 server, output, config = sys.argv[1:]
 events = {"enabled": "true", "dir": output, "compress": "false", "rolling.enabled": "false"}

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from evenkey.applications.labelled import LabelledStream
 from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
+from evenkey.pipelines.learn.labelled import LabelledStream
 
 __all__ = ["Clusters"]
 

@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.applications.learner import Learner
 from evenkey.applications.trees.clusters import Clusters
 from evenkey.applications.trees.leaf_histograms import LeafHistograms
 from evenkey.applications.trees.model import Split, TreeModel, feature_matrix
 from evenkey.applications.trees.splitting import Criterion, best_split
 from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
+from evenkey.pipelines.learn.learner import Learner
 from evenkey.sketches.histograms import check_capacity
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.applications.learner import Model
 from evenkey.errors import RunError
+from evenkey.pipelines.learn.learner import Model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -16,8 +16,8 @@ from evenkey.experiments.timed import MACHINE, REPEATS, machine
 if TYPE_CHECKING:
     from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import OnMessages
-    from evenkey.topology import EpochProgress
-    from evenkey.topology.joining import JoinConfig, JoinReport
+    from evenkey.pipelines.aggregate import EpochProgress
+    from evenkey.pipelines.join import JoinConfig, JoinReport
 
 __all__ = ["DEVIATIONS", "JoinRun", "join_run"]
 
@@ -60,7 +60,7 @@ class JoinRun(Scenario):
     Parameters
     ----------
     pipeline, mode, skew, subscriptions, workers, sources, epochs
-        As for `evenkey.topology.joining.JoinConfig`.
+        As for `evenkey.pipelines.join.JoinConfig`.
     force_redistribution, partitions, polygon_share, polygon_clustering
         As there.
     revision
@@ -96,8 +96,8 @@ class JoinRun(Scenario):
 
     def run(self, on_messages: OnMessages | None = None) -> JoinReport:
         """Run it once and give the report."""
+        from evenkey.pipelines.join import run_join
         from evenkey.spark.session_kinds import change_session
-        from evenkey.topology.joining import run_join
 
         if change_session(self.kind):
             # While a session's first stream runs, Spark's own code is compiled.
@@ -111,7 +111,7 @@ class JoinRun(Scenario):
 
     def config(self) -> JoinConfig:
         """Give what the pipeline is told."""
-        from evenkey.topology.joining import JoinConfig
+        from evenkey.pipelines.join import JoinConfig
 
         return JoinConfig(
             publications=self.dataset.messages or _PAPER_PUBLICATIONS,

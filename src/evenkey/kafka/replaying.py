@@ -1,0 +1,83 @@
+"""Replay a stream through a topic of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from typing import TYPE_CHECKING
+
+from evenkey.kafka.address import Address
+from evenkey.kafka.client import ClientSettings
+from evenkey.kafka.producing import produce
+from evenkey.kafka.records import dataset_records
+from evenkey.kafka.topics import Topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from evenkey.kafka.records import ValueFormat
+    from evenkey.streams import KeyStream
+
+__all__ = ["check_servers", "replayed"]
+
+
+def check_servers(servers: str) -> None:
+    """Make sure that a broker is there.
+
+    Raises
+    ------
+    ConfigurationError
+        The servers are spelled otherwise, or none of them answers.
+    """
+    _new_topic(servers).check_reachable()
+
+
+@contextlib.contextmanager
+def replayed(
+    stream: KeyStream, servers: str, partitions: int, form: ValueFormat = "lines"
+) -> Iterator[str]:
+    """Send a stream into a new topic, which is deleted in the end.
+
+    Event times begin in 1970, so that they are the same each time. Clients take the settings that
+    the environment names.
+
+    Parameters
+    ----------
+    stream
+        What is sent, in whole.
+    servers
+        ``HOST:PORT``, several with commas between.
+    partitions
+        Of the topic.
+    form
+        As for `dataset_records`.
+
+    Yields
+    ------
+    str
+        ``SERVERS/TOPIC``.
+
+    Raises
+    ------
+    ConfigurationError
+        The package ``confluent-kafka`` is missing, or no broker answers.
+    RunError
+        The broker did not take a record.
+    """
+    address = _new_topic(servers)
+    settings = ClientSettings.read(None)
+    try:
+        produce(
+            dataset_records(stream, form),
+            address,
+            first=0.0,
+            partitions=partitions,
+            settings=settings,
+        )
+        yield str(address)
+    finally:
+        Topic(address, settings).delete()
+
+
+def _new_topic(servers: str) -> Address:
+    return Address.parse(f"{servers}/evenkey-{uuid.uuid4().hex}")

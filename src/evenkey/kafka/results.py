@@ -1,0 +1,92 @@
+"""Read results back from a topic, each once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StringType, StructField, StructType, TimestampType
+
+from evenkey.aggregators import parse as parse_aggregator
+from evenkey.kafka.address import Address
+from evenkey.kafka.client import ClientSettings
+from evenkey.kafka.connector import check_loaded
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from evenkey.aggregators import Aggregator
+
+__all__ = ["read_results"]
+
+_WINDOW = ("window_start", "window_end")
+_MESSAGES = pa.schema([("key", pa.string()), ("count", pa.int64())])
+"""What aggregators are bound to in a pipeline."""
+
+
+def read_results(
+    spark: SparkSession,
+    address: str,
+    aggregator: str | Aggregator = "count",
+    *,
+    settings: ClientSettings | None = None,
+) -> DataFrame:
+    """Read what a pipeline wrote to a topic, without the rows that it wrote twice.
+
+    Spark writes to Kafka at least once: an epoch that was interrupted runs again and writes
+    its rows again. A result is identified by its window and key (the record's key), and is
+    emitted once a run, so what is repeated is identical.
+
+    Parameters
+    ----------
+    address
+        ``SERVERS/TOPIC``, as for ``evenkey run --output-kafka``.
+    aggregator
+        What the pipeline computed.
+    settings
+        Of the client, such as `ClientSettings.read` gives.
+
+    Returns
+    -------
+    DataFrame
+        Batch: ``window_start``, ``window_end``, ``key`` (where the aggregator's scope is a
+        key), and the aggregator's columns; in no order.
+
+    Raises
+    ------
+    ConfigurationError
+        The address cannot be, or Spark has no Kafka connector. Spark itself raises, when the
+        rows are computed, if the same window and key have two different results: then two
+        runs have written to the topic.
+    """
+    place = Address.parse(address)
+    check_loaded(spark)
+    options = (settings or ClientSettings()).for_spark()
+    records = (
+        spark.read.format("kafka")
+        .options(**options)
+        .option("kafka.bootstrap.servers", place.servers)
+        .option("subscribe", place.topic)
+        .load()
+    )
+    differ = F.concat(
+        F.lit(f"topic {place.topic!r} has different results of "),
+        F.decode("key", "UTF-8"),
+        F.lit(": several runs wrote to it; read a topic that one run wrote"),
+    )
+    same = F.min("value") == F.max("value")
+    value = F.when(same, F.min("value")).otherwise(F.raise_error(differ).cast("binary"))
+    once = records.groupBy("key").agg(value.alias("value"))
+    parsed = F.from_json(F.decode("value", "UTF-8"), _schema(parse_aggregator(aggregator)))
+    return once.select(parsed.alias("row")).select("row.*")
+
+
+def _schema(aggregator: Aggregator) -> StructType:
+    """Say which columns a pipeline's results have, and their types."""
+    bound = aggregator.bind(_MESSAGES)
+    fields = [StructField(name, TimestampType()) for name in _WINDOW]
+    if bound.scope == "key":
+        fields.append(StructField("key", StringType()))
+    return StructType([*fields, *from_arrow_schema(bound.result).fields])

@@ -1,0 +1,96 @@
+"""The records of topics as lines to split, through Spark's own connector."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from evenkey.kafka.avro import json_lines
+from evenkey.spark.times import FAR_AHEAD, far_ahead
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from evenkey.kafka.address import Address
+    from evenkey.kafka.client import ClientSettings
+    from evenkey.kafka.offsets import OffsetRange
+
+__all__ = ["PLACES", "kafka_lines"]
+
+PLACES = ("topic", "partition", "offset")
+"""Columns that say where a record is."""
+
+
+def kafka_lines(
+    spark: SparkSession,
+    address: Address,
+    settings: ClientSettings,
+    offsets: OffsetRange,
+    *,
+    part: str,
+    sources: int,
+    epoch_records: int | None,
+    avro: str | None = None,
+    max_ahead: float | None = None,
+) -> DataFrame:
+    """Stream the records of topics.
+
+    Parameters
+    ----------
+    offsets
+        What to read. The source itself knows no end: records behind it, which come while the
+        run goes on, are dropped.
+    part
+        ``value`` or ``key``: which of the two is the line.
+    sources
+        Tasks that read: partitions are split where there are fewer, and read one after the
+        other by the same task where there are more.
+    epoch_records
+        Most records of an epoch, over all partitions; None takes all there are.
+    avro
+        Schema of Avro records, whose lines are JSON objects; None: the records are lines.
+    max_ahead
+        Seconds that a record's timestamp may be ahead of the epoch's processing time; None: any.
+
+    Returns
+    -------
+    DataFrame
+        ``topic``, ``partition``, ``offset``, ``line`` (binary, empty where the record's is
+        null), ``time`` (the record's timestamp), and `FAR_AHEAD` where there is a `max_ahead`.
+    """
+    reader = (
+        spark.readStream.format("kafka")
+        .options(**settings.for_spark())
+        .option("kafka.bootstrap.servers", address.servers)
+        .option("subscribe", ",".join(address.topics))
+        .option("startingOffsets", json.dumps(offsets.start))
+    )
+    if epoch_records is not None:
+        reader = reader.option("maxOffsetsPerTrigger", epoch_records)
+    if offsets.partitions < sources:
+        reader = reader.option("minPartitions", sources)
+    records = reader.load()
+    if offsets.end is not None:
+        records = records.filter(F.col("offset") < _ends(offsets))
+    line = F.col(part) if avro is None else json_lines(F.col(part), avro)
+    lines = records.select(
+        *PLACES,
+        F.coalesce(line, F.lit(b"")).alias("line"),
+        F.col("timestamp").alias("time"),
+    )
+    if max_ahead is not None:
+        allowed = F.make_dt_interval(secs=F.lit(max_ahead))
+        lines = lines.withColumn(FAR_AHEAD, far_ahead(F.col("time"), allowed))
+    return lines.coalesce(sources)
+
+
+def _ends(offsets: OffsetRange) -> Column:
+    """The end of a record's partition; 0 for one that has been added since the start."""
+    known = []
+    for topic, partitions in (offsets.end or {}).items():
+        ends = [partitions.get(number, 0) for number in range(max(partitions, default=0) + 1)]
+        end = F.get(F.array(*map(F.lit, ends)), F.col("partition")).cast("long")
+        known.append(F.when(F.col("topic") == topic, end))
+    return F.coalesce(*known, F.lit(0))

@@ -1,0 +1,107 @@
+"""Make, measure and delete topics."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from typing import TYPE_CHECKING, Any
+
+from evenkey.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from evenkey.kafka.address import Address
+    from evenkey.kafka.client import ClientSettings
+
+__all__ = ["SILENT", "Topic", "confluent_kafka"]
+
+_TIMEOUT_SECONDS = 20.0
+
+SILENT = logging.getLogger(__name__)
+"""librdkafka reports each attempt at a server here; what counts is raised."""
+SILENT.addHandler(logging.NullHandler())
+
+
+def confluent_kafka() -> Any:
+    """Import the client.
+
+    Raises
+    ------
+    ConfigurationError
+        It is not installed; the message names the extra that brings it.
+    """
+    try:
+        import confluent_kafka
+        import confluent_kafka.admin
+    except ImportError as error:
+        message = "producing needs the package confluent-kafka: pip install 'evenkey[kafka]'"
+        raise ConfigurationError(message) from error
+    return confluent_kafka
+
+
+class Topic:
+    """One topic, as an administrator sees it.
+
+    Parameters
+    ----------
+    address
+        Servers, and the one topic.
+    settings
+        Of the client.
+
+    Raises
+    ------
+    ConfigurationError
+        The package ``confluent-kafka`` is missing, no broker answers, or a setting cannot be.
+    """
+
+    def __init__(self, address: Address, settings: ClientSettings) -> None:
+        self._kafka = confluent_kafka()
+        self._address = address
+        address.check_reachable()
+        with self._explained():
+            self._admin = self._kafka.admin.AdminClient(
+                {**settings.for_librdkafka(), "bootstrap.servers": address.servers}, logger=SILENT
+            )
+
+    def partitions(self, wanted: int) -> int:
+        """How many partitions it has; it is made with as many as wanted where it is not there.
+
+        Raises
+        ------
+        ConfigurationError
+            The broker refuses.
+        """
+        name = self._address.topic
+        with self._explained():
+            topics = self._admin.list_topics(timeout=_TIMEOUT_SECONDS).topics
+            if name in topics:
+                return len(topics[name].partitions)
+            new = self._kafka.admin.NewTopic(name, num_partitions=wanted)
+            self._admin.create_topics([new])[name].result(_TIMEOUT_SECONDS)
+        return wanted
+
+    def delete(self) -> None:
+        """Delete it with all that it holds.
+
+        Raises
+        ------
+        ConfigurationError
+            The broker refuses.
+        """
+        name = self._address.topic
+        with self._explained():
+            self._admin.delete_topics([name])[name].result(_TIMEOUT_SECONDS)
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Name the mend of what the client or the broker refuses."""
+        try:
+            yield
+        except self._kafka.KafkaException as error:
+            reason = error.args[0].str()
+            message = (
+                f"kafka at {self._address.servers}: {reason}: correct the address or kafka_config"
+            )
+            raise ConfigurationError(message) from None

@@ -1,0 +1,328 @@
+"""From a configuration to its messages: which source, which splitter, how long."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F
+
+from evenkey.kafka.address import Address
+from evenkey.kafka.avro import read_schema
+from evenkey.kafka.client import ClientSettings
+from evenkey.kafka.connector import check_loaded
+from evenkey.kafka.offsets import OffsetRange, find_range
+from evenkey.kafka.source import PLACES, kafka_lines
+from evenkey.pipelines.aggregate.splitting import SPLITS, split_lines, vet_rows
+from evenkey.pipelines.aggregate.streams import generated_stream, index_input, lines_splitter
+from evenkey.runs.recalling import keep_reading, recall_reading, tuples
+from evenkey.runs.sources import (
+    GeneratorReading,
+    LinesReading,
+    Reading,
+    RowsReading,
+    stream_of,
+)
+from evenkey.spark.route import routes_natively
+from evenkey.spark.routing_task import routing_task
+from evenkey.streams import SPAN_SECONDS, LineIndex, RowIndex, SplitLines
+from evenkey.streams.row_groups import RowGroup
+from evenkey.streams.splits import CsvRecords
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from evenkey.options.kafka import KafkaOptions
+    from evenkey.pipelines.aggregate.config import PipelineConfig
+    from evenkey.runs.directory import RunDirectory
+    from evenkey.spark.routing_task import RoutingTask
+    from evenkey.streams.splits import Splitter
+
+__all__ = [
+    "Found",
+    "Input",
+    "block_positions",
+    "epoch_positions",
+    "find_input",
+    "find_offsets",
+    "open_input",
+]
+
+_LARGEST_BLOCK = 256
+_BLOCKS_A_SOURCE = 4
+
+
+class Found(NamedTuple):
+    """What a configuration reads, found without Spark.
+
+    Parameters
+    ----------
+    name
+        The dataset's name, or the paths.
+    reading
+        Gives rows by position; None for topics, which Spark's own connector reads.
+    splitter
+        Takes lines apart; None where the rows bear keys.
+    vetted
+        Whether every row is a good message.
+    """
+
+    name: str
+    reading: Reading | None
+    splitter: Splitter | None
+    vetted: bool
+
+
+@dataclass(frozen=True)
+class Input:
+    """The messages of a run.
+
+    Parameters
+    ----------
+    name
+        The dataset's name, or the paths.
+    messages
+        Streaming: ``position``, ``key``, ``count``, ``time``, and the worker where splitters in
+        Python route too.
+    sources
+        Tasks that route, each with its own local loads.
+    expected
+        Positions that the source has; None for topics that are followed.
+    directory
+        Where the splitters count.
+    offsets
+        What is read of topics; None for any other input.
+    """
+
+    name: str
+    messages: DataFrame
+    sources: int
+    expected: int | None
+    directory: RunDirectory
+    offsets: OffsetRange | None = None
+
+    def lines_and_rejected(self) -> tuple[int, int] | None:
+        """Lines read and rejected so far; None where every position is a message."""
+        counts = self.directory.files.read(SPLITS)
+        if counts is None:
+            return None
+        return pc.sum(counts["lines"]).as_py(), pc.sum(counts["rejected"]).as_py()
+
+
+def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
+    """Find what a configuration reads, or what the run in this directory found before.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such dataset or file, it is empty, or it lacks the key.
+    RunError
+        What the run found before cannot be read.
+    """
+    if config.dataset is not None:
+        stream = generated_stream(config.dataset, config)
+        return Found(stream.name, GeneratorReading(stream), None, vetted=True)
+    if config.kafka is not None:
+        return Found(config.kafka, None, lines_splitter(config), vetted=False)
+    if directory.begun:
+        return _remembered(config, directory)
+    records = index_input(config, directory.unpacked)
+    extent = _extent(config, len(records))
+    found = _found(config, records, extent)
+    _keep(records, extent, directory)
+    return found
+
+
+def find_offsets(spark: SparkSession, config: KafkaOptions, directory: RunDirectory) -> None:
+    """Write down from where to where topics are read, unless the run has begun already.
+
+    Raises
+    ------
+    ConfigurationError
+        The topics cannot be read, or Spark lacks the connector.
+    """
+    address = config.source_address
+    if address is None:
+        return
+    check_loaded(spark)
+    if directory.begun:
+        return
+    settings = ClientSettings.read(config.kafka_config)
+    offsets = find_range(spark, address, settings, config.starting_offsets, follow=config.follow)
+    directory.keep(directory.offsets, offsets.to_json().encode())
+
+
+def open_input(
+    spark: SparkSession, found: Found, config: PipelineConfig, directory: RunDirectory
+) -> Input:
+    """Make a stream of messages of what was found."""
+    if found.reading is None:
+        # Records of topics are lines, so there is a splitter.
+        return _open_topics(spark, found.name, cast("Splitter", found.splitter), config, directory)
+    epoch_messages = epoch_positions(config, found.reading.total)
+    rows = stream_of(
+        spark,
+        found.reading,
+        sources=config.sources,
+        epoch_messages=epoch_messages,
+        stop_file=directory.paused,
+        arrival_rate=config.arrival_rate,
+    )
+    messages = _spread(rows, config, F.col("position"), ("position",))
+    routing = _routing(spark, config, directory)
+    letters, files = directory.dead_letters, directory.files
+    if found.splitter is not None:
+        messages = split_lines(messages, found.splitter, letters, files, routing=routing)
+    elif not found.vetted or (routing is not None and config.route_by == "weights"):
+        # What routes by weights is not `route`, to which every row is a message of weight 1.
+        messages = vet_rows(messages, letters, files, routing=routing)
+    return Input(found.name, messages, _routers(config), found.reading.total, directory)
+
+
+def _found(
+    config: PipelineConfig, records: SplitLines | RowIndex, extent: tuple[int, float, int]
+) -> Found:
+    name = ", ".join(map(str, config.input))
+    if isinstance(records, RowIndex):
+        return Found(name, RowsReading(records, *extent), None, vetted=False)
+    return Found(name, LinesReading(records.index, *extent), records.splitter, vetted=False)
+
+
+def _keep(
+    records: SplitLines | RowIndex, extent: tuple[int, float, int], directory: RunDirectory
+) -> None:
+    """Write down the index of the input, for the processes that go on."""
+    if isinstance(records, RowIndex):
+        keep_reading(directory, {"kind": "rows", "extent": extent, "index": asdict(records)})
+        return
+    index = records.index
+    fields = {"files": index.files, "sizes": index.sizes, "skipped": index.skipped}
+    splitter = records.splitter
+    header = splitter.header if isinstance(splitter, CsvRecords) else None
+    told = {"kind": "lines", "extent": extent, "split": splitter.name, "header": header}
+    keep_reading(
+        directory,
+        {**told, "index": {**fields, "lines": index.lines}},
+        starts=index.starts,
+        segments=index.segments,
+        digests=index.digests,
+    )
+
+
+def _remembered(config: PipelineConfig, directory: RunDirectory) -> Found:
+    """Give what the run in this directory found when it began."""
+    told, arrays = recall_reading(directory.reading)
+    index: dict[str, Any] = {name: tuples(value) for name, value in told["index"].items()}
+    if told["kind"] == "rows":
+        index["groups"] = tuple((file, RowGroup(*group)) for file, group in index["groups"])
+        return _found(config, RowIndex(**index), told["extent"])
+    if told["header"] is None:
+        # The files, which say how they are split, may be gone: what was unpacked is read.
+        splitter = lines_splitter(config.with_options(split=told["split"]))
+    else:
+        splitter = CsvRecords(tuple(told["header"]), str(config.key), config.count)
+    return _found(config, SplitLines(LineIndex(**{**index, **arrays}), splitter), told["extent"])
+
+
+def _extent(config: PipelineConfig, positions: int) -> tuple[int, float, int]:
+    """How many positions are read, how many make a second, how many a source gets at a time."""
+    total = positions if config.messages is None else min(positions, config.messages)
+    rate = total / SPAN_SECONDS if config.rate is None else config.rate
+    return total, rate, block_positions(config, total)
+
+
+def block_positions(config: PipelineConfig, total: int) -> int:
+    """Say how many positions a source gets at a time, of a total.
+
+    Small epochs are dealt in small blocks, so that every source gets a share of them.
+    """
+    share = epoch_positions(config, total) // (_BLOCKS_A_SOURCE * config.sources)
+    return min(_LARGEST_BLOCK, max(1, share))
+
+
+def epoch_positions(config: PipelineConfig, total: int) -> int:
+    """Say how many positions an epoch takes, of a total."""
+    return config.epoch_messages or max(1, -(-total // config.epochs))
+
+
+def _routers(config: PipelineConfig) -> int:
+    return config.splitters or config.sources
+
+
+def _routing(
+    spark: SparkSession, config: PipelineConfig, directory: RunDirectory
+) -> RoutingTask | None:
+    """What routes messages where they are split; None for groupings that Spark routes itself."""
+    grouping = config.resolved_grouping()
+    if routes_natively(grouping, streaming=True):
+        return None
+    return routing_task(
+        spark,
+        grouping,
+        config.workers,
+        load=config.load,
+        tables=directory.tables,
+        streaming=True,
+        weighted=config.route_by == "weights",
+    )
+
+
+def _spread(
+    df: DataFrame, config: PipelineConfig, number: Column, order: tuple[str, ...]
+) -> DataFrame:
+    """Deal rows to other splitters by turn, where there are to be other than the sources."""
+    if _routers(config) == config.sources:
+        return df
+    turn = F.pmod(number, F.lit(config.splitters)).cast("int")
+    dealt = df.withColumn("__turn", turn).repartitionById(_routers(config), F.col("__turn"))
+    columns = dealt.drop("__turn")
+    return columns.mapInArrow(_InOrder(order), columns.schema)
+
+
+class _InOrder:
+    """Sorts an epoch's share: blocks of a shuffle come in any order."""
+
+    def __init__(self, order: tuple[str, ...]) -> None:
+        self._order = [(name, "ascending") for name in order]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        share = [batch for batch in batches if batch.num_rows]
+        if share:
+            yield from pa.Table.from_batches(share).sort_by(self._order).to_batches()
+
+
+def _open_topics(
+    spark: SparkSession,
+    name: str,
+    splitter: Splitter,
+    config: PipelineConfig,
+    directory: RunDirectory,
+) -> Input:
+    """Read topics as far as the run found them to reach when it began."""
+    offsets = OffsetRange.from_json(directory.offsets.read_text())
+    total = offsets.total
+    lines = kafka_lines(
+        spark,
+        Address.parse(name),
+        ClientSettings.read(config.kafka_config),
+        offsets,
+        part=config.record_part,
+        avro=None if config.avro_schema is None else read_schema(config.avro_schema),
+        sources=config.sources,
+        epoch_records=config.epoch_messages if total is None else epoch_positions(config, total),
+        max_ahead=config.max_ahead,
+    )
+    dealt = _spread(lines, config, F.col("offset") + F.col("partition"), ("time", *PLACES))
+    messages = split_lines(
+        dealt,
+        splitter,
+        directory.dead_letters,
+        directory.files,
+        places=PLACES,
+        routing=_routing(spark, config, directory),
+    )
+    return Input(name, messages, _routers(config), total, directory, offsets)

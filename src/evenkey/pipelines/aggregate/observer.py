@@ -1,0 +1,166 @@
+"""The observer: metrics of each epoch and of the whole run, from what the workers held.
+
+It sees the placement of every message, as the papers' global oracle does (DKG paper,
+section 4.7), and stands outside the data path: workers write down (key, messages, weight) once an
+epoch, and the driver reads it after the epoch has ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenkey.exporters import HotKey
+from evenkey.hashing import hash_strings
+from evenkey.metrics import (
+    EpochMetrics,
+    PairCounts,
+    imbalance,
+    imbalance_fraction,
+    max_over_mean,
+    stddev_percent,
+)
+from evenkey.pipelines.aggregate.worker import PLACED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evenkey.groupings import By
+    from evenkey.runs.epoch_files import EpochFiles
+
+__all__ = ["Observed", "Observer", "RunMetrics"]
+
+_HOTTEST = 10
+_LONGEST_KEY = 256
+
+
+@dataclass(frozen=True)
+class RunMetrics:
+    """How all messages of a run were spread; see `evenkey.metrics` for the definitions.
+
+    Loads, and what is made of them, are of messages or of their weights, as they are observed.
+    """
+
+    messages: int
+    keys: int
+    pairs: int
+    loads: tuple[int, ...]
+    max_over_mean: float
+    imbalance_fraction: float
+    average_imbalance_fraction: float
+    stddev_percent: float
+    dist_cost: float
+    dist_cost_lower_bound: float
+
+
+@dataclass(frozen=True)
+class Observed:
+    """All that was seen of one epoch, and of the run up to its end."""
+
+    epoch: EpochMetrics
+    run: RunMetrics
+    loads: tuple[int, ...]
+    hottest: tuple[HotKey, ...]
+
+
+class Observer:
+    """Reads what workers held, epoch by epoch.
+
+    Parameters
+    ----------
+    files
+        Where the workers write.
+    workers
+        How many there are.
+    by
+        Whether loads are of messages, or of what these weigh.
+    on_epoch
+        Is told of each epoch that was taken in, in order.
+    """
+
+    def __init__(
+        self,
+        files: EpochFiles,
+        workers: int,
+        *,
+        by: By = "messages",
+        on_epoch: Callable[[Observed], None] | None = None,
+    ) -> None:
+        self._files = files
+        self._workers = workers
+        self._load = "messages" if by == "messages" else "weight"
+        self._on_epoch = on_epoch
+        self.messages = 0
+        """Messages seen so far."""
+        self._counts = PairCounts(workers)
+        self._imbalances: list[float] = []
+        self.epochs: list[EpochMetrics] = []
+
+    def catch_up(self, last_epoch: int | None = None) -> None:
+        """Take in the epochs that have ended since the last call, up to `last_epoch`."""
+        known = self.epochs[-1].epoch if self.epochs else -1
+        for epoch in self._files.epochs(PLACED):
+            if epoch > known and (last_epoch is None or epoch <= last_epoch):
+                self._take_in(epoch)
+
+    def _take_in(self, epoch: int) -> None:
+        table = self._files.read(PLACED, [epoch])
+        if table is None:
+            return
+        counts = PairCounts(self._workers)
+        counts.add(
+            table["worker"].to_numpy(),
+            hash_strings(table["key"].combine_chunks()),
+            table[self._load].to_numpy(),
+        )
+        self._counts.merge(counts)
+        messages = int(pc.sum(table["messages"]).as_py())
+        self.messages += messages
+        self._imbalances.append(imbalance(self._counts.loads))
+        metrics = EpochMetrics.of(epoch, counts, messages)
+        self.epochs.append(metrics)
+        if self._on_epoch is not None:
+            loads = tuple(map(int, counts.loads))
+            self._on_epoch(Observed(metrics, self.metrics(), loads, _hottest(table, self._load)))
+
+    def metrics(self) -> RunMetrics:
+        """Metrics over all epochs taken in so far."""
+        loads = self._counts.loads
+        return RunMetrics(
+            messages=self.messages,
+            keys=self._counts.keys,
+            pairs=self._counts.pairs,
+            loads=tuple(int(load) for load in loads),
+            max_over_mean=max_over_mean(loads),
+            imbalance_fraction=imbalance_fraction(loads),
+            average_imbalance_fraction=float(np.mean(self._imbalances or [0.0]))
+            / max(1, int(loads.sum())),
+            stddev_percent=stddev_percent(loads),
+            dist_cost=self._counts.dist_cost,
+            dist_cost_lower_bound=self._counts.dist_cost_lower_bound,
+        )
+
+
+_NULL = "(null)"
+"""How the null key is shown."""
+
+
+def _hottest(placed: pa.Table, load: str) -> tuple[HotKey, ...]:
+    """The heaviest keys of what workers held by a column of loads, and where they lay."""
+    totals = placed.group_by("key").aggregate([(load, "sum")])
+    order = [(f"{load}_sum", "descending"), ("key", "ascending")]
+    top = totals.take(pc.select_k_unstable(totals, k=min(_HOTTEST, len(totals)), sort_keys=order))
+    shares = placed.filter(pc.is_in(placed["key"], top["key"].combine_chunks()))
+    held: dict[str | None, dict[int, int]] = {}
+    for row in shares.to_pylist():
+        held.setdefault(row["key"], {})[row["worker"]] = row[load]
+    hottest = []
+    for row in top.to_pylist():
+        pool, loads = zip(*sorted(held[row["key"]].items()), strict=True)
+        name = _NULL if row["key"] is None else row["key"][:_LONGEST_KEY]
+        hottest.append(HotKey(name, row[f"{load}_sum"], pool, loads))
+    return tuple(hottest)

@@ -1,0 +1,180 @@
+"""Plans of a running pipeline: each epoch's is made of what the workers held in the one before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenkey.groupings.planned import KeyStatistics
+from evenkey.groupings.weights import limited
+from evenkey.hashing import hash_strings
+from evenkey.pipelines.aggregate.worker import PLACED
+from evenkey.spark.routing_table import RoutingTable, RoutingTables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+    from pyspark.sql import SparkSession
+
+    from evenkey.groupings import By, Planned, Snapshot
+    from evenkey.runs.directory import RunDirectory
+    from evenkey.runs.sources import Reading
+    from evenkey.streams.splits import Splitter
+
+__all__ = ["EpochPlanner", "PlannableInput"]
+
+
+@dataclass(frozen=True)
+class PlannableInput:
+    """An input that can be read at any position, and so counted before it is routed.
+
+    Parameters
+    ----------
+    reading
+        The input.
+    splitter
+        Finds the messages in its lines; None: it holds messages.
+    epoch_messages
+        Positions of an epoch.
+    sources
+        Tasks that count.
+    """
+
+    reading: Reading
+    splitter: Splitter | None
+    epoch_messages: int
+    sources: int
+
+
+class EpochPlanner:
+    """Makes the plan of each epoch before the epoch starts.
+
+    Workers tell how many messages of each key they held before an epoch ends, so its plan is made
+    without a lag and without another pass. Where the grouping asks for the next epoch to be
+    counted first, the planner counts it, if the input can be read at any position; topics cannot,
+    so their first epoch has no plan.
+
+    Parameters
+    ----------
+    spark
+        Runs the counting.
+    grouping, workers
+        What is planned.
+    directory
+        Where the workers' counts and the plans lie.
+    ahead
+        What can be counted ahead; None: nothing.
+    by
+        Whether what is planned are loads of messages, or of what these weigh.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        grouping: Planned,
+        workers: int,
+        directory: RunDirectory,
+        ahead: PlannableInput | None,
+        *,
+        by: By = "messages",
+    ) -> None:
+        self._spark = spark
+        self._grouping = grouping
+        self._workers = workers
+        self._files = directory.files
+        self._tables = RoutingTables(directory.tables, str(grouping), workers)
+        self._ahead = ahead
+        self._by = by
+
+    def start(self) -> None:
+        """Plan the first epoch, unless a run that goes on has its plans."""
+        if self._ahead and not self._tables.numbers() and self._grouping.counts_first({}):
+            self._tables.write(0, RoutingTable(self._counted(self._ahead, {}, 0)))
+
+    def end(self, epoch: int) -> None:
+        """Plan the epoch after `epoch`, which has ended."""
+        table = self._files.read(PLACED, [epoch])
+        if table is None:
+            return
+        counts = table["messages" if self._by == "messages" else "weight"].to_numpy()
+        sent = np.bincount(table["worker"].to_numpy(), counts, minlength=self._workers)
+        before = self._tables.read(epoch).memory
+        if self._grouping.planning in ("auto", "previous"):
+            statistics = self._grouping.statistics(self._workers)
+            keys, places = np.unique(hash_strings(table["key"]), return_inverse=True)
+            statistics.add_counted(keys, np.bincount(places, counts).astype(np.float64))
+            memory = self._grouping.learned(
+                before, statistics, self._workers, sent.astype(np.int64)
+            )
+        else:
+            memory = before
+        if self._ahead and self._grouping.counts_first(memory):
+            start = self._ahead.epoch_messages * self._epochs_until(epoch)
+            memory = self._counted(self._ahead, memory, start) or memory
+        self._tables.write(epoch + 1, RoutingTable(memory))
+
+    def _epochs_until(self, epoch: int) -> int:
+        """Count the epochs up to `epoch` that held messages: those lie before the next one."""
+        return sum(each <= epoch for each in self._files.epochs(PLACED))
+
+    def _counted(self, ahead: PlannableInput, memory: Snapshot, start: int) -> Snapshot:
+        """Count the epoch that begins at a position, and plan it; empty past the input's end."""
+        stop = min(start + ahead.epoch_messages, ahead.reading.total)
+        if start >= stop:
+            return {}
+        task = _CountTask(ahead, start, stop, self._grouping, self._workers, self._by)
+        parts = self._spark.range(0, ahead.sources, 1, ahead.sources)
+        statistics = self._grouping.statistics(self._workers)
+        for row in parts.mapInArrow(task, "sketch binary, buckets binary").toArrow().to_pylist():
+            arrays: Snapshot = {
+                "part_sketch": np.frombuffer(row["sketch"], np.uint8),
+                "part_buckets": np.frombuffer(row["buckets"], np.float64),
+            }
+            statistics.merge(KeyStatistics.from_arrays(arrays, "part"))
+        return self._grouping.plan_ahead(statistics, self._workers, memory)
+
+
+class _CountTask:
+    """Counts the keys of one source's share of an epoch."""
+
+    def __init__(
+        self,
+        ahead: PlannableInput,
+        start: int,
+        stop: int,
+        grouping: Planned,
+        workers: int,
+        by: By,
+    ) -> None:
+        self._ahead = ahead
+        self._start = start
+        self._stop = stop
+        self._grouping = grouping
+        self._workers = workers
+        self._by = by
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        span = self._start, self._stop
+        for batch in batches:
+            statistics = self._grouping.statistics(self._workers)
+            for source in batch.column(0).to_pylist():
+                for rows in self._ahead.reading.read(*span, source, self._ahead.sources):
+                    statistics.add(*self._keys(rows))
+            arrays = statistics.to_arrays("part")
+            values = [pa.array([array.tobytes()], pa.binary()) for array in arrays.values()]
+            yield pa.RecordBatch.from_arrays(values, names=["sketch", "buckets"])
+
+    def _keys(self, rows: pa.RecordBatch) -> tuple[NDArray[np.uint64], NDArray[np.float64] | None]:
+        splitter = self._ahead.splitter
+        messages = rows if splitter is None else splitter.split(rows["line"]).messages
+        keys = hash_strings(messages["key"])
+        if self._by == "messages":
+            return keys, None
+        # Rows of a table have not been vetted yet; those that will be dead letters weigh least.
+        counts = pc.fill_null(messages["count"], 1).to_numpy(zero_copy_only=False)
+        return keys, limited(np.maximum(counts, 1)).astype(np.float64)

@@ -1,0 +1,197 @@
+"""Split raw lines into messages on Spark, and put what cannot be split into dead letters."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenkey.hashing import hash_strings
+from evenkey.runs.sources import MESSAGES
+from evenkey.spark.aggregate import WORKER
+from evenkey.spark.task import current_task
+from evenkey.spark.times import FAR_AHEAD, seconds_of
+from evenkey.streams.splits import Found, vet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pyspark.sql import DataFrame
+
+    from evenkey.runs.epoch_files import EpochFiles
+    from evenkey.spark.routing_task import RoutingTask
+    from evenkey.streams.splits import Splitter
+
+__all__ = ["DEAD_LETTERS", "SPLITS", "split_lines", "vet_rows"]
+
+DEAD_LETTERS = "dead-letters"
+"""Kind of the epoch files that hold rejected lines: where they are, line, reason."""
+SPLITS = "splits"
+"""Kind of the epoch files that count: lines read and lines rejected."""
+
+
+def split_lines(
+    lines: DataFrame,
+    splitter: Splitter,
+    dead_letters: EpochFiles,
+    files: EpochFiles,
+    *,
+    places: tuple[str, ...] = ("position",),
+    routing: RoutingTask | None = None,
+) -> DataFrame:
+    """Split raw lines: accepted messages go on, rejected lines into dead letters.
+
+    Parameters
+    ----------
+    lines
+        `places`, ``line`` (binary), ``time``; where there is a `FAR_AHEAD`, lines of which it
+        is true are rejected.
+    splitter
+        Takes lines apart.
+    dead_letters
+        Where rejected lines go, one file a task and epoch.
+    files
+        Where tasks count what they read and rejected.
+    places
+        Columns that say where a line is, for the dead letters; the last one is its number.
+    routing
+        Routes the messages in the same pass, where they would go to Python once more for it;
+        None: they are routed later.
+
+    Returns
+    -------
+    DataFrame
+        ``position`` (the line's number), ``key``, ``count``, ``time``, in the order of the lines,
+        and the worker if they are routed.
+    """
+    return _messages(lines, _SplitTask(splitter, dead_letters, files, places), routing)
+
+
+def vet_rows(
+    rows: DataFrame,
+    dead_letters: EpochFiles,
+    files: EpochFiles,
+    *,
+    routing: RoutingTask | None = None,
+) -> DataFrame:
+    """Reject rows that have a key and a count already, but not good ones; as `split_lines`."""
+    return _messages(rows, _VetTask(dead_letters, files), routing)
+
+
+def _messages(rows: DataFrame, task: _Task, routing: RoutingTask | None) -> DataFrame:
+    if routing is None:
+        return rows.mapInArrow(task, MESSAGES)
+    return rows.mapInArrow(_RoutedTask(task, routing), f"{MESSAGES}, {WORKER} int")
+
+
+class _Task(ABC):
+    """Keeps rejected lines until the task ends, then writes them down with the counts."""
+
+    def __init__(self, dead_letters: EpochFiles, files: EpochFiles) -> None:
+        self._dead_letters = dead_letters
+        self._files = files
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        read, rejected = 0, []
+        for batch in batches:
+            read += batch.num_rows
+            messages, letters = self.take_apart(batch)
+            rejected.append(letters)
+            yield from messages.to_batches()
+        letters = pa.concat_tables(rejected) if rejected else _NONE
+        _, epoch, part = current_task()
+        self._dead_letters.write(DEAD_LETTERS, epoch, part, letters)
+        counts = pa.table({"lines": [read], "rejected": [letters.num_rows]})
+        self._files.write(SPLITS, epoch, part, counts)
+
+    @abstractmethod
+    def take_apart(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
+        """Give the messages of a batch, and its dead letters."""
+
+
+class _SplitTask(_Task):
+    def __init__(
+        self,
+        splitter: Splitter,
+        dead_letters: EpochFiles,
+        files: EpochFiles,
+        places: tuple[str, ...],
+    ) -> None:
+        super().__init__(dead_letters, files)
+        self._splitter = splitter
+        self._places = places
+
+    def take_apart(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
+        if FAR_AHEAD not in batch.schema.names:
+            return self._split(batch)
+        far = batch.filter(batch[FAR_AHEAD])
+        messages, letters = self._split(batch.filter(pc.invert(batch[FAR_AHEAD])))
+        times = far["time"].cast(pa.timestamp("us")).cast(pa.string())
+        reasons = pc.binary_join_element_wise("its time", times, _AHEAD, " ")
+        return messages, pa.concat_tables([self._letters(far, reasons), letters])
+
+    def _split(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
+        split = self._splitter.split(batch["line"])
+        line = split.messages["line"].combine_chunks()
+        messages = pa.table(
+            {
+                "position": batch[self._places[-1]].take(line),
+                "key": split.messages["key"],
+                "count": split.messages["count"],
+                "time": batch["time"].take(line),
+            }
+        )
+        rejected = batch.take(split.rejected["line"].combine_chunks())
+        return messages, self._letters(rejected, split.rejected["reason"])
+
+    def _letters(self, lines: pa.RecordBatch, reasons: pa.Array | pa.ChunkedArray) -> pa.Table:
+        text = [each.decode("utf-8", errors="replace") for each in lines["line"].to_pylist()]
+        return pa.table(
+            {
+                **{place: lines[place] for place in self._places},
+                "line": pa.array(text, pa.string()),
+                "reason": reasons,
+            }
+        )
+
+
+class _VetTask(_Task):
+    def take_apart(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
+        places = pa.array(np.arange(batch.num_rows))
+        sound = pa.nulls(batch.num_rows, pa.string())
+        split = vet(Found(places, batch["key"], batch["count"], sound))
+        good = split.messages["line"].combine_chunks()
+        bad = split.rejected["line"].combine_chunks()
+        letters = [batch["position"].take(bad), batch["key"].take(bad), split.rejected["reason"]]
+        messages = pa.Table.from_batches([batch.take(good)])
+        return messages, pa.Table.from_arrays(letters, schema=_NONE.schema)
+
+
+class _RoutedTask:
+    """Routes the messages that a task makes: one trip from Spark to Python and back, not two."""
+
+    def __init__(self, task: _Task, routing: RoutingTask) -> None:
+        self._task = task
+        self._routing = routing
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with self._routing.source() as source:
+            for messages in self._task(batches):
+                workers = source.route(
+                    hash_strings(messages["key"]), seconds_of(messages["time"]), messages["count"]
+                )
+                yield messages.append_column(WORKER, workers)
+
+
+_AHEAD = "is further ahead of the epoch's processing time than max_ahead allows"
+
+_NONE = pa.table(
+    {
+        "position": pa.array([], pa.int64()),
+        "line": pa.array([], pa.string()),
+        "reason": pa.array([], pa.string()),
+    }
+)

@@ -1,0 +1,136 @@
+"""From a configuration to its messages, without Spark."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenkey.errors import ConfigurationError
+from evenkey.streams import (
+    FileStream,
+    FirstRecords,
+    LineIndex,
+    RowIndex,
+    SplitLines,
+    find_files,
+    generated,
+)
+from evenkey.streams.compressed import unpack
+from evenkey.streams.splits import SPLITTERS, CsvRecords, JsonLines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from evenkey.pipelines.aggregate.config import PipelineConfig
+    from evenkey.streams import KeyStream, MessageStream
+    from evenkey.streams.file_stream import Records
+    from evenkey.streams.splits import Splitter
+
+__all__ = [
+    "generated_stream",
+    "index_input",
+    "lines_splitter",
+    "opened_records",
+    "opened_stream",
+]
+
+
+@contextlib.contextmanager
+def opened_stream(config: PipelineConfig) -> Iterator[MessageStream]:
+    """Open what a configuration reads as one stream, from first to last.
+
+    Compressed files are unpacked for as long as the stream is open.
+
+    Yields
+    ------
+    MessageStream
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such dataset or file, it is empty or damaged, or it lacks the key.
+    """
+    if config.dataset is not None:
+        yield generated_stream(config.dataset, config)
+        return
+    if config.kafka is not None:
+        message = f"kafka = {config.kafka!r}: only `run` reads topics; pass a dataset or an input"
+        raise ConfigurationError(message)
+    with opened_records(config) as every:
+        records = every
+        if config.messages is not None and config.messages < len(every):
+            records = FirstRecords(every, config.messages)
+        yield FileStream(", ".join(map(str, config.input)), records, rate=config.rate)
+
+
+@contextlib.contextmanager
+def opened_records(config: PipelineConfig) -> Iterator[Records]:
+    """Open the files of a configuration by line or row, all of them.
+
+    Compressed files are unpacked for as long as the records are open. Yields and raises as
+    `opened_stream` does.
+    """
+    with tempfile.TemporaryDirectory(prefix="evenkey-") as unpacked:
+        yield index_input(config, Path(unpacked))
+
+
+def generated_stream(name: str, config: PipelineConfig) -> KeyStream:
+    """Make a generated stream with the length, seed and rate of a configuration."""
+    return generated(name, messages=config.messages, seed=config.seed, rate=config.rate)
+
+
+def index_input(config: PipelineConfig, unpacked: Path) -> SplitLines | RowIndex:
+    """Index the input's files and choose what takes their lines apart.
+
+    Parameters
+    ----------
+    config
+        Names them.
+    unpacked
+        Directory for the content of compressed files; it is read from there.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such file, it is empty or damaged, or it lacks the key.
+    """
+    files = unpack(find_files(config.input), unpacked)
+    split = config.resolved_split()
+    if split == "parquet":
+        return RowIndex.build(files, _key(config), config.count)
+    index = LineIndex.build(files, header=split == "csv")
+    return SplitLines(index, _splitter(config, index, split))
+
+
+def lines_splitter(config: PipelineConfig) -> Splitter:
+    """Choose what takes lines apart that need no header.
+
+    Raises
+    ------
+    ConfigurationError
+        The key is lacking.
+    """
+    split = config.resolved_split()
+    if split == "json":
+        return JsonLines(_key(config), config.count)
+    return SPLITTERS[split]
+
+
+def _splitter(config: PipelineConfig, index: LineIndex, split: str) -> Splitter:
+    if split == "csv":
+        filled = [number for number, size in enumerate(index.sizes) if size]
+        headers = {CsvRecords.columns(index.header(number)) for number in filled}
+        if len(headers) > 1:
+            message = f"the CSV files of the input have {len(headers)} different headers"
+            raise ConfigurationError(message)
+        return CsvRecords(headers.pop(), _key(config), config.count)
+    return lines_splitter(config)
+
+
+def _key(config: PipelineConfig) -> str:
+    if config.key is None:
+        message = "this input needs key: the column or field that holds the key"
+        raise ConfigurationError(message)
+    return config.key

@@ -1,0 +1,167 @@
+"""Publications as a replayable stream."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import shapely
+
+from evenkey.errors import RunError
+from evenkey.joins.partitioners import Leaves
+from evenkey.pipelines.join.atlas import atlas_of
+from evenkey.pipelines.join.config import JoinConfig
+from evenkey.pipelines.join.places import (
+    Atlas,
+    CandidateOwners,
+    PublicationMix,
+    Publications,
+    draw_subscriptions,
+    read_collisions,
+)
+from evenkey.runs.recalling import keep_reading, recall_reading
+from evenkey.runs.sources import Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from evenkey.runs.directory import RunDirectory
+
+__all__ = ["PUBLICATIONS", "PublicationsReading", "keep_publications", "publications_of"]
+
+PUBLICATIONS = "publication bigint, geometry binary, time timestamp"
+
+_BATCH_ROWS = 1 << 14
+
+
+class PublicationsReading(Reading):
+    """Generated publications; number i goes to source i mod S.
+
+    Parameters
+    ----------
+    file
+        Where what they are made of lies: it is too large to travel with every task.
+    total, rate
+        As for every reading.
+    """
+
+    schema = PUBLICATIONS
+
+    def __init__(self, file: Path, total: int, rate: float) -> None:
+        super().__init__(total, rate)
+        self._file = file
+
+    @property
+    def publications(self) -> Publications:
+        """What makes them.
+
+        Raises
+        ------
+        RunError
+            The file cannot be read.
+        """
+        try:
+            written = self._file.stat().st_mtime_ns
+        except OSError as error:
+            message = f"{self._file} cannot be read ({error}): start again with a new output"
+            raise RunError(message) from error
+        return _load(self._file, written)
+
+    def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
+        """Make every S-th publication of the range."""
+        publications = self.publications
+        first = start + (source - start) % sources
+        for begin in range(first, stop, _BATCH_ROWS * sources):
+            end = min(stop, begin + _BATCH_ROWS * sources)
+            numbers = np.arange(begin, end, sources)
+            made = publications.make(numbers).append_column("time", self.times(numbers))
+            yield from made.to_batches()
+
+
+def publications_of(config: JoinConfig, leaves: Leaves) -> Publications:
+    """Make the generator of publications.
+
+    Its skew goes by the leaves of a static side, or by the owners of candidates where the
+    pipeline sends publications to these.
+    """
+    atlas, owners = atlas_of(config), None
+    if config.pipeline in ("rihps", "risps"):
+        owners = CandidateOwners.of(
+            draw_subscriptions(atlas, config.subscriptions, config.seed),
+            leaves,
+            config.partitions_or_default,
+            by_hash=config.pipeline == "rihps",
+        )
+    return _made(config, leaves, atlas, _positions(config), owners=owners)
+
+
+def keep_publications(
+    config: JoinConfig, partitioning: Mapping[str, Any], directory: RunDirectory
+) -> None:
+    """Write down what publications are made of, so that they stay the same whatever becomes of it.
+
+    Parameters
+    ----------
+    config
+        What runs.
+    partitioning
+        The leaves, as a static side has them.
+    directory
+        Of the run.
+    """
+    atlas, positions = atlas_of(config), _positions(config)
+    arrays: dict[str, NDArray[Any]] = {"area_of": atlas.area_of, "district_of": atlas.district_of}
+    for level in _LEVELS:
+        encoded = [bytes(each) for each in shapely.to_wkb(getattr(atlas, level))]
+        arrays[level] = np.frombuffer(b"".join(encoded), np.uint8)
+        arrays[f"{level}_ends"] = np.cumsum([len(each) for each in encoded])
+    if positions is not None:
+        arrays["positions"] = positions
+    ends = publications_of(config, Leaves.from_json(partitioning)).ends
+    if ends is not None:
+        arrays["ends"] = ends
+    told = {"config": config.manifest(), "partitioning": dict(partitioning)}
+    keep_reading(directory, told, **arrays)
+
+
+@lru_cache(maxsize=2)
+def _load(file: Path, written: int) -> Publications:
+    del written  # it is there so that another run's file of the same name is read anew
+    told, arrays = recall_reading(file)
+    levels = {level: _polygons(arrays[level], arrays[f"{level}_ends"]) for level in _LEVELS}
+    atlas = Atlas(**levels, area_of=arrays["area_of"], district_of=arrays["district_of"])
+    leaves = Leaves.from_json(told["partitioning"])
+    config, positions = JoinConfig(**told["config"]), arrays.get("positions")
+    return _made(config, leaves, atlas, positions, ends=arrays.get("ends"))
+
+
+_LEVELS = ("areas", "districts", "sectors")
+
+
+def _polygons(encoded: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.object_]:
+    pieces = np.split(encoded, ends[:-1])
+    return np.asarray(shapely.from_wkb([each.tobytes() for each in pieces]), dtype=object)
+
+
+def _positions(config: JoinConfig) -> NDArray[np.float64] | None:
+    return None if config.collisions is None else read_collisions(config.collisions)
+
+
+def _made(
+    config: JoinConfig,
+    leaves: Leaves,
+    atlas: Atlas,
+    positions: NDArray[np.float64] | None,
+    *,
+    owners: CandidateOwners | None = None,
+    ends: NDArray[np.float64] | None = None,
+) -> Publications:
+    mix = PublicationMix(config.skew, config.polygon_share, config.polygon_clustering)
+    return Publications(
+        atlas, leaves, config.workers, mix, config.seed, positions, owners=owners, ends=ends
+    )

@@ -1,0 +1,267 @@
+"""What a join pipeline tells when it has ended."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenkey.joins.epoch_log import work_of
+from evenkey.joins.work import items, load_per_location, seconds
+from evenkey.metrics import max_load_distance
+from evenkey.pipelines.join.places import skewed_workers
+from evenkey.runs.report import Timing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from evenkey.joins.epoch_log import EpochLog, EpochPlan, SlotRecord
+
+__all__ = ["JoinEpoch", "JoinReport", "epochs_of"]
+
+
+_ARRAYS = ("items", "seconds", "slot_seconds", "first_items")
+
+
+@dataclass(frozen=True)
+class JoinEpoch:
+    """One epoch of a join.
+
+    Parameters
+    ----------
+    epoch
+        Its number.
+    items, seconds
+        float64[W], load of each slot by either metric.
+    slot_seconds
+        float64[W], computing of each slot, loading of static data included.
+    moved
+        Partitions that moved before it.
+    redistribution_seconds
+        What that took: the decision, and the longest slot's loading of moved partitions.
+    moved_load_seconds
+        Loading of moved partitions, over all slots: what one core would take for it.
+    static_loads
+        Static partitions that were loaded.
+    pairs
+        Rows that the join gave.
+    first_items
+        float64[W], items of the partitions that each slot had at first, wherever they are now.
+    """
+
+    epoch: int
+    items: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+    slot_seconds: NDArray[np.float64]
+    moved: tuple[int, ...]
+    redistribution_seconds: float
+    moved_load_seconds: float
+    static_loads: int
+    pairs: int
+    first_items: NDArray[np.float64]
+
+    def max_load_distance(self, *, by_items: bool) -> float:
+        """MLDC of the epoch, of items or of seconds."""
+        return max_load_distance(self.items if by_items else self.seconds)
+
+
+def epochs_of(
+    log: EpochLog, partitions: int, workers: int, *, only: int | None = None
+) -> list[JoinEpoch]:
+    """Read the epochs of a query from its log, or only one of them."""
+    epochs = []
+    for number in log.epochs() if only is None else [only]:
+        plan, records = log.plan(number), log.records(number)
+        if plan is not None:
+            epochs.append(_epoch(plan, records, partitions, workers))
+    return epochs
+
+
+def _restored_epoch(told: Mapping[str, Any]) -> JoinEpoch:
+    arrays = {name: np.array(told[name]) for name in _ARRAYS}
+    return JoinEpoch(**{**told, **arrays, "moved": tuple(told["moved"])})
+
+
+def _epoch(
+    plan: EpochPlan, records: Sequence[SlotRecord], partitions: int, workers: int
+) -> JoinEpoch:
+    work = work_of(records, partitions)
+    owners = np.array(plan.owners, dtype=np.int32)
+    moved = set(plan.moved)
+    busy = np.zeros(workers)
+    loading = [0.0]
+    for record in records:
+        busy[record.slot] = record.seconds
+        loading.append(sum(s for number, s in record.loaded.items() if number in moved))
+    return JoinEpoch(
+        plan.epoch,
+        load_per_location(owners, items(work), workers),
+        load_per_location(owners, seconds(work), workers),
+        busy,
+        plan.moved,
+        plan.planning_seconds + max(loading) if moved else 0.0,
+        sum(loading),
+        sum(len(record.loaded) for record in records),
+        sum(each[2] for record in records for each in record.work.values()),
+        load_per_location(np.arange(partitions, dtype=np.int32) % workers, items(work), workers),
+    )
+
+
+@dataclass(frozen=True)
+class JoinReport:
+    """The figures of a join; `to_json` has the names of the command line.
+
+    Parameters
+    ----------
+    pipeline, mode
+        What ran.
+    by_items
+        Whether MLDC is of items, else of seconds.
+    publications
+        How many were published.
+    skew
+        As it was asked for; None where publications are not drawn by the run.
+    pairs_digest
+        Of all pairs of the results.
+    epochs
+        In order.
+    timing
+        Over the whole run, epochs before a restart included.
+    epoch_ms
+        How long each epoch that this process ran took, by its number.
+    rejected
+        Publications and subscriptions in dead letters.
+    expected_digest
+        Of the join in one process; None if it was not wanted.
+    finished_before
+        Whether an earlier process had finished it already, so that nothing was run.
+    """
+
+    pipeline: str
+    mode: str
+    workers: int
+    partitions: int
+    by_items: bool
+    publications: int
+    subscriptions: int
+    matches: int
+    matched_publications: int
+    pairs_digest: str
+    epochs: Sequence[JoinEpoch]
+    timing: Timing
+    epoch_ms: Mapping[int, float]
+    rejected: int
+    finished: bool
+    results: Path | None
+    expected_digest: str | None = None
+    skew: float | None = None
+    finished_before: bool = False
+
+    def to_record(self) -> dict[str, Any]:
+        """Give what `restored` makes the report of, as JSON can hold it."""
+        told = asdict(self)
+        for epoch in told["epochs"]:
+            epoch |= {name: epoch[name].tolist() for name in _ARRAYS}
+        return {**told, "results": None if self.results is None else str(self.results)}
+
+    @classmethod
+    def restored(cls, record: Mapping[str, Any], results: Path) -> JoinReport:
+        """Make the report of a run that was finished before.
+
+        Parameters
+        ----------
+        record
+            What `to_record` gave.
+        results
+            Where its results lie now.
+        """
+        nested = {
+            "epochs": tuple(map(_restored_epoch, record["epochs"])),
+            "timing": Timing(record["timing"]["makespan_ms"], tuple(record["timing"]["epoch_ms"])),
+            "epoch_ms": {int(number): each for number, each in record["epoch_ms"].items()},
+            "results": results if record["results"] else None,
+            "finished_before": True,
+        }
+        return cls(**{**record, **nested})
+
+    @property
+    def mldc(self) -> list[float]:
+        """Maximum load distance coefficient of each epoch, by the mode's own load metric."""
+        return [each.max_load_distance(by_items=self.by_items) for each in self.epochs]
+
+    @property
+    def realised_skew(self) -> float:
+        """Share of all items that came to partitions of the skewed workers, as they lay at first.
+
+        The nominal skew is what publications are drawn by. 0 where no item came.
+        """
+        first = sum((each.first_items for each in self.epochs), np.zeros(self.workers))
+        total = float(first.sum())
+        return float(first[: skewed_workers(self.workers)].sum()) / total if total else 0.0
+
+    @property
+    def modelled_makespan_seconds(self) -> float:
+        """Sum over epochs of the fullest slot's computing: the run with a core a slot."""
+        return float(sum(each.slot_seconds.max() for each in self.epochs))
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the figures under the names of the command line."""
+        wall = self.timing.makespan_ms / 1000
+        latency = self.timing.epoch_ms
+        return {
+            "pipeline": self.pipeline,
+            "mode": self.mode,
+            "workers": self.workers,
+            "partitions": self.partitions,
+            "publications": self.publications,
+            "subscriptions": self.subscriptions,
+            "matches": self.matches,
+            "matched_publications": self.matched_publications,
+            "pairs_digest": self.pairs_digest,
+            "expected_digest": self.expected_digest,
+            "skew": self.skew,
+            "realised_skew": self.realised_skew,
+            "throughput": self.publications / wall if wall else 0.0,
+            "latency_ms": {
+                name: float(np.percentile(latency, rank)) if latency else None
+                for name, rank in (("p50", 50), ("p99", 99))
+            },
+            "epoch_ms": list(latency),
+            "mldc": self.mldc,
+            "mldc_items": [each.max_load_distance(by_items=True) for each in self.epochs],
+            "mldc_seconds": [each.max_load_distance(by_items=False) for each in self.epochs],
+            "redistributions": [self._redistribution(each) for each in self.epochs if each.moved],
+            "static_loads": [each.static_loads for each in self.epochs],
+            "modelled_makespan_seconds": self.modelled_makespan_seconds,
+            "wall_seconds": wall,
+            "epochs": len(self.epochs),
+            "rejected": self.rejected,
+            "finished": self.finished,
+            "finished_before": self.finished_before,
+            "results": None if self.results is None else str(self.results),
+        }
+
+    def _redistribution(self, epoch: JoinEpoch) -> dict[str, Any]:
+        """What a redistribution took, beside the epochs in which nothing moved."""
+        first = min(each.epoch for each in self.epochs)
+        usual = [
+            self.epoch_ms[each.epoch]
+            for each in self.epochs
+            # The first epoch loads all static partitions.
+            if not each.moved and each.epoch != first and each.epoch in self.epoch_ms
+        ]
+        return {
+            "epoch": epoch.epoch,
+            "moved_partitions": list(epoch.moved),
+            "seconds": epoch.redistribution_seconds,
+            "load_seconds": epoch.moved_load_seconds,
+            "epoch_ms": self.epoch_ms.get(epoch.epoch),
+            "usual_epoch_ms": {
+                "p50": float(np.median(usual)) if usual else None,
+                "max": max(usual, default=None),
+            },
+        }

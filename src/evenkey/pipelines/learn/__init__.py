@@ -1,0 +1,1 @@
+"""Learn a model from a stream of labelled records."""

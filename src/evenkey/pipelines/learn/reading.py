@@ -1,0 +1,94 @@
+"""Readings of labelled records by position, for Spark's source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql.pandas.types import from_arrow_type
+
+from evenkey.errors import RunError
+from evenkey.pipelines.aggregate.inputs import block_positions
+from evenkey.pipelines.learn.kept_records import ROWS_OF_A_GROUP
+from evenkey.runs.sources import DealtReading
+from evenkey.streams import SPAN_SECONDS
+from evenkey.streams.row_groups import RowGroup, read_group
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from evenkey.pipelines.aggregate.config import PipelineConfig
+    from evenkey.pipelines.learn.labelled import LabelledStream
+
+__all__ = ["FileRecords", "GeneratedRecords"]
+
+
+class _Records(DealtReading):
+    """Rows with the columns of a schema, in blocks dealt to the sources by turn."""
+
+    def __init__(self, total: int, config: PipelineConfig, schema: pa.Schema) -> None:
+        rate = total / SPAN_SECONDS if config.rate is None else config.rate
+        super().__init__(total, rate, block_positions(config, total))
+        self.columns = tuple(schema.names)
+        own = (f"{each.name} {from_arrow_type(each.type).simpleString()}" for each in schema)
+        self.schema = ", ".join(["position bigint", *own, "time timestamp"])
+
+
+class GeneratedRecords(_Records):
+    """Records of a generated stream."""
+
+    def __init__(self, stream: LabelledStream, config: PipelineConfig) -> None:
+        super().__init__(stream.length, config, stream.records(0, 0).schema)
+        self._stream = stream
+
+    def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
+        """Make records."""
+        records = self._stream.records(begin, end)
+        return tuple(column.combine_chunks() for column in records.columns)
+
+
+class FileRecords(_Records):
+    """Records of the Parquet file that `keep_records` wrote.
+
+    Parameters
+    ----------
+    path
+        The file.
+    config
+        What runs.
+    groups
+        Its row groups, as they were written.
+
+    Raises
+    ------
+    RunError
+        It cannot be read.
+    """
+
+    def __init__(self, path: Path, config: PipelineConfig, groups: Sequence[RowGroup]) -> None:
+        self._path = str(path)
+        try:
+            file = pq.ParquetFile(path)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise self._unreadable(error) from error
+        super().__init__(file.metadata.num_rows, config, file.schema_arrow)
+        self._groups = tuple(groups)
+
+    def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
+        """Read records."""
+        first, last = begin // ROWS_OF_A_GROUP, (end - 1) // ROWS_OF_A_GROUP
+        groups = pa.concat_tables(map(self._group, range(first, last + 1)))
+        rows = groups.slice(begin - first * ROWS_OF_A_GROUP, end - begin)
+        return tuple(column.combine_chunks() for column in rows.columns)
+
+    def _group(self, number: int) -> pa.Table:
+        try:
+            return read_group(self._path, self._groups[number])
+        except (OSError, ValueError, IndexError) as error:
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: Exception) -> RunError:
+        message = f"{self._path} cannot be read any more ({error}): start again with a new output"
+        return RunError(message)

@@ -1,0 +1,43 @@
+"""Faults of a running query, told by what is behind them."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from typing import TYPE_CHECKING
+
+from evenkey.errors import RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from evenkey.runs.directory import RunDirectory
+
+__all__ = ["faults_told"]
+
+_DISK_FULL = os.strerror(errno.ENOSPC)
+
+
+@contextlib.contextmanager
+def faults_told(directory: RunDirectory) -> Iterator[None]:
+    """Name the cause, and the mend, of what else is an error from deep inside Spark.
+
+    Raises
+    ------
+    RunError
+        Another process has taken the directory, whatever Spark says of what came of it; or a
+        disk is full.
+    """
+    try:
+        yield
+        directory.claim.check()
+    except Exception as error:
+        directory.claim.check()
+        if _DISK_FULL not in str(error):
+            raise
+        message = (
+            f"a disk is full ({_DISK_FULL}): that of {directory.path}, or of Spark's temporary "
+            "files; make room and give the same command again: it goes on where this run stopped"
+        )
+        raise RunError(message) from error

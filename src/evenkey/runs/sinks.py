@@ -1,0 +1,158 @@
+"""Sinks: where results go, once for each epoch however often it runs."""
+
+from __future__ import annotations
+
+import io
+import sys
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, TextIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import functions as F
+
+from evenkey.runs.commits import RESULTS, epoch_name
+from evenkey.runs.parts import Part
+from evenkey.spark.task import current_task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import ClassVar
+
+    from pyspark.sql import DataFrame
+
+    from evenkey.runs.commits import Commits
+
+__all__ = ["ConsoleSink", "FileSink", "MemorySink", "Sink"]
+
+
+class Sink(ABC):
+    """Takes the results of each epoch; an epoch that runs again replaces its results."""
+
+    keeps_files: ClassVar[bool] = False
+    """Whether results lie in files at the end."""
+
+    @abstractmethod
+    def write(self, results: DataFrame, epoch: int) -> Sequence[Part]:
+        """Take the results that epoch number `epoch` emitted, perhaps none.
+
+        Returns
+        -------
+        sequence
+            Parts that wait for the epoch's commit.
+        """
+
+    def committed(self, results: DataFrame, epoch: int) -> None:
+        """Pass on what the commit of an epoch holds; `results` itself is not computed again.
+
+        It may be called again for the same epoch, by this or another process.
+        """
+        del results, epoch
+
+
+class FileSink(Sink):
+    """Parquet or JSON-lines files, one directory ``epoch=N`` an epoch, seen once it is committed.
+
+    Tasks write parts, each whole, and tell the driver what these hold.
+
+    Parameters
+    ----------
+    commits
+        Of the run.
+    form
+        ``"parquet"`` or ``"json"``.
+    """
+
+    keeps_files = True
+
+    def __init__(self, commits: Commits, form: str) -> None:
+        self.commits = commits
+        self._form = form
+
+    def write(self, results: DataFrame, epoch: int) -> Sequence[Part]:
+        """Write the epoch's parts; a task without results writes none."""
+        rows = results
+        if self._form == "json":
+            rows = results.select(F.to_json(F.struct(*results.columns)).alias("line"))
+        task = _WriteTask(self.commits, epoch_name(epoch), self._form)
+        reported = rows.mapInArrow(task, _REPORTED).collect()
+        return [Part(RESULTS, **each.asDict(), form=self._form) for each in reported]
+
+
+_REPORTED = "number int, rows bigint, bytes bigint, digest string"
+
+
+class _WriteTask:
+    """Writes what a task holds as one part."""
+
+    def __init__(self, commits: Commits, name: str, form: str) -> None:
+        self._commits = commits
+        self._name = name
+        self._form = form
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held = [batch for batch in batches if batch.num_rows]
+        if not held:
+            return
+        table = pa.Table.from_batches(held)
+        content = _lines(table) if self._form == "json" else _parquet(table)
+        number = current_task().partition
+        part = self._commits.stage(self._name, RESULTS, number, table.num_rows, content, self._form)
+        told = {"number": number, "rows": part.rows, "bytes": part.bytes, "digest": part.digest}
+        schema = pa.schema(
+            [
+                ("number", pa.int32()),
+                ("rows", pa.int64()),
+                ("bytes", pa.int64()),
+                ("digest", pa.string()),
+            ]
+        )
+        yield pa.RecordBatch.from_pylist([told], schema=schema)
+
+
+def _parquet(table: pa.Table) -> bytes:
+    """Encode results with the types of Spark's own Parquet files, which readers know."""
+    content = io.BytesIO()
+    pq.write_table(
+        table,
+        content,
+        use_deprecated_int96_timestamps=True,
+        store_decimal_as_integer=True,
+        store_schema=False,
+    )
+    return content.getvalue()
+
+
+def _lines(table: pa.Table) -> bytes:
+    return "".join(f"{line}\n" for line in table["line"].to_pylist()).encode()
+
+
+class MemorySink(Sink):
+    """Keeps the results as Arrow tables, for tests and notebooks."""
+
+    def __init__(self) -> None:
+        self._epochs: dict[int, pa.Table] = {}
+
+    def write(self, results: DataFrame, epoch: int) -> Sequence[Part]:
+        """Collect the epoch's results."""
+        self._epochs[epoch] = results.toArrow()
+        return ()
+
+    def table(self) -> pa.Table:
+        """All results so far, in order of epoch."""
+        return pa.concat_tables(self._epochs[epoch] for epoch in sorted(self._epochs))
+
+
+class ConsoleSink(Sink):
+    """Prints the results as tables."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stdout
+
+    def write(self, results: DataFrame, epoch: int) -> Sequence[Part]:
+        """Print the epoch's results, if there are any."""
+        table = results.toArrow()
+        if table.num_rows:
+            text = table.to_pandas().to_string(index=False)
+            print(f"epoch {epoch}\n{text}", file=self._stream)
+        return ()

@@ -1,0 +1,49 @@
+"""See to it that topics can be written before anything runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evenkey.kafka.client import ClientSettings
+from evenkey.kafka.connector import admin_client, check_loaded
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from evenkey.options.kafka import KafkaOptions
+
+__all__ = ["open_output"]
+
+
+def open_output(spark: SparkSession, options: KafkaOptions) -> None:
+    """Make the topics of results and dead letters that are not there, as the broker's defaults say.
+
+    A producer would wait a minute for a topic that nobody makes.
+
+    Parameters
+    ----------
+    spark
+        Has Kafka's client.
+    options
+        Name the topics; where they name none, nothing is done.
+
+    Raises
+    ------
+    ConfigurationError
+        Spark has no connector, no broker answers, or it makes no topics for us.
+    """
+    address = options.sink_address
+    if address is None:
+        return
+    check_loaded(spark)
+    settings = ClientSettings.read(options.kafka_config)
+    with admin_client(spark, address, settings) as client:
+        java: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark's way to the JVM
+        by_default = java.java.util.Optional.empty()
+        there = client.listTopics().names().get()
+        missing = java.java.util.ArrayList()
+        for name in (address.topic, options.letters_topic(address.topic)):
+            if not there.contains(name):
+                admin = java.org.apache.kafka.clients.admin
+                missing.add(admin.NewTopic(name, by_default, by_default))
+        client.createTopics(missing).all().get()

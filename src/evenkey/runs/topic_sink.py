@@ -1,0 +1,124 @@
+"""Results and dead letters as records of topics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from evenkey.pipelines.aggregate.splitting import DEAD_LETTERS
+from evenkey.runs.commits import RESULTS, epoch_name
+from evenkey.runs.sinks import Sink
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+    from evenkey.kafka.address import Address
+    from evenkey.kafka.client import ClientSettings
+    from evenkey.runs.commits import Commit, Commits
+    from evenkey.runs.epoch_files import EpochFiles
+    from evenkey.runs.parts import Part
+    from evenkey.runs.sinks import FileSink
+
+__all__ = ["KafkaSink"]
+
+_IDENTITY = ("window_start", "key", "rank", "publication")
+"""Columns that identify a result; those of them that a result has."""
+_CONTENT = ("line", "geometry", "reason")
+"""Columns of a dead letter that do not say where it was."""
+
+
+class KafkaSink(Sink):
+    """Writes an epoch's rows to files, and sends what its commit holds to topics.
+
+    A record's value is the row as a JSON object, its key the JSON object of the columns that
+    identify the row. An epoch that runs again sends its rows again: Kafka's sink in Spark is
+    at least once. Since rows come from the committed files, whichever process computed them, a row
+    that is repeated is an identical one, and `read_results` drops it.
+
+    Parameters
+    ----------
+    files
+        Where the rows go first.
+    address
+        Where the results go.
+    letters
+        Topic of the dead letters, at the same servers.
+    settings
+        Of the client that writes.
+    dead_letters
+        Where the tasks of an epoch leave them.
+    """
+
+    keeps_files = True
+
+    def __init__(
+        self,
+        files: FileSink,
+        address: Address,
+        letters: str,
+        settings: ClientSettings,
+        dead_letters: EpochFiles,
+    ) -> None:
+        self._files = files
+        self._servers = address.servers
+        self.topic = address.topic
+        self._letters = letters
+        self._settings = settings
+        self._dead_letters = dead_letters
+
+    def write(self, results: DataFrame, epoch: int) -> Sequence[Part]:
+        """Write the epoch's rows to files."""
+        return self._files.write(results, epoch)
+
+    def committed(self, results: DataFrame, epoch: int) -> None:
+        """Send the epoch's results, then the dead letters that its tasks left."""
+        commits = self._files.commits
+        commit = commits.read(epoch_name(epoch))
+        spark, schema = results.sparkSession, results.schema
+        if commit is not None and commit.of(RESULTS):
+            count = len(commit.of(RESULTS))
+            task = _ReadTask(commits, commit, schema)
+            rows = spark.range(0, count, 1, count).mapInArrow(task, schema)
+            self._write(rows, [name for name in _IDENTITY if name in schema.names], self.topic)
+        rejected = self._dead_letters.read(DEAD_LETTERS, [epoch])
+        if rejected is not None:
+            letters = spark.createDataFrame(rejected)
+            places = [name for name in letters.columns if name not in _CONTENT]
+            self._write(letters, places, self._letters)
+
+    def _write(self, rows: DataFrame, by: list[str], topic: str) -> None:
+        records = rows.select(
+            F.to_json(F.struct(*by)).alias("key"), F.to_json(F.struct(*rows.columns)).alias("value")
+        )
+        (
+            records.write.format("kafka")
+            .options(**self._settings.for_spark())
+            .option("kafka.bootstrap.servers", self._servers)
+            .option("topic", topic)
+            .save()
+        )
+
+
+class _ReadTask:
+    """Reads the parts of a commit, by their place in it."""
+
+    def __init__(self, commits: Commits, commit: Commit, schema: StructType) -> None:
+        self._commits = commits
+        self._commit = commit
+        self._schema = schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        schema = to_arrow_schema(self._schema, timezone="UTC")
+        parts = self._commit.of(RESULTS)
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                content = self._commits.content(self._commit, parts[number])
+                rows = pq.ParquetFile(pa.BufferReader(content)).read()
+                yield from rows.cast(schema).to_batches()
