@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenkey.groupings import Planned
+from evenkey.groupings import PlannedGrouping
 from evenkey.groupings.planned import Plan, compile_plan
 
 KEYS, WORKERS, TARGET = 1_000_000, 1000, 1.0
@@ -21,7 +21,7 @@ def test_planning(benchmark, report, tracked):
     rng = np.random.default_rng(0)
     keys = rng.integers(0, 2**64, KEYS, dtype=np.uint64)
     counts = rng.permutation(np.maximum(1.0, np.round(5e6 / np.arange(1, KEYS + 1))))
-    grouping = Planned() if tracked is None else Planned(tracked=tracked)
+    grouping = PlannedGrouping() if tracked is None else PlannedGrouping(tracked=tracked)
     before = grouping.plan(keys, counts, WORKERS)
 
     def plan():

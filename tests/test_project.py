@@ -14,7 +14,7 @@ import evenkey
 
 PACKAGE = Path(next(iter(evenkey.__path__)))
 ROOT = PACKAGE.parent.parent
-ENGINE_ROOMS = {"spark", "joins", "topology", "experiments", "cli"}
+ENGINE_ROOMS = {"spark", "joins", "kafka", "runs", "pipelines", "experiments", "cli"}
 
 
 def modules() -> dict[str, Path]:

@@ -1,10 +1,11 @@
 """evenkey keeps keyed stream processing on Apache Spark even when keys are skewed.
 
 >>> import evenkey as ek
->>> str(ek.PartialKey(choices=3))
+>>> str(ek.PartialKeyGrouping(choices=3))
 'pkg(choices=3)'
 
-The operators on Spark DataFrames are in `evenkey.spark`, pipelines in `evenkey.pipelines.aggregate`.
+The operators on Spark DataFrames are in `evenkey.spark`, joins in `evenkey.joins`, pipelines in
+`evenkey.pipelines`.
 """
 
 from __future__ import annotations
@@ -12,31 +13,31 @@ from __future__ import annotations
 from evenkey.aggregators import Aggregator, Count, Fold, HeavyHitters, Mean, Sum, Tally, TopK
 from evenkey.errors import ConfigurationError, EvenkeyError, RunError
 from evenkey.groupings import (
-    DynamicKey,
+    DynamicKeyGrouping,
     Grouping,
-    Key,
-    PartialKey,
-    Planned,
+    KeyGrouping,
+    PartialKeyGrouping,
+    PlannedGrouping,
     Router,
-    Shuffle,
+    ShuffleGrouping,
 )
 
 __all__ = [
     "Aggregator",
     "ConfigurationError",
     "Count",
-    "DynamicKey",
+    "DynamicKeyGrouping",
     "EvenkeyError",
     "Fold",
     "Grouping",
     "HeavyHitters",
-    "Key",
+    "KeyGrouping",
     "Mean",
-    "PartialKey",
-    "Planned",
+    "PartialKeyGrouping",
+    "PlannedGrouping",
     "Router",
     "RunError",
-    "Shuffle",
+    "ShuffleGrouping",
     "Sum",
     "Tally",
     "TopK",

@@ -21,12 +21,12 @@ def late(room: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     room
         Its ``__name__``.
     homes
-        Name to the module in the room that has it.
+        Name to the module that has it.
     """
 
     def __getattr__(name: str) -> Any:  # noqa: N807 - what a module calls it
         if name in homes:
-            return getattr(importlib.import_module(f"{room}.{homes[name]}"), name)
+            return getattr(importlib.import_module(homes[name]), name)
         message = f"module {room!r} has no attribute {name!r}"
         raise AttributeError(message)
 

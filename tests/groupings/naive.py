@@ -129,7 +129,7 @@ def cardinality_affinity(keys, weights, workers, tolerance):
     return out
 
 
-class DynamicKey:
+class DynamicKeyGrouping:
     """Dynamic key grouping by the paper's letter; `reference_model` has the other variant."""
 
     def __init__(self, grouping, workers):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evenkey.event_clock import EventClock
-from evenkey.groupings import DynamicKey, Snapshot
+from evenkey.groupings import DynamicKeyGrouping, Snapshot
 from evenkey.groupings.key_space import KeySpace
 from evenkey.hashing import hash_longs
 from evenkey.metrics import max_over_mean
@@ -22,7 +22,7 @@ def as_they_are(_epoch, _source, times):
 def epochs_of(sources, times_of=as_they_are, memory=None):
     """Max/mean of each epoch: a hot key, another from epoch 10 on and another from epoch 20 on."""
     rng = np.random.default_rng(3)
-    grouping, memory, balance = DynamicKey(), memory or {}, []
+    grouping, memory, balance = DynamicKeyGrouping(), memory or {}, []
     for epoch in range(EPOCHS):
         keys = hash_longs(rng.integers(100, 400, MESSAGES))
         keys[rng.random(MESSAGES) < 0.6] = hash_longs(np.array([epoch // 10]))[0]
@@ -125,7 +125,7 @@ def test_a_gap_is_followed_within_its_epoch_with_little_work(monkeypatch, gap, s
 
 
 def test_a_clock_that_the_stream_is_behind_is_set_back_in_the_same_epoch():
-    router = DynamicKey().router(4)
+    router = DynamicKeyGrouping().router(4)
     keys = np.full(100, 7, dtype=np.uint64)
     router.route(keys, np.full(100, FUTURE))
     router.route(keys, np.full(100, ORIGIN))
@@ -135,7 +135,7 @@ def test_a_clock_that_the_stream_is_behind_is_set_back_in_the_same_epoch():
 
 
 def test_a_source_out_of_step_takes_nobody_along():
-    grouping, memories = DynamicKey(), []
+    grouping, memories = DynamicKeyGrouping(), []
     for source, start in enumerate((100.0, 104.0, FUTURE)):
         router = grouping.router(4, source)
         router.route(np.array([7, 8, source], dtype=np.uint64), start + np.arange(3.0))
@@ -150,7 +150,7 @@ def test_a_source_out_of_step_takes_nobody_along():
 @pytest.mark.parametrize("variant", ["paper", "reference"])
 def test_any_times_leave_a_bounded_state(variant):
     rng = np.random.default_rng(1)
-    grouping = DynamicKey(variant=variant)
+    grouping = DynamicKeyGrouping(variant=variant)
     memory: Snapshot = {}
     for epoch in range(20):
         router = grouping.router(WORKERS)

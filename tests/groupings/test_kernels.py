@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.groupings import DynamicKey, parse
+from evenkey.groupings import DynamicKeyGrouping, parse
 from tests.groupings import naive
 
 hashes = st.integers(0, 2**64 - 1)
@@ -43,10 +43,10 @@ def test_partial_key(stream, workers, choices, variant):
 @pytest.mark.parametrize(
     "grouping",
     [
-        DynamicKey(),
-        DynamicKey(expected_keys=10),
-        DynamicKey(expected_keys=20, initial_pool=1, warm_up=0, old_period=15),
-        DynamicKey(expected_keys=5, scale_out=20.0, scale_in="minus-root", largest_pool=3),
+        DynamicKeyGrouping(),
+        DynamicKeyGrouping(expected_keys=10),
+        DynamicKeyGrouping(expected_keys=20, initial_pool=1, warm_up=0, old_period=15),
+        DynamicKeyGrouping(expected_keys=5, scale_out=20.0, scale_in="minus-root", largest_pool=3),
     ],
     ids=str,
 )
@@ -64,7 +64,7 @@ def test_dynamic_key(grouping, workers, seed, skew, gap, heaviest):
     times[250:] += gap
     weights = random.integers(1, heaviest, 400, endpoint=True)
     messages = keys.tolist(), times.tolist(), weights.tolist()
-    expected = naive.DynamicKey(grouping, workers).route(*messages)
+    expected = naive.DynamicKeyGrouping(grouping, workers).route(*messages)
     assert grouping.router(workers).route(keys, times, weights).tolist() == expected
 
 
@@ -74,5 +74,5 @@ def test_dynamic_key_grows_its_table_without_a_trace():
     keys = random.integers(0, 2**64, 4000, dtype=np.uint64)[random.zipf(1.2, 8000) % 4000]
     times = np.linspace(0, 100, len(keys))
     messages = keys.tolist(), times.tolist(), [1] * len(keys)
-    expected = naive.DynamicKey(DynamicKey(), 10).route(*messages)
-    assert DynamicKey().router(10).route(keys, times).tolist() == expected
+    expected = naive.DynamicKeyGrouping(DynamicKeyGrouping(), 10).route(*messages)
+    assert DynamicKeyGrouping().router(10).route(keys, times).tolist() == expected

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.groupings import DynamicKey
+from evenkey.groupings import DynamicKeyGrouping
 from evenkey.groupings.key_space import BABY, DEPARTED
 from tests.groupings import naive, reference_model
 from tests.groupings.reference_model import Reference
@@ -86,8 +86,8 @@ def golden():
 def test_thresholds(golden):
     """At every number of workers; 129 of these 199 were others once."""
     for workers in WORKERS:
-        ours = DynamicKey(variant="reference")
-        minus_root = DynamicKey(variant="reference", scale_in="minus-root")
+        ours = DynamicKeyGrouping(variant="reference")
+        minus_root = DynamicKeyGrouping(variant="reference", scale_in="minus-root")
         out_at, in_at = golden[str(workers)]["thresholds"]
         assert ours.thresholds(workers) == (out_at, out_at), workers
         assert minus_root.thresholds(workers) == (out_at, in_at), workers
@@ -96,7 +96,9 @@ def test_thresholds(golden):
 def test_assignments_and_pools(golden):
     keys, times = arrays()
     for workers in WORKERS:
-        router = DynamicKey(variant="reference", expected_keys=EXPECTED_KEYS).router(workers)
+        router = DynamicKeyGrouping(variant="reference", expected_keys=EXPECTED_KEYS).router(
+            workers
+        )
         ours = router.route(keys[:BEFORE], times[:BEFORE]).tolist()
         items = router.snapshot()["items"]
         pools = {str(each["key"]): int(each["pool"]) for each in items if each["pool"] > 2}
@@ -116,7 +118,7 @@ def test_the_stream_shows_what_it_is_for(golden):
     grown = [workers for workers in WORKERS if golden[str(workers)]["pools"]]
     assert len(grown) > 150
     keys, times = arrays()
-    router = DynamicKey(variant="reference", expected_keys=EXPECTED_KEYS).router(10)
+    router = DynamicKeyGrouping(variant="reference", expected_keys=EXPECTED_KEYS).router(10)
     router.route(keys[:BEFORE], times[:BEFORE])
     assert HOT in departed(router)["key"]
     assert HOT in keys[BEFORE:]
@@ -138,14 +140,14 @@ def test_any_stream(workers, seed, expected_keys, skew, gap, heaviest):
     weights = random.integers(1, heaviest, 400, endpoint=True)
     model = Reference(workers, expected_keys, naive.home)
     expected = model.route(keys.tolist(), times.tolist(), weights.tolist())
-    ours = DynamicKey(variant="reference", expected_keys=expected_keys).router(workers)
+    ours = DynamicKeyGrouping(variant="reference", expected_keys=expected_keys).router(workers)
     assert ours.route(keys, times, weights).tolist() == expected
 
 
 def test_spaces_are_cut_down():
     """19 expected keys are 1 old, 7 teenage and 9 baby keys, as Java's conversion gives."""
     for expected_keys in range(1, 300):
-        ours = DynamicKey(variant="reference", expected_keys=expected_keys).key_space()
+        ours = DynamicKeyGrouping(variant="reference", expected_keys=expected_keys).key_space()
         theirs = reference_model.Spaces(expected_keys)
         assert (ours.old, ours.teenage) == (theirs.old_size, theirs.teenage_size)
         assert ours.baby == theirs.baby_size
@@ -153,7 +155,7 @@ def test_spaces_are_cut_down():
 
 def test_pools_of_departed_keys_are_bounded():
     """However many keys grow and leave, memory stops growing, and the last seen are kept."""
-    grouping = DynamicKey(
+    grouping = DynamicKeyGrouping(
         variant="reference", expected_keys=4, old_share=0.25, teenage_share=0.25, old_period=15
     )
     grouping = dataclasses.replace(grouping, kept_pools=5)
@@ -178,7 +180,7 @@ def test_pools_of_departed_keys_are_bounded():
 
 def test_a_returning_key_has_its_pool_after_an_epoch_too():
     """What routers hand on from epoch to epoch holds the pools of departed keys."""
-    grouping = DynamicKey(variant="reference", expected_keys=EXPECTED_KEYS)
+    grouping = DynamicKeyGrouping(variant="reference", expected_keys=EXPECTED_KEYS)
     keys, times = arrays()
     first, second = grouping.router(10), grouping.router(10)
     first.route(keys[:BEFORE], times[:BEFORE])

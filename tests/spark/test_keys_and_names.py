@@ -14,7 +14,19 @@ from evenkey.joins import balanced_join, refresh
 from tests.spark.oracle import skewed
 
 WORKERS = 3
-ODD_NAMES = ["worker", "__time", "key", "a.b", "a`b", "split", "n", "state", "__states", "", "Key"]
+ODD_NAMES = [
+    "worker",
+    "__time",
+    "key",
+    "a.b",
+    "a`b",
+    "split",
+    "n",
+    "state",
+    "__states",
+    "",
+    "KeyGrouping",
+]
 
 
 class Rows(Fold):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.groupings import Planned
+from evenkey.groupings import PlannedGrouping
 from evenkey.groupings.planned import OFFSET, OWNER_BITS, Plan
 from evenkey.spark.packed_plan import (
     LIMIT_BITS,
@@ -47,7 +47,7 @@ def test_keys_are_where_the_plan_has_them(workers, exponent):
     rng = np.random.default_rng(workers)
     keys = rng.integers(0, 2**64, 300, dtype=np.uint64)
     counts = 1e6 / np.arange(1, 301) ** exponent
-    grouping = Planned()
+    grouping = PlannedGrouping()
     plan = Plan.from_arrays(grouping.plan(keys, counts, workers))
     buckets = grouping.bucket_count(workers)
     words, positions = unsigned(pack_plan(plan)), Positions.of(buckets, workers)

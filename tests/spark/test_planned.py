@@ -10,14 +10,14 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.errors import ConfigurationError
-from evenkey.groupings import Planned, parse
+from evenkey.groupings import PlannedGrouping, parse
 from evenkey.groupings.planned import Plan
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from evenkey.streams import generated
 from tests.spark import oracle
 
 ROWS, WORKERS = 6000, 5
-BUCKETS = Planned().bucket_count(WORKERS)
+BUCKETS = PlannedGrouping().bucket_count(WORKERS)
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def test_other_columns_stay_as_they_are(batch, tmp_path):
 def test_a_stream_follows_each_epochs_table(session, tmp_path):
     """Tables of the directory until there are some of the query's own; restarts find them."""
     stream = generated("country-skew-r80", messages=6000)
-    grouping, tables = Planned(), RoutingTables(tmp_path / "tables", "planned", WORKERS)
+    grouping, tables = PlannedGrouping(), RoutingTables(tmp_path / "tables", "planned", WORKERS)
     keys = stream.hashes(stream.ids(0, 6000))
     plans = []
     for part in (keys[:2000], keys[:4]):

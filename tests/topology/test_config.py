@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.errors import ConfigurationError
-from evenkey.groupings import DynamicKey, Key
+from evenkey.groupings import DynamicKeyGrouping, KeyGrouping
 from evenkey.pipelines.aggregate.config import PipelineConfig
 
 DATASET = "country-skew-r80"
@@ -30,7 +30,7 @@ def config(**options: object) -> PipelineConfig:
 def test_defaults_are_those_of_the_reference_but_cost_limit_and_aggregators() -> None:
     plain, reference = config(), config(reference_defaults=True)
     assert (plain.worker_window, plain.aggregator_window) == (15, 60)
-    assert plain.resolved_grouping() == DynamicKey()
+    assert plain.resolved_grouping() == DynamicKeyGrouping()
     assert (plain.cost_ms, plain.time_limit, plain.aggregators) == (0, None, 4)
     assert (reference.cost_ms, reference.time_limit, reference.aggregators) == (1, 864_000, 10)
     assert reference.worker_window == plain.worker_window
@@ -63,9 +63,11 @@ def test_overrides_reach_groupings_that_have_the_field() -> None:
         "teenage_period": 2,
         "old_period": 8,
     }
-    assert config(**options).resolved_grouping() == DynamicKey(**options)
-    assert config(grouping="kg", **options).resolved_grouping() == Key()
-    assert config(grouping="dkg(warm_up=3)", warm_up=4).resolved_grouping() == DynamicKey(warm_up=4)
+    assert config(**options).resolved_grouping() == DynamicKeyGrouping(**options)
+    assert config(grouping="kg", **options).resolved_grouping() == KeyGrouping()
+    assert config(grouping="dkg(warm_up=3)", warm_up=4).resolved_grouping() == DynamicKeyGrouping(
+        warm_up=4
+    )
 
 
 def test_spellings_are_brought_to_their_shortest_form() -> None:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenkey.errors import ConfigurationError
-from evenkey.pipelines.aggregate import datasets
+from evenkey.streams import datasets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(params=["country-skew-r80", "zipf(z=1.2,keys=50)"])
 def stream(request) -> KeyStream:
-    return datasets.generated(request.param, messages=3000, seed=7)
+    stream: KeyStream = datasets.generated(request.param, messages=3000, seed=7)
+    return stream
 
 
 @pytest.fixture(autouse=True)

@@ -57,13 +57,13 @@ __all__ = [
 __getattr__ = late(
     __name__,
     {
-        "LearningReport": "runner",
-        "Models": "models",
-        "classify": "classifying",
-        "classify_by_words": "classifying",
-        "heavy_hitters": "hitting",
-        "rejected_records": "vetting",
-        "run": "runner",
-        "train": "training",
+        "LearningReport": "evenkey.pipelines.learn.report",
+        "Models": "evenkey.pipelines.learn.models",
+        "classify": "evenkey.applications.classifying",
+        "classify_by_words": "evenkey.applications.classifying",
+        "heavy_hitters": "evenkey.applications.hitting",
+        "rejected_records": "evenkey.pipelines.learn.vetting",
+        "run": "evenkey.applications.runner",
+        "train": "evenkey.pipelines.learn.training",
     },
 )

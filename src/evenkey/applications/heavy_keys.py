@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenkey.aggregators import HeavyHitters
 from evenkey.applications.word_count import split_into_words
-from evenkey.groupings import Key, PartialKey
+from evenkey.groupings import KeyGrouping, PartialKeyGrouping
 from evenkey.pipelines.application import PipelineApplication
 
 if TYPE_CHECKING:
@@ -65,6 +65,6 @@ def workers_of_a_key(grouping: Grouping) -> int | None:
     >>> [workers_of_a_key(parse(each)) for each in ("kg", "pkg", "pkg(choices=3)", "dkg")]
     [1, 2, 3, None]
     """
-    if isinstance(grouping, Key):
+    if isinstance(grouping, KeyGrouping):
         return 1
-    return grouping.choices if isinstance(grouping, PartialKey) else None
+    return grouping.choices if isinstance(grouping, PartialKeyGrouping) else None

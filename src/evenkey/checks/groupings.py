@@ -43,8 +43,8 @@ def yield_checks(grouping: Grouping) -> Iterator[tuple[str, Callable[[], None]]]
 
     Examples
     --------
-    >>> from evenkey.groupings import PartialKey
-    >>> for name, check in yield_checks(PartialKey()):
+    >>> from evenkey.groupings import PartialKeyGrouping
+    >>> for name, check in yield_checks(PartialKeyGrouping()):
     ...     check()
     """
     for check in _CHECKS:

@@ -15,7 +15,7 @@ from evenkey.cli.errors import reported
 from evenkey.cli.output import JsonOption, number, print_json, print_title, whole
 from evenkey.cli.produce import produce_command
 from evenkey.cli.progress import message_bar
-from evenkey.pipelines.aggregate import datasets
+from evenkey.streams import datasets
 from evenkey.streams.datasets import DatasetFormat
 
 if TYPE_CHECKING:

@@ -49,7 +49,7 @@ def _run(*, config: JoinConfig, as_json: JsonOption = False) -> None:
         standard_output_kept(wanted=as_json),
         shown_progress() as show,
     ):
-        from evenkey.pipelines.aggregate import joining
+        from evenkey.pipelines import join as joining
 
         report = joining.run_join(config, on_progress=show)
     if as_json:
@@ -84,7 +84,7 @@ def _compare(
         standard_output_kept(wanted=as_json),
         shown_progress() as show,
     ):
-        from evenkey.pipelines.aggregate import joining
+        from evenkey.pipelines import join as joining
 
         reports = joining.compare_joins(config, names, on_progress=show)
     if as_json:
@@ -117,7 +117,7 @@ def _produce(
         interrupted_with(SENT),
         message_bar("producing", config.publications) as show,
     ):
-        from evenkey.pipelines.aggregate import joining
+        from evenkey.pipelines import join as joining
 
         produced = joining.produce_publications(
             config, address, partitions=topic_partitions, live=live, on_progress=show

@@ -9,12 +9,12 @@
 from __future__ import annotations
 
 from evenkey.groupings.base import Grouping, Router, Snapshot
-from evenkey.groupings.dynamic_key import DynamicKey
+from evenkey.groupings.dynamic_key import DynamicKeyGrouping
 from evenkey.groupings.heads import DChoices, WChoices
-from evenkey.groupings.key import Key
-from evenkey.groupings.partial_key import PartialKey
-from evenkey.groupings.planned import Planned
-from evenkey.groupings.shuffle import Shuffle
+from evenkey.groupings.key import KeyGrouping
+from evenkey.groupings.partial_key import PartialKeyGrouping
+from evenkey.groupings.planned import PlannedGrouping
+from evenkey.groupings.shuffle import ShuffleGrouping
 from evenkey.groupings.tables import (
     CardinalityAffinity,
     OfflineGreedy,
@@ -28,15 +28,15 @@ __all__ = [
     "By",
     "CardinalityAffinity",
     "DChoices",
-    "DynamicKey",
+    "DynamicKeyGrouping",
     "Grouping",
-    "Key",
+    "KeyGrouping",
     "OfflineGreedy",
     "OnlineGreedy",
-    "PartialKey",
-    "Planned",
+    "PartialKeyGrouping",
+    "PlannedGrouping",
     "Router",
-    "Shuffle",
+    "ShuffleGrouping",
     "Snapshot",
     "StaticChoices",
     "WChoices",
@@ -76,7 +76,7 @@ def parse(text: str | Grouping) -> Grouping:
     Examples
     --------
     >>> parse("pkg(choices=3)")
-    PartialKey(choices=3, variant='storm')
+    PartialKeyGrouping(choices=3, variant='storm')
     """
     if isinstance(text, Grouping):
         return text

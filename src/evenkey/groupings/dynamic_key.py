@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["DynamicKey"]
+__all__ = ["DynamicKeyGrouping"]
 
 _MOST_CYCLES = 1000
 _REFERENCE_POOLS = 10_000
@@ -42,7 +42,7 @@ _MOST_POOL = int(np.iinfo(_HOT["pool"]).max)
 
 
 @dataclass(frozen=True)
-class DynamicKey(Grouping):
+class DynamicKeyGrouping(Grouping):
     """Dynamic key grouping (``dkg``): a pool of neighbouring workers for each key.
 
     The pool of a key is ``home, home + 1, ..., home + c - 1 (mod W)`` with
@@ -98,9 +98,9 @@ class DynamicKey(Grouping):
     --------
     >>> import numpy as np
     >>> keys, times = np.full(6, 7, dtype=np.uint64), np.arange(6.0)
-    >>> DynamicKey().router(workers=5).route(keys, times).tolist()
+    >>> DynamicKeyGrouping().router(workers=5).route(keys, times).tolist()
     [2, 3, 2, 3, 2, 3]
-    >>> DynamicKey().thresholds(10)
+    >>> DynamicKeyGrouping().thresholds(10)
     (13.16227766016838, 13.16227766016838)
     """
 
@@ -222,7 +222,7 @@ class DynamicKey(Grouping):
 class _DynamicKeyRouter(LocalLoadRouter):
     needs_times: ClassVar[bool] = True
 
-    def __init__(self, grouping: DynamicKey, workers: int, source: int) -> None:
+    def __init__(self, grouping: DynamicKeyGrouping, workers: int, source: int) -> None:
         super().__init__(workers, source)
         self._space = grouping.key_space()
         self._period = grouping.teenage_period

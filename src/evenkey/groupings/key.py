@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Key"]
+__all__ = ["KeyGrouping"]
 
 
 @dataclass(frozen=True)
-class Key(Grouping):
+class KeyGrouping(Grouping):
     """Key grouping (``kg``): the hash of the key modulo the number of workers.
 
     ``worker = H(key) mod W`` (DKG paper, equation 1), with H the hash that Spark calls
@@ -28,7 +28,7 @@ class Key(Grouping):
     Examples
     --------
     >>> import numpy as np
-    >>> Key().router(workers=3).route(np.array([7, 8, 7], dtype=np.uint64)).tolist()
+    >>> KeyGrouping().router(workers=3).route(np.array([7, 8, 7], dtype=np.uint64)).tolist()
     [1, 2, 1]
     """
 

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["PartialKey"]
+__all__ = ["PartialKeyGrouping"]
 
 
 @dataclass(frozen=True)
-class PartialKey(Grouping):
+class PartialKeyGrouping(Grouping):
     """Partial key grouping (``pkg``): key splitting over d choices by local load.
 
     A key has d candidate workers. The first is key grouping's, candidate j > 0 is
@@ -44,9 +44,9 @@ class PartialKey(Grouping):
     --------
     >>> import numpy as np
     >>> keys = np.array([7, 7, 7, 8, 7], dtype=np.uint64)
-    >>> PartialKey().router(workers=5).route(keys).tolist()
+    >>> PartialKeyGrouping().router(workers=5).route(keys).tolist()
     [2, 0, 2, 3, 0]
-    >>> PartialKey(variant="paper").router(workers=2).route(keys).tolist()
+    >>> PartialKeyGrouping(variant="paper").router(workers=2).route(keys).tolist()
     [1, 0, 1, 0, 1]
     """
 
@@ -65,7 +65,7 @@ class PartialKey(Grouping):
 
 
 class _PartialKeyRouter(LocalLoadRouter):
-    def __init__(self, grouping: PartialKey, workers: int, source: int) -> None:
+    def __init__(self, grouping: PartialKeyGrouping, workers: int, source: int) -> None:
         super().__init__(workers, source)
         self._distinct = grouping.variant == "storm"
         self._choices = min(grouping.choices, workers) if self._distinct else grouping.choices

@@ -12,11 +12,11 @@ from evenkey.groupings.base import Grouping, Router, Snapshot
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Shuffle"]
+__all__ = ["ShuffleGrouping"]
 
 
 @dataclass(frozen=True)
-class Shuffle(Grouping):
+class ShuffleGrouping(Grouping):
     """Shuffle grouping (``sg``): round robin, whatever the key.
 
     Message i of source s goes to worker ``(s + i) mod W``. Balance is perfect: with one
@@ -30,7 +30,7 @@ class Shuffle(Grouping):
     Examples
     --------
     >>> import numpy as np
-    >>> Shuffle().router(workers=3).route(np.array([7, 7, 7, 7], dtype=np.uint64)).tolist()
+    >>> ShuffleGrouping().router(workers=3).route(np.array([7, 7, 7, 7], dtype=np.uint64)).tolist()
     [0, 1, 2, 0]
     """
 

@@ -16,5 +16,5 @@ __all__ = ["Address", "ClientSettings", "produce", "read_results"]
 
 __getattr__ = late(
     __name__,
-    {"produce": "producing", "read_results": "results"},
+    {"produce": "evenkey.kafka.producing", "read_results": "evenkey.kafka.results"},
 )

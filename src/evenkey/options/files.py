@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import tomllib
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evenkey.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["check_output", "read_toml"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import Exports
-from evenkey.groupings import Planned
+from evenkey.groupings import PlannedGrouping
 from evenkey.kafka.connector import AVRO, check_loaded, connector_settings
 from evenkey.pipelines.aggregate.config import PipelineConfig
 from evenkey.pipelines.aggregate.inputs import find_offsets, open_input
@@ -296,7 +296,7 @@ def _planner(
 ) -> EpochPlanner | None:
     """Start the planner of a grouping that plans; None for the others."""
     grouping = config.resolved_grouping()
-    if not isinstance(grouping, Planned):
+    if not isinstance(grouping, PlannedGrouping):
         return None
     ahead = job.countable(found, config)
     planner = EpochPlanner(spark, grouping, config.workers, directory, ahead, by=config.route_by)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from evenkey.groupings import Planned, Snapshot
+    from evenkey.groupings import PlannedGrouping, Snapshot
     from evenkey.spark.routing_table import RoutingTables
 
 __all__ = ["LookupTask", "read_memory", "with_planned_worker"]
@@ -58,7 +58,7 @@ def read_memory(tables: RoutingTables, query: str, epoch: int) -> Snapshot:
 def with_planned_worker(
     df: DataFrame,
     hashed: Column,
-    grouping: Planned,
+    grouping: PlannedGrouping,
     workers: int,
     plan: LookupTask | Snapshot,
     name: str,
@@ -145,7 +145,11 @@ class LookupTask:
     """
 
     def __init__(
-        self, grouping: Planned, workers: int, tables: RoutingTables, first: Snapshot | None = None
+        self,
+        grouping: PlannedGrouping,
+        workers: int,
+        tables: RoutingTables,
+        first: Snapshot | None = None,
     ) -> None:
         self._grouping = grouping
         self._workers = workers
@@ -163,7 +167,7 @@ class LookupTask:
             yield from _packed(memory, self._grouping, self._workers).to_batches()
 
 
-def _packed(memory: Snapshot, grouping: Planned, workers: int) -> pa.Table:
+def _packed(memory: Snapshot, grouping: PlannedGrouping, workers: int) -> pa.Table:
     if memory:
         plan = Plan.from_arrays(memory)
     else:

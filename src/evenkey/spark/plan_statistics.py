@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, Row
 
-    from evenkey.groupings import Planned
+    from evenkey.groupings import PlannedGrouping
     from evenkey.groupings.planned import KeyStatistics
 
 __all__ = ["count_keys", "learn_from"]
@@ -75,7 +75,7 @@ def _items(rows: Iterable[Row]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, A
 
 
 def learn_from(
-    df: DataFrame, hashed: Column, grouping: Planned, workers: int, tables: RoutingTables
+    df: DataFrame, hashed: Column, grouping: PlannedGrouping, workers: int, tables: RoutingTables
 ) -> DataFrame:
     """Let a stream tell its keys, epoch by epoch, and plan from them.
 
@@ -101,7 +101,7 @@ class _Metric(NamedTuple):
 
 
 # By their spelling: there are as many as groupings, however many streams there are.
-_groupings: dict[str, Planned] = {}
+_groupings: dict[str, PlannedGrouping] = {}
 
 
 def _receive(name: str, row: Any, progress: Any) -> None:

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from evenkey.checking import check_path, number
 from evenkey.errors import ConfigurationError
-from evenkey.groupings import Planned, parse
+from evenkey.groupings import PlannedGrouping, parse
 from evenkey.groupings.planned import Plan
 from evenkey.spark.columns import check_frame, key_hash, number_column
 from evenkey.spark.listening import listen
@@ -88,9 +88,9 @@ def fit(
     return Plan.from_arrays(_fit(df, hashed, costs, planned, workers, store))
 
 
-def _planned(grouping: str | Grouping) -> Planned:
+def _planned(grouping: str | Grouping) -> PlannedGrouping:
     planned = parse(grouping)
-    if not isinstance(planned, Planned):
+    if not isinstance(planned, PlannedGrouping):
         message = f"{planned}: only planned grouping is fitted; pass planned, or leave out fit"
         raise ConfigurationError(message)
     return planned
@@ -100,7 +100,7 @@ def _fit(
     df: DataFrame,
     hashed: Column,
     cost: Column | None,
-    grouping: Planned,
+    grouping: PlannedGrouping,
     workers: int,
     store: RoutingTables,
 ) -> Snapshot:
@@ -116,7 +116,7 @@ def _counted(
     df: DataFrame,
     hashed: Column,
     cost: Column | None,
-    grouping: Planned,
+    grouping: PlannedGrouping,
     workers: int,
     before: Snapshot,
 ) -> Snapshot:
@@ -140,7 +140,7 @@ def _sum_costs(df: DataFrame, hashed: Column, cost: Column, statistics: KeyStati
 def route_planned(
     df: DataFrame,
     hashed: Column,
-    grouping: Planned,
+    grouping: PlannedGrouping,
     workers: int,
     *,
     plan: Snapshot | None,
@@ -171,7 +171,7 @@ def route_planned(
 
 def _lookup_of_stream(
     df: DataFrame,
-    grouping: Planned,
+    grouping: PlannedGrouping,
     workers: int,
     plan: Snapshot | None,
     tables: str | Path | None,
@@ -190,7 +190,7 @@ def _lookup_of_stream(
 def _plan_of_batch(
     df: DataFrame,
     hashed: Column,
-    grouping: Planned,
+    grouping: PlannedGrouping,
     workers: int,
     plan: Snapshot | None,
     tables: str | Path | None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, get_args
 from pyspark.sql import functions as F
 
 from evenkey.checking import check_one_of, check_path, number
-from evenkey.groupings import Grouping, Key, Planned, Shuffle, parse
+from evenkey.groupings import Grouping, KeyGrouping, PlannedGrouping, ShuffleGrouping, parse
 from evenkey.spark.columns import (
     absent,
     check_frame,
@@ -119,7 +119,7 @@ def route(
     if tables is not None:
         check_path("tables", tables)
     absent(df, column)
-    if isinstance(grouping, Planned):
+    if isinstance(grouping, PlannedGrouping):
         return route_planned(
             df,
             hashed,
@@ -156,11 +156,13 @@ def route(
 def routes_natively(grouping: Grouping, *, streaming: bool) -> bool:
     """Say whether rows are routed by Spark's own expressions, without Python."""
     # Spark does not number the rows of a stream.
-    return isinstance(grouping, Key | Planned) or (isinstance(grouping, Shuffle) and not streaming)
+    return isinstance(grouping, KeyGrouping | PlannedGrouping) or (
+        isinstance(grouping, ShuffleGrouping) and not streaming
+    )
 
 
 def _native(grouping: Grouping, hashed: Column, workers: int) -> Column:
     """The grouping as an expression of Spark's own."""
-    if isinstance(grouping, Key):
+    if isinstance(grouping, KeyGrouping):
         return F.pmod(hashed, F.lit(workers)).cast("int")
     return F.pmod(row_numbers(), F.lit(workers)).cast("int")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenkey.errors import ConfigurationError
-from evenkey.groupings import Planned, parse
+from evenkey.groupings import PlannedGrouping, parse
 from evenkey.groupings.planned import KeyStatistics, Plan, compile_plan
 from tests.groupings.planned import naive
 
@@ -36,7 +36,7 @@ def loads(grouping, memory, keys, workers, sources=3):
 @given(st.integers(0, 5), st.integers(1, 12), st.integers(0, 3))
 @settings(max_examples=15)
 def test_routing_equals_its_twin(seed, workers, source):
-    keys, grouping = zipf(600, seed=seed, keys=60), Planned(buckets=64)
+    keys, grouping = zipf(600, seed=seed, keys=60), PlannedGrouping(buckets=64)
     memory = plan(grouping, keys, workers)
     router = grouping.router(workers, source)
     router.remember(memory)
@@ -69,7 +69,7 @@ def test_the_lookup_finds_every_key(keys):
 
 def test_shares_are_dealt_evenly():
     """Every share of a split key is off by a few messages, in every prefix."""
-    keys, grouping = np.full(10_000, 7, dtype=np.uint64), Planned()
+    keys, grouping = np.full(10_000, 7, dtype=np.uint64), PlannedGrouping()
     memory = grouping.plan(np.array([7], dtype=np.uint64), np.array([1.0]), 6)
     for source in range(4):
         router = grouping.router(6, source)
@@ -82,7 +82,7 @@ def test_shares_are_dealt_evenly():
 
 
 def test_an_epoch_planned_from_itself_is_level():
-    keys, grouping = zipf(200_000), Planned(planning="current")
+    keys, grouping = zipf(200_000), PlannedGrouping(planning="current")
     assert grouping.counts_first({})
     memory = plan(grouping, keys, 20)
     sent, _ = loads(grouping, memory, keys, 20)
@@ -92,7 +92,7 @@ def test_an_epoch_planned_from_itself_is_level():
 @pytest.mark.parametrize("messages", [2_000, 20_000, 200_000])
 def test_a_fresh_sample_adds_sampling_noise_only(messages):
     """The bound that the documentation states: 4.5 standard deviations of both samples."""
-    workers, grouping = 20, Planned()
+    workers, grouping = 20, PlannedGrouping()
     memory = plan(grouping, zipf(messages, seed=1), workers)
     sent, _ = loads(grouping, memory, zipf(messages, seed=2), workers)
     assert sent.max() / sent.mean() <= 1.01 + 4.5 * np.sqrt(2 * workers / messages)
@@ -115,7 +115,7 @@ def test_previous_follows_a_change_within_two_epochs():
 
 
 def test_auto_counts_first_without_statistics_and_when_they_are_stale():
-    workers, grouping = 10, Planned()
+    workers, grouping = 10, PlannedGrouping()
     keys = zipf(40_000)
     assert grouping.counts_first({})
     memory = plan(grouping, keys, workers)
@@ -130,7 +130,7 @@ def test_auto_counts_first_without_statistics_and_when_they_are_stale():
 
 def test_auto_counts_first_until_a_plan_of_before_would_be_level():
     """Three epochs of other hot keys each, then two alike: what is counted first is level."""
-    workers, grouping = 10, Planned(surprise=None)
+    workers, grouping = 10, PlannedGrouping(surprise=None)
     keys = zipf(40_000)
     memory = {}  # type: ignore[var-annotated]
     counted, imbalances = [], []
@@ -150,7 +150,7 @@ def test_auto_counts_first_until_a_plan_of_before_would_be_level():
 
 def test_keys_that_are_not_known_well_go_with_their_buckets():
     """A plan of exact counts knows more heavy keys than the sketch that plans the next epoch."""
-    workers, grouping = 20, Planned(tracked=300)
+    workers, grouping = 20, PlannedGrouping(tracked=300)
     memory = plan(grouping, zipf(200_000, 0.9, seed=1, keys=20_000), workers)
     for seed in (1, 2, 3):
         keys = zipf(200_000, 0.9, seed=seed, keys=20_000)
@@ -160,7 +160,7 @@ def test_keys_that_are_not_known_well_go_with_their_buckets():
 
 
 def test_decay_forgets_keys_that_are_hot_no_longer():
-    grouping = Planned(planning="previous", stale=100.0, tracked=64)
+    grouping = PlannedGrouping(planning="previous", stale=100.0, tracked=64)
     memory = grouping.plan(np.array([7], dtype=np.uint64), np.array([5000.0]), 4)
     assert 7 in memory["keys"]
     for seed in range(6):
@@ -170,7 +170,7 @@ def test_decay_forgets_keys_that_are_hot_no_longer():
 
 
 def test_a_fitted_plan_stays():
-    keys, grouping = zipf(10_000), Planned(planning="fit")
+    keys, grouping = zipf(10_000), PlannedGrouping(planning="fit")
     assert grouping.counts_first({})
     memory = plan(grouping, keys, 5)
     assert not grouping.counts_first(memory)
@@ -182,7 +182,7 @@ def test_a_fitted_plan_stays():
 
 def test_weights_count_as_loads():
     keys, weights = zipf(20_000), np.full(20_000, 3)
-    light, heavy = Planned().router(5), Planned().router(5)
+    light, heavy = PlannedGrouping().router(5), PlannedGrouping().router(5)
     np.testing.assert_array_equal(light.route(keys), heavy.route(keys, weights=weights))
     np.testing.assert_array_equal(3 * light.memory()["sent"], heavy.memory()["sent"])
     statistics = [KeyStatistics.from_arrays(each.memory(), "epoch") for each in (light, heavy)]
@@ -223,7 +223,7 @@ GOLDEN = [1, 0, 1, 1, 0, 2, 3, 2, 1, 0, 2, 3, 0, 3, 2, 1]
 def test_golden_vector():
     """Routing of a tiny stream after a plan; who changes it moves users' keys."""
     keys = np.array([7, 7, 1, 7, 7, 2, 7, 3, 7, 7, 1 << 40, 7, 7, 7, 5, 7], dtype=np.uint64)
-    grouping = Planned(buckets=16)
+    grouping = PlannedGrouping(buckets=16)
     router = grouping.router(4, source=1)
     router.remember(plan(grouping, keys, 4))
     assert router.route(keys).tolist() == GOLDEN

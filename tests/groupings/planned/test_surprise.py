@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkey.groupings import Planned, parse
+from evenkey.groupings import PlannedGrouping, parse
 from evenkey.groupings.planned import Plan
 from evenkey.groupings.planned.surprise import SurpriseRules
 from evenkey.simulation import simulate
@@ -71,7 +71,7 @@ def test_an_epoch_of_other_keys_is_level():
 
 
 def test_the_first_epoch_is_level_without_a_plan():
-    workers, grouping = 20, Planned()
+    workers, grouping = 20, PlannedGrouping()
     sent = np.bincount(grouping.router(workers).route(zipf(400_000)), minlength=workers)
     assert sent.max() / sent.mean() <= 1.1
 
@@ -92,7 +92,7 @@ def test_no_key_is_surprising_where_frequencies_keep():
 def test_nothing_is_surprising_in_an_epoch_that_was_counted():
     """Its first half holds other keys than its second: the plan of both is right in the end."""
     keys = np.concatenate((zipf(100_000), ~zipf(100_000, seed=1)))
-    grouping = Planned(planning="current")
+    grouping = PlannedGrouping(planning="current")
     distinct, counts = np.unique(keys, return_counts=True)
     router = grouping.router(10)
     router.remember(grouping.plan(distinct, counts.astype(np.float64), 10))

@@ -29,8 +29,8 @@ class DChoices(HeadGrouping):
     has ``((W-1)/W)^(h d)``, because its candidates may collide.) Where no d < W does, a head
     key may go to any worker, as under `WChoices`.
 
-    The first two candidates are those of `PartialKey`; the others go on round the ring by the
-    distance between these two, and one further where that comes back to where it began
+    The first two candidates are those of `PartialKeyGrouping`; the others go on round the ring by
+    the distance between these two, and one further where that comes back to where it began
     (double hashing; decision 021). A message goes to the least loaded candidate: in the head of
     equals the lowest worker, in the tail the first candidate.
 

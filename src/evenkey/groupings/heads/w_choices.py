@@ -19,7 +19,7 @@ class WChoices(HeadGrouping):
 
     The head are the keys whose frequency exceeds ``theta = 1/(5W)``, found by SpaceSaving in
     each source. A message of the head goes to the worker to which this source has sent least,
-    of equals the lowest; one of the tail as under `PartialKey`.
+    of equals the lowest; one of the tail as under `PartialKeyGrouping`.
 
     Guarantee: while the head has enough messages to fill up what the tail leaves uneven, the
     loads of one source differ by no more than one message; a key in the tail is on at most

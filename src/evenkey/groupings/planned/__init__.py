@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenkey.groupings.planned.capacities import Capacities
-from evenkey.groupings.planned.grouping import Planned, Planning
+from evenkey.groupings.planned.grouping import PlannedGrouping, Planning
 from evenkey.groupings.planned.lookup import OFFSET, OWNER_BITS, Lookup, compile_plan
 from evenkey.groupings.planned.plan import Plan, make_plan, unplanned
 from evenkey.groupings.planned.statistics import KeyStatistics
@@ -15,7 +15,7 @@ __all__ = [
     "KeyStatistics",
     "Lookup",
     "Plan",
-    "Planned",
+    "PlannedGrouping",
     "Planning",
     "compile_plan",
     "make_plan",

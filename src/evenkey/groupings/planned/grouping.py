@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Planned", "Planning"]
+__all__ = ["PlannedGrouping", "Planning"]
 
 Planning = Literal["auto", "previous", "current", "fit"]
 
@@ -39,7 +39,7 @@ _ALL = 0.999
 
 
 @dataclass(frozen=True)
-class Planned(Grouping):
+class PlannedGrouping(Grouping):
     """Planned grouping (``planned``): a plan of all keys' places, made once an epoch.
 
     The keys' hashes fall into B buckets, and the heaviest keys are known one by one. The plan
@@ -94,7 +94,7 @@ class Planned(Grouping):
     --------
     >>> import numpy as np
     >>> keys = np.array([7, 7, 8, 7, 9, 7, 7, 10], dtype=np.uint64)
-    >>> grouping = Planned(buckets=16)
+    >>> grouping = PlannedGrouping(buckets=16)
     >>> router = grouping.router(workers=2)
     >>> router.route(keys).tolist()
     [1, 1, 0, 1, 1, 1, 1, 0]

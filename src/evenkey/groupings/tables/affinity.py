@@ -25,7 +25,7 @@ __all__ = ["CardinalityAffinity"]
 class CardinalityAffinity(Grouping):
     """Cardinality with affinity (``cam``): a key stays where it is, a new one where keys are few.
 
-    A message of key k has the two candidates of `PartialKey`. As this source knows them:
+    A message of key k has the two candidates of `PartialKeyGrouping`. As this source knows them:
 
     1. If exactly one of them holds k, it gets the message. If both do, the less loaded one.
     2. If neither does, the one that holds fewer keys gets it; of equals the less loaded, then

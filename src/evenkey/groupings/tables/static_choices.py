@@ -21,7 +21,7 @@ class StaticChoices(Grouping):
 
     At a key's first message it gets the worker, of its two candidates, to which this source
     has sent less so far, the first of equals; a routing table keeps it there ever after (PKG
-    paper, section 3.1, static PoTC). The candidates are those of `PartialKey`.
+    paper, section 3.1, static PoTC). The candidates are those of `PartialKeyGrouping`.
 
     Guarantee: within one source a key is on one worker. Several sources decide apart, so a key
     may be on its two candidates until an epoch ends: then they agree on the one that more of

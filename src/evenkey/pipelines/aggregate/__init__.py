@@ -17,10 +17,10 @@ __all__ = ["EpochProgress", "PipelineConfig", "RunReport", "compare", "read_resu
 __getattr__ = late(
     __name__,
     {
-        "EpochProgress": "report",
-        "RunReport": "report",
-        "compare": "runner",
-        "read_results": "results",
-        "run": "runner",
+        "EpochProgress": "evenkey.runs.report",
+        "RunReport": "evenkey.runs.report",
+        "compare": "evenkey.runs.runner",
+        "read_results": "evenkey.runs.results",
+        "run": "evenkey.runs.runner",
     },
 )

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from evenkey.aggregators import WORKER
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.errors import ConfigurationError
-from evenkey.groupings import Planned
+from evenkey.groupings import PlannedGrouping
 from evenkey.options.fields import Master
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def check_avro(config: PipelineConfig) -> None:
 def check_planning(config: PipelineConfig) -> None:
     """Make sure that what a grouping wants to count first can be counted."""
     grouping = config.resolved_grouping()
-    ahead = isinstance(grouping, Planned) and grouping.planning == "current"
+    ahead = isinstance(grouping, PlannedGrouping) and grouping.planning == "current"
     if config.kafka is not None and ahead:
         message = (
             f"grouping = {str(grouping)!r}: records of topics cannot be counted before they "

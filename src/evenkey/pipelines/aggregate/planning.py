@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
-    from evenkey.groupings import By, Planned, Snapshot
+    from evenkey.groupings import By, PlannedGrouping, Snapshot
     from evenkey.runs.directory import RunDirectory
     from evenkey.runs.sources import Reading
     from evenkey.streams.splits import Splitter
@@ -76,7 +76,7 @@ class EpochPlanner:
     def __init__(
         self,
         spark: SparkSession,
-        grouping: Planned,
+        grouping: PlannedGrouping,
         workers: int,
         directory: RunDirectory,
         ahead: PlannableInput | None,
@@ -147,7 +147,7 @@ class _CountTask:
         ahead: PlannableInput,
         start: int,
         stop: int,
-        grouping: Planned,
+        grouping: PlannedGrouping,
         workers: int,
         by: By,
     ) -> None:

@@ -17,9 +17,9 @@ __all__ = ["JoinConfig", "JoinReport", "compare_joins", "produce_publications", 
 __getattr__ = late(
     __name__,
     {
-        "JoinReport": "report",
-        "compare_joins": "runner",
-        "produce_publications": "producing",
-        "run_join": "runner",
+        "JoinReport": "evenkey.pipelines.join.report",
+        "compare_joins": "evenkey.pipelines.join.runner",
+        "produce_publications": "evenkey.pipelines.join.producing",
+        "run_join": "evenkey.pipelines.join.runner",
     },
 )
