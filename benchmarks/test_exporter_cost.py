@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from evenkey.pipelines.aggregate import RunReport
+    from evenkey.pipelines.aggregate.report import RunReport
 
 PAIRS = 9
 SERVERS = (InfluxServer.program, PrometheusServer.program)

@@ -23,7 +23,7 @@ from evenkey.kafka import Address, produce
 from evenkey.kafka.connector import connector_settings
 from evenkey.kafka.records import find_records, parse_time
 from evenkey.pipelines.aggregate import PipelineConfig, run
-from evenkey.runs.driving import timing_of
+from evenkey.runs.timing import timing_of
 from evenkey.spark.session import session
 from tests.brokers import start_broker
 

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from evenkey.applications import APPLICATIONS, ApplicationConfig, Documents, NaiveBayes, parse
 from evenkey.errors import ConfigurationError
 from evenkey.pipelines.aggregate import PipelineConfig
+from evenkey.pipelines.learn.labelled import labelled
 
 STREAM = {"dataset": "zipf(z=1,keys=9)"}
 
 
+def pipeline(**options: Any) -> PipelineConfig:
+    resolved = ApplicationConfig(**options).resolved()
+    assert isinstance(resolved, PipelineConfig)
+    return resolved
+
+
 def test_without_an_application_it_is_the_pipeline_itself():
     config = ApplicationConfig(**STREAM, workers=3, sink="console")
-    assert config.pipeline() == PipelineConfig(**STREAM, workers=3, sink="console")
+    assert config.resolved() == PipelineConfig(**STREAM, workers=3, sink="console")
 
 
 def test_word_count_splits_text_into_words_and_leaves_other_input(tmp_path):
     (tmp_path / "a.txt").write_text("to be\n")
     (tmp_path / "a.csv").write_text("user\nann\n")
-    text = ApplicationConfig(application="wordcount", input=tmp_path / "a.txt").pipeline()
+    text = pipeline(application="wordcount", input=tmp_path / "a.txt")
     assert (text.aggregator, text.split) == ("count", "words")
-    users = ApplicationConfig(application="wordcount", input=tmp_path / "a.csv", key="user")
-    assert (users.pipeline().split, users.pipeline().key) == (None, "user")
-    topic = ApplicationConfig(application="wordcount", kafka="127.0.0.1:9092/lines").pipeline()
+    users = pipeline(application="wordcount", input=tmp_path / "a.csv", key="user")
+    assert (users.split, users.key) == (None, "user")
+    topic = pipeline(application="wordcount", kafka="127.0.0.1:9092/lines")
     assert topic.split == "words"
 
 
@@ -33,16 +42,19 @@ def test_word_count_splits_text_into_words_and_leaves_other_input(tmp_path):
 )
 def test_heavy_hitters_know_on_how_many_workers_a_key_is(grouping, choices):
     told = {"application": "heavy-hitters(k=5,capacity=50)", "grouping": grouping}
-    pipeline = ApplicationConfig(**STREAM, **told).pipeline()
-    assert pipeline.aggregator == f"heavy-hitters(k=5,capacity=50{choices},weight=count)"
+    assert (
+        pipeline(**STREAM, **told).aggregator
+        == f"heavy-hitters(k=5,capacity=50{choices},weight=count)"
+    )
 
 
 def test_a_learner_reads_generated_records_unless_told_otherwise():
     config = ApplicationConfig(application="naive-bayes", messages=70, seed=4)
-    stream = config.labelled()
-    assert (stream.length, stream.seed, stream.name) == (70, 4, Documents().name)
+    assert config.dataset == config.resolved().dataset == Documents().name
+    stream = labelled(config.dataset, NaiveBayes.streams, messages=70, seed=4)
+    assert stream == Documents(length=70, seed=4)
     other = config.with_options(dataset="documents(classes=3)")
-    assert other.labelled() == Documents(classes=3, length=70, seed=4)
+    assert other.dataset == Documents(classes=3).name
 
 
 @pytest.mark.parametrize(
@@ -71,7 +83,7 @@ def test_what_cannot_be_is_refused(told, message):
 def test_options_that_an_application_sets_are_refused():
     config = ApplicationConfig(application="wordcount", aggregator="top-k(k=3)", **STREAM)
     with pytest.raises(ConfigurationError, match="application wordcount sets it to 'count'"):
-        config.pipeline()
+        config.resolved()
 
 
 def test_labelled_records_have_columns(tmp_path):
@@ -79,8 +91,6 @@ def test_labelled_records_have_columns(tmp_path):
     config = ApplicationConfig(application="naive-bayes", input=tmp_path / "a.txt")
     with pytest.raises(ConfigurationError, match="split = 'lines': labelled records have columns"):
         config.check_paths()
-    with pytest.raises(ConfigurationError, match="only an application that learns"):
-        ApplicationConfig(**STREAM).labelled()
 
 
 def test_names_of_features_may_be_told_at_once_or_one_by_one():

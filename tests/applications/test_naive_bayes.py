@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
-from evenkey.applications import ApplicationConfig, Documents, NaiveBayes
+from evenkey.applications import Documents, NaiveBayes
 from evenkey.applications.bayes_model import UNIT
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.pipelines.learn.models import Models
@@ -117,7 +117,7 @@ def test_bad_parameters_are_refused():
     with pytest.raises(ConfigurationError, match="alpha = 0"):
         NaiveBayes(alpha=0)
     config, schema = (
-        ApplicationConfig(application="naive-bayes"),
+        LearnConfig(dataset="documents"),
         pa.schema([("body", pa.string())]),
     )
     with pytest.raises(ConfigurationError, match=r"needs text: .* has: body"):

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenkey.applications import ApplicationConfig, DecisionTree, NaiveBayes
+from evenkey.applications import DecisionTree, NaiveBayes
 from evenkey.errors import ConfigurationError
+from evenkey.pipelines.learn.config import LearnConfig
 from evenkey.pipelines.learn.kept_records import keep_records
 
 LINES = [
@@ -39,7 +40,7 @@ GOOD = [
 
 
 def kept(path, tmp_path, learner, **options):
-    config = ApplicationConfig(application=str(learner), input=path, label="label", **options)
+    config = LearnConfig(input=path, label="label", **options)
     target = tmp_path / "kept.parquet"
     found = keep_records(config, learner, target, tmp_path)
     return pq.read_table(target), found.rejected.to_pylist()
@@ -135,9 +136,7 @@ def test_files_may_have_their_columns_in_any_order(tmp_path):
     (tmp_path / "in" / "1.csv").write_text("label,text\na,one\n")
     (tmp_path / "in" / "2.csv").write_text("text,more,label\ntwo,,b\n")
     (tmp_path / "in" / "3.csv").write_text("label,text\n")
-    config = ApplicationConfig(
-        application="naive-bayes", input=tmp_path / "in", split="csv", label="label", text="text"
-    )
+    config = LearnConfig(input=tmp_path / "in", split="csv", label="label", text="text")
     found = keep_records(config, NaiveBayes(), tmp_path / "kept.parquet", tmp_path)
     assert found.rows == 2
     (tmp_path / "in" / "4.csv").write_text("label,words\n")

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import evenkey.applications
 import evenkey.pipelines.aggregate
 from evenkey.cli import app
-from evenkey.runs.report import EpochProgress
+from evenkey.runs import EpochProgress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typer.testing import Result
 
     from evenkey.pipelines.aggregate import PipelineConfig
-    from evenkey.runs.report import Phase
+    from evenkey.runs.progress import Phase
 
 PACE = {"sg": 2.5, "kg": 1.0, "pkg": 1.8, "dkg": 3.4}
 

@@ -10,7 +10,7 @@ import pytest
 
 import evenkey.pipelines.join
 from evenkey.kafka.producing import Produced
-from evenkey.runs.report import EpochProgress
+from evenkey.runs import EpochProgress
 
 FIGURES: dict[str, Any] = {
     "publications": 20_000,

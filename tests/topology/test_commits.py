@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from evenkey.errors import RunError
-from evenkey.pipelines.aggregate import read_results
+from evenkey.runs import read_results
 from evenkey.runs.commits import Commits, epoch_name
 from evenkey.runs.epoch_files import EpochFiles
 from evenkey.runs.parts import encoded

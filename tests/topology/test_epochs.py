@@ -12,9 +12,9 @@ from evenkey.errors import RunError
 from evenkey.runs.claims import Claim
 from evenkey.runs.commits import Commits, epoch_name
 from evenkey.runs.directory import RunDirectory
-from evenkey.runs.driving import epochs_of
 from evenkey.runs.epochs import EpochEnd, earlier_timings, late_rows
 from evenkey.runs.sinks import FileSink
+from evenkey.runs.timing import epochs_of
 
 MINUTES = [[0, 60], [61, 0, 120], [121, 2, 3, 180]]
 """Event times of the messages of each epoch; by the third, minutes 2 and 3 are late."""

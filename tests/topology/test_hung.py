@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from evenkey.exporters import History
-from evenkey.pipelines.aggregate import read_results
+from evenkey.runs import read_results
 from tests.topology.killing import finish, started, wait_for_the_middle
 
 LINES = 3000

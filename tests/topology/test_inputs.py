@@ -13,12 +13,13 @@ import pyarrow as pa
 import pytest
 
 from evenkey.errors import ConfigurationError
-from evenkey.pipelines.aggregate.config import PipelineConfig, Split
+from evenkey.pipelines.aggregate.config import PipelineConfig
 from evenkey.pipelines.aggregate.inputs import find_input
 from evenkey.pipelines.aggregate.streams import opened_stream
 from evenkey.runs.directory import RunDirectory
 from evenkey.streams import FileStream
 from evenkey.streams.splits import SPLITTERS
+from evenkey.streams.suffixes import Split
 
 DATA = Path(os.environ.get("EVENKEY_DATA", Path(__file__).parents[2] / "../shared/data"))
 

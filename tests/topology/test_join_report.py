@@ -7,7 +7,7 @@ import json
 import numpy as np
 
 from evenkey.pipelines.join.report import JoinEpoch, JoinReport
-from evenkey.runs.report import Timing
+from evenkey.runs.timing import Timing
 
 
 def test_a_report_that_was_kept_gives_the_same_figures(tmp_path):

@@ -13,7 +13,7 @@ from evenkey.errors import ConfigurationError
 from evenkey.pipelines.join import JoinConfig, compare_joins, run_join
 
 if TYPE_CHECKING:
-    from evenkey.runs.report import EpochProgress
+    from evenkey.runs import EpochProgress
 
 SMALL: dict[str, Any] = {
     "publications": 600,

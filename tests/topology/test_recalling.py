@@ -83,4 +83,4 @@ def test_an_output_of_an_earlier_version_is_refused(tmp_path):
     (tmp_path / "out" / "state").mkdir(parents=True)
     (tmp_path / "out" / "state" / "manifest.json").write_text("{}")
     with pytest.raises(ConfigurationError, match="was begun by an earlier version of evenkey"):
-        RunDirectory(tmp_path / "out").check(config.manifest())
+        RunDirectory(tmp_path / "out").check(config.manifest(), config.free())

@@ -9,8 +9,9 @@ import pyarrow.dataset as ds
 import pytest
 
 from evenkey.errors import ConfigurationError
-from evenkey.pipelines.aggregate import PipelineConfig, read_results
+from evenkey.pipelines.aggregate import PipelineConfig
 from evenkey.pipelines.aggregate import run as run_prepared
+from evenkey.runs import read_results
 from evenkey.runs.sources import _ORIGIN_SECONDS
 from evenkey.streams import generated
 from tests.pausing import when_running

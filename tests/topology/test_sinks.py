@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.kafka.address import Address
 from evenkey.kafka.client import ClientSettings
-from evenkey.pipelines.aggregate import read_results
+from evenkey.runs import read_results
 from evenkey.runs.commits import Commits, epoch_name
 from evenkey.runs.epoch_files import EpochFiles
 from evenkey.runs.sinks import FileSink

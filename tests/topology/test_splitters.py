@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.groupings import parse
-from evenkey.pipelines.aggregate.splitting import DEAD_LETTERS, SPLITS, split_lines, vet_rows
-from evenkey.runs.epoch_files import EpochFiles
+from evenkey.pipelines.aggregate.splitting import split_lines, vet_rows
+from evenkey.runs.epoch_files import DEAD_LETTERS, SPLITS, EpochFiles
 from evenkey.runs.sources import _ORIGIN_SECONDS, LinesReading, RowsReading, stream_of
 from evenkey.spark.aggregate import WORKER
 from evenkey.spark.routing_task import routing_task

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evenkey.applications.base import PipelineApplication
 from evenkey.applications.catalogue import APPLICATIONS, parse
 from evenkey.applications.config import ApplicationConfig
 from evenkey.applications.documents import Documents
@@ -12,7 +13,7 @@ from evenkey.applications.naive_bayes import NaiveBayes
 from evenkey.applications.trees import Clusters, DecisionTree, TreeModel
 from evenkey.applications.word_count import WordCount
 from evenkey.doors import late
-from evenkey.pipelines.application import Application, PipelineApplication
+from evenkey.pipelines.application import Application
 from evenkey.pipelines.learn.in_process import InProcess, Trained
 from evenkey.pipelines.learn.labelled import LabelledStream
 from evenkey.pipelines.learn.learner import Learner, Model

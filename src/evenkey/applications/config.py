@@ -1,58 +1,36 @@
-"""The configuration of a run with an application: a pipeline's, and what is its own."""
+"""The configuration of ``evenkey run``: the options of all that it can run."""
 
 from __future__ import annotations
 
-import dataclasses
-import re
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator
 
+from evenkey.applications.base import PipelineApplication
 from evenkey.applications.catalogue import parse
 from evenkey.errors import ConfigurationError
-from evenkey.options.fields import option
-from evenkey.pipelines.aggregate.config import PipelineConfig
-from evenkey.pipelines.application import PipelineApplication
+from evenkey.options import KafkaOptions, KeyedOptions, option
+from evenkey.pipelines.aggregate.config import AggregationOptions, PipelineConfig
+from evenkey.pipelines.learn.config import LearnConfig, LearningOptions
+from evenkey.pipelines.learn.labelled import labelled
 from evenkey.pipelines.learn.learner import Learner
-from evenkey.spelling import read
-from evenkey.streams import generated
-from evenkey.streams.suffixes import Split, split_of
 
 if TYPE_CHECKING:
     from evenkey.pipelines.application import Application
-    from evenkey.pipelines.learn.labelled import LabelledStream
 
 __all__ = ["ApplicationConfig"]
 
-_OWN = ("application", "label", "text", "features")
-_OF_LEARNERS = ("label", "text", "features")
-_OF_PIPELINES = (
-    *("aggregator", "aggregator_window", "worker_window", "lateness", "sink", "max_ahead"),
-    *("key", "count", "splitters", "route_by", "observe_by"),
-    *("kafka", "output_kafka", "starting_offsets", "record_part", "follow", "kafka_config"),
-    *("avro_schema", "dead_letters_topic"),
-)
-"""Options that say nothing to a learner."""
-_FORMATS = ("csv", "json", "parquet")
 
-
-def _names(value: object) -> object:
-    """Take names with commas between for a list of names."""
-    texts = (value,) if isinstance(value, str) else value
-    if not isinstance(texts, list | tuple):
-        return value
-    if not all(isinstance(text, str) for text in texts):
-        return value
-    return tuple(each.strip() for text in texts for each in text.split(","))
-
-
-class ApplicationConfig(PipelineConfig):
+class ApplicationConfig(KeyedOptions, KafkaOptions, AggregationOptions, LearningOptions):
     """What ``evenkey run`` runs: a pipeline, or an application.
+
+    It is made into the configuration of that kind of run, and has no checks of its own but that
+    an option that was given is one of that kind's.
 
     Examples
     --------
     >>> config = ApplicationConfig(application="wordcount", dataset="zipf(z=1.4,keys=100)")
-    >>> config.pipeline().aggregator
+    >>> config.resolved().aggregator
     'count'
     >>> ApplicationConfig(application="naive-bayes").dataset
     'documents(classes=2,words=10000,z=1.1,size=12,own=0.2)'
@@ -62,32 +40,11 @@ class ApplicationConfig(PipelineConfig):
     there are: ...
     """
 
-    dataset: str | None = option(
-        "Input",
-        None,
-        "Generated stream to read; `evenkey dataset list` names them.",
-        min_length=1,
-    )
     application: Annotated[str, AfterValidator(lambda text: str(parse(text)))] | None = option(
         "Application",
         None,
         "What is run in place of an aggregator: wordcount, heavy-hitters(k=20), "
         "naive-bayes(alpha=1), decision-tree(max_depth=6).",
-    )
-    label: str | None = option(
-        "Application",
-        None,
-        "Column of a record's class, for what learns.",
-        min_length=1,
-    )
-    text: str | None = option(
-        "Application", None, "Column of a record's text, for naive-bayes.", min_length=1
-    )
-    features: Annotated[tuple[str, ...], BeforeValidator(_names)] = option(
-        "Application",
-        (),
-        "Columns of a record's numbers, for decision-tree, with commas between; without it all.",
-        metavar="COLUMNS",
     )
 
     def __init__(self, /, **options: Any) -> None:
@@ -103,77 +60,59 @@ class ApplicationConfig(PipelineConfig):
         application = self.resolved_application()
         return application if isinstance(application, Learner) else None
 
-    def labelled(self) -> LabelledStream:
-        """Give the generated records that a learner reads."""
-        learner = self.learner()
-        if learner is None or self.dataset is None:
-            message = "only an application that learns reads labelled records, where no input is"
-            raise ConfigurationError(message)
-        stream = read("dataset of labelled records", self.dataset, learner.streams)
-        for name, other in (("length", "messages"), ("seed", "seed")):
-            if re.search(rf"\b{name}\b", self.dataset):
-                message = f"dataset = {self.dataset!r}: its {name} is the option {other}; use that"
-                raise ConfigurationError(message)
-        length = stream.length if self.messages is None else self.messages
-        return dataclasses.replace(stream, length=length, seed=self.seed)
-
-    def resolved_split(self) -> Split:
-        """Give the way to split the input; a learner's needs no key."""
-        if self.learner() is None:
-            return super().resolved_split()
-        split = self.split or split_of(self.input)
-        if split not in _FORMATS:
-            message = (
-                f"split = {split!r}: labelled records have columns: pass an input that is "
-                f"{', '.join(_FORMATS)}"
-            )
-            raise ConfigurationError(message)
-        return split
-
-    def pipeline(self) -> PipelineConfig:
-        """Give the pipeline that is run: this one's, with the options of its application.
+    def resolved(self) -> PipelineConfig | LearnConfig:
+        """Give the configuration of what is run, with the options that its application sets.
 
         Raises
         ------
         ConfigurationError
-            An option is told that the application sets.
+            An option was given that the application sets, or has no use for.
         """
-        told = {
-            name: value
-            for name, value in self.model_dump(exclude_unset=True).items()
-            if name not in _OWN
-        }
+        return self._resolved(whole=True)
+
+    def _resolved(self, *, whole: bool) -> PipelineConfig | LearnConfig:
+        """Give it, perhaps without what an application sets, which may look at the input."""
         application = self.resolved_application()
-        if isinstance(application, PipelineApplication):
+        kind = LearnConfig if isinstance(application, Learner) else PipelineConfig
+        given = self.model_dump(exclude_unset=True, exclude={"application"})
+        for name in [name for name in given if name not in kind.model_fields]:
+            if given.pop(name) not in (None, (), False):
+                self._refuse(name, application)
+        if whole and isinstance(application, PipelineApplication):
             sets = application.options(self)
-            for name in sets.keys() & told.keys():
+            for name in sets.keys() & given.keys():
                 message = (
-                    f"{name} = {told[name]!r}: application {application} sets it to "
+                    f"{name} = {given[name]!r}: application {application} sets it to "
                     f"{sets[name]!r}; drop one of them"
                 )
                 raise ConfigurationError(message)
-            told |= sets
-        return PipelineConfig(**told)
+            given |= sets
+        if isinstance(application, Learner) and not self.input:
+            stream = labelled(
+                self.dataset, application.streams, messages=self.messages, seed=self.seed
+            )
+            given["dataset"] = stream.name
+        return kind(**given)
 
-    def _check_input(self) -> None:
-        learner = self.learner()
-        for name in _OF_LEARNERS if learner is None else _OF_PIPELINES:
-            if name in self.model_fields_set and getattr(self, name) not in (None, ()):
-                why = f"application {learner} has no use for it"
-                if learner is None:
-                    why = "only applications that learn take it"
-                message = f"{name} = {getattr(self, name)!r}: {why}; drop it"
-                raise ConfigurationError(message)
-        if learner is None:
-            if self.dataset is not None:
-                self._derive("dataset", generated(self.dataset).name)
-            super()._check_input()
-            return
-        if self.input:
-            if self.dataset is not None:
-                message = "dataset and input are both given: a run reads one of them"
-                raise ConfigurationError(message)
-            return
-        if self.dataset is None:
-            self._derive("dataset", next(iter(learner.streams)))
-        self._derive("dataset", self.labelled().name)
+    def manifest(self) -> dict[str, Any]:
+        """Give the options of what is run, and the application."""
+        return {**self.resolved().manifest(), "application": self.application}
+
+    def check_paths(self) -> None:
+        """Make sure, before anything starts, that all that options name can be reached."""
+        self.resolved().check_paths()
+
+    def derive(self) -> None:
+        """Set what follows from the options of what is run, which are checked by it."""
+        resolved = self._resolved(whole=False)
+        for name in type(self).model_fields:
+            if name not in self.model_fields_set and hasattr(resolved, name):
+                self.set_derived(name, getattr(resolved, name))
+        self.set_derived("dataset", resolved.dataset)
+
+    def _refuse(self, name: str, application: Application | None) -> NoReturn:
+        why = "only applications that learn take it"
+        if isinstance(application, Learner):
+            why = f"application {application} has no use for it"
+        message = f"{name} = {getattr(self, name)!r}: {why}; drop it"
+        raise ConfigurationError(message)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenkey.aggregators import HeavyHitters
+from evenkey.applications.base import PipelineApplication
 from evenkey.applications.word_count import split_into_words
 from evenkey.groupings import KeyGrouping, PartialKeyGrouping
-from evenkey.pipelines.application import PipelineApplication
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evenkey.aggregators import Aggregator
-    from evenkey.applications.config import ApplicationConfig
+    from evenkey.pipelines.learn.config import LearnConfig
 
 __all__ = ["NaiveBayes"]
 
@@ -78,7 +78,7 @@ class NaiveBayes(Learner[BayesModel]):
         """Messages of each word by class."""
         return Tally("label")
 
-    def columns(self, config: ApplicationConfig, schema: pa.Schema) -> Mapping[str, Sequence[str]]:
+    def columns(self, config: LearnConfig, schema: pa.Schema) -> Mapping[str, Sequence[str]]:
         """Take the text from the column that `text` names."""
         if config.text is None:
             message = (

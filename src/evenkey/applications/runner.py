@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, TextIO
 from evenkey.applications.config import ApplicationConfig
 from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
-from evenkey.pipelines.aggregate import run as run_pipeline
-from evenkey.pipelines.learn.job import LearnerJob
+from evenkey.pipelines.aggregate.config import PipelineConfig
+from evenkey.pipelines.aggregate.job import AggregateJob
+from evenkey.pipelines.learn.config import LearnConfig
+from evenkey.pipelines.learn.job import LearnJob
+from evenkey.runs.runner import run as run_job
 
 if TYPE_CHECKING:
-    from evenkey.runs.report import OnProgress, RunReport
+    from evenkey.pipelines.aggregate.report import RunReport
+    from evenkey.runs.progress import OnProgress
 
 __all__ = ["run"]
 
@@ -48,10 +52,10 @@ def run(
     if not isinstance(config, ApplicationConfig):
         message = f"config = {shown(config)}: pass an ApplicationConfig(...)"
         raise ConfigurationError(message)
+    resolved = config.resolved()
     learner = config.learner()
-    if learner is None:
-        return run_pipeline(
-            config.pipeline(), on_progress=on_progress, console=console, prepare=prepare
-        )
-    job = LearnerJob(learner)
-    return run_pipeline(config, on_progress=on_progress, prepare=prepare, job=job)
+    if isinstance(resolved, LearnConfig) and learner is not None:
+        job = LearnJob(learner, resolved)
+        return run_job(job, on_progress=on_progress, prepare=prepare)
+    assert isinstance(resolved, PipelineConfig)  # noqa: S101 - there is no third kind
+    return run_job(AggregateJob(resolved, console), on_progress=on_progress, prepare=prepare)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from evenkey.pipelines.application import PipelineApplication
+from evenkey.applications.base import PipelineApplication
 from evenkey.streams.suffixes import split_of
 
 if TYPE_CHECKING:

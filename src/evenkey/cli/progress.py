@@ -21,7 +21,7 @@ from evenkey.cli.output import number, whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from evenkey.pipelines.aggregate import EpochProgress
+    from evenkey.runs import EpochProgress
 
 __all__ = ["message_bar", "shown_progress"]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from evenkey.pipelines.aggregate import RunReport
+    from evenkey.pipelines.aggregate.report import RunReport
 
 __all__ = ["print_comparison", "print_run"]
 

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from evenkey.experiments.scenario import OnMessages, Value
     from evenkey.groupings import By
     from evenkey.kafka.records import ValueFormat
-    from evenkey.pipelines.aggregate import EpochProgress, PipelineConfig, RunReport
+    from evenkey.pipelines.aggregate import PipelineConfig
+    from evenkey.pipelines.aggregate.report import RunReport
+    from evenkey.runs import EpochProgress
 
 __all__ = ["PipelineRun"]
 

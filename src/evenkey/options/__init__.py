@@ -1,1 +1,30 @@
-"""How options are declared, read and checked."""
+"""How options are declared, read and checked, and the groups of them that runs share."""
+
+from __future__ import annotations
+
+from evenkey.options.base import Configuration
+from evenkey.options.fields import MOST, MOST_TASKS, AnyPath, fact, option, paths
+from evenkey.options.files import check_output
+from evenkey.options.grouping import GroupingOptions, WorkOptions
+from evenkey.options.input import EpochOptions, InputOptions
+from evenkey.options.kafka import KafkaOptions
+from evenkey.options.keyed import KeyedOptions
+from evenkey.options.run import RunOptions
+
+__all__ = [
+    "MOST",
+    "MOST_TASKS",
+    "AnyPath",
+    "Configuration",
+    "EpochOptions",
+    "GroupingOptions",
+    "InputOptions",
+    "KafkaOptions",
+    "KeyedOptions",
+    "RunOptions",
+    "WorkOptions",
+    "check_output",
+    "fact",
+    "option",
+    "paths",
+]

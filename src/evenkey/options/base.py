@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from evenkey.errors import ConfigurationError
 from evenkey.options.errors import describe
+from evenkey.options.fields import fact
 from evenkey.options.files import read_toml
 
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ class Configuration(BaseModel):
         value and what is allowed.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    # Inputs are hidden: an address that is refused for its password is not to be repeated.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True
+    )
 
     def __init__(self, /, **options: Any) -> None:
         try:
@@ -76,6 +80,59 @@ class Configuration(BaseModel):
         """
         return type(self)(**{**self.model_dump(exclude_unset=True), **options})
 
+    def given(self, *groups: type[Configuration]) -> dict[str, Any]:
+        """Give the options of some groups that were set, as `with_options` takes them."""
+        names = {name for group in groups for name in group.model_fields}
+        return {
+            name: value
+            for name, value in self.model_dump(exclude_unset=True).items()
+            if name in names
+        }
+
+    def manifest(self) -> dict[str, Any]:
+        """Give every option as JSON can hold it, paths made absolute: what a run is known by."""
+        return {
+            name: _absolute(getattr(self, name), value)
+            for name, value in self.model_dump(mode="json").items()
+        }
+
+    @classmethod
+    def free(cls) -> set[str]:
+        """Name the options that may change when a run goes on."""
+        return {name for name, field in cls.model_fields.items() if fact(field, "free")}
+
+    def check_paths(self) -> None:
+        """Make sure, before anything starts, that what options name can be reached.
+
+        Each group of options looks at its own, and then asks the next one.
+        """
+
+    def derive(self) -> None:
+        """Set what follows from other options; each group its own, and then asks the next one."""
+
+    def check(self) -> None:
+        """Refuse options that do not go together; each group its own, and then asks the next one.
+
+        Raises
+        ------
+        ConfigurationError
+            The message names the options.
+        """
+
+    def set_derived(self, name: str, value: object) -> None:
+        """Set an option that was not given.
+
+        It goes past the frozen model, and is not among the fields that were set: `with_options`
+        then derives it anew.
+        """
+        object.__setattr__(self, name, value)
+
+    @model_validator(mode="after")
+    def _derive_and_check(self) -> Self:
+        self.derive()
+        self.check()
+        return self
+
     @field_validator("*", mode="before")
     @classmethod
     def _no_truth_for_a_number(cls, value: object, info: ValidationInfo) -> object:
@@ -85,3 +142,11 @@ class Configuration(BaseModel):
             message = f"{info.field_name} = {str(value).lower()}: must not be true or false"
             raise ValueError(message)
         return value
+
+
+def _absolute(value: object, written: object) -> object:
+    if isinstance(value, Path):
+        return str(value.absolute())
+    if isinstance(value, tuple) and any(isinstance(each, Path) for each in value):
+        return [str(each.absolute()) for each in value]
+    return written

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-__all__ = ["MOST", "MOST_TASKS", "AnyPath", "Master", "option"]
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+__all__ = ["MOST", "MOST_TASKS", "AnyPath", "Master", "fact", "option", "paths", "texts"]
 
 MOST = 2**63 - 1
 """The highest number of a message."""
@@ -22,14 +25,36 @@ _MASTER = re.compile(
 
 
 def option(
-    panel: str, default: Any, description: str, *, metavar: str = "", **constraints: Any
+    panel: str,
+    default: Any,
+    description: str,
+    *,
+    metavar: str = "",
+    free: bool = False,
+    **constraints: Any,
 ) -> Any:
-    """Declare an option: its panel in the help, its default, its help text, its limits.
+    """Declare an option.
 
-    The help names its value by `metavar`, or else by its type.
+    Parameters
+    ----------
+    panel
+        Under which the help shows it.
+    default, description
+        Its value where it is left out, and its help text.
+    metavar
+        What the help calls its value; else it goes by the type.
+    free
+        Whether it may change when a run goes on, since no result depends on it.
+    constraints
+        Its limits, as for `pydantic.Field`.
     """
-    extra: dict[str, Any] = {"panel": panel, "metavar": metavar}
+    extra: dict[str, Any] = {"panel": panel, "metavar": metavar, "free": free}
     return Field(default, description=description, json_schema_extra=extra, **constraints)
+
+
+def fact(field: FieldInfo, name: str) -> Any:
+    """Give what the declaration of an option says: its ``panel``, ``metavar``, ``free``."""
+    return cast("dict[str, Any]", field.json_schema_extra)[name]
 
 
 def _path(value: object) -> object:
@@ -58,3 +83,13 @@ Master = Annotated[str, AfterValidator(_master)]
 
 AnyPath = Annotated[Path, BeforeValidator(_path)]
 """A path, where ``~`` stands for the user's home."""
+
+
+def paths(value: object) -> object:
+    """Take one path for a list of one."""
+    return (value,) if isinstance(value, str | Path) else value
+
+
+def texts(value: object) -> object:
+    """Take one text for a list of one."""
+    return (value,) if isinstance(value, str) else value

@@ -67,6 +67,7 @@ class KafkaOptions(Configuration):
         None,
         "Properties file for Kafka's clients (security.protocol=...); secrets belong there or "
         "in EVENKEY_KAFKA_CLIENT_SASL_PASSWORD and the like.",
+        free=True,
     )
 
     @property
@@ -83,8 +84,15 @@ class KafkaOptions(Configuration):
         """Topic of the dead letters beside a topic of results."""
         return self.dead_letters_topic or f"{results}{_LETTERS}"
 
-    def _check_kafka_paths(self) -> None:
-        """Make sure that Spark can have its connector, and that brokers answer."""
+    def check_paths(self) -> None:
+        """Make sure that Spark can have its connector, and that brokers answer.
+
+        Raises
+        ------
+        ConfigurationError
+            It cannot, or none does.
+        """
+        super().check_paths()
         addresses = [each for each in (self.source_address, self.sink_address) if each is not None]
         if not addresses:
             return
@@ -96,7 +104,7 @@ class KafkaOptions(Configuration):
         for address in addresses:
             address.check_reachable()
 
-    def _check_kafka_input(self, split: Split | None) -> None:
+    def check_kafka_input(self, split: Split | None) -> None:
         """Refuse options that a topic does not have, or that only a topic has."""
         if self.kafka is None:
             for name in _OF_A_TOPIC:
@@ -118,7 +126,8 @@ class KafkaOptions(Configuration):
             )
             raise ConfigurationError(message)
 
-    def _check_kafka_output(self, sink: str) -> None:
+    def check_kafka_output(self, sink: str) -> None:
+        """Refuse a sink that is not the topic, and topics that are read and written."""
         if sink == "kafka" and self.output_kafka is None:
             message = "sink = 'kafka': there is no topic; pass output_kafka"
             raise ConfigurationError(message)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 from evenkey.spelling import spell_changed
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from evenkey.applications.config import ApplicationConfig
-
-__all__ = ["Application", "PipelineApplication"]
+__all__ = ["Application"]
 
 
 @dataclass(frozen=True)
@@ -32,18 +27,3 @@ class Application(ABC):
     def __str__(self) -> str:
         """Spell the application with the parameters that differ from their defaults."""
         return spell_changed(self)
-
-
-@dataclass(frozen=True)
-class PipelineApplication(Application):
-    """The pipeline with an aggregator and a way to split the input."""
-
-    @abstractmethod
-    def options(self, config: ApplicationConfig) -> Mapping[str, Any]:
-        """Give the options of the pipeline that make it this application.
-
-        Parameters
-        ----------
-        config
-            What was told besides; options that the user gave are not to be replaced.
-        """

@@ -15,22 +15,13 @@ from evenkey.runs.commits import BEFORE, Commits
 from evenkey.runs.epoch_files import EpochFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from typing import Self
 
 __all__ = ["RunDirectory"]
 
-# What may differ between the runs that share a directory: nothing of the results.
-_FREE = {
-    "cost_ms",
-    "export",
-    "kafka_config",
-    "master",
-    "output",
-    "reference_defaults",
-    "speed",
-    "time_limit",
-}
+_FORMAT = 2
+"""Of what lies in the directory; the first is that of version 0.1."""
 
 
 class RunDirectory:
@@ -162,7 +153,7 @@ class RunDirectory:
         if self.begun:
             return
         self.commits.commit(BEFORE)
-        text = json.dumps(dict(configuration), indent=2, sort_keys=True)
+        text = json.dumps({"format": _FORMAT, **configuration}, indent=2, sort_keys=True)
         create_whole(self._manifest, f"{text}\n".encode(), durable=True)
         self._open_files(self.claim.number)
 
@@ -194,8 +185,15 @@ class RunDirectory:
             raise RunError(message) from error
         return report
 
-    def check(self, configuration: Mapping[str, Any]) -> None:
+    def check(self, configuration: Mapping[str, Any], free: Collection[str]) -> None:
         """Make sure that nothing else than `configuration` has begun here.
+
+        Parameters
+        ----------
+        configuration
+            By the names of the options.
+        free
+            Options that may differ between the runs that share a directory.
 
         Raises
         ------
@@ -204,18 +202,20 @@ class RunDirectory:
         """
         if not self.begun:
             return
-        if not self.commits.begun:
-            message = (
-                f"output {self.path} was begun by an earlier version of evenkey, which committed "
-                "epochs in another way: finish it with that version, or choose another output"
-            )
-            raise ConfigurationError(message)
         try:
             before = json.loads(self._manifest.read_text())
-        except ValueError as error:
+            begun_by = before.pop("format", 1)
+        except (ValueError, AttributeError) as error:
             message = f"{self._manifest} cannot be read ({error}): choose another output"
             raise ConfigurationError(message) from error
-        fields = sorted((set(before) | set(configuration)) - _FREE)
+        if begun_by != _FORMAT or not self.commits.begun:
+            which = "an earlier" if begun_by < _FORMAT else "another"
+            message = (
+                f"output {self.path} was begun by {which} version of evenkey, whose options and "
+                "files are others: finish it with that version, or choose another output"
+            )
+            raise ConfigurationError(message)
+        fields = sorted((set(before) | set(configuration)) - set(free))
         changed = [
             f"{field} was {before.get(field)!r} and is now {configuration.get(field)!r}"
             for field in fields

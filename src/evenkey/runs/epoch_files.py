@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evenkey.runs.commits import BEFORE, Commit, Commits, epoch_name
@@ -16,7 +17,12 @@ if TYPE_CHECKING:
 
     from evenkey.runs.parts import Part
 
-__all__ = ["EpochFiles"]
+__all__ = ["DEAD_LETTERS", "SPLITS", "EpochFiles"]
+
+DEAD_LETTERS = "dead-letters"
+"""Kind of the epoch files that hold rejected lines: where they are, line, reason."""
+SPLITS = "splits"
+"""Kind of the epoch files that count: lines read and lines rejected."""
 
 
 class EpochFiles:
@@ -105,6 +111,13 @@ class EpochFiles:
             commits = (each for each in map(self.commits.read, names) if each is not None)
         place = self.place(kind)
         return ((commit, part) for commit in commits for part in commit.of(place))
+
+    def lines_and_rejected(self) -> tuple[int, int] | None:
+        """Lines read and rejected so far; None where every position is a message."""
+        counts = self.read(SPLITS)
+        if counts is None:
+            return None
+        return pc.sum(counts["lines"]).as_py(), pc.sum(counts["rejected"]).as_py()
 
     def _places_of(self, epoch: int) -> frozenset[str]:
         """Places in which an epoch has parts; a commit never changes."""

@@ -7,12 +7,12 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from evenkey.runs.commits import epoch_name
-from evenkey.runs.report import Timing
+from evenkey.runs.ends import offsets_of
+from evenkey.runs.timing import Timing
 from evenkey.spark.exact import OVERFLOWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from evenkey.runs.directory import RunDirectory
     from evenkey.runs.sinks import Sink
 
-__all__ = ["EpochEnd", "earlier_timings", "late_rows", "offsets_of", "overflowed_results"]
+__all__ = ["EpochEnd", "earlier_timings", "late_rows", "overflowed_results"]
 
-_HEADER_LINES = 2
-"""Of a file in Spark's log of offsets: its version, and settings of the query."""
 _DROPPED = "numRowsDroppedByWatermark"
 
 
@@ -87,15 +85,6 @@ class EpochEnd:
         first, last = offsets_of(log, epoch - 1), offsets_of(log, epoch)
         held = first[:1] != last[:1]
         return {"began": min(began, called), "ended": time.time(), "held": float(held)}
-
-
-def offsets_of(log: Path, epoch: int) -> list[Any]:
-    """Offsets of the sources at the end of an epoch, by Spark's log; None for one without any."""
-    try:
-        lines = (log / str(epoch)).read_text().splitlines()[_HEADER_LINES:]
-    except FileNotFoundError:
-        return []
-    return [None if line == "-" else json.loads(line) for line in lines]
 
 
 def _last_execution(spark: SparkSession) -> Any:

@@ -1,4 +1,4 @@
-"""Faults of a running query, told by what is behind them."""
+"""Faults of a running query, named by what is behind them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from evenkey.runs.directory import RunDirectory
 
-__all__ = ["faults_told"]
+__all__ = ["faults_named"]
 
 _DISK_FULL = os.strerror(errno.ENOSPC)
 
 
 @contextlib.contextmanager
-def faults_told(directory: RunDirectory) -> Iterator[None]:
+def faults_named(directory: RunDirectory) -> Iterator[None]:
     """Name the cause, and the mend, of what else is an error from deep inside Spark.
 
     Raises

@@ -1,89 +1,148 @@
-"""What a run does between its source and its sink: the pipeline's own work, or another's."""
+"""What a kind of run does between its source and its sink; the runner does what all runs share."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, TextIO
-
-from evenkey.kafka.client import ClientSettings
-from evenkey.pipelines.aggregate.inputs import Found, epoch_positions, find_input
-from evenkey.pipelines.aggregate.plan import results
-from evenkey.pipelines.aggregate.planning import PlannableInput
-from evenkey.runs.sinks import ConsoleSink, FileSink, MemorySink, Sink
-from evenkey.runs.topic_sink import KafkaSink
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from collections.abc import Mapping
+    from typing import Self
 
-    from evenkey.pipelines.aggregate.config import PipelineConfig
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+    from evenkey.exporters import ExportSummary, RunInfo
+    from evenkey.kafka.offsets import OffsetRange
+    from evenkey.options.kafka import KafkaOptions
+    from evenkey.options.run import RunOptions
     from evenkey.runs.directory import RunDirectory
-    from evenkey.runs.report import RunReport
+    from evenkey.runs.progress import Measures
+    from evenkey.runs.recorder import Recorder
+    from evenkey.runs.sinks import Sink
+    from evenkey.runs.timing import Timing
 
-__all__ = ["Job", "PipelineJob"]
+__all__ = ["Job", "Outcome", "Report", "ReportT", "Work"]
 
 
-class Job(ABC):
-    """What is particular to a kind of run; the runner does what all runs share.
+class Report(Protocol):
+    """What a run reports when it has ended."""
 
-    The runner keeps the directory, the session, the observer and the exporters, drives the
-    query, and goes on where an earlier run stopped.
+    @property
+    def finished(self) -> bool:
+        """Whether the whole input was processed and all windows closed."""
+
+    def exported(self, exports: tuple[ExportSummary, ...]) -> Self:
+        """Give the same report, with what became of the records of each exporter."""
+
+    def to_record(self) -> dict[str, Any]:
+        """Give what the job's `restored` makes the report of, as JSON can hold it."""
+
+
+ReportT = TypeVar("ReportT", bound=Report)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a query ended.
+
+    Parameters
+    ----------
+    query
+        Stopped; its reports of progress can be read.
+    finished
+        Whether the whole input was processed and all windows closed.
+    seconds
+        From the planning of the query to its end.
+    timing
+        Of the epochs, those of earlier processes of the run included.
     """
 
-    windowed: ClassVar[bool]
+    query: StreamingQuery
+    finished: bool
+    seconds: float
+    timing: Timing
+
+
+class Work(ABC, Generic[ReportT]):
+    """A job at work: on its session, in its directory."""
+
+    rows: DataFrame
+    """Streaming: what the sink is given, epoch by epoch."""
+    sink: Sink
+    measures: Measures
+    expected: int | None
+    """Messages of the input, where that is known."""
+    offsets: OffsetRange | None = None
+    """What is read of topics; None for any other input."""
+    planning_ms: float = 0.0
+    """What was done for the first epoch before it began."""
+
+    def emitted(self, rows: DataFrame) -> DataFrame:
+        """Give what the sink takes of the rows of an epoch."""
+        return rows
+
+    def after(self, epoch: int) -> None:
+        """Do what an epoch's end asks for, such as planning the next one."""
+        del epoch
+
+    @abstractmethod
+    def report(self, outcome: Outcome) -> ReportT:
+        """Report the run, while its directory is there."""
+
+
+class Job(ABC, Generic[ReportT]):
+    """A kind of run with its options; one object runs once.
+
+    Its methods are called in the order in which they stand here.
+    """
+
+    windowed: ClassVar[bool] = False
     """Whether there are windows of event time that must be closed at the end of the input."""
 
+    name: str
+    """What runs, as progress shows it."""
+    options: RunOptions
+    topics: KafkaOptions | None = None
+    """Topics that it reads or writes; None if there is no way to name any."""
+
     @abstractmethod
-    def find(self, config: PipelineConfig, directory: RunDirectory) -> Found:
+    def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> ReportT:
+        """Make the report of a run that was finished before; without Spark."""
+
+    @abstractmethod
+    def find(self, directory: RunDirectory) -> None:
         """Find what is read, or what the run in this directory found before; without Spark."""
 
-    def countable(self, found: Found, config: PipelineConfig) -> PlannableInput | None:
-        """Give what a planner can count before it is routed; None where nothing can be."""
-        del found, config
-        return None
+    @abstractmethod
+    def session(self) -> SparkSession:
+        """Start Spark, or take the session that there is."""
+
+    def prepare(self, spark: SparkSession, directory: RunDirectory) -> None:
+        """Write down what the run needs and cannot change later; it begins after it."""
+        del spark, directory
 
     @abstractmethod
-    def plan(self, rows: DataFrame, config: PipelineConfig, directory: RunDirectory) -> DataFrame:
-        """Plan the work on the streaming rows of the source; workers hold `PLACED` messages."""
+    def info(self, history: RunDirectory | None) -> RunInfo:
+        """Say who runs, for the exporters; a run that goes on keeps the name in its history."""
 
     @abstractmethod
-    def sink(self, config: PipelineConfig, directory: RunDirectory, console: TextIO | None) -> Sink:
-        """Make what takes the outcome of each epoch."""
+    def warm_up(self, spark: SparkSession) -> None:
+        """Start Python workers and load kernels, so that no measured epoch pays for it."""
 
-    def report(self, report: RunReport, directory: RunDirectory) -> RunReport:
-        """Add to the report of the run, while its directory is there; without Spark."""
-        del directory
-        return report
+    @abstractmethod
+    def open(
+        self, spark: SparkSession, directory: RunDirectory, recorder: Recorder | None
+    ) -> Work[ReportT]:
+        """Open the input and plan the work on it.
 
-
-class PipelineJob(Job):
-    """The pipeline's own work: split, route, aggregate by window and key, write."""
-
-    windowed = True
-
-    def find(self, config: PipelineConfig, directory: RunDirectory) -> Found:
-        """Find a dataset, files or topics."""
-        return find_input(config, directory)
-
-    def countable(self, found: Found, config: PipelineConfig) -> PlannableInput | None:
-        """Give what can be read at any position: all but topics."""
-        if found.reading is None:
-            return None
-        epoch_messages = epoch_positions(config, found.reading.total)
-        return PlannableInput(found.reading, found.splitter, epoch_messages, config.sources)
-
-    def plan(self, rows: DataFrame, config: PipelineConfig, directory: RunDirectory) -> DataFrame:
-        """Plan the results of windows."""
-        return results(rows, config, directory)
-
-    def sink(self, config: PipelineConfig, directory: RunDirectory, console: TextIO | None) -> Sink:
-        """Make the sink that the configuration names."""
-        if config.sink == "memory":
-            return MemorySink()
-        if config.sink == "console":
-            return ConsoleSink(console)
-        files = FileSink(directory.commits, "json" if config.sink == "jsonl" else "parquet")
-        if config.sink_address is None:
-            return files
-        topic = config.letters_topic(config.sink_address.topic)
-        settings = ClientSettings.read(config.kafka_config)
-        return KafkaSink(files, config.sink_address, topic, settings, directory.dead_letters)
+        Parameters
+        ----------
+        spark
+            What `session` gave.
+        directory
+            Of the run, which has begun.
+        recorder
+            Takes the record of each epoch that was measured; None: nobody does.
+        """

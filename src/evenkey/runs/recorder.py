@@ -11,17 +11,16 @@ import pyarrow.compute as pc
 
 from evenkey.exporters import EpochRecord, History, RunInfo
 from evenkey.metrics import messages_per_second
-from evenkey.pipelines.aggregate.splitting import SPLITS
-from evenkey.runs.driving import Span, span
+from evenkey.runs.epoch_files import SPLITS
+from evenkey.runs.timing import Span, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
     from typing import Self
 
     from evenkey.exporters import Ending, Exports, ExportSummary
-    from evenkey.pipelines.aggregate.config import PipelineConfig
     from evenkey.pipelines.aggregate.observer import Observed
+    from evenkey.runs.directory import RunDirectory
     from evenkey.runs.epoch_files import EpochFiles
 
 __all__ = ["Recorder", "run_info"]
@@ -30,25 +29,28 @@ _SHORTEST_MS = 1.0
 """Spark reports whole milliseconds, and a rate over none is no number."""
 
 
-def run_info(config: PipelineConfig, dataset: str, history: Path | None) -> RunInfo:
-    """Tell who runs; the run that a history belongs to keeps its name.
+def run_info(
+    what: str, dataset: str, workers: int, sources: int, history: RunDirectory | None
+) -> RunInfo:
+    """Say who runs; a run that goes on keeps the name in its history.
 
     Parameters
     ----------
-    config
-        What runs.
+    what
+        The grouping's spelling, or what else runs.
     dataset
         Name of the dataset, or the input's paths.
+    workers, sources
+        How many there are.
     history
         Where this run's history lies, if it has one.
     """
-    grouping = str(config.resolved_grouping())
-    name = f"{grouping}-{datetime.now(UTC):%Y%m%dT%H%M%S.%f}"
+    name = f"{what}-{datetime.now(UTC):%Y%m%dT%H%M%S.%f}"
     if history is not None:
         # Where there is none yet, or one of another version, a new name will do.
         with contextlib.suppress(OSError, ValueError, TypeError):
-            name = History(history).run().run
-    return RunInfo(name, dataset, grouping, config.workers, config.splitters or config.sources)
+            name = History(history.history).run().run
+    return RunInfo(name, dataset, what, workers, sources)
 
 
 class Recorder:

@@ -42,6 +42,10 @@ class Sink(ABC):
             Parts that wait for the epoch's commit.
         """
 
+    def table(self) -> pa.Table | None:
+        """Give all results, of a sink that holds them; None for any other."""
+        return None
+
     def committed(self, results: DataFrame, epoch: int) -> None:
         """Pass on what the commit of an epoch holds; `results` itself is not computed again.
 

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from evenkey.pipelines.aggregate.splitting import DEAD_LETTERS
 from evenkey.runs.commits import RESULTS, epoch_name
+from evenkey.runs.epoch_files import DEAD_LETTERS
 from evenkey.runs.sinks import Sink
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from evenkey.applications import (
     train,
 )
 from evenkey.errors import ConfigurationError
+from evenkey.pipelines.learn.config import LearnConfig
 from evenkey.pipelines.learn.kept_records import keep_records
 from tests.pausing import when_running
 
@@ -69,7 +70,7 @@ def test_columns_of_a_file_become_features(tmp_path, features):
             writer.writerow([x, row["label"], "text", y, z])
         writer.writerow([1, "class 0", "text", "inf", 1])
     chosen = {} if features is None else {"features": features}
-    config = ApplicationConfig(application=str(LEARNER), input=path, label="kind", **chosen)
+    config = LearnConfig(input=path, label="kind", **chosen)
     kept = keep_records(config, LEARNER, target, tmp_path)
     assert kept.rejected["reason"].to_pylist() == ["y is not finite"]
     assert pq.read_table(target).to_pylist() == RECORDS.to_pylist()

@@ -15,9 +15,8 @@ from evenkey.errors import ConfigurationError
 from evenkey.kafka import read_results
 from evenkey.pipelines.aggregate import PipelineConfig, compare
 from evenkey.pipelines.aggregate import run as run_prepared
-from evenkey.pipelines.aggregate.splitting import DEAD_LETTERS
-from evenkey.runs.epoch_files import EpochFiles
-from evenkey.runs.topic_output import open_output
+from evenkey.runs.epoch_files import DEAD_LETTERS, EpochFiles
+from evenkey.runs.topics import open_output
 from tests.brokers import consume, delivered, fill
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenkey.applications.config import ApplicationConfig
+    from evenkey.pipelines.learn.config import LearnConfig
 
 __all__ = ["DecisionTree"]
 
@@ -115,7 +115,7 @@ class DecisionTree(Learner[TreeModel]):
         """Histograms of each feature by leaf and class."""
         return LeafHistograms(self.bins)
 
-    def columns(self, config: ApplicationConfig, schema: pa.Schema) -> Mapping[str, Sequence[str]]:
+    def columns(self, config: LearnConfig, schema: pa.Schema) -> Mapping[str, Sequence[str]]:
         """Take the columns that `features` names, else all columns of numbers but the label."""
         if config.features:
             return {"features": config.features}

@@ -16,8 +16,8 @@ from evenkey.experiments.timed import MACHINE, REPEATS, machine
 if TYPE_CHECKING:
     from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import OnMessages
-    from evenkey.pipelines.aggregate import EpochProgress
     from evenkey.pipelines.join import JoinConfig, JoinReport
+    from evenkey.runs import EpochProgress
 
 __all__ = ["DEVIATIONS", "JoinRun", "join_run"]
 

@@ -1,4 +1,4 @@
-"""A running pipeline: sources, splitters, grouping, workers, aggregator, sink, observer."""
+"""Aggregate by window and key: sources, splitters, grouping, workers, merging, results."""
 
 from __future__ import annotations
 
@@ -8,19 +8,16 @@ from evenkey.doors import late
 from evenkey.pipelines.aggregate.config import PipelineConfig
 
 if TYPE_CHECKING:
-    from evenkey.runs.report import EpochProgress, RunReport
-    from evenkey.runs.results import read_results
-    from evenkey.runs.runner import compare, run
+    from evenkey.pipelines.aggregate.report import RunReport
+    from evenkey.pipelines.aggregate.runner import compare, run
 
-__all__ = ["EpochProgress", "PipelineConfig", "RunReport", "compare", "read_results", "run"]
+__all__ = ["PipelineConfig", "RunReport", "compare", "run"]
 
 __getattr__ = late(
     __name__,
     {
-        "EpochProgress": "evenkey.runs.report",
-        "RunReport": "evenkey.runs.report",
-        "compare": "evenkey.runs.runner",
-        "read_results": "evenkey.runs.results",
-        "run": "evenkey.runs.runner",
+        "RunReport": "evenkey.pipelines.aggregate.report",
+        "compare": "evenkey.pipelines.aggregate.runner",
+        "run": "evenkey.pipelines.aggregate.runner",
     },
 )

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
-
-from pydantic import TypeAdapter, ValidationError
 
 from evenkey.aggregators import WORKER
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping
-from evenkey.options.fields import Master
 
 if TYPE_CHECKING:
     from evenkey.pipelines.aggregate.config import PipelineConfig
@@ -20,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = [
     "check_avro",
     "check_columns",
-    "check_environment_master",
     "check_one_input",
     "check_planning",
     "check_work",
@@ -56,18 +51,6 @@ def check_one_input(config: PipelineConfig) -> None:
                 raise ConfigurationError(message)
     elif config.split is not None:
         check_columns(config, config.split)
-
-
-def check_environment_master(master: str | None) -> None:
-    """Make sure that ``SPARK_MASTER`` names a master, where no other is given."""
-    text = os.environ.get("SPARK_MASTER")
-    if master is not None or not text:
-        return
-    try:
-        TypeAdapter(Master).validate_python(text)
-    except ValidationError as error:
-        message = f"SPARK_MASTER = {text!r}: {error.errors()[0]['ctx']['error']}"
-        raise ConfigurationError(message) from None
 
 
 def check_columns(config: PipelineConfig, split: Split) -> None:

@@ -6,16 +6,14 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
 from evenkey.kafka.address import Address
 from evenkey.kafka.avro import read_schema
 from evenkey.kafka.client import ClientSettings
-from evenkey.kafka.connector import check_loaded
-from evenkey.kafka.offsets import OffsetRange, find_range
+from evenkey.kafka.offsets import OffsetRange
 from evenkey.kafka.source import PLACES, kafka_lines
-from evenkey.pipelines.aggregate.splitting import SPLITS, split_lines, vet_rows
+from evenkey.pipelines.aggregate.splitting import split_lines, vet_rows
 from evenkey.pipelines.aggregate.streams import generated_stream, index_input, lines_splitter
 from evenkey.runs.recalling import keep_reading, recall_reading, tuples
 from evenkey.runs.sources import (
@@ -27,7 +25,7 @@ from evenkey.runs.sources import (
 )
 from evenkey.spark.route import routes_natively
 from evenkey.spark.routing_task import routing_task
-from evenkey.streams import SPAN_SECONDS, LineIndex, RowIndex, SplitLines
+from evenkey.streams import LineIndex, RowIndex, SplitLines
 from evenkey.streams.row_groups import RowGroup
 from evenkey.streams.splits import CsvRecords
 
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from evenkey.options.kafka import KafkaOptions
     from evenkey.pipelines.aggregate.config import PipelineConfig
     from evenkey.runs.directory import RunDirectory
     from evenkey.spark.routing_task import RoutingTask
@@ -45,15 +42,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Found",
     "Input",
-    "block_positions",
-    "epoch_positions",
     "find_input",
-    "find_offsets",
     "open_input",
 ]
-
-_LARGEST_BLOCK = 256
-_BLOCKS_A_SOURCE = 4
 
 
 class Found(NamedTuple):
@@ -92,8 +83,6 @@ class Input:
         Tasks that route, each with its own local loads.
     expected
         Positions that the source has; None for topics that are followed.
-    directory
-        Where the splitters count.
     offsets
         What is read of topics; None for any other input.
     """
@@ -102,15 +91,7 @@ class Input:
     messages: DataFrame
     sources: int
     expected: int | None
-    directory: RunDirectory
     offsets: OffsetRange | None = None
-
-    def lines_and_rejected(self) -> tuple[int, int] | None:
-        """Lines read and rejected so far; None where every position is a message."""
-        counts = self.directory.files.read(SPLITS)
-        if counts is None:
-            return None
-        return pc.sum(counts["lines"]).as_py(), pc.sum(counts["rejected"]).as_py()
 
 
 def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
@@ -137,25 +118,6 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
     return found
 
 
-def find_offsets(spark: SparkSession, config: KafkaOptions, directory: RunDirectory) -> None:
-    """Write down from where to where topics are read, unless the run has begun already.
-
-    Raises
-    ------
-    ConfigurationError
-        The topics cannot be read, or Spark lacks the connector.
-    """
-    address = config.source_address
-    if address is None:
-        return
-    check_loaded(spark)
-    if directory.begun:
-        return
-    settings = ClientSettings.read(config.kafka_config)
-    offsets = find_range(spark, address, settings, config.starting_offsets, follow=config.follow)
-    directory.keep(directory.offsets, offsets.to_json().encode())
-
-
 def open_input(
     spark: SparkSession, found: Found, config: PipelineConfig, directory: RunDirectory
 ) -> Input:
@@ -163,7 +125,7 @@ def open_input(
     if found.reading is None:
         # Records of topics are lines, so there is a splitter.
         return _open_topics(spark, found.name, cast("Splitter", found.splitter), config, directory)
-    epoch_messages = epoch_positions(config, found.reading.total)
+    epoch_messages = config.epoch_positions(found.reading.total)
     rows = stream_of(
         spark,
         found.reading,
@@ -180,7 +142,7 @@ def open_input(
     elif not found.vetted or (routing is not None and config.route_by == "weights"):
         # What routes by weights is not `route`, to which every row is a message of weight 1.
         messages = vet_rows(messages, letters, files, routing=routing)
-    return Input(found.name, messages, _routers(config), found.reading.total, directory)
+    return Input(found.name, messages, config.routers, found.reading.total)
 
 
 def _found(
@@ -231,26 +193,7 @@ def _remembered(config: PipelineConfig, directory: RunDirectory) -> Found:
 def _extent(config: PipelineConfig, positions: int) -> tuple[int, float, int]:
     """How many positions are read, how many make a second, how many a source gets at a time."""
     total = positions if config.messages is None else min(positions, config.messages)
-    rate = total / SPAN_SECONDS if config.rate is None else config.rate
-    return total, rate, block_positions(config, total)
-
-
-def block_positions(config: PipelineConfig, total: int) -> int:
-    """Say how many positions a source gets at a time, of a total.
-
-    Small epochs are dealt in small blocks, so that every source gets a share of them.
-    """
-    share = epoch_positions(config, total) // (_BLOCKS_A_SOURCE * config.sources)
-    return min(_LARGEST_BLOCK, max(1, share))
-
-
-def epoch_positions(config: PipelineConfig, total: int) -> int:
-    """Say how many positions an epoch takes, of a total."""
-    return config.epoch_messages or max(1, -(-total // config.epochs))
-
-
-def _routers(config: PipelineConfig) -> int:
-    return config.splitters or config.sources
+    return total, config.event_rate(total), config.block_positions(total, config.sources)
 
 
 def _routing(
@@ -275,10 +218,10 @@ def _spread(
     df: DataFrame, config: PipelineConfig, number: Column, order: tuple[str, ...]
 ) -> DataFrame:
     """Deal rows to other splitters by turn, where there are to be other than the sources."""
-    if _routers(config) == config.sources:
+    if config.routers == config.sources:
         return df
     turn = F.pmod(number, F.lit(config.splitters)).cast("int")
-    dealt = df.withColumn("__turn", turn).repartitionById(_routers(config), F.col("__turn"))
+    dealt = df.withColumn("__turn", turn).repartitionById(config.routers, F.col("__turn"))
     columns = dealt.drop("__turn")
     return columns.mapInArrow(_InOrder(order), columns.schema)
 
@@ -313,7 +256,7 @@ def _open_topics(
         part=config.record_part,
         avro=None if config.avro_schema is None else read_schema(config.avro_schema),
         sources=config.sources,
-        epoch_records=config.epoch_messages if total is None else epoch_positions(config, total),
+        epoch_records=config.epoch_messages if total is None else config.epoch_positions(total),
         max_ahead=config.max_ahead,
     )
     dealt = _spread(lines, config, F.col("offset") + F.col("partition"), ("time", *PLACES))
@@ -325,4 +268,4 @@ def _open_topics(
         places=PLACES,
         routing=_routing(spark, config, directory),
     )
-    return Input(name, messages, _routers(config), total, directory, offsets)
+    return Input(name, messages, config.routers, total, offsets)

@@ -29,6 +29,8 @@ from evenkey.pipelines.aggregate.worker import PLACED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pyspark.sql.streaming import StreamingQuery
+
     from evenkey.groupings import By
     from evenkey.runs.epoch_files import EpochFiles
 
@@ -100,11 +102,17 @@ class Observer:
         self._imbalances: list[float] = []
         self.epochs: list[EpochMetrics] = []
 
-    def catch_up(self, last_epoch: int | None = None) -> None:
-        """Take in the epochs that have ended since the last call, up to `last_epoch`."""
+    @property
+    def max_over_mean(self) -> float | None:
+        """Of the loads of the last epoch; None before the first."""
+        return self.epochs[-1].max_over_mean if self.epochs else None
+
+    def catch_up(self, query: StreamingQuery | None = None, last: int | None = None) -> None:
+        """Take in the epochs that have ended since the last call, up to the last of them."""
+        del query  # workers have written down all there is to know
         known = self.epochs[-1].epoch if self.epochs else -1
         for epoch in self._files.epochs(PLACED):
-            if epoch > known and (last_epoch is None or epoch <= last_epoch):
+            if epoch > known and (last is None or epoch <= last):
                 self._take_in(epoch)
 
     def _take_in(self, epoch: int) -> None:

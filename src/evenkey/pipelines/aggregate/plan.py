@@ -23,6 +23,7 @@ from evenkey.spark.work import TIME
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from evenkey.options import GroupingOptions
     from evenkey.pipelines.aggregate.config import PipelineConfig
     from evenkey.runs.directory import RunDirectory
 
@@ -61,8 +62,7 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
         weight="count" if "weights" in (config.route_by, config.observe_by) else None,
     )
     by = group_columns(bound, windowed=True)
-    cost_seconds = config.cost_ms / 1000 / config.speed
-    worker = PipelineWorker(bound, by, directory.files, cost_seconds)
+    worker = PipelineWorker(bound, by, directory.files, config.cost_seconds)
     partials = partial_aggregates(place(held, config.workers, column=WORKER), worker)
     closing = closing_rows(messages.sparkSession, directory.closing)
     nulls = [
@@ -80,7 +80,7 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
 
 
 def routed_messages(
-    messages: DataFrame, config: PipelineConfig, directory: RunDirectory
+    messages: DataFrame, config: GroupingOptions, directory: RunDirectory
 ) -> DataFrame:
     """Add the worker of each message, by the run's own routing tables.
 

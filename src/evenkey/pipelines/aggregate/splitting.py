@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenkey.hashing import hash_strings
+from evenkey.runs.epoch_files import DEAD_LETTERS, SPLITS
 from evenkey.runs.sources import MESSAGES
 from evenkey.spark.aggregate import WORKER
 from evenkey.spark.task import current_task
@@ -25,12 +26,7 @@ if TYPE_CHECKING:
     from evenkey.spark.routing_task import RoutingTask
     from evenkey.streams.splits import Splitter
 
-__all__ = ["DEAD_LETTERS", "SPLITS", "split_lines", "vet_rows"]
-
-DEAD_LETTERS = "dead-letters"
-"""Kind of the epoch files that hold rejected lines: where they are, line, reason."""
-SPLITS = "splits"
-"""Kind of the epoch files that count: lines read and lines rejected."""
+__all__ = ["split_lines", "vet_rows"]
 
 
 def split_lines(

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
-
-from pydantic import model_validator
+from typing import TYPE_CHECKING, Literal
 
 from evenkey.errors import ConfigurationError
-from evenkey.options.fields import MOST, MOST_TASKS, AnyPath, Master, option
-from evenkey.options.files import check_output
-from evenkey.options.kafka import KafkaOptions
-from evenkey.pipelines.aggregate.checks import check_environment_master
+from evenkey.options import MOST, MOST_TASKS, AnyPath, KafkaOptions, RunOptions, option
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Self
 
 __all__ = ["JoinConfig", "ModeName", "PipelineName"]
 
@@ -29,7 +23,7 @@ ModeName = Literal[
 ]
 
 
-class JoinConfig(KafkaOptions):
+class JoinConfig(KafkaOptions, RunOptions):
     """The configuration of a geospatial publish/subscribe pipeline.
 
     The Distributor's options have the defaults of the paper's Table 1.
@@ -109,19 +103,8 @@ class JoinConfig(KafkaOptions):
     )
 
     epochs: int = option("Run", 10, "Micro-batches that the stream is cut into.", ge=1)
-    time_limit: float | None = option(
-        "Run", None, "Seconds after which the run ends with the epoch that it is in.", gt=0
-    )
-    master: Master | None = option(
-        "Run",
-        None,
-        "Spark master; without it this machine, with an executor process a core.",
-    )
     verify: bool = option(
         "Run", default=False, description="Compare the pairs with a join in one process."
-    )
-    output: AnyPath | None = option(
-        "Output", None, "Directory for results, dead letters and the run's state."
     )
 
     @property
@@ -149,14 +132,6 @@ class JoinConfig(KafkaOptions):
         """Whether the mode's load is items, else seconds."""
         return "-db-" in self.mode
 
-    def manifest(self) -> dict[str, Any]:
-        """Give every option as JSON can hold it, paths made absolute."""
-        paths = {
-            name: None if getattr(self, name) is None else str(getattr(self, name).absolute())
-            for name in ("input", "polygons", "collisions", "kafka_config", "output")
-        }
-        return {**self.model_dump(mode="json"), **paths}
-
     def check_paths(self) -> None:
         """Make sure, before anything starts, that input can be read and output written.
 
@@ -171,13 +146,10 @@ class JoinConfig(KafkaOptions):
             if path is not None and not path.exists():
                 message = f"{name} {path} does not exist: name a file that does"
                 raise ConfigurationError(message)
-        if self.output is not None:
-            check_output(self.output.absolute())
-        self._check_kafka_paths()
-        check_environment_master(self.master)
+        super().check_paths()
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def check(self) -> None:
+        """Refuse options that do not go together."""
         if self.partitions is not None and self.partitions < self.workers:
             message = (
                 f"partitions = {self.partitions}: {self.workers} workers need at least one each; "
@@ -195,6 +167,6 @@ class JoinConfig(KafkaOptions):
                 "follow and verify are both given: what goes on has no end to compare; drop one"
             )
             raise ConfigurationError(message)
-        self._check_kafka_input(None)
-        self._check_kafka_output("parquet" if self.output_kafka is None else "kafka")
-        return self
+        self.check_kafka_input(None)
+        self.check_kafka_output("parquet" if self.output_kafka is None else "kafka")
+        super().check()

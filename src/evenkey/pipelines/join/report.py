@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenkey.exporters import ExportSummary
 from evenkey.joins.epoch_log import work_of
 from evenkey.joins.work import items, load_per_location, seconds
 from evenkey.metrics import max_load_distance
 from evenkey.pipelines.join.places import skewed_workers
-from evenkey.runs.report import Timing
+from evenkey.runs.timing import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+    from typing import Self
 
     from numpy.typing import NDArray
 
@@ -139,6 +141,8 @@ class JoinReport:
         Of the join in one process; None if it was not wanted.
     finished_before
         Whether an earlier process had finished it already, so that nothing was run.
+    exports
+        What became of the records of each exporter.
     """
 
     pipeline: str
@@ -160,6 +164,11 @@ class JoinReport:
     expected_digest: str | None = None
     skew: float | None = None
     finished_before: bool = False
+    exports: tuple[ExportSummary, ...] = ()
+
+    def exported(self, exports: tuple[ExportSummary, ...]) -> Self:
+        """Give the same report, with what became of the records of each exporter."""
+        return replace(self, exports=exports)
 
     def to_record(self) -> dict[str, Any]:
         """Give what `restored` makes the report of, as JSON can hold it."""
@@ -184,6 +193,7 @@ class JoinReport:
             "timing": Timing(record["timing"]["makespan_ms"], tuple(record["timing"]["epoch_ms"])),
             "epoch_ms": {int(number): each for number, each in record["epoch_ms"].items()},
             "results": results if record["results"] else None,
+            "exports": tuple(ExportSummary(**each) for each in record["exports"]),
             "finished_before": True,
         }
         return cls(**{**record, **nested})
@@ -242,6 +252,7 @@ class JoinReport:
             "rejected": self.rejected,
             "finished": self.finished,
             "finished_before": self.finished_before,
+            "exports": [each.to_json() for each in self.exports],
             "results": None if self.results is None else str(self.results),
         }
 

@@ -1,102 +1,158 @@
-"""A learner's work on Spark, in the place of the pipeline's own."""
+"""A learner's kind of run: records to messages, aggregates by workers, the next model."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-from evenkey.pipelines.aggregate.inputs import Found
+from evenkey.pipelines.aggregate.job import warm_up
+from evenkey.pipelines.aggregate.keyed import KeyedWork, keyed_session
 from evenkey.pipelines.aggregate.plan import routed_messages
-from evenkey.pipelines.aggregate.splitting import DEAD_LETTERS, SPLITS
+from evenkey.pipelines.aggregate.report import RunReport
 from evenkey.pipelines.learn.kept_records import keep_records
+from evenkey.pipelines.learn.labelled import labelled
 from evenkey.pipelines.learn.models import Models
 from evenkey.pipelines.learn.reading import FileRecords, GeneratedRecords
 from evenkey.pipelines.learn.report import LearningReport, epochs_learned
 from evenkey.pipelines.learn.tasks import LearningWorker, MessagesTask
+from evenkey.runs.epoch_files import DEAD_LETTERS, SPLITS
 from evenkey.runs.job import Job
 from evenkey.runs.recalling import keep_reading, recall_reading, tuples
+from evenkey.runs.recorder import run_info
 from evenkey.runs.sinks import Sink
+from evenkey.runs.sources import stream_of
 from evenkey.spark.aggregate import WORKER, merge_partials, messages_of, partial_aggregates
 from evenkey.spark.place import place
 from evenkey.streams.row_groups import RowGroup, row_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from evenkey.aggregators import Aggregator
-    from evenkey.applications.config import ApplicationConfig
-    from evenkey.pipelines.aggregate.config import PipelineConfig
+    from evenkey.exporters import RunInfo
+    from evenkey.pipelines.learn.config import LearnConfig
     from evenkey.pipelines.learn.learner import Learner
     from evenkey.runs.directory import RunDirectory
+    from evenkey.runs.job import Outcome
     from evenkey.runs.parts import Part
-    from evenkey.runs.report import RunReport
+    from evenkey.runs.recorder import Recorder
 
-__all__ = ["LearnerJob"]
+    Records = FileRecords | GeneratedRecords
+
+__all__ = ["LearnJob"]
 
 
-class LearnerJob(Job):
+class LearnJob(Job[LearningReport]):
     """Records to messages, routed and aggregated on workers, merged into the next model.
 
     Parameters
     ----------
     learner
         What learns.
+    config
+        From what.
     """
 
-    windowed = False
-
-    def __init__(self, learner: Learner[Any]) -> None:
+    def __init__(self, learner: Learner[Any], config: LearnConfig) -> None:
+        self.name = str(config.resolved_grouping())
+        self.options = self._config = config
         self._learner = learner
+        self._found: tuple[str, Records] | None = None
 
-    def find(self, config: PipelineConfig, directory: RunDirectory) -> Found:
+    def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> LearningReport:
+        """Make the report of a run that was finished before."""
+        return self._reported(vars(RunReport.restored(record, directory)), directory)
+
+    def find(self, directory: RunDirectory) -> None:
         """Find generated records, or read those of files, once for all runs that go on."""
-        told = cast("ApplicationConfig", config)
-        if not told.input:
-            stream = told.labelled()
-            return Found(stream.name, GeneratedRecords(stream, told), None, vetted=True)
+        config = self._config
+        if not config.input:
+            stream = labelled(
+                config.dataset,
+                self._learner.streams,
+                messages=config.messages,
+                seed=config.seed,
+            )
+            self._found = stream.name, GeneratedRecords(stream, config)
+            return
         target = directory.unpacked / "records.parquet"
-        name = ", ".join(map(str, told.input))
         if directory.begun:
             fields, _ = recall_reading(directory.reading)
             groups = [RowGroup(*tuples(each)) for each in fields["groups"]]
-            return Found(name, FileRecords(target, told, groups), None, vetted=True)
-        kept = keep_records(told, self._learner, target, directory.unpacked)
-        directory.dead_letters.write(DEAD_LETTERS, 0, 0, kept.rejected)
-        bad = kept.rejected.num_rows
-        directory.files.write(
-            SPLITS, 0, 0, pa.table({"lines": [kept.rows + bad], "rejected": [bad]})
-        )
-        groups = row_groups(target)
-        keep_reading(directory, {"kind": "records", "groups": groups})
-        return Found(name, FileRecords(target, told, groups), None, vetted=True)
+        else:
+            kept = keep_records(config, self._learner, target, directory.unpacked)
+            directory.dead_letters.write(DEAD_LETTERS, 0, 0, kept.rejected)
+            bad = kept.rejected.num_rows
+            directory.files.write(
+                SPLITS, 0, 0, pa.table({"lines": [kept.rows + bad], "rejected": [bad]})
+            )
+            groups = row_groups(target)
+            keep_reading(directory, {"kind": "records", "groups": groups})
+        name = ", ".join(map(str, config.input))
+        self._found = name, FileRecords(target, config, groups)
 
-    def plan(self, rows: DataFrame, config: PipelineConfig, directory: RunDirectory) -> DataFrame:
-        """Plan the partial aggregates of each epoch: ``key`` and state, by worker."""
+    def session(self) -> SparkSession:
+        """Take a session as the pipeline's."""
+        return keyed_session(self._config, shuffle_partitions=self._config.aggregators)
+
+    def info(self, history: RunDirectory | None) -> RunInfo:
+        """Say who runs."""
+        config = self._config
+        return run_info(self.name, self._records[0], config.workers, config.sources, history)
+
+    def warm_up(self, spark: SparkSession) -> None:
+        """Run a small stream of the pipeline's first."""
+        warm_up(spark, self._config)
+
+    def open(
+        self, spark: SparkSession, directory: RunDirectory, recorder: Recorder | None
+    ) -> _LearnWork:
+        """Open the records and plan the partial aggregates of each epoch, by worker."""
+        config, (name, reading) = self._config, self._records
+        rows = stream_of(
+            spark,
+            reading,
+            sources=config.sources,
+            epoch_messages=config.epoch_positions(reading.total),
+            stop_file=directory.paused,
+            arrival_rate=config.arrival_rate,
+        )
         models = self._models(directory)
         messages = rows.mapInArrow(MessagesTask(models, directory.files), self._schema(rows))
         routed = routed_messages(messages, config, directory)
         held, bound = messages_of(routed, "key", self._learner.aggregator, time=None, window=None)
-        cost_seconds = config.cost_ms / 1000 / config.speed
-        worker = LearningWorker(self._learner, bound, directory.files, cost_seconds)
-        return partial_aggregates(place(held, config.workers, column=WORKER), worker)
+        worker = LearningWorker(self._learner, bound, directory.files, config.cost_seconds)
+        return _LearnWork(
+            spark,
+            config,
+            directory,
+            recorder,
+            name=name,
+            rows=partial_aggregates(place(held, config.workers, column=WORKER), worker),
+            sink=_ModelSink(models, self._learner.aggregator.bind(self._messages())),
+            expected=reading.total,
+            routers=config.sources,
+            reported=lambda figures: self._reported(figures, directory),
+        )
 
-    def sink(self, config: PipelineConfig, directory: RunDirectory, console: TextIO | None) -> Sink:
-        """Make what merges an epoch's partial aggregates into the next model."""
-        del config, console
-        return _ModelSink(self._models(directory), self._bound())
+    @property
+    def _records(self) -> tuple[str, Records]:
+        """What is read, and its name; `find` has found it."""
+        assert self._found is not None  # noqa: S101 - the runner calls in order
+        return self._found
 
-    def report(self, report: RunReport, directory: RunDirectory) -> RunReport:
+    def _reported(self, figures: Mapping[str, Any], directory: RunDirectory) -> LearningReport:
         """Add the model, and what was learned in each epoch."""
         models = self._models(directory)
-        kept = report.state is not None
         last = models.numbers()
+        kept = figures["state"] is not None
         return LearningReport(
-            **vars(report),
+            **figures,
             application=str(self._learner),
             learned=epochs_learned(directory.files),
             model=models.read(),
@@ -112,12 +168,24 @@ class LearnerJob(Job):
         nothing = pa.schema([("label", pa.string()), *learner.fields]).empty_table()
         return learner.messages(nothing, learner.start()).drop_columns("record").schema
 
-    def _bound(self) -> Aggregator:
-        return self._learner.aggregator.bind(self._messages())
-
     def _schema(self, rows: DataFrame) -> StructType:
         own: list[StructField] = from_arrow_schema(self._messages()).fields
         return StructType([rows.schema["position"], *own, rows.schema["time"]])
+
+
+class _LearnWork(KeyedWork[LearningReport]):
+    def __init__(
+        self,
+        *given: Any,
+        reported: Callable[[Mapping[str, Any]], LearningReport],
+        **named: Any,
+    ) -> None:
+        super().__init__(*given, **named)
+        self._reported = reported
+
+    def report(self, outcome: Outcome) -> LearningReport:
+        """Report the run, its model, and what was learned."""
+        return self._reported(self.figures(outcome))
 
 
 class _ModelSink(Sink):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from evenkey.applications.config import ApplicationConfig
+    from evenkey.pipelines.learn.config import LearnConfig
     from evenkey.pipelines.learn.learner import Learner
     from evenkey.pipelines.learn.records import Piece
 
@@ -47,9 +47,7 @@ class Kept(NamedTuple):
     rejected: pa.Table
 
 
-def keep_records(
-    config: ApplicationConfig, learner: Learner[Any], target: Path, unpacked: Path
-) -> Kept:
+def keep_records(config: LearnConfig, learner: Learner[Any], target: Path, unpacked: Path) -> Kept:
     """Read the labelled records of files and write them to one Parquet file.
 
     What cannot be read as a record, a line with too many fields for instance or a text where a

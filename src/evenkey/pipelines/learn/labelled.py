@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
@@ -12,13 +13,15 @@ import numpy as np
 from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.hashing import hash_strings, mix
-from evenkey.spelling import spell
+from evenkey.spelling import read, spell
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["LabelledStream"]
+__all__ = ["LabelledStream", "labelled"]
 
 _WORD = 1 << 64
 
@@ -77,3 +80,38 @@ class LabelledStream(ABC):
         """Draw a number from [0, 1) for each of some numbers, the same every time."""
         seed = hash_strings([f"{self.name} {self.seed}"])[0]
         return np.asarray(mix(numbers.astype(np.uint64) ^ seed, salt) / _WORD)
+
+
+def labelled(
+    name: str | None,
+    streams: Mapping[str, type[LabelledStream]],
+    *,
+    messages: int | None = None,
+    seed: int = 0,
+) -> LabelledStream:
+    """Give a generated stream of labelled records.
+
+    Parameters
+    ----------
+    name
+        Its spelling; None is the first of them.
+    streams
+        Those that there are.
+    messages
+        How many records; None: as many as is usual for it.
+    seed
+        As for every stream.
+
+    Raises
+    ------
+    ConfigurationError
+        There is none of this name, or it is spelled with a length or a seed.
+    """
+    spelling = next(iter(streams)) if name is None else name
+    stream = read("dataset of labelled records", spelling, streams)
+    for parameter, other in (("length", "messages"), ("seed", "seed")):
+        if re.search(rf"\b{parameter}\b", spelling):
+            message = f"dataset = {spelling!r}: its {parameter} is the option {other}; use that"
+            raise ConfigurationError(message)
+    length = stream.length if messages is None else messages
+    return dataclasses.replace(stream, length=length, seed=seed)

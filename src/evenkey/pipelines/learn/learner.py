@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenkey.aggregators import Aggregator
-    from evenkey.applications.config import ApplicationConfig
+    from evenkey.pipelines.learn.config import LearnConfig
 
 __all__ = ["Learner", "Model", "ModelT", "check_learner"]
 
@@ -87,7 +87,7 @@ class Learner(Application, Generic[ModelT]):
         """What workers compute on messages; one group a key."""
 
     @abstractmethod
-    def columns(self, config: ApplicationConfig, schema: pa.Schema) -> Mapping[str, Sequence[str]]:
+    def columns(self, config: LearnConfig, schema: pa.Schema) -> Mapping[str, Sequence[str]]:
         """Say of which columns of an input each of `fields` is made.
 
         A field of lists takes any number of columns, any other field takes one.

@@ -9,17 +9,15 @@ import pyarrow.parquet as pq
 from pyspark.sql.pandas.types import from_arrow_type
 
 from evenkey.errors import RunError
-from evenkey.pipelines.aggregate.inputs import block_positions
 from evenkey.pipelines.learn.kept_records import ROWS_OF_A_GROUP
 from evenkey.runs.sources import DealtReading
-from evenkey.streams import SPAN_SECONDS
 from evenkey.streams.row_groups import RowGroup, read_group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from evenkey.pipelines.aggregate.config import PipelineConfig
+    from evenkey.pipelines.learn.config import LearnConfig
     from evenkey.pipelines.learn.labelled import LabelledStream
 
 __all__ = ["FileRecords", "GeneratedRecords"]
@@ -28,9 +26,9 @@ __all__ = ["FileRecords", "GeneratedRecords"]
 class _Records(DealtReading):
     """Rows with the columns of a schema, in blocks dealt to the sources by turn."""
 
-    def __init__(self, total: int, config: PipelineConfig, schema: pa.Schema) -> None:
-        rate = total / SPAN_SECONDS if config.rate is None else config.rate
-        super().__init__(total, rate, block_positions(config, total))
+    def __init__(self, total: int, config: LearnConfig, schema: pa.Schema) -> None:
+        block = config.block_positions(total, config.sources)
+        super().__init__(total, config.event_rate(total), block)
         self.columns = tuple(schema.names)
         own = (f"{each.name} {from_arrow_type(each.type).simpleString()}" for each in schema)
         self.schema = ", ".join(["position bigint", *own, "time timestamp"])
@@ -39,7 +37,7 @@ class _Records(DealtReading):
 class GeneratedRecords(_Records):
     """Records of a generated stream."""
 
-    def __init__(self, stream: LabelledStream, config: PipelineConfig) -> None:
+    def __init__(self, stream: LabelledStream, config: LearnConfig) -> None:
         super().__init__(stream.length, config, stream.records(0, 0).schema)
         self._stream = stream
 
@@ -67,7 +65,7 @@ class FileRecords(_Records):
         It cannot be read.
     """
 
-    def __init__(self, path: Path, config: PipelineConfig, groups: Sequence[RowGroup]) -> None:
+    def __init__(self, path: Path, config: LearnConfig, groups: Sequence[RowGroup]) -> None:
         self._path = str(path)
         try:
             file = pq.ParquetFile(path)

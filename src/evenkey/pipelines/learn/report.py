@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
+from evenkey.pipelines.aggregate.report import RunReport
 from evenkey.pipelines.learn.tasks import COUNTERS, TRIALS
-from evenkey.runs.report import RunReport
 
 if TYPE_CHECKING:
     from pathlib import Path

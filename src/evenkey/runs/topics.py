@@ -1,4 +1,4 @@
-"""See to it that topics can be written before anything runs."""
+"""See to it that topics can be read and written before anything runs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from evenkey.kafka.client import ClientSettings
 from evenkey.kafka.connector import admin_client, check_loaded
+from evenkey.kafka.offsets import find_range
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from evenkey.options.kafka import KafkaOptions
+    from evenkey.runs.directory import RunDirectory
 
-__all__ = ["open_output"]
+__all__ = ["find_offsets", "open_output"]
 
 
 def open_output(spark: SparkSession, options: KafkaOptions) -> None:
@@ -47,3 +49,22 @@ def open_output(spark: SparkSession, options: KafkaOptions) -> None:
                 admin = java.org.apache.kafka.clients.admin
                 missing.add(admin.NewTopic(name, by_default, by_default))
         client.createTopics(missing).all().get()
+
+
+def find_offsets(spark: SparkSession, options: KafkaOptions, directory: RunDirectory) -> None:
+    """Write down from where to where topics are read, unless the run has begun already.
+
+    Raises
+    ------
+    ConfigurationError
+        The topics cannot be read, or Spark lacks the connector.
+    """
+    address = options.source_address
+    if address is None:
+        return
+    check_loaded(spark)
+    if directory.begun:
+        return
+    settings = ClientSettings.read(options.kafka_config)
+    offsets = find_range(spark, address, settings, options.starting_offsets, follow=options.follow)
+    directory.keep(directory.offsets, offsets.to_json().encode())

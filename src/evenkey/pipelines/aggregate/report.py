@@ -1,107 +1,30 @@
-"""What a run tells: progress while it goes on, a report when it has ended."""
+"""What a run over keyed messages reports when it has ended."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from evenkey.exporters import ExportSummary
 from evenkey.metrics import EpochMetrics, epoch_figures
 from evenkey.pipelines.aggregate.observer import RunMetrics
+from evenkey.runs.timing import Timing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
+    from typing import Self
 
     import pyarrow as pa
 
     from evenkey.groupings import By
     from evenkey.runs.directory import RunDirectory
 
-__all__ = ["EpochProgress", "OnProgress", "RunReport", "Timing", "announce"]
+__all__ = ["ReportT", "RunReport"]
 
 _PATHS = ("results", "dead_letters", "state")
-
-Phase = Literal["starting Spark", "warming up", "running", "closing", "pausing"]
-
-
-@dataclass(frozen=True)
-class EpochProgress:
-    """Where a run stands.
-
-    Parameters
-    ----------
-    grouping
-        Its spelling.
-    epoch
-        The last epoch that ended; -1 before the first.
-    messages, expected
-        Messages so far, and in the whole run where that is known (input messages, so that
-        both count what the source gave).
-    max_over_mean
-        Of the loads of that epoch.
-    messages_per_second
-        Messages over the time since the first epoch started.
-    """
-
-    grouping: str
-    epoch: int
-    messages: int
-    expected: int | None
-    max_over_mean: float
-    messages_per_second: float
-    phase: Phase
-
-
-OnProgress: TypeAlias = "Callable[[EpochProgress], None]"
-"""Is told when an epoch has ended."""
-
-
-def announce(on_progress: OnProgress | None, name: str, phase: Phase) -> None:
-    """Report that a run is in a phase before its first epoch.
-
-    Parameters
-    ----------
-    on_progress
-        Is called; None is nobody.
-    name
-        The grouping's spelling, or what else runs.
-    phase
-        Such as ``starting Spark``.
-    """
-    if on_progress is not None:
-        on_progress(EpochProgress(name, -1, 0, None, 0.0, 0.0, phase))
-
-
-@dataclass(frozen=True)
-class Timing:
-    """When the epochs of a run ran.
-
-    Parameters
-    ----------
-    makespan_ms
-        From the start of the first epoch to the last commit, windows closed; of a run that was
-        stopped and went on, the sum over its processes.
-    epoch_ms
-        Duration of each epoch that held messages, from when these were there to its commit.
-    """
-
-    makespan_ms: float
-    epoch_ms: tuple[float, ...]
-
-    def preceded_by(self, milliseconds: float) -> Timing:
-        """Add work that was done for the first epoch before it began, such as counting it."""
-        return replace(self, makespan_ms=self.makespan_ms + milliseconds)
-
-    def after(self, earlier: Sequence[Timing]) -> Timing:
-        """Add the epochs of earlier processes of the run."""
-        everything = [*earlier, self]
-        return Timing(
-            sum(each.makespan_ms for each in everything),
-            tuple(length for each in everything for length in each.epoch_ms),
-        )
 
 
 @dataclass(frozen=True)
@@ -157,6 +80,10 @@ class RunReport:
     finished_before: bool = False
     route_by: By = "messages"
     observe_by: By = "messages"
+
+    def exported(self, exports: tuple[ExportSummary, ...]) -> Self:
+        """Give the same report, with what became of the points of each exporter."""
+        return replace(self, exports=exports)
 
     def to_record(self) -> dict[str, Any]:
         """Give what `restored` makes the report of, as JSON can hold it."""
@@ -238,6 +165,9 @@ class RunReport:
                 "state": _text(self.state),
             },
         }
+
+
+ReportT = TypeVar("ReportT", bound=RunReport)
 
 
 def _latency(milliseconds: Sequence[float]) -> dict[str, float | None]:

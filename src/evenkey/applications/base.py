@@ -1,0 +1,31 @@
+"""Applications that are the pipeline with certain options."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evenkey.pipelines.application import Application
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evenkey.applications.config import ApplicationConfig
+
+__all__ = ["PipelineApplication"]
+
+
+@dataclass(frozen=True)
+class PipelineApplication(Application):
+    """The pipeline with an aggregator and a way to split the input."""
+
+    @abstractmethod
+    def options(self, config: ApplicationConfig) -> Mapping[str, Any]:
+        """Give the options of the pipeline that make it this application.
+
+        Parameters
+        ----------
+        config
+            What was told besides; options that the user gave are not to be replaced.
+        """

@@ -1,0 +1,163 @@
+"""The pipeline's own kind of run: split, route, aggregate by window and key, write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TextIO
+
+from evenkey.kafka.client import ClientSettings
+from evenkey.kafka.connector import AVRO, check_loaded
+from evenkey.options import GroupingOptions, WorkOptions
+from evenkey.pipelines.aggregate.config import PipelineConfig
+from evenkey.pipelines.aggregate.inputs import find_input, open_input
+from evenkey.pipelines.aggregate.keyed import KeyedWork, keyed_session
+from evenkey.pipelines.aggregate.plan import results
+from evenkey.pipelines.aggregate.planning import PlannableInput
+from evenkey.pipelines.aggregate.report import RunReport
+from evenkey.runs.directory import RunDirectory
+from evenkey.runs.job import Job
+from evenkey.runs.recorder import run_info
+from evenkey.runs.runner import execute
+from evenkey.runs.sinks import ConsoleSink, FileSink, MemorySink
+from evenkey.runs.topic_sink import KafkaSink
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+    from evenkey.exporters import RunInfo
+    from evenkey.options import KeyedOptions
+    from evenkey.pipelines.aggregate.inputs import Found
+    from evenkey.runs.job import Outcome
+    from evenkey.runs.recorder import Recorder
+    from evenkey.runs.sinks import Sink
+
+__all__ = ["AggregateJob", "warm_up"]
+
+_WARM_UP_MESSAGES_PER_WORKER = 20
+
+
+class AggregateJob(Job[RunReport]):
+    """A pipeline.
+
+    Parameters
+    ----------
+    config
+        What it does.
+    console
+        Where the console sink prints; None is standard output.
+    """
+
+    windowed = True
+
+    def __init__(self, config: PipelineConfig, console: TextIO | None = None) -> None:
+        self.name = str(config.resolved_grouping())
+        self.options = self.topics = self.config = config
+        self._console = console
+        self._found: Found | None = None
+
+    def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> RunReport:
+        """Make the report of a run that was finished before."""
+        return RunReport.restored(record, directory)
+
+    def find(self, directory: RunDirectory) -> None:
+        """Find a dataset, files or topics."""
+        self._found = find_input(self.config, directory)
+
+    def session(self) -> SparkSession:
+        """Take a session that can read the topics, if there are any."""
+        config = self.config
+        topics = config.kafka is not None or config.output_kafka is not None
+        spark = keyed_session(config, shuffle_partitions=config.aggregators, topics=topics)
+        if config.avro_schema is not None:
+            check_loaded(spark, AVRO)
+        return spark
+
+    def info(self, history: RunDirectory | None) -> RunInfo:
+        """Say who runs."""
+        config = self.config
+        return run_info(self.name, self.found.name, config.workers, config.routers, history)
+
+    def warm_up(self, spark: SparkSession) -> None:
+        """Run a small stream first."""
+        warm_up(spark, self.config)
+
+    def open(
+        self, spark: SparkSession, directory: RunDirectory, recorder: Recorder | None
+    ) -> _AggregateWork:
+        """Open the input and plan the results of windows."""
+        config, found = self.config, self.found
+        source = open_input(spark, found, config, directory)
+        ahead = None
+        if found.reading is not None:
+            epoch_messages = config.epoch_positions(found.reading.total)
+            ahead = PlannableInput(found.reading, found.splitter, epoch_messages, config.sources)
+        work = _AggregateWork(
+            spark,
+            config,
+            directory,
+            recorder,
+            name=source.name,
+            rows=results(source.messages, config, directory),
+            sink=self._sink(directory),
+            expected=source.expected,
+            routers=source.sources,
+            ahead=ahead,
+            route_by=config.route_by,
+            observe_by=config.observe_by,
+        )
+        work.offsets = source.offsets
+        return work
+
+    @property
+    def found(self) -> Found:
+        """What is read; `find` has found it."""
+        assert self._found is not None  # noqa: S101 - the runner calls in order
+        return self._found
+
+    def _sink(self, directory: RunDirectory) -> Sink:
+        config = self.config
+        if config.sink == "memory":
+            return MemorySink()
+        if config.sink == "console":
+            return ConsoleSink(self._console)
+        files = FileSink(directory.commits, "json" if config.sink == "jsonl" else "parquet")
+        if config.sink_address is None:
+            return files
+        topic = config.letters_topic(config.sink_address.topic)
+        settings = ClientSettings.read(config.kafka_config)
+        return KafkaSink(files, config.sink_address, topic, settings, directory.dead_letters)
+
+
+class _AggregateWork(KeyedWork[RunReport]):
+    def report(self, outcome: Outcome) -> RunReport:
+        """Report the run."""
+        return RunReport(**self.figures(outcome))
+
+
+def warm_up(spark: SparkSession, options: KeyedOptions) -> None:
+    """Start the Python workers and compile the kernels, so that no epoch pays for it.
+
+    Parameters
+    ----------
+    spark
+        Where.
+    options
+        Whose grouping and work are warmed up.
+    """
+    small = AggregateJob(
+        PipelineConfig(
+            **{
+                **options.given(GroupingOptions, WorkOptions),
+                "dataset": "uniform(keys=50)",
+                "messages": _WARM_UP_MESSAGES_PER_WORKER * options.workers,
+                "epochs": 1,
+                "cost_ms": 0.0,
+            }
+        )
+    )
+    with RunDirectory.opened(None) as directory:
+        small.find(directory)
+        directory.begin(small.options.manifest())
+        # Nobody wants its results, so its windows may stay open.
+        execute(spark, small, directory, close=False)

@@ -1,0 +1,127 @@
+"""Where the input of a run ends; topics have no end of their own."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import StreamingQueryException
+
+if TYPE_CHECKING:
+    import contextlib
+    from pathlib import Path
+
+    from pyspark.sql.streaming import StreamingQuery
+
+    from evenkey.kafka.offsets import OffsetRange
+    from evenkey.runs.gate import Gate
+
+__all__ = ["DrainedEnd", "End", "OffsetsEnd", "offsets_of"]
+
+_HEADER_LINES = 2
+"""Of a file in Spark's log of offsets: its version, and settings of the query."""
+
+
+class End(ABC):
+    """The end of a query's input; it does not wait for it."""
+
+    @abstractmethod
+    def read(self) -> bool:
+        """Whether all of the input was processed; raises what has ended the query."""
+
+    @abstractmethod
+    def closed(self) -> bool:
+        """Whether all windows were closed, once the sign to close them is there."""
+
+
+class DrainedEnd(End):
+    """Of a source that has no more to offer once it is read; also where it offers no more.
+
+    Parameters
+    ----------
+    query
+        Reads it.
+    gate
+        May have turned an epoch away, which ends the query.
+    stack
+        Ends the thread that waits for the query, which must have been stopped by then.
+    """
+
+    def __init__(self, query: StreamingQuery, gate: Gate, stack: contextlib.ExitStack) -> None:
+        self._query = query
+        self._gate = gate
+        self._pool = stack.enter_context(ThreadPoolExecutor(max_workers=1))
+        self._drained: Future[None] | None = None
+        self._closed: Future[None] | None = None
+
+    def read(self) -> bool:
+        """Whether Spark has processed all that was offered."""
+        self._drained = self._drained or self._pool.submit(self._query.processAllAvailable)
+        return self._done(self._drained)
+
+    def closed(self) -> bool:
+        """Whether Spark has processed the closing row too."""
+        self._closed = self._closed or self._pool.submit(self._query.processAllAvailable)
+        return self._done(self._closed)
+
+    def _done(self, future: Future[None]) -> bool:
+        if not future.done():
+            return False
+        try:
+            future.result()
+        except StreamingQueryException:
+            if self._gate.turned_away:
+                return False
+            raise
+        return True
+
+
+class OffsetsEnd(End):
+    """Of topics, which may grow while they are read: it is where they ended when the run began.
+
+    The query goes on taking records in, which are dropped, until its windows are closed.
+
+    Parameters
+    ----------
+    checkpoint
+        Of the query.
+    offsets
+        Where the input ends; a run that follows its topics does not come to an end.
+    close
+        Whether windows are closed. An epoch that has only begun is turned away by a pause, which
+        follows at once where there are none.
+    """
+
+    def __init__(self, checkpoint: Path, offsets: OffsetRange, *, close: bool) -> None:
+        self._checkpoint = checkpoint
+        self._offsets = offsets
+        self._log = "offsets" if close else "commits"
+
+    def read(self) -> bool:
+        """Whether the last epoch has reached the offsets."""
+        epochs = self._epochs(self._log)
+        end = offsets_of(self._checkpoint / "offsets", epochs[-1]) if epochs else []
+        reached = (self._offsets.reached(each) for each in end if each is not None)
+        return self._offsets.total == 0 or any(reached)
+
+    def closed(self) -> bool:
+        """Whether an epoch has followed the one with the closing row."""
+        ends = (
+            offsets_of(self._checkpoint / "offsets", epoch)
+            for epoch in self._epochs("commits")[:-1]
+        )
+        return any(each.get("closed") == 1 for end in ends for each in end if each is not None)
+
+    def _epochs(self, log: str) -> list[int]:
+        return sorted(int(path.name) for path in (self._checkpoint / log).glob("[0-9]*"))
+
+
+def offsets_of(log: Path, epoch: int) -> list[Any]:
+    """Offsets of the sources at the end of an epoch, by Spark's log; None for one without any."""
+    try:
+        lines = (log / str(epoch)).read_text().splitlines()[_HEADER_LINES:]
+    except FileNotFoundError:
+        return []
+    return [None if line == "-" else json.loads(line) for line in lines]

@@ -1,0 +1,63 @@
+"""What no epoch passes once a run is to pause."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["Gate", "pauses_unlogged"]
+
+_PY4J = logging.getLogger("py4j.clientserver")
+
+
+class PausedError(Exception):
+    """An epoch was not begun, because the run is to pause; it runs when the run goes on."""
+
+
+class Gate:
+    """Lets no epoch begin once a run is to pause: not every source can be asked to offer no more.
+
+    The epoch that it turns away has done no work yet. Its offsets are in the checkpoint, so
+    it runs first when the run goes on.
+
+    Parameters
+    ----------
+    paused
+        The sign.
+    """
+
+    def __init__(self, paused: Path) -> None:
+        self._paused = paused
+        self.turned_away = False
+
+    def enter(self) -> None:
+        """Let an epoch begin.
+
+        Raises
+        ------
+        PausedError
+            The run is to pause. It ends the query, which Spark takes for an error.
+        """
+        if self._paused.exists():
+            self.turned_away = True
+            message = "evenkey: the run is paused"
+            raise PausedError(message)
+
+
+@contextlib.contextmanager
+def pauses_unlogged() -> Iterator[None]:
+    """Keep a pause out of Py4J's log of errors."""
+
+    def no_pause(record: logging.LogRecord) -> bool:
+        return record.exc_info is None or not isinstance(record.exc_info[1], PausedError)
+
+    _PY4J.addFilter(no_pause)
+    try:
+        yield
+    finally:
+        _PY4J.removeFilter(no_pause)
