@@ -13,6 +13,7 @@ from sklearn.naive_bayes import MultinomialNB
 from evenkey.applications import Documents, NaiveBayes
 from evenkey.applications.bayes_model import UNIT
 from evenkey.errors import ConfigurationError, RunError
+from evenkey.pipelines.learn.config import LearnConfig
 from evenkey.pipelines.learn.models import Models
 
 DOCUMENTS = st.lists(
