@@ -98,5 +98,5 @@ def published(name: str) -> Published:
     if figures is None:
         message = f"dataset {name!r} stands for no data set of a paper: choose a look-alike"
         raise ConfigurationError(message)
-    told: Published = figures
-    return told
+    found: Published = figures
+    return found

@@ -116,11 +116,11 @@ class PipelineRun(Timed):
             if fresh:
                 # While a session's first stream runs, Spark's own code is compiled.
                 run(config)
-            return _told(run(config, on_progress=show, prepare=prepare and not fresh))
+            return _measured(run(config, on_progress=show, prepare=prepare and not fresh))
 
     @contextlib.contextmanager
     def _input(self) -> Iterator[dict[str, Any]]:
-        """Give what tells the pipeline where its stream is, and clean up after it."""
+        """Give the options that say where the stream is, and clean up after it."""
         name, messages, seed = self.dataset.name, self.dataset.messages, self.dataset.seed
         rate = self.dataset.rate
         if self.kafka is not None:
@@ -142,7 +142,7 @@ class PipelineRun(Timed):
             yield {}
 
     def config(self, **given: Any) -> PipelineConfig:
-        """Give what the pipeline is told; its stream is generated unless it is told of another."""
+        """Give the pipeline's configuration; its stream is generated unless one is given."""
         from evenkey.spark.session import local_master
         from evenkey.topology import PipelineConfig
 
@@ -164,7 +164,7 @@ class PipelineRun(Timed):
         )
 
 
-def _told(report: RunReport) -> TimedRun:
+def _measured(report: RunReport) -> TimedRun:
     figures = report.to_json()
     pairs = [epoch.pairs for epoch in report.epochs]
     latencies = figures["latency_ms"]

@@ -1,4 +1,4 @@
-"""Scenarios that a clock measures: run several times, medians kept, the machine told."""
+"""Scenarios that a clock measures: run several times, medians kept, the machine named."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["MACHINE", "REPEATS", "Timed", "TimedRun", "machine"]
 
 MACHINE = "machine"
-"""Figure that tells where a scenario was timed; a frame without it has no timings."""
+"""Figure that says where a scenario was timed; a frame without it has no timings."""
 
 REPEATS = 3
 

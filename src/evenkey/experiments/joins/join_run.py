@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from evenkey.experiments.dataset import Dataset
-from evenkey.experiments.scenario import Measurement, Scenario
+from evenkey.experiments import Dataset, Measurement, Scale, Scenario
 from evenkey.experiments.timed import MACHINE, REPEATS, machine
 
 if TYPE_CHECKING:
-    from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import OnMessages
     from evenkey.topology import EpochProgress
     from evenkey.topology.joining import JoinConfig, JoinReport
 
-__all__ = ["DEVIATIONS", "JoinRun", "join_run"]
 
 DEVIATIONS = (
     "The paper had 16 machines of 8 cores and Kafka; here 16 worker slots share this machine's "
@@ -43,7 +40,6 @@ _OPTIONS = (
     *("pipeline", "mode", "skew", "subscriptions", "workers", "sources", "epochs"),
     *("force_redistribution", "partitions", "polygon_share", "polygon_clustering"),
 )
-
 
 _REVISION = 2
 """Since RIhPS and RIsPS are skewed by the owners of candidates."""
@@ -90,8 +86,8 @@ class JoinRun(Scenario):
         """Run it as often as it says, each time with other data."""
         seeds = range(self.dataset.seed, self.dataset.seed + self.repeats)
         reports = [self.seeded(seed).run(on_messages) for seed in seeds]
-        told = [_timings(report) for report in reports]
-        medians = {name: statistics.median(each[name] for each in told) for name in told[0]}
+        timings = [_timings(report) for report in reports]
+        medians = {name: statistics.median(each[name] for each in timings) for name in timings[0]}
         return Measurement({**medians, MACHINE: machine()}, _epochs(reports[0]))
 
     def run(self, on_messages: OnMessages | None = None) -> JoinReport:
@@ -110,7 +106,7 @@ class JoinRun(Scenario):
         return run_join(self.config(), on_progress=show)
 
     def config(self) -> JoinConfig:
-        """Give what the pipeline is told."""
+        """Give the configuration of the pipeline."""
         from evenkey.topology.joining import JoinConfig
 
         return JoinConfig(
@@ -140,10 +136,15 @@ _CLUSTERED = _Mix(128, 0.3, 1.0)
 
 
 def _size(scale: Scale, epochs: int, publications: int) -> _Size:
-    if scale.most_messages is None:
+    if scale.whole:
         whole = round(_SECONDS / _TRIGGER_SECONDS)
         return _Size(_PAPER_PUBLICATIONS, _PAPER_SUBSCRIPTIONS, _KAFKA_PARTITIONS, whole, 3)
     return _Size(publications, 1000, 2, epochs, 1)
+
+
+def skews(scale: Scale) -> tuple[float, ...]:
+    """Give the nominal skews of a figure."""
+    return (0.3, 0.4, 0.5, 0.6, 0.7) if scale.whole else (0.3, 0.7)
 
 
 def join_run(
