@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import TYPE_CHECKING
 
 from evenkey.experiments import Experiment, Finding, Frame, Scale, Scenario, Way
 from evenkey.experiments.dkg.methods import named
 from evenkey.experiments.dkg.metrics import metrics_table, plot_each
 from evenkey.experiments.dkg.ways import ON_SPARK, SIMULATION, MethodsWay, Setting
 from evenkey.pictures import Axis, Column, Plot, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Comparison(Experiment):
@@ -18,6 +22,8 @@ class Comparison(Experiment):
     way: MethodsWay
     varied: Axis
     """What varies."""
+    settings: Sequence[Setting]
+    """Where to compare the methods."""
     only_on_spark = ""
     """What the summary says besides where it runs on Spark."""
 
@@ -31,14 +37,14 @@ class Comparison(Experiment):
         """Whether it runs on Spark; otherwise it is simulated."""
         return self.way is ON_SPARK
 
-    @abstractmethod
-    def settings(self, scale: Scale) -> list[Setting]:
-        """Where to compare the methods."""
-
     def scenarios(self, scale: Scale) -> list[Scenario]:
-        return [
-            each for setting in self.settings(scale) for each in self.way.measured(setting, scale)
-        ]
+        chosen = self.chosen(scale)
+        return [each for setting in chosen for each in self.way.measured(setting, scale)]
+
+    def chosen(self, scale: Scale) -> Sequence[Setting]:
+        """Those of the settings that a scale has; all, where they are few."""
+        del scale
+        return self.settings
 
     def labelled(self, frame: Frame) -> Frame:
         return named(frame)

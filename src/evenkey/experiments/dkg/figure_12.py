@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenkey.experiments import Finding, Frame, Scale
+from evenkey.experiments import Finding, Frame
 from evenkey.experiments.dkg.comparison import Comparison
 from evenkey.experiments.dkg.methods import PAPERS_METHODS
 from evenkey.experiments.dkg.ways import Setting
@@ -13,6 +13,7 @@ class MoreWorkers(Comparison):
     id = "dkg-figure-12"
     title = "More workers"
     panels = "a to d"
+    settings = tuple(Setting("twitter-election", workers=workers) for workers in (10, 50, 100))
     varied = Axis("workers", "Workers", "category")
     summary = "A look-alike of twitter-election, 5 sources."
     only_on_spark = (
@@ -20,10 +21,6 @@ class MoreWorkers(Comparison):
         "100 of them; where messages are few, as at scale quick, that is more than the workers "
         "save."
     )
-
-    def settings(self, scale: Scale) -> list[Setting]:
-        del scale
-        return [Setting("twitter-election", workers=workers) for workers in (10, 50, 100)]
 
     def simulated(self, frame: Frame) -> list[Finding]:
         spread = frame.pivot_table("stddev_percent", "workers", "method")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenkey.experiments import Finding, Frame, Scale
+from evenkey.experiments import Finding, Frame
 from evenkey.experiments.dkg.comparison import Comparison
 from evenkey.experiments.dkg.methods import PAPERS_METHODS
 from evenkey.experiments.dkg.ways import Setting
@@ -16,12 +16,9 @@ class MoreSources(Comparison):
     id = "dkg-figure-13"
     title = "More sources"
     panels = "a to d"
+    settings = tuple(Setting("twitter-election", sources=sources) for sources in (5, 10, 15, 20))
     varied = Axis("sources", "Sources (spouts)", "category")
     summary = "A look-alike of twitter-election, 10 workers."
-
-    def settings(self, scale: Scale) -> list[Setting]:
-        del scale
-        return [Setting("twitter-election", sources=sources) for sources in (5, 10, 15, 20)]
 
     def simulated(self, frame: Frame) -> list[Finding]:
         spread = frame.pivot_table("stddev_percent", "sources", "method")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenkey.experiments import Finding, Frame, Scale
+from evenkey.experiments import Finding, Frame
 from evenkey.experiments.dkg.comparison import Comparison
 from evenkey.experiments.dkg.methods import PAPERS_METHODS
 from evenkey.experiments.dkg.metrics import plot_parts
@@ -29,6 +29,7 @@ class RealDataSets(Comparison):
     id = "dkg-figure-9"
     title = "The methods on the real data sets"
     panels = "a to e"
+    settings = tuple(Setting(name) for name in _PANELS)
     varied = Axis("data", "Data set", "category")
     summary = (
         "5 sources, 10 workers, synthetic look-alikes. As in the paper, each metric is divided by "
@@ -36,10 +37,6 @@ class RealDataSets(Comparison):
         "the languages have weights: as in the reference code each is routed, and costs, as one "
         "message, and StdDev is of what they weigh."
     )
-
-    def settings(self, scale: Scale) -> list[Setting]:
-        del scale
-        return [Setting(name) for name in _PANELS]
 
     def plots(self, frame: Frame) -> list[Plot]:
         low = "Latency, StdDev and DistCost"

@@ -11,17 +11,12 @@ from evenkey.pictures import Axis
 if TYPE_CHECKING:
     from evenkey.experiments import Scale
 
-_PERCENTS = range(0, 101, 10)
-_QUICK_PERCENTS = (0, 30, 60, 90)
-"""At scale quick on Spark."""
-
 
 class Skewness(Comparison):
     """The methods on the eleven country streams: 5 sources, 10 workers."""
 
     varied = Axis("skewness", "Skewness ratio, %")
+    settings = tuple(Setting(f"country-skew-r{percent}") for percent in range(0, 101, 10))
 
-    def settings(self, scale: Scale) -> list[Setting]:
-        few = self.on_spark and not scale.whole
-        percents = _QUICK_PERCENTS if few else _PERCENTS
-        return [Setting(f"country-skew-r{percent}") for percent in percents]
+    def chosen(self, scale: Scale) -> tuple[Setting, ...]:
+        return self.settings[::3] if self.on_spark and not scale.whole else self.settings

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from evenkey.experiments import Finding, Frame, Scale
+from evenkey.experiments import Finding, Frame
 from evenkey.experiments.dkg.comparison import Comparison, percent_more
 from evenkey.experiments.dkg.methods import PAPERS_METHODS, named
 from evenkey.experiments.dkg.ways import Setting
@@ -29,7 +29,6 @@ _PAPER = {
 }
 """The paper's table by method; throughput in records a second."""
 
-
 _ORDER = ["SG", "DKG", "PKG", "KG"]
 
 _PANELS = {
@@ -44,6 +43,7 @@ _PANELS = {
 class TwitterElection(Comparison):
     id = "dkg-table-3"
     title = "The methods on twitter-election"
+    settings = (Setting("twitter-election"),)
     varied = Axis("method", "Method", "category")
     summary = (
         "5 sources, 10 workers, a synthetic look-alike of twitter-election of which one key has "
@@ -51,25 +51,18 @@ class TwitterElection(Comparison):
         "most of its keys occur two or three times."
     )
 
-    def settings(self, scale: Scale) -> list[Setting]:
-        del scale
-        return [Setting("twitter-election")]
-
     def labelled(self, frame: Frame) -> Frame:
         rows = named(frame)
-        paper = pd.DataFrame(
-            [_PAPER[method]._asdict() if method in _PAPER else {} for method in rows["method"]],
-            index=rows.index,
-        ).add_prefix("paper_")
-        speed = "messages_per_second" if self.on_spark else "throughput_percent"
-        relative = {
-            "relative": _of_first(rows[speed]),
-            "paper_relative": _of_first(paper["paper_throughput"]),
+        paper = [_PAPER[method]._asdict() if method in _PAPER else {} for method in rows["method"]]
+        rows = rows.join(pd.DataFrame(paper, index=rows.index).add_prefix("paper_"))
+        figures = {
+            "relative": "messages_per_second" if self.on_spark else "throughput_percent",
+            "paper_relative": "paper_throughput",
         }
         if self.on_spark:
-            relative["relative_latency"] = _of_first(rows["makespan_ms"])
-            relative["paper_relative_latency"] = _of_first(paper["paper_latency_ms"])
-        return rows.assign(**paper, **relative)
+            figures["relative_latency"] = "makespan_ms"
+            figures["paper_relative_latency"] = "paper_latency_ms"
+        return rows.assign(**{name: _of_sg(rows, figure) for name, figure in figures.items()})
 
     def tables(self, frame: Frame) -> list[Table]:
         method = Column("method", "Method")
@@ -153,9 +146,9 @@ class TwitterElection(Comparison):
         ]
 
 
-def _of_first(figures: pd.Series[float]) -> pd.Series[float]:
-    """Divide by the figure of SG, which is the first method."""
-    return figures / figures.iloc[0]
+def _of_sg(frame: Frame, figure: str) -> pd.Series[float]:
+    """Divide a figure by that of SG."""
+    return frame[figure] / frame.loc[frame["method"] == "SG", figure].iloc[0]
 
 
 def _spread(frame: Frame) -> Finding:
