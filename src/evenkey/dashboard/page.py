@@ -42,7 +42,9 @@ def page(runs: Runs) -> Dash:
         serve_locally=True,
         compress=False,
     )
-    app.index_string = app.index_string.replace("{%css%}", f"<style>{_colours()}</style>{{%css%}}")
+    app.index_string = app.index_string.replace(
+        "{%css%}", f"<style>{_variables()}</style>{{%css%}}"
+    )
     app.layout = _layout()
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("evenkey", "theme"),
@@ -73,7 +75,7 @@ def page(runs: Runs) -> Dash:
     return app
 
 
-def _colours() -> str:
+def _variables() -> str:
     """The variables of the style sheet, for light and dark."""
     light, dark = THEMES["light"].style(), THEMES["dark"].style()
     return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evenkey.pictures.engine import plotly
+from evenkey.pictures.theme import FONT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,7 @@ def themed(theme: Theme, across: str, up: str) -> Figure:
         margin={"l": 48, "r": 12, "t": 12, "b": 40},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
-        font={"family": "system-ui, sans-serif", "size": 12, "color": theme.ink},
+        font={"family": FONT, "size": 12, "color": theme.ink},
         hoverlabel={"bgcolor": theme.surface, "font": {"color": theme.ink}},
         showlegend=False,  # the page says elsewhere which colour is whose
         bargap=0.25,

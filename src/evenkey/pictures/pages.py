@@ -50,7 +50,7 @@ def write_page(
     """
     drawn, script = _drawn(plots)
     text = _template(template, package).render(
-        plots=drawn, plotly=script, colours=THEMES["light"].style(), **values
+        plots=drawn, plotly=script, variables=THEMES["light"].style(), **values
     )
     write_whole(file, text.encode())
     return file

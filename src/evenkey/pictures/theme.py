@@ -17,6 +17,10 @@ PALETTE = (
 """Okabe and Ito's, on white paper; the colour-blind can tell them apart too."""
 
 
+FONT = 'system-ui, "Segoe UI", "DejaVu Sans", sans-serif'
+"""What text is written in, as CSS names it."""
+
+
 @dataclass(frozen=True)
 class Theme:
     """Colours as CSS writes them.
@@ -52,7 +56,7 @@ class Theme:
         return self.runs[number % len(self.runs)]
 
     def style(self) -> str:
-        """Give the colours that style sheets use, as CSS declares variables.
+        """Give the colours and the font that style sheets use, as CSS declares variables.
 
         Examples
         --------
@@ -60,7 +64,8 @@ class Theme:
         '--ink: #e6ebf1'
         """
         names = ("ink", "muted", "ground", "surface", "line", "good", "busy", "bad")
-        return "; ".join(f"--{name}: {getattr(self, name)}" for name in names)
+        colours = [f"--{name}: {getattr(self, name)}" for name in names]
+        return "; ".join([*colours, f"--font: {FONT}"])
 
 
 THEMES = {

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from evenkey.experiments import Dataset, Measurement, Scale, Scenario
-from evenkey.experiments.timed import MACHINE, REPEATS, machine
+from evenkey.experiments import Dataset, Scale, Timed, TimedRun
 
 if TYPE_CHECKING:
     from evenkey.experiments.scenario import OnMessages
@@ -46,12 +44,11 @@ _REVISION = 2
 
 
 @dataclass(frozen=True)
-class JoinRun(Scenario):
+class JoinRun(Timed):
     """A geospatial publish/subscribe pipeline in a mode.
 
-    Each of the runs has subscriptions and publications of its own. The result has medians over
-    the runs of throughput, latency, modelled makespan and what redistributions took, and as
-    series the epochs of the first run.
+    Each of the runs has subscriptions and publications of its own. What is kept are throughput,
+    latency, modelled makespan and what redistributions took, and as series the epochs.
 
     Parameters
     ----------
@@ -61,12 +58,10 @@ class JoinRun(Scenario):
         As there.
     revision
         Of what is measured: results of an earlier one are not taken for it.
-    repeats
-        Runs of which the medians are taken.
     """
 
     kind: ClassVar[str] = "join"
-    alone: ClassVar[bool] = True
+    fresh: ClassVar[bool] = True
 
     pipeline: str
     mode: str
@@ -80,18 +75,9 @@ class JoinRun(Scenario):
     polygon_share: float = 0.6
     polygon_clustering: float = 0.0
     revision: int = 1
-    repeats: int = field(default=REPEATS, kw_only=True)
 
-    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
-        """Run it as often as it says, each time with other data."""
-        seeds = range(self.dataset.seed, self.dataset.seed + self.repeats)
-        reports = [self.seeded(seed).run(on_messages) for seed in seeds]
-        timings = [_timings(report) for report in reports]
-        medians = {name: statistics.median(each[name] for each in timings) for name in timings[0]}
-        return Measurement({**medians, MACHINE: machine()}, _epochs(reports[0]))
-
-    def run(self, on_messages: OnMessages | None = None) -> JoinReport:
-        """Run it once and give the report."""
+    def once(self, on_messages: OnMessages | None = None) -> TimedRun:
+        """Run the pipeline."""
         from evenkey.spark.session_kinds import change_session
         from evenkey.topology.joining import run_join
 
@@ -103,7 +89,8 @@ class JoinRun(Scenario):
             if on_messages is not None:
                 on_messages(progress.messages)
 
-        return run_join(self.config(), on_progress=show)
+        report = run_join(self.config(), on_progress=show)
+        return TimedRun({}, _timings(report), _epochs(report))
 
     def config(self) -> JoinConfig:
         """Give the configuration of the pipeline."""
