@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from evenkey.streams import MessageStream, Published
 
-__all__ = ["DATA_VARIABLE", "EPINIONS", "Dataset", "published"]
-
 DATA_VARIABLE = "EVENKEY_DATA"
 """Environment variable that names the folder of real data."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from evenkey.experiments.scale import Scale
     from evenkey.pictures import Plot, Table
 
-__all__ = ["Outcome"]
-
 
 @dataclass(frozen=True)
 class Outcome:

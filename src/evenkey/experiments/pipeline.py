@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from evenkey.topology import EpochProgress, PipelineConfig, RunReport
     from evenkey.topology.kafka.records import ValueFormat
 
-__all__ = ["PipelineRun"]
-
 _SLOTS = 100
 """Task slots of the one session of a process: as many as any scenario has workers, so that all of
 them can wait at once, and the same for every scenario, whichever started the session."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from evenkey.experiments.outcome import Outcome
 
-__all__ = ["write_index", "write_page"]
-
 
 def write_page(outcome: Outcome, directory: Path) -> Path:
     """Write an experiment's page, and its figures as JSON beside it.

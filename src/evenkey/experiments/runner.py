@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import Measurement, OnMessages, Scenario
 
-__all__ = ["OnProgress", "Progress", "run"]
-
 RESULTS = "results"
 
 

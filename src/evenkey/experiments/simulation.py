@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from evenkey.groupings import By
     from evenkey.simulation import Feed, HashName
 
-__all__ = ["Simulation"]
-
 _FIGURES = (
     "messages",
     "keys",

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from evenkey.experiments.scenario import Measurement, Scenario
 
-__all__ = ["Store"]
-
 _PARAMETERS = b"evenkey.parameters"
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from evenkey.experiments.scenario import OnMessages, Value
 
-__all__ = ["MACHINE", "REPEATS", "Timed", "TimedRun", "machine"]
-
 MACHINE = "machine"
 """Figure that says where a scenario was timed; a frame without it has no timings."""
 
