@@ -8,8 +8,8 @@ import pytest
 
 from evenkey.dashboard import figures
 from evenkey.dashboard.runs import Run, State
-from evenkey.dashboard.theme import THEMES
 from evenkey.exporters import HotKey
+from evenkey.pictures import THEMES
 from tests.exporters.records import RUN, record
 
 THEME = THEMES["light"]

@@ -10,8 +10,8 @@ from dash import html
 
 from evenkey.dashboard.cards import cards, standing
 from evenkey.dashboard.runs import Runs
-from evenkey.dashboard.theme import THEMES
 from evenkey.exporters import History
+from evenkey.pictures import THEMES
 from tests.exporters.records import RUN, record
 
 

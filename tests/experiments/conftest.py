@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import pyarrow as pa
 import pytest
 
-from evenkey.experiments import Column, Experiment, Finding, Measurement, Plot, Scenario, Table
-from evenkey.experiments.dataset import Dataset
-from evenkey.experiments.figures import Axis, chart
+from evenkey.experiments import Dataset, Experiment, Finding, Measurement, Scenario
+from evenkey.pictures import Axis, Chart, Column, Plot, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,10 +41,9 @@ class Squares(Scenario):
 class SmallExperiment(Experiment):
     """Three squares, and a scenario whose file is nowhere."""
 
-    id: ClassVar[str] = "small-table-1"
-    title: ClassVar[str] = "Squares <of numbers>"
-    reference: ClassVar[str] = "Small, table 1"
-    summary: ClassVar[str] = "Squares & their numbers."
+    id = "small-table-1"
+    title = "Squares <of numbers>"
+    summary = "Squares & their numbers."
 
     def scenarios(self, scale: Scale) -> Sequence[Scenario]:
         stream = Dataset("uniform(keys=2)", scale.messages(1_000_000))
@@ -58,7 +56,7 @@ class SmallExperiment(Experiment):
 
     def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
         axes = Axis("number", "Number"), Axis("square", "Square, units")
-        return [Plot("Squares", chart(frame, x=axes[0], y=axes[1], group="kind", legend="Kind"))]
+        return [Chart("Squares", *axes, "kind").plot(frame)]
 
     def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
         return [Finding("squares are large", "they are", (frame["square"] > 0).all())]

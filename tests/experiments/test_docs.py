@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from evenkey.experiments import Scale, available, run, write_page
+import pytest
+
+from evenkey.experiments import Scale, available, find, pkg, run, write_page
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from evenkey.experiments import Experiment
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
 
 
-def test_the_worked_example_runs(tmp_path):
-    (example,) = re.findall(r"^```python\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
-    names: dict[str, Any] = {"__name__": "example"}
-    exec(example, names)  # noqa: S102 - our own guide
-    experiment: Experiment = names["Sources"]()
-    outcome = run(experiment, Scale("tiny", 5000), tmp_path)
+@pytest.fixture
+def example(tmp_path, monkeypatch) -> Iterator[Experiment]:
+    """The example, put into the file of its name and found there."""
+    (text,) = re.findall(r"^```python\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
+    (tmp_path / "figure_20.py").write_text(text)
+    monkeypatch.setattr(pkg, "__path__", [*pkg.__path__, str(tmp_path)])
+    importlib.invalidate_caches()
+    yield find("pkg-figure-20")
+    sys.modules.pop("evenkey.experiments.pkg.figure_20", None)
+
+
+def test_the_worked_example_is_all_that_a_figure_takes(example, tmp_path):
+    outcome = run(example, Scale("tiny", 5000), tmp_path)
     (table,) = outcome.tables
     assert [row["sources"] for row in table.rows()] == [1, 5, 20, 50]
+    (plot,) = outcome.plots
+    assert list(plot.figure.data[0].x) == [1, 5, 20, 50]
+    assert [finding.paper for finding in outcome.findings] == ["Sources do no harm"]
+    assert example.reference == "PKG, figure 20"
     assert write_page(outcome, tmp_path).is_file()
 
 

@@ -94,7 +94,9 @@ def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
 @pytest.mark.parametrize("experiment", available().values(), ids=available())
 def test_tables_plots_and_findings_are_made(experiment):
     rng = np.random.default_rng(3)
-    frame = pd.DataFrame([made_up(scenario, rng) for scenario in experiment.scenarios(QUICK)])
+    results = pd.DataFrame([made_up(scenario, rng) for scenario in experiment.scenarios(QUICK)])
+    given, frame = results.columns.tolist(), experiment.labelled(results)
+    assert results.columns.tolist() == given
     columns = frame.columns.tolist()
     for table in experiment.tables(frame):
         assert table.rows()
@@ -133,11 +135,24 @@ def test_an_experiment_lies_in_the_file_of_its_name():
     for name, experiment in available().items():
         paper, item = name.split("-", 1)
         place = type(experiment).__module__.removeprefix("evenkey.experiments.")
+        item = item.removesuffix(experiment.way.suffix)
         assert place == f"{paper}.{item.replace('-', '_')}"
         assert re.fullmatch(
             r"(PKG|DKG|Joins), (table|figure) \d+( a to [a-e]| [a-c])?(, on Spark)?",
             experiment.reference,
         )
+
+
+def test_what_is_simulated_and_run_on_spark_is_declared_once():
+    found = available()
+    for name, on_spark in found.items():
+        if name.endswith("-spark"):
+            simulated = found[name.removesuffix("-spark")]
+            assert type(simulated) is type(on_spark)
+            assert on_spark.timed
+            assert not simulated.timed
+            assert on_spark.reference == f"{simulated.reference}, on Spark"
+            assert on_spark.title == f"{simulated.title}, throughput and latency measured"
 
 
 def test_full_has_the_published_length_and_quick_is_shorter():

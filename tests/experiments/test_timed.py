@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import ClassVar
 
+import pyarrow as pa
 import pytest
 
 from evenkey.errors import RunError
@@ -47,6 +48,26 @@ def test_what_is_no_timing_must_not_differ_between_runs():
     CLOCK[:] = [5.0, 5.0, 3.0]
     with pytest.raises(RunError, match=r"load differs between runs \(\['3.0', '5.0'\]\)"):
         Clocked(STREAM, 1, steady=False).measure()
+
+
+@dataclass(frozen=True)
+class OnFreshData(Timed):
+    """Takes the seed of its stream for its time."""
+
+    kind: ClassVar[str] = "fresh"
+    fresh: ClassVar[bool] = True
+
+    def once(self, on_messages=None) -> TimedRun:
+        del on_messages
+        seed = self.dataset.seed
+        return TimedRun({}, {"elapsed_ms": float(seed)}, pa.table({"seed": [seed]}))
+
+
+def test_runs_on_fresh_data_have_the_next_seeds_and_the_first_ones_series():
+    measurement = OnFreshData(STREAM).seeded(5).measure()
+    assert measurement.figures["elapsed_ms"] == 6.0  # of 5, 6, 7
+    assert measurement.series is not None
+    assert measurement.series.to_pylist() == [{"seed": 5}]
 
 
 def test_the_number_of_runs_is_part_of_the_scenario():

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from evenkey.advice.measure import zipf_shares
 from evenkey.errors import ConfigurationError
-from evenkey.experiments.experiment import Plot
-from evenkey.experiments.figures import Axis, chart
-from evenkey.experiments.pages import check_packages, drawn, template
-from evenkey.experiments.table import Column, Table
-from evenkey.files import write_whole
+from evenkey.pictures import Axis, Chart, Column, Plot, Table, check_packages
+from evenkey.pictures import write_page as write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +23,40 @@ __all__ = ["check_page", "write_page"]
 
 _POINTS = 200
 """Ranks that are drawn, evenly spaced by their logarithm."""
+
+_SKEW = Chart(
+    "How skewed the keys are",
+    Axis("rank", "Rank of the key, heaviest first", "log"),
+    Axis("share", "Share of all messages, %", "log"),
+    "what",
+    "Keys",
+    note="A straight line is Zipf's law; the flatter, the less skew.",
+)
+_WORKERS = Axis("workers", "Workers", "category")
+_PREDICTED = [
+    Chart(
+        "Balance",
+        _WORKERS,
+        Axis("max_over_mean", "Fullest worker over the mean", "log"),
+        "grouping",
+        note="1 is even; 2 means that the fullest worker has twice what it should.",
+    ),
+    Chart(
+        "Throughput",
+        _WORKERS,
+        Axis("relative_throughput", "Throughput, that of sg being 1"),
+        "grouping",
+        note="What the fullest worker allows, where the work after the shuffle is done message by "
+        "message and each costs the same. Merging partial results is not in it.",
+    ),
+    Chart(
+        "Replication",
+        _WORKERS,
+        Axis("dist_cost", "Workers that hold a key, on average"),
+        "grouping",
+        note="1 is the least: every key whole on one worker. More are partial results to merge.",
+    ),
+]
 
 
 def check_page(file: Path) -> None:
@@ -44,12 +75,8 @@ def check_page(file: Path) -> None:
 
 def write_page(advice: Advice, file: Path) -> Path:
     """Write the page, and give its path."""
-    plots, script = drawn(_plots(advice))
-    text = template("advice.html", __package__).render(
-        advice=advice, plots=plots, plotly=script, tables=_tables(advice)
-    )
-    write_whole(file, text.encode())
-    return file
+    tables = _tables(advice)
+    return write(file, "advice.html", __package__, _plots(advice), advice=advice, tables=tables)
 
 
 def _plots(advice: Advice) -> list[Plot]:
@@ -57,40 +84,7 @@ def _plots(advice: Advice) -> list[Plot]:
     # The recommended one is drawn last: lines of even groupings lie on one another.
     drawn_last = predictions["grouping"] == advice.recommendation.grouping
     predictions = pd.concat([predictions[~drawn_last], predictions[drawn_last]])
-    workers = Axis("workers", "Workers", "category")
-
-    def of(y: Axis) -> Any:  # a figure of Plotly's, which is imported in experiments only
-        return chart(predictions, x=workers, y=y, group="grouping", legend="Grouping")
-
-    return [
-        Plot(
-            "How skewed the keys are",
-            chart(
-                _ranks(advice.skew),
-                x=Axis("rank", "Rank of the key, heaviest first", "log"),
-                y=Axis("share", "Share of all messages, %", "log"),
-                group="what",
-                legend="Keys",
-            ),
-            "A straight line is Zipf's law; the flatter, the less skew.",
-        ),
-        Plot(
-            "Balance",
-            of(Axis("max_over_mean", "Fullest worker over the mean", "log")),
-            "1 is even; 2 means that the fullest worker has twice what it should.",
-        ),
-        Plot(
-            "Throughput",
-            of(Axis("relative_throughput", "Throughput, that of sg being 1")),
-            "What the fullest worker allows, where the work after the shuffle is done message by "
-            "message and each costs the same. Merging partial results is not in it.",
-        ),
-        Plot(
-            "Replication",
-            of(Axis("dist_cost", "Workers that hold a key, on average")),
-            "1 is the least: every key whole on one worker. More are partial results to merge.",
-        ),
-    ]
+    return [_SKEW.plot(_ranks(advice.skew)), *(each.plot(predictions) for each in _PREDICTED)]
 
 
 def _ranks(skew: Skew) -> pd.DataFrame:

@@ -97,10 +97,10 @@ def _run(
     as_json: JsonOption = False,
 ) -> None:
     """Run experiments: measure what has no result yet, then print tables and write pages."""
-    from evenkey import experiments
+    from evenkey import experiments, pictures
 
     chosen, size = _chosen(names), experiments.scale_named(scale)
-    experiments.check_packages()
+    pictures.check_packages()
     check_output(output.absolute())
     output.mkdir(parents=True, exist_ok=True)
     results = []

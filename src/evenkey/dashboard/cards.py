@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenkey.dashboard.runs import Run, State
-    from evenkey.dashboard.theme import Theme
     from evenkey.exporters import EpochRecord
+    from evenkey.pictures import Theme
 
 __all__ = ["cards", "standing"]
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
+from evenkey.pictures import heat, look, stacked, themed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from evenkey.dashboard.runs import Run
-    from evenkey.dashboard.theme import Theme
     from evenkey.exporters import EpochRecord
+    from evenkey.pictures import Figure, Theme
 
 __all__ = [
     "hot_keys",
@@ -33,9 +32,9 @@ _LONGEST_KEY = 18
 _LEAST_HEIGHT, _ROW_HEIGHT, _ROWS_MARGIN = 290, 24, 66
 
 
-def loads(runs: Sequence[Run], theme: Theme) -> go.Figure:
+def loads(runs: Sequence[Run], theme: Theme) -> Figure:
     """Load of each worker over the mean, of the whole run."""
-    figure = _figure(theme, "worker", "load / mean")
+    figure = themed(theme, "worker", "load / mean")
     for number, run in enumerate(runs):
         if run.latest is None:
             continue
@@ -55,49 +54,43 @@ def loads(runs: Sequence[Run], theme: Theme) -> go.Figure:
     return figure
 
 
-def max_over_mean(runs: Sequence[Run], theme: Theme) -> go.Figure:
+def max_over_mean(runs: Sequence[Run], theme: Theme) -> Figure:
     """Max/mean of each epoch."""
     figure = _over_time(runs, theme, "max / mean", lambda record: record.epoch_max_over_mean)
     return figure.update_yaxes(rangemode="normal")
 
 
-def replication(runs: Sequence[Run], theme: Theme) -> go.Figure:
+def replication(runs: Sequence[Run], theme: Theme) -> Figure:
     """DistCost of each epoch."""
     figure = _over_time(runs, theme, "workers a key", lambda record: record.epoch_dist_cost)
     return figure.update_yaxes(rangemode="normal")
 
 
-def throughput(runs: Sequence[Run], theme: Theme) -> go.Figure:
+def throughput(runs: Sequence[Run], theme: Theme) -> Figure:
     """Messages a second of each epoch."""
     return _over_time(runs, theme, "messages / s", lambda record: record.epoch_throughput)
 
 
-def latency(runs: Sequence[Run], theme: Theme) -> go.Figure:
+def latency(runs: Sequence[Run], theme: Theme) -> Figure:
     """How long each epoch took."""
     return _over_time(runs, theme, "seconds", lambda record: record.latency_ms / 1000)
 
 
-def hot_keys(runs: Sequence[Run], theme: Theme) -> go.Figure:
+def hot_keys(runs: Sequence[Run], theme: Theme) -> Figure:
     """The last epoch's heaviest keys and the workers that held them, run under run."""
     shown = [(run.info, run.latest) for run in runs if run.latest and run.latest.hottest]
-    figure = _figure(theme, "worker", "")
+    figure = themed(theme, "worker", "")
     if not shown:
         return figure
     rows = [len(record.hottest) for _, record in shown]
     height = hot_keys_height(runs)
-    grid = make_subplots(
-        figure=figure,
-        rows=len(shown),
-        cols=1,
-        row_heights=rows,
-        vertical_spacing=_ROWS_MARGIN / height if len(shown) > 1 else 0,
-        subplot_titles=[f"{escape(info.grouping)}, epoch {record.epoch}" for info, record in shown],
-    )
+    titles = [f"{escape(info.grouping)}, epoch {record.epoch}" for info, record in shown]
+    grid = stacked(figure, rows, titles, _ROWS_MARGIN / height)
     for row, (info, record) in enumerate(shown, start=1):
         grid.add_trace(_heat(record, theme), row=row, col=1)
         grid.update_xaxes(**_worker_ticks(info.workers), row=row, col=1)
     grid.update_yaxes(autorange="reversed", ticksuffix=" ", type="category", showgrid=False)
-    _with_axes(grid, theme)
+    look(grid, theme)
     grid.update_xaxes(title_text="")
     grid.update_xaxes(title_text="worker", row=len(shown), col=1)
     grid.update_annotations(font={"size": 12, "color": theme.muted}, xanchor="left", x=0)
@@ -110,7 +103,7 @@ def hot_keys_height(runs: Sequence[Run]) -> int:
     return max(_LEAST_HEIGHT, _ROW_HEIGHT * sum(rows) + _ROWS_MARGIN * len(rows) + 20)
 
 
-def _heat(record: EpochRecord, theme: Theme) -> go.Heatmap:
+def _heat(record: EpochRecord, theme: Theme) -> Any:
     workers = range(len(record.epoch_loads))
     shares, texts, names = [], [], []
     for rank, hot in enumerate(record.hottest, start=1):
@@ -119,19 +112,8 @@ def _heat(record: EpochRecord, theme: Theme) -> go.Heatmap:
         texts.append([f"{held.get(worker, 0):,}" for worker in workers])
         percent = 100 * hot.messages / max(1, record.messages)
         names.append(f"{rank}. {_short(hot.key)} {percent:.1f} %")
-    return go.Heatmap(
-        x=list(workers),
-        y=names,
-        z=shares,
-        text=texts,
-        zmin=0,
-        zmax=100,
-        xgap=1,
-        ygap=1,
-        colorscale=[[0, theme.heat[0]], [1, theme.heat[1]]],
-        showscale=False,
-        hovertemplate="%{y}<br>worker %{x}: %{text} messages, %{z:.1f} % of the key<extra></extra>",
-    )
+    hover = "%{y}<br>worker %{x}: %{text} messages, %{z:.1f} % of the key<extra></extra>"
+    return heat(theme, list(workers), names, shares, texts, hover)
 
 
 def _worker_ticks(workers: int) -> dict[str, Any]:
@@ -145,8 +127,8 @@ def _short(key: str) -> str:
 
 def _over_time(
     runs: Sequence[Run], theme: Theme, unit: str, value: Callable[[EpochRecord], float]
-) -> go.Figure:
-    figure = _figure(theme, "seconds since the start", unit)
+) -> Figure:
+    figure = themed(theme, "seconds since the start", unit)
     for number, run in enumerate(runs):
         records = _thinned(run.records)
         if not records:
@@ -169,36 +151,3 @@ def _thinned(records: Sequence[EpochRecord]) -> Sequence[EpochRecord]:
     """Every so many records, so that not too many are left; always the last."""
     step = max(1, -(-len(records) // _MOST_POINTS))
     return records[(len(records) - 1) % step :: step]
-
-
-def _figure(theme: Theme, across: str, up: str) -> go.Figure:
-    figure = go.Figure()
-    figure.update_layout(
-        template="none",
-        margin={"l": 48, "r": 12, "t": 12, "b": 40},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"family": "system-ui, sans-serif", "size": 12, "color": theme.ink},
-        hoverlabel={"bgcolor": theme.surface, "font": {"color": theme.ink}},
-        showlegend=False,  # the cards above have the colours
-        bargap=0.25,
-        dragmode=False,  # a finger that moves over a chart scrolls the page
-    )
-    figure.update_xaxes(title_text=across)
-    figure.update_yaxes(title_text=up)
-    return _with_axes(figure, theme)
-
-
-def _with_axes(figure: go.Figure, theme: Theme) -> go.Figure:
-    """Give all axes of a chart their looks."""
-    looks: dict[str, Any] = {
-        "gridcolor": theme.grid,
-        "linecolor": theme.grid,
-        "zeroline": False,
-        "ticks": "",
-        "automargin": True,
-        "title_font": {"size": 12, "color": theme.muted},
-        "title_standoff": 8,
-        "tickfont": {"size": 11, "color": theme.muted},
-    }
-    return figure.update_xaxes(showgrid=False, **looks).update_yaxes(**looks)

@@ -9,22 +9,20 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_u
 
 from evenkey.dashboard import figures
 from evenkey.dashboard.cards import cards, standing
-from evenkey.dashboard.theme import THEMES
+from evenkey.pictures import THEMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import plotly.graph_objects as go
-
     from evenkey.dashboard.runs import Run, Runs
-    from evenkey.dashboard.theme import Theme
+    from evenkey.pictures import Figure, Theme
 
 __all__ = ["page"]
 
 _TICK_MS = 1000
 _CHART_HEIGHT = 290
 
-_CHARTS: dict[str, tuple[str, Callable[[Sequence[Run], Theme], go.Figure]]] = {
+_CHARTS: dict[str, tuple[str, Callable[[Sequence[Run], Theme], Figure]]] = {
     "loads": ("Load of each worker over the mean", figures.loads),
     "max-over-mean": ("Balance: max/mean of each epoch", figures.max_over_mean),
     "replication": ("Replication: DistCost of each epoch", figures.replication),
@@ -43,6 +41,9 @@ def page(runs: Runs) -> Dash:
         assets_folder=str(Path(__file__).with_name("assets")),
         serve_locally=True,
         compress=False,
+    )
+    app.index_string = app.index_string.replace(
+        "{%css%}", f"<style>{_variables()}</style>{{%css%}}"
     )
     app.layout = _layout()
     app.clientside_callback(  # type: ignore[no-untyped-call]
@@ -72,6 +73,15 @@ def page(runs: Runs) -> Dash:
         return state, standing(now), cards(now, theme), height, *charts
 
     return app
+
+
+def _variables() -> str:
+    """The variables of the style sheet, for light and dark."""
+    light, dark = THEMES["light"].style(), THEMES["dark"].style()
+    return (
+        f":root {{ color-scheme: light; {light} }}"
+        f' :root[data-theme="dark"] {{ color-scheme: dark; {dark} }}'
+    )
 
 
 def _fingerprint(runs: Sequence[Run], theme: Theme) -> str:

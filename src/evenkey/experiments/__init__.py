@@ -13,37 +13,48 @@ import importlib
 import inspect
 import pkgutil
 
-from evenkey.experiments.experiment import Experiment, Finding, Plot, order
+from evenkey.experiments.dataset import EPINIONS, Dataset, published
+from evenkey.experiments.experiment import NOT_GIVEN, Experiment, Finding, Frame, Way, order
+from evenkey.experiments.frames import series, spelled
+from evenkey.experiments.key_share import KeyShare, TopKeys
 from evenkey.experiments.outcome import Outcome
-from evenkey.experiments.pages import check_packages
+from evenkey.experiments.pipeline import PipelineRun
 from evenkey.experiments.report import write_index, write_page
 from evenkey.experiments.runner import Progress, run
 from evenkey.experiments.scale import FULL, QUICK, Scale, scale_named
 from evenkey.experiments.scenario import Measurement, Scenario
-from evenkey.experiments.table import Column, Table
+from evenkey.experiments.simulation import Simulation
 from evenkey.experiments.timed import Timed, TimedRun
 from evenkey.spelling import unknown_name
 
 __all__ = [
+    "EPINIONS",
     "FULL",
+    "NOT_GIVEN",
     "QUICK",
-    "Column",
+    "Dataset",
     "Experiment",
     "Finding",
+    "Frame",
+    "KeyShare",
     "Measurement",
     "Outcome",
-    "Plot",
+    "PipelineRun",
     "Progress",
     "Scale",
     "Scenario",
-    "Table",
+    "Simulation",
     "Timed",
     "TimedRun",
+    "TopKeys",
+    "Way",
     "available",
-    "check_packages",
     "find",
+    "published",
     "run",
     "scale_named",
+    "series",
+    "spelled",
     "write_index",
     "write_page",
 ]
@@ -58,15 +69,15 @@ def available() -> dict[str, Experiment]:
         importlib.import_module(module.name)
         for module in pkgutil.walk_packages(__path__, f"{__name__}.")
     ]
-    found = {
-        thing.id: thing()
+    declared = [
+        thing
         for module in modules
         for thing in vars(module).values()
-        if inspect.isclass(thing)
-        and issubclass(thing, Experiment)
-        and not inspect.isabstract(thing)
-    }
-    return dict(sorted(found.items(), key=lambda item: order(item[0])))
+        if inspect.isclass(thing) and issubclass(thing, Experiment) and hasattr(thing, "id")
+    ]
+    found = [experiment(way) for experiment in declared for way in experiment.ways]
+    found.sort(key=lambda experiment: order(experiment.id))
+    return {experiment.id: experiment for experiment in found}
 
 
 def find(experiment: str) -> Experiment:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from evenkey.streams import MessageStream, Published
 
-__all__ = ["DATA_VARIABLE", "EPINIONS", "Dataset", "published"]
-
 DATA_VARIABLE = "EVENKEY_DATA"
 """Environment variable that names the folder of real data."""
 
@@ -98,5 +96,5 @@ def published(name: str) -> Published:
     if figures is None:
         message = f"dataset {name!r} stands for no data set of a paper: choose a look-alike"
         raise ConfigurationError(message)
-    told: Published = figures
-    return told
+    found: Published = figures
+    return found

@@ -5,32 +5,48 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from evenkey.experiments.scale import QUICK
+from evenkey.pictures import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-    from plotly.graph_objects import Figure
 
     from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import Scenario
-    from evenkey.experiments.table import Table
+    from evenkey.pictures import Chart, Column, Plot
 
-__all__ = ["NOT_GIVEN", "Experiment", "Finding", "Plot", "order"]
+Frame: TypeAlias = "pd.DataFrame"
+"""Results, a row a scenario: its parameters and figures."""
 
 NOT_GIVEN = "The paper draws this; its figures are not given as numbers."
 """The note of a table that has no figures of the paper beside ours."""
 
+_PAPERS = {"pkg": "PKG", "dkg": "DKG", "joins": "Joins"}
+
 
 @dataclass(frozen=True)
-class Plot:
-    """A plot with what stands above and below it."""
+class Way:
+    """A way to measure what an experiment declares.
 
-    title: str
-    figure: Figure
+    Parameters
+    ----------
+    suffix
+        Of the experiment's id.
+    title
+        What it adds to the title.
+    reference
+        What it adds to the reference.
+    note
+        What it adds to the summary: where figures come from.
+    """
+
+    suffix: str = ""
+    title: str = ""
+    reference: str = ""
     note: str = ""
 
 
@@ -60,17 +76,44 @@ class Finding:
 class Experiment(ABC):
     """A table or figure of a paper, declared.
 
-    It has no state and does no work: `scenarios` says what to measure; `tables`, `plots` and
-    `findings` are functions of the results, a data frame with a row a scenario.
+    It has no state and does no work: `scenarios` says what to measure, `labelled` adds the
+    paper's names to the results, and `tables`, `plots` and `findings` are functions of what that
+    gives. One that is measured in several ways is declared once, with `ways`.
+
+    Parameters
+    ----------
+    way
+        How it is measured, one of `ways`; None is the first.
     """
 
-    id: ClassVar[str]
-    """How users name it."""
-    title: ClassVar[str]
-    reference: ClassVar[str]
-    """Paper, and the table or figure in it."""
-    summary: ClassVar[str]
+    id: str
+    """How users name it: paper, table or figure, number; ``pkg-figure-10-a``."""
+    title: str
+    panels: ClassVar[str] = ""
+    """Panels of the figure that it shows, such as ``a to d``."""
+    summary: str
     """What it shows, and where it departs from the paper: a few sentences."""
+    ways: ClassVar[Sequence[Way]] = (Way(),)
+    table: ClassVar[str] = ""
+    """Title of its table, where that shows `columns` of the labelled results."""
+    columns: ClassVar[Sequence[Column]] = ()
+    note: ClassVar[str] = NOT_GIVEN
+    """What stands below the table."""
+    charts: ClassVar[Sequence[Chart]] = ()
+    """Its plots, where they need no more than to be declared."""
+
+    def __init__(self, way: Way | None = None) -> None:
+        self.way = way or self.ways[0]
+        self.id = f"{self.id}{self.way.suffix}"
+        self.title = f"{self.title}{self.way.title}"
+        self.summary = f"{self.summary} {self.way.note}".rstrip()
+
+    @property
+    def reference(self) -> str:
+        """Paper, and the table or figure in it."""
+        paper, *item = self.id.removesuffix(self.way.suffix).split("-")
+        name = " ".join([*item, self.panels]).rstrip()
+        return f"{_PAPERS.get(paper, paper.capitalize())}, {name}{self.way.reference}"
 
     @abstractmethod
     def scenarios(self, scale: Scale) -> Sequence[Scenario]:
@@ -81,16 +124,20 @@ class Experiment(ABC):
         """Whether a clock measures it, on Spark; otherwise it is simulated."""
         return any(scenario.alone for scenario in self.scenarios(QUICK))
 
-    @abstractmethod
-    def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
-        """Tables of the results, with the paper's figures where it gives numbers."""
+    def labelled(self, frame: Frame) -> Frame:
+        """Add the paper's names and figures to the results."""
+        return frame
 
-    @abstractmethod
-    def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
-        """Plots of the results."""
+    def tables(self, frame: Frame) -> Sequence[Table]:
+        """Tables of the labelled results, with the paper's figures where it gives numbers."""
+        return [Table(self.table, self.columns, frame, self.note)]
 
-    def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
-        """What the paper says in words, beside the results."""
+    def plots(self, frame: Frame) -> Sequence[Plot]:
+        """Plots of the labelled results."""
+        return [chart.plot(frame) for chart in self.charts]
+
+    def findings(self, frame: Frame) -> Sequence[Finding]:
+        """What the paper says in words, beside the labelled results."""
         del frame
         return ()
 

@@ -1,10 +1,8 @@
-"""Frames of results: series taken out of them, numbers written for sentences."""
+"""Frames of results: series taken out of them, numbers read from spellings."""
 
 from __future__ import annotations
 
 import pandas as pd
-
-__all__ = ["series", "side_by_side"]
 
 
 def series(frame: pd.DataFrame) -> pd.DataFrame:
@@ -20,11 +18,6 @@ def series(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def side_by_side(frame: pd.DataFrame, figure: str, columns: dict[str, str]) -> pd.DataFrame:
-    """Put columns below each other as one column `figure`, for a plot that compares them.
-
-    `columns` says of each whose it is, such as ``ours`` or ``paper``; that is the column ``whose``.
-    """
-    return pd.concat(
-        frame.assign(**{figure: frame[column], "whose": whose}) for column, whose in columns.items()
-    )
+def spelled(spellings: pd.Series[str], parameter: str) -> pd.Series[float]:
+    """Read a parameter's numbers out of spellings, such as z out of ``zipf(z=1.2,keys=10)``."""
+    return spellings.str.extract(rf"\b{parameter}=([\d.]+)", expand=False).astype(float)

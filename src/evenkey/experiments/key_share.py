@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from evenkey.experiments.scenario import OnMessages
     from evenkey.streams import MessageStream
 
-__all__ = ["KeyShare", "TopKeys"]
-
 
 @dataclass(frozen=True)
 class KeyShare(Scenario):

@@ -15,11 +15,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from evenkey.experiments.experiment import Experiment, Finding, Plot
+    from evenkey.experiments.experiment import Experiment, Finding
     from evenkey.experiments.scale import Scale
-    from evenkey.experiments.table import Table
-
-__all__ = ["Outcome"]
+    from evenkey.pictures import Plot, Table
 
 
 @dataclass(frozen=True)
@@ -49,25 +47,30 @@ class Outcome:
     kafka: str | None = None
 
     @cached_property
+    def labelled(self) -> pd.DataFrame:
+        """The results with the paper's names and figures."""
+        return self.experiment.labelled(self.frame)
+
+    @cached_property
     def tables(self) -> Sequence[Table]:
         """The experiment's tables; none where everything was skipped."""
-        return self.experiment.tables(self.frame) if len(self.frame) else ()
+        return self.experiment.tables(self.labelled) if len(self.frame) else ()
 
     @cached_property
     def plots(self) -> Sequence[Plot]:
         """The experiment's plots."""
-        return self.experiment.plots(self.frame) if len(self.frame) else ()
+        return self.experiment.plots(self.labelled) if len(self.frame) else ()
 
     @cached_property
     def findings(self) -> Sequence[Finding]:
         """What the paper says in words, beside the results."""
-        return self.experiment.findings(self.frame) if len(self.frame) else ()
+        return self.experiment.findings(self.labelled) if len(self.frame) else ()
 
     @property
     def machines(self) -> Sequence[str]:
         """Where figures were timed; none where all are simulated."""
-        told = self.frame.get(MACHINE, ())
-        return list(dict.fromkeys(each for each in told if isinstance(each, str)))
+        machines = self.frame.get(MACHINE, ())
+        return list(dict.fromkeys(each for each in machines if isinstance(each, str)))
 
     @property
     def repeats(self) -> Sequence[int]:

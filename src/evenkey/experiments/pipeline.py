@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from evenkey.pipelines.aggregate.report import RunReport
     from evenkey.runs import EpochProgress
 
-__all__ = ["PipelineRun"]
-
 _SLOTS = 100
 """Task slots of the one session of a process: as many as any scenario has workers, so that all of
 them can wait at once, and the same for every scenario, whichever started the session."""
@@ -118,11 +116,11 @@ class PipelineRun(Timed):
             if fresh:
                 # While a session's first stream runs, Spark's own code is compiled.
                 run(config)
-            return _told(run(config, on_progress=show, prepare=prepare and not fresh))
+            return _measured(run(config, on_progress=show, prepare=prepare and not fresh))
 
     @contextlib.contextmanager
     def _input(self) -> Iterator[dict[str, Any]]:
-        """Give what tells the pipeline where its stream is, and clean up after it."""
+        """Give the options that say where the stream is, and clean up after it."""
         name, messages, seed = self.dataset.name, self.dataset.messages, self.dataset.seed
         rate = self.dataset.rate
         if self.kafka is not None:
@@ -144,7 +142,7 @@ class PipelineRun(Timed):
             yield {}
 
     def config(self, **given: Any) -> PipelineConfig:
-        """Give what the pipeline is told; its stream is generated unless it is told of another."""
+        """Give the pipeline's configuration; its stream is generated unless one is given."""
         from evenkey.pipelines.aggregate import PipelineConfig
         from evenkey.spark.session import local_master
 
@@ -166,7 +164,7 @@ class PipelineRun(Timed):
         )
 
 
-def _told(report: RunReport) -> TimedRun:
+def _measured(report: RunReport) -> TimedRun:
     figures = report.to_json()
     pairs = [epoch.pairs for epoch in report.epochs]
     latencies = figures["latency_ms"]

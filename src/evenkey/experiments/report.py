@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from evenkey import pictures
 from evenkey.experiments.experiment import order
-from evenkey.experiments.pages import drawn, template
 from evenkey.files import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from evenkey.experiments.outcome import Outcome
-
-__all__ = ["write_index", "write_page"]
 
 
 def write_page(outcome: Outcome, directory: Path) -> Path:
@@ -27,10 +25,8 @@ def write_page(outcome: Outcome, directory: Path) -> Path:
     """
     source = "-kafka" if outcome.kafka else ""
     name = f"{outcome.experiment.id}-{outcome.scale.name}{source}"
-    plots, script = drawn(outcome.plots)
     page = directory / f"{name}.html"
-    text = template("page.html").render(outcome=outcome, plots=plots, plotly=script)
-    write_whole(page, text.encode())
+    pictures.write_page(page, "page.html", __package__, outcome.plots, outcome=outcome)
     figures = json.dumps(outcome.to_json(), indent=2)
     write_whole(directory / f"{name}.json", f"{figures}\n".encode())
     return page
@@ -47,9 +43,7 @@ def write_index(directory: Path) -> Path:
     entries: list[dict[str, Any]] = []
     for file in sorted(directory.glob("*-*.json")):
         if file.with_suffix(".html").exists():
-            told = json.loads(file.read_text())
-            entries.append({**told, "page": file.with_suffix(".html").name})
+            entry = json.loads(file.read_text())
+            entries.append({**entry, "page": file.with_suffix(".html").name})
     entries.sort(key=lambda entry: (order(entry["experiment"]), entry["scale"]))
-    index = directory / "index.html"
-    write_whole(index, template("index.html").render(entries=entries).encode())
-    return index
+    return pictures.write_page(directory / "index.html", "index.html", __package__, entries=entries)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import Measurement, OnMessages, Scenario
 
-__all__ = ["OnProgress", "Progress", "run"]
-
 RESULTS = "results"
 
 
@@ -131,7 +129,7 @@ def _measured(
 ) -> Iterator[tuple[Scenario, Measurement]]:
     if min(jobs, len(scenarios)) <= 1:
         for scenario in scenarios:
-            yield scenario, _measure(scenario, _telling(scenario, show))
+            yield scenario, _measure(scenario, _reporting(scenario, show))
         return
     # Started anew rather than forked: threads of Arrow and Numba do not survive a fork.
     context = multiprocessing.get_context("spawn")
@@ -144,7 +142,7 @@ def _measured(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _telling(scenario: Scenario, show: Callable[[str, int], None]) -> OnMessages:
+def _reporting(scenario: Scenario, show: Callable[[str, int], None]) -> OnMessages:
     return lambda messages: show(scenario.dataset.name, messages)
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from evenkey.spelling import unknown_name
 
-__all__ = ["FULL", "QUICK", "Scale", "scale_named"]
-
 
 @dataclass(frozen=True)
 class Scale:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from evenkey.experiments.dataset import Dataset
 
-__all__ = ["Measurement", "OnMessages", "Scenario", "Value"]
-
 Value: TypeAlias = "str | int | float | bool | None"
 OnMessages: TypeAlias = "Callable[[int], None]"
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from evenkey.groupings import By
     from evenkey.simulation import Feed, HashName
 
-__all__ = ["Simulation"]
-
 _FIGURES = (
     "messages",
     "keys",
@@ -75,8 +73,8 @@ class Simulation(Scenario):
                 samples=max(1, self.samples),
                 on_progress=on_messages,
             )
-        told = report.to_json()
-        figures = {name: told[name] for name in _FIGURES} | dict(told.get("agreement") or {})
+        given = report.to_json()
+        figures = {name: given[name] for name in _FIGURES} | dict(given.get("agreement") or {})
         if self.observe_by == "weights":
             # Work is done by message, so it is these that a throughput goes by.
             figures["messages_max_over_mean"] = max_over_mean(report.messages_held)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from evenkey.experiments.scenario import Measurement, Scenario
 
-__all__ = ["Store"]
-
 _PARAMETERS = b"evenkey.parameters"
 
 
@@ -75,7 +73,7 @@ class Store:
             raise RunError(message) from error
         wanted = scenario.parameters
         # Parameters of later versions are not in it: the id says that they have their defaults.
-        if any(name not in wanted or wanted[name] != told for name, told in parameters.items()):
+        if any(name not in wanted or wanted[name] != value for name, value in parameters.items()):
             message = f"result {file} is of other parameters: delete it and run again"
             raise RunError(message)
         row: dict[str, Any] = table.to_pylist()[0]

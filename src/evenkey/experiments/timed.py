@@ -1,4 +1,4 @@
-"""Scenarios that a clock measures: run several times, medians kept, the machine told."""
+"""Scenarios that a clock measures: run several times, medians kept, the machine named."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from evenkey.errors import RunError
 from evenkey.experiments.scenario import Measurement, Scenario
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from evenkey.experiments.scenario import OnMessages, Value
 
-__all__ = ["MACHINE", "REPEATS", "Timed", "TimedRun", "machine"]
-
 MACHINE = "machine"
-"""Figure that tells where a scenario was timed; a frame without it has no timings."""
+"""Figure that says where a scenario was timed; a frame without it has no timings."""
 
 REPEATS = 3
 
@@ -33,10 +33,13 @@ class TimedRun(NamedTuple):
         What is the same in every run, such as loads.
     timings
         What a clock measured: milliseconds, messages per second.
+    series
+        Figures along the stream, a row a point; None where there are none.
     """
 
     figures: dict[str, Value]
     timings: dict[str, float]
+    series: pa.Table | None = None
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Timed(Scenario):
     """A scenario whose figures are in part a clock's.
 
     The runner measures it in its own process, with nothing beside it. Its result has the figures
-    that every run gives, the median of each timing, and ``machine``.
+    that every run gives, the median of each timing, ``machine``, and the series of the first run.
 
     Parameters
     ----------
@@ -53,6 +56,8 @@ class Timed(Scenario):
     """
 
     alone: ClassVar[bool] = True
+    fresh: ClassVar[bool] = False
+    """Whether each run has a stream of its own, that of the next seed; else all have the same."""
 
     repeats: int = field(default=REPEATS, kw_only=True)
 
@@ -74,7 +79,8 @@ class Timed(Scenario):
         RunError
             Two runs differ in what every run should give; the message names it.
         """
-        runs = [self.once(on_messages) for _ in range(self.repeats)]
+        seeds = [self.dataset.seed + number * self.fresh for number in range(self.repeats)]
+        runs = [self.seeded(seed).once(on_messages) for seed in seeds]
         figures = runs[0].figures
         for name, value in figures.items():
             others = {run.figures[name] for run in runs}
@@ -87,7 +93,7 @@ class Timed(Scenario):
         timings = {
             name: statistics.median(run.timings[name] for run in runs) for name in runs[0].timings
         }
-        return Measurement({**figures, **timings, MACHINE: machine()})
+        return Measurement({**figures, **timings, MACHINE: machine()}, runs[0].series)
 
 
 def machine() -> str:

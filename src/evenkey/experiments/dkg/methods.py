@@ -4,33 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from evenkey.experiments.dataset import Dataset, published
-from evenkey.experiments.simulation import Simulation
+from evenkey.experiments import Dataset, published
 from evenkey.streams import generated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pandas as pd
-
-    from evenkey.experiments.scale import Scale
+    from evenkey.experiments import Frame, Scale
     from evenkey.groupings import By
-    from evenkey.simulation import HashName
 
-__all__ = [
-    "PUBLISHED",
-    "Published",
-    "dataset",
-    "every_method",
-    "named",
-    "observed_by",
-    "placed",
-]
+METHODS = ("sg", "kg", "pkg", "dkg")
+PAPERS_METHODS = [method.upper() for method in METHODS]
+"""The paper's names of its methods."""
 
-_METHODS = ("sg", "kg", "pkg", "dkg")
-_NAMES = {**{method: method.upper() for method in _METHODS}, "planned": "planned"}
-_HASH: HashName = "murmur3"
-
+_NAMES = {**dict(zip(METHODS, PAPERS_METHODS, strict=True)), "planned": "planned"}
 
 _REAL = (
     "twitter-election",
@@ -63,7 +50,6 @@ def _published() -> Iterator[tuple[str, Published]]:
 
 PUBLISHED = dict(_published())
 
-
 WEIGHED = {f"{name}-like" for name in ("wikipedia-clickstream", "wikipedia-pageviews-by-lang")}
 """Streams whose records have weights. As in the reference code, a record is one message wherever
 it is routed, and the observer counts what it weighs."""
@@ -84,15 +70,7 @@ def dataset(name: str, scale: Scale, *, quick: float = 1) -> Dataset:
     return Dataset(stream, scale.messages(generated(stream).length, quick=quick))
 
 
-def every_method(stream: Dataset, workers: int = 10, sources: int = 5) -> Iterator[Simulation]:
-    """Simulate each of the paper's methods, with the reference code's hash."""
-    for method in _METHODS:
-        yield Simulation(
-            stream, method, workers, sources, hash=_HASH, observe_by=observed_by(stream)
-        )
-
-
-def placed(frame: pd.DataFrame) -> pd.DataFrame:
+def placed(frame: Frame) -> Frame:
     """Add the paper's name of the data set, ``data``, and its ``skewness`` in percent."""
     names = {row.stream: name for name, row in PUBLISHED.items()}
     skewness = {row.stream: row.skewness_percent for row in PUBLISHED.values()}
@@ -100,7 +78,7 @@ def placed(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(data=streams.map(names), skewness=streams.map(skewness))
 
 
-def named(frame: pd.DataFrame) -> pd.DataFrame:
+def named(frame: Frame) -> Frame:
     """Add the paper's names of data set and ``method``, and the bound on throughput.
 
     Where the workers are the bottleneck, all wait for the one with the most messages, whatever

@@ -6,29 +6,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import pandas as pd
 
-from evenkey.experiments.dkg.methods import named
-from evenkey.experiments.experiment import NOT_GIVEN, Plot
-from evenkey.experiments.figures import Axis, Grid, chart
-from evenkey.experiments.table import Column, Table
+from evenkey.experiments import NOT_GIVEN, Frame
+from evenkey.pictures import Axis, Chart, Column, Grid, Plot, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "MEASURED",
-    "MODEL_NOTE",
-    "SIMULATED",
-    "Metric",
-    "metrics_table",
-    "plot_each",
-    "plot_parts",
-]
-
-MODEL_NOTE = (
-    "Latency and throughput are the paper's measurements on a cluster; the simulator has no such "
-    "clock. Where the workers are the bottleneck the time is in proportion to the load of the "
-    "fullest worker, and the throughput to its inverse: these stand in for them."
-)
 
 _PART = Axis("part", "Part of the highest value")
 
@@ -61,38 +44,29 @@ MEASURED = {
 """The paper's four metrics as the pipeline measures them, by column of the frame."""
 
 
-def metrics_table(
-    frame: pd.DataFrame, *settings: Column, metrics: Mapping[str, Metric] = SIMULATED
-) -> Table:
+def metrics_table(frame: Frame, setting: Column, metrics: Mapping[str, Metric]) -> Table:
     """Make the table of all metrics, a row a setting and method."""
     figures = [Column(name, metric.title, metric.form) for name, metric in metrics.items()]
-    columns = [*settings, Column("method", "Method"), *figures]
-    return Table("Metrics", columns, named(frame), NOT_GIVEN)
+    return Table("Metrics", [setting, Column("method", "Method"), *figures], frame, NOT_GIVEN)
 
 
-def plot_each(
-    frame: pd.DataFrame, x: Axis, metrics: Mapping[str, Metric] = SIMULATED
-) -> list[Plot]:
+def plot_each(frame: Frame, x: Axis, metrics: Mapping[str, Metric]) -> list[Plot]:
     """Make a plot a metric, with a line a method."""
-    told = named(frame)
     return [
-        Plot(
-            metric.title,
-            chart(told, x=x, y=Axis(name, metric.title), group="method", legend="Method"),
-        )
+        Chart(metric.title, x, Axis(name, metric.title), "method").plot(frame)
         for name, metric in metrics.items()
     ]
 
 
 def plot_parts(
-    frame: pd.DataFrame,
+    frame: Frame,
     x: Axis,
+    metrics: Mapping[str, Metric],
     *,
     group: str,
     panel: str,
     within: str | None = None,
     kind: Literal["lines", "bars"] = "lines",
-    metrics: Mapping[str, Metric] = SIMULATED,
     note: str = "",
 ) -> Plot:
     """Plot each metric divided by its highest value, as the paper does.
@@ -103,30 +77,28 @@ def plot_parts(
         Results; the columns ``metric`` and ``part`` come in addition, with a row a metric.
     x, group, panel
         Columns along the axis, with a colour each, and with a panel each.
+    metrics
+        Which.
     within
         Column for each of whose values there is a highest one; None takes that of all rows.
     kind
         Of marks.
-    metrics
-        Which.
     note
         Stands below the plot.
     """
-    figure = chart(
-        _parts_of_highest(named(frame), within, metrics),
-        x=x,
-        y=_PART,
-        group=group,
-        legend=group.capitalize(),
+    chart = Chart(
+        "Metrics as parts of the highest",
+        x,
+        _PART,
+        group,
         panels=Grid(panel),
         kind=kind,
+        note=note,
     )
-    return Plot("Metrics as parts of the highest", figure, note)
+    return chart.plot(_parts_of_highest(frame, within, metrics))
 
 
-def _parts_of_highest(
-    frame: pd.DataFrame, within: str | None, metrics: Mapping[str, Metric]
-) -> pd.DataFrame:
+def _parts_of_highest(frame: Frame, within: str | None, metrics: Mapping[str, Metric]) -> Frame:
     """A row a result and metric, with the metric's part of its highest value."""
     figures = frame[list(metrics)]
     highest = figures.max() if within is None else figures.groupby(frame[within]).transform("max")

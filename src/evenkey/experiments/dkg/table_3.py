@@ -2,107 +2,119 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import pandas as pd
 
-from evenkey.experiments.dkg.methods import dataset, every_method, named
-from evenkey.experiments.dkg.metrics import MODEL_NOTE
-from evenkey.experiments.experiment import Experiment, Finding, Plot
-from evenkey.experiments.figures import Axis, Grid, chart
-from evenkey.experiments.table import Column, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from evenkey.experiments.scale import Scale
-    from evenkey.experiments.scenario import Scenario
-
-__all__ = ["PAPER", "PaperRow", "TwitterElection"]
+from evenkey.experiments import Finding, Frame
+from evenkey.experiments.dkg.comparison import Comparison, percent_more
+from evenkey.experiments.dkg.methods import PAPERS_METHODS, named
+from evenkey.experiments.dkg.ways import Setting
+from evenkey.pictures import Axis, Chart, Column, Grid, Plot, Table
 
 
-class PaperRow(NamedTuple):
-    """A row of the paper's table."""
-
+class _PaperRow(NamedTuple):
     latency_ms: float
     stddev_percent: float
     dist_cost: float
     throughput: float
 
 
-PAPER = {
-    "SG": PaperRow(559_329, 0.0001, 2.4491, 9_511),
-    "KG": PaperRow(3_955_045, 20.3202, 1.0000, 1_344),
-    "PKG": PaperRow(1_941_879, 12.3513, 1.1647, 2_739),
-    "DKG": PaperRow(1_174_979, 4.0972, 1.2414, 4_529),
+_PAPER = {
+    "SG": _PaperRow(559_329, 0.0001, 2.4491, 9_511),
+    "KG": _PaperRow(3_955_045, 20.3202, 1.0000, 1_344),
+    "PKG": _PaperRow(1_941_879, 12.3513, 1.1647, 2_739),
+    "DKG": _PaperRow(1_174_979, 4.0972, 1.2414, 4_529),
 }
 """The paper's table by method; throughput in records a second."""
 
+_ORDER = ["SG", "DKG", "PKG", "KG"]
 
-class TwitterElection(Experiment):
-    """StdDev and DistCost of the four methods on the most skewed real data set."""
+_PANELS = {
+    "StdDev, %": "stddev_percent",
+    "DistCost, workers a key": "dist_cost",
+    "Throughput, of SG's": "relative",
+    "Latency, of SG's": "relative_latency",
+}
+"""What is drawn beside the paper's; latency where it is measured."""
 
-    id: ClassVar[str] = "dkg-table-3"
-    title: ClassVar[str] = "The methods on twitter-election"
-    reference: ClassVar[str] = "DKG, table 3"
-    summary: ClassVar[str] = (
+
+class TwitterElection(Comparison):
+    id = "dkg-table-3"
+    title = "The methods on twitter-election"
+    settings = (Setting("twitter-election"),)
+    varied = Axis("method", "Method", "category")
+    summary = (
         "5 sources, 10 workers, a synthetic look-alike of twitter-election of which one key has "
-        f"68 %. {MODEL_NOTE} Throughput is shown relative to SG's. The paper's SG has a DistCost "
-        "of 2.45 only: most of its keys occur two or three times."
+        "68 %. Throughput is shown relative to SG's. The paper's SG has a DistCost of 2.45 only: "
+        "most of its keys occur two or three times."
     )
 
-    def scenarios(self, scale: Scale) -> Sequence[Scenario]:
-        """The four methods."""
-        return list(every_method(dataset("twitter-election", scale)))
-
-    def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
-        """The paper's figures and ours side by side."""
-        columns = [
-            Column("method", "Method"),
-            Column("stddev_percent", "StdDev, %, ours", ".4f"),
-            Column("paper_stddev", "StdDev, %, paper", ".4f"),
-            Column("dist_cost", "DistCost, ours", ".4f"),
-            Column("paper_cost", "DistCost, paper", ".4f"),
-            Column("relative", "Throughput bound, of SG's, ours", ".2f"),
-            Column("paper_relative", "Throughput, of SG's, paper", ".2f"),
-        ]
-        return [Table("Metrics on twitter-election", columns, _told(frame))]
-
-    def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
-        """The three metrics, the paper's and ours."""
-        told = _told(frame)
-        pairs = {
-            "StdDev, %": ("stddev_percent", "paper_stddev"),
-            "DistCost, workers a key": ("dist_cost", "paper_cost"),
-            "Throughput, of SG's": ("relative", "paper_relative"),
+    def labelled(self, frame: Frame) -> Frame:
+        rows = named(frame)
+        paper = [_PAPER[method]._asdict() if method in _PAPER else {} for method in rows["method"]]
+        rows = rows.join(pd.DataFrame(paper, index=rows.index).add_prefix("paper_"))
+        figures = {
+            "relative": "messages_per_second" if self.on_spark else "throughput_percent",
+            "paper_relative": "paper_throughput",
         }
-        figures = pd.concat(
-            told.assign(metric=metric, value=told[column], whose=whose)
-            for metric, columns in pairs.items()
-            for column, whose in zip(columns, ("ours", "paper"), strict=True)
-        )
-        figure = chart(
-            figures,
-            x=Axis("method", "Method", "category"),
-            y=Axis("value", ""),
-            group="whose",
-            legend="Figures",
-            panels=Grid("metric", width=3),
-            kind="bars",
-        )
-        return [Plot("Balance, replication and throughput", figure)]
+        if self.on_spark:
+            figures["relative_latency"] = "makespan_ms"
+            figures["paper_relative_latency"] = "paper_latency_ms"
+        return rows.assign(**{name: _of_sg(rows, figure) for name, figure in figures.items()})
 
-    def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
-        """The order of the methods."""
-        told = _told(frame).set_index("method")
-        spread, cost = (told[column] for column in ("stddev_percent", "dist_cost"))
-        order = spread.sort_values().index.tolist()
+    def tables(self, frame: Frame) -> list[Table]:
+        method = Column("method", "Method")
+        balance = [
+            Column("stddev_percent", "StdDev, %, ours", ".4f"),
+            Column("paper_stddev_percent", "StdDev, %, paper", ".4f"),
+            Column("dist_cost", "DistCost, ours", ".4f"),
+            Column("paper_dist_cost", "DistCost, paper", ".4f"),
+        ]
+        relative = [
+            Column("relative", "of SG's, ours", ".2f"),
+            Column("paper_relative", "of SG's, paper", ".2f"),
+        ]
+        times = [
+            Column("messages_per_second", "Throughput, messages/s, ours", ",d"),
+            Column("paper_throughput", "paper", ",d"),
+            *relative,
+            Column("makespan_ms", "Latency, ms, ours", ",d"),
+            Column("paper_latency_ms", "paper", ",d"),
+            Column("relative_latency", "of SG's, ours", ".2f"),
+            Column("paper_relative_latency", "of SG's, paper", ".2f"),
+            Column("latency_p50_ms", "An epoch, ms, p50", ",d"),
+            Column("latency_p99_ms", "An epoch, ms, p99", ",d"),
+        ]
+        if not self.on_spark:
+            bound = [replace(relative[0], title="Throughput bound, of SG's, ours"), relative[1]]
+            return [Table("Metrics on twitter-election", [method, *balance, *bound], frame)]
         return [
-            Finding(
-                "StdDev: SG is the most balanced, then DKG, PKG, KG",
-                ", ".join(f"{method} {spread[method]:.2f} %" for method in order),
-                order == ["SG", "DKG", "PKG", "KG"],
-            ),
+            Table("Throughput and latency, measured", [method, *times], frame),
+            Table("Balance and replication", [method, *balance], frame),
+        ]
+
+    def plots(self, frame: Frame) -> list[Plot]:
+        panels = {title: column for title, column in _PANELS.items() if column in frame}
+        values = pd.concat(
+            frame.assign(metric=title, ours=frame[column], paper=frame[f"paper_{column}"])
+            for title, column in panels.items()
+        )
+        chart = Chart(
+            "The paper's metrics" if self.on_spark else "Balance, replication and throughput",
+            self.varied,
+            Axis("value", ""),
+            panels=Grid("metric", width=2 if self.on_spark else 3),
+            kind="bars",
+            beside={"ours": "ours", "paper": "paper"},
+        )
+        return [chart.plot(values)]
+
+    def simulated(self, frame: Frame) -> list[Finding]:
+        cost = frame.set_index("method")["dist_cost"]
+        return [
+            _spread(frame),
             Finding(
                 "DistCost of DKG is close to PKG's, and far below SG's",
                 ", ".join(f"{method} {cost[method]:.2f}" for method in ("KG", "PKG", "DKG", "SG")),
@@ -110,14 +122,39 @@ class TwitterElection(Experiment):
             ),
         ]
 
+    def measured(self, frame: Frame) -> list[Finding]:
+        rows = frame.set_index("method").loc[PAPERS_METHODS]
+        speed, latency = rows["messages_per_second"], rows["makespan_ms"]
+        fastest = speed.sort_values(ascending=False).index.tolist()
+        gain, paper_gain = (
+            percent_more(figures["DKG"], figures["PKG"])
+            for figures in (speed, rows["paper_throughput"])
+        )
+        return [
+            Finding(
+                "Throughput: SG is the fastest, then DKG, PKG, KG",
+                ", ".join(f"{method} {speed[method]:,.0f}/s" for method in fastest),
+                fastest == _ORDER,
+            ),
+            Finding(
+                f"DKG has a much higher throughput ({paper_gain}) than PKG and a lower latency "
+                f"({percent_more(_PAPER['DKG'].latency_ms, _PAPER['PKG'].latency_ms)})",
+                f"throughput {gain}, latency {percent_more(latency['DKG'], latency['PKG'])}",
+                speed["DKG"] > speed["PKG"] and latency["DKG"] < latency["PKG"],
+            ),
+            _spread(frame),
+        ]
 
-def _told(frame: pd.DataFrame) -> pd.DataFrame:
-    told = named(frame)
-    best = told.loc[told["method"] == "SG", "throughput_percent"].iloc[0]
-    paper = [PAPER[method] for method in told["method"]]
-    return told.assign(
-        paper_stddev=[row.stddev_percent for row in paper],
-        paper_cost=[row.dist_cost for row in paper],
-        relative=told["throughput_percent"] / best,
-        paper_relative=[row.throughput / PAPER["SG"].throughput for row in paper],
+
+def _of_sg(frame: Frame, figure: str) -> pd.Series[float]:
+    """Divide a figure by that of SG."""
+    return frame[figure] / frame.loc[frame["method"] == "SG", figure].iloc[0]
+
+
+def _spread(frame: Frame) -> Finding:
+    spread = frame.set_index("method")["stddev_percent"].loc[PAPERS_METHODS].sort_values()
+    return Finding(
+        "StdDev: SG is the most balanced, then DKG, PKG, KG",
+        ", ".join(f"{method} {percent:.2f} %" for method, percent in spread.items()),
+        spread.index.tolist() == _ORDER,
     )

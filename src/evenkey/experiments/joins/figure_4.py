@@ -2,57 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from evenkey.experiments.experiment import Finding
+from evenkey.experiments import Finding, Frame
 from evenkey.experiments.joins.join_run import DEVIATIONS
 from evenkey.experiments.joins.modes import (
     CLUSTERED,
-    PIPELINES,
-    Measure,
+    SETTING_OF_MODES,
     ModesAgainstSkew,
-    mode_table,
+    against_skew,
     paired,
 )
-from evenkey.experiments.table import Column
+from evenkey.pictures import Column
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
-
-    from evenkey.experiments.table import Table
-
-__all__ = ["ThroughputOfModes"]
 
 
 class ThroughputOfModes(ModesAgainstSkew):
-    """Throughput of every mode and pipeline."""
-
-    id: ClassVar[str] = "joins-figure-4"
-    title: ClassVar[str] = "Throughput of joins against skew"
-    reference: ClassVar[str] = "Joins, figure 4"
-    summary: ClassVar[str] = f"{CLUSTERED} {DEVIATIONS}"
-    measure: ClassVar[Measure] = Measure(
-        "throughput", "Publications/s", "modelled_throughput", "throughput"
+    id = "joins-figure-4"
+    title = "Throughput of joins against skew"
+    summary = f"{CLUSTERED} {DEVIATIONS}"
+    charts = against_skew("throughput", "Publications/s", "modelled_throughput", "throughput")
+    columns = (
+        *SETTING_OF_MODES,
+        Column("modelled_throughput", "Modelled, publications/s", ",.0f"),
+        Column("throughput", "Measured, publications/s", ",.0f"),
+        Column("redistributions", "Redistributions", ".0f"),
+        Column("mldc_first", "MLDC, first epoch", ".2f"),
+        Column("mldc_last", "last epoch", ".2f"),
+        Column("static_loads", "Static loads", ",.0f"),
     )
 
-    def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
-        """Measured and modelled throughput."""
-        return [
-            mode_table(
-                frame,
-                Column("modelled_throughput", "Modelled, publications/s", ",.0f"),
-                Column("throughput", "Measured, publications/s", ",.0f"),
-                Column("redistributions", "Redistributions", ".0f"),
-                Column("mldc_first", "MLDC, first epoch", ".2f"),
-                Column("mldc_last", "last epoch", ".2f"),
-                Column("static_loads", "Static loads", ",.0f"),
-            )
-        ]
-
-    def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
-        """What the paper says of throughput, of modelled figures."""
+    def findings(self, frame: Frame) -> list[Finding]:
         figure = "modelled_throughput"
         load, place = (
             paired(frame, figure, *names).groupby("pipeline").median()
@@ -81,4 +63,4 @@ class ThroughputOfModes(ModesAgainstSkew):
 
 
 def _each(figures: pd.Series[float]) -> str:
-    return ", ".join(f"{PIPELINES[name]} {value:.2f}" for name, value in figures.items())
+    return ", ".join(f"{name} {value:.2f}" for name, value in figures.items())

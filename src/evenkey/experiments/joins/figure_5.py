@@ -2,53 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-from evenkey.experiments.experiment import Finding
+from evenkey.experiments import Finding, Frame
 from evenkey.experiments.joins.join_run import DEVIATIONS
 from evenkey.experiments.joins.modes import (
     CLUSTERED,
-    Measure,
+    SETTING_OF_MODES,
     ModesAgainstSkew,
-    mode_table,
+    against_skew,
     paired,
 )
-from evenkey.experiments.table import Column
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-
-    from evenkey.experiments.table import Table
-
-__all__ = ["LatencyOfModes"]
+from evenkey.pictures import Column
 
 
 class LatencyOfModes(ModesAgainstSkew):
-    """Latency of every mode and pipeline."""
-
-    id: ClassVar[str] = "joins-figure-5"
-    title: ClassVar[str] = "Latency of joins against skew"
-    reference: ClassVar[str] = "Joins, figure 5"
-    summary: ClassVar[str] = (
+    id = "joins-figure-5"
+    title = "Latency of joins against skew"
+    summary = (
         "The time that an epoch takes; it shares its results with figure 4. "
         f"{CLUSTERED} {DEVIATIONS}"
     )
-    measure: ClassVar[Measure] = Measure("latency", "ms", "modelled_latency_ms", "latency_mean_ms")
+    charts = against_skew("latency", "ms", "modelled_latency_ms", "latency_mean_ms")
+    columns = (
+        *SETTING_OF_MODES,
+        Column("modelled_latency_ms", "Modelled, ms", ",.1f"),
+        Column("latency_mean_ms", "Measured, ms", ",.0f"),
+    )
 
-    def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
-        """Measured and modelled latency."""
-        return [
-            mode_table(
-                frame,
-                Column("modelled_latency_ms", "Modelled, ms", ",.1f"),
-                Column("latency_mean_ms", "Measured, ms", ",.0f"),
-            )
-        ]
-
-    def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
-        """What the paper says of latency, of modelled figures."""
+    def findings(self, frame: Frame) -> list[Finding]:
         figure = "modelled_latency_ms"
         load, place = paired(frame, figure, "lb", "db"), paired(frame, figure, "stal", "strl")
         return [

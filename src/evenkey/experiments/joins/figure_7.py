@@ -2,70 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-from evenkey.experiments.experiment import Experiment, Finding, Plot
-from evenkey.experiments.figures import Axis
-from evenkey.experiments.frames import series
+from evenkey.experiments import Finding, Frame, series
 from evenkey.experiments.joins.join_run import DEVIATIONS
-from evenkey.experiments.joins.through_time import both_modes, through_time
-from evenkey.experiments.table import Column, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-
-    from evenkey.experiments.scale import Scale
-    from evenkey.experiments.scenario import Scenario
-
-__all__ = ["DistanceThroughTime"]
+from evenkey.experiments.joins.modes import SETTING
+from evenkey.experiments.joins.through_time import ThroughTime, through_time
+from evenkey.pictures import Axis, Column, Plot
 
 _THRESHOLD = 0.5
 
 
-class DistanceThroughTime(Experiment):
-    """Maximum load distance coefficient of sPS epoch by epoch."""
-
-    id: ClassVar[str] = "joins-figure-7"
-    title: ClassVar[str] = "Maximum load distance coefficient (MLDC) of sPS through time"
-    reference: ClassVar[str] = "Joins, figure 7"
-    summary: ClassVar[str] = (
+class DistanceThroughTime(ThroughTime):
+    id = "joins-figure-7"
+    title = "Maximum load distance coefficient (MLDC) of sPS through time"
+    summary = (
         "The epochs of one run; it shares its results with figure 6. MLDC of Dynamic LB STAL is of "
         "seconds of work, and so is that of Static STAL; partitions move when it is above 0.5, "
         "in the sum over the last 30 s. Part of a slot's work is overhead that skew does not "
         f"change, so MLDC begins lower than the share of items says. {DEVIATIONS}"
     )
+    charts = (
+        through_time(
+            "MLDC through time", Axis("mldc", "MLDC"), "Dashed: the threshold of redistribution."
+        ),
+    )
+    table = "MLDC"
+    columns = (
+        *SETTING,
+        Column("mldc_first", "MLDC, first epoch", ".2f"),
+        Column("mldc_last", "last epoch", ".2f"),
+        Column("redistributions", "Redistributions", ".0f"),
+        Column("moved_partitions", "Moved partitions", ".0f"),
+    )
+    note = (
+        "A realised share s on 3 of 16 workers, evenly among the three, is an MLDC of "
+        "16 s / 3 - 1 of items at first; of seconds it differs."
+    )
 
-    def scenarios(self, scale: Scale) -> Sequence[Scenario]:
-        """Dynamic LB STAL and Static STAL at every skew."""
-        return both_modes(scale)
+    def plots(self, frame: Frame) -> list[Plot]:
+        plots = super().plots(frame)
+        for plot in plots:
+            plot.figure.add_hline(y=_THRESHOLD, line_dash="dash", line_color="grey")
+        return plots
 
-    def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
-        """MLDC at both ends, and what moved."""
-        columns = [
-            Column("skew", "Skew, nominal s", ".1f"),
-            Column("realised_skew", "realised", ".2f"),
-            Column("mode", "Mode"),
-            Column("mldc_first", "MLDC, first epoch", ".2f"),
-            Column("mldc_last", "last epoch", ".2f"),
-            Column("redistributions", "Redistributions", ".0f"),
-            Column("moved_partitions", "Moved partitions", ".0f"),
-        ]
-        note = (
-            "A realised share s on 3 of 16 workers, evenly among the three, is an MLDC of "
-            "16 s / 3 - 1 of items at first; of seconds it differs."
-        )
-        return [Table("MLDC", columns, frame, note)]
-
-    def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
-        """MLDC of each epoch."""
-        figure = through_time(frame, Axis("mldc", "MLDC"))
-        figure.add_hline(y=_THRESHOLD, line_dash="dash", line_color="grey")
-        return [Plot("MLDC through time", figure, "Dashed: the threshold of redistribution.")]
-
-    def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
-        """One redistribution is enough."""
+    def findings(self, frame: Frame) -> list[Finding]:
         moving = frame[frame["mode"] == "dynamic-lb-stal"]
         static = frame[frame["mode"] == "static-stal"].sort_values("skew")
         epochs = series(moving)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import statistics
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from evenkey.experiments.dataset import Dataset
-from evenkey.experiments.scenario import Measurement, Scenario
-from evenkey.experiments.timed import MACHINE, REPEATS, machine
+from evenkey.experiments import Dataset, Scale, Timed, TimedRun
 
 if TYPE_CHECKING:
-    from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import OnMessages
     from evenkey.pipelines.join import JoinConfig, JoinReport
     from evenkey.runs import EpochProgress
 
-__all__ = ["DEVIATIONS", "JoinRun", "join_run"]
 
 DEVIATIONS = (
     "The paper had 16 machines of 8 cores and Kafka; here 16 worker slots share this machine's "
@@ -44,18 +39,16 @@ _OPTIONS = (
     *("force_redistribution", "partitions", "polygon_share", "polygon_clustering"),
 )
 
-
 _REVISION = 2
 """Since RIhPS and RIsPS are skewed by the owners of candidates."""
 
 
 @dataclass(frozen=True)
-class JoinRun(Scenario):
+class JoinRun(Timed):
     """A geospatial publish/subscribe pipeline in a mode.
 
-    Each of the runs has subscriptions and publications of its own. The result has medians over
-    the runs of throughput, latency, modelled makespan and what redistributions took, and as
-    series the epochs of the first run.
+    Each of the runs has subscriptions and publications of its own. What is kept are throughput,
+    latency, modelled makespan and what redistributions took, and as series the epochs.
 
     Parameters
     ----------
@@ -65,12 +58,10 @@ class JoinRun(Scenario):
         As there.
     revision
         Of what is measured: results of an earlier one are not taken for it.
-    repeats
-        Runs of which the medians are taken.
     """
 
     kind: ClassVar[str] = "join"
-    alone: ClassVar[bool] = True
+    fresh: ClassVar[bool] = True
 
     pipeline: str
     mode: str
@@ -84,18 +75,9 @@ class JoinRun(Scenario):
     polygon_share: float = 0.6
     polygon_clustering: float = 0.0
     revision: int = 1
-    repeats: int = field(default=REPEATS, kw_only=True)
 
-    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
-        """Run it as often as it says, each time with other data."""
-        seeds = range(self.dataset.seed, self.dataset.seed + self.repeats)
-        reports = [self.seeded(seed).run(on_messages) for seed in seeds]
-        told = [_timings(report) for report in reports]
-        medians = {name: statistics.median(each[name] for each in told) for name in told[0]}
-        return Measurement({**medians, MACHINE: machine()}, _epochs(reports[0]))
-
-    def run(self, on_messages: OnMessages | None = None) -> JoinReport:
-        """Run it once and give the report."""
+    def once(self, on_messages: OnMessages | None = None) -> TimedRun:
+        """Run the pipeline."""
         from evenkey.pipelines.join import run_join
         from evenkey.spark.session_kinds import change_session
 
@@ -107,10 +89,11 @@ class JoinRun(Scenario):
             if on_messages is not None:
                 on_messages(progress.messages)
 
-        return run_join(self.config(), on_progress=show)
+        report = run_join(self.config(), on_progress=show)
+        return TimedRun({}, _timings(report), _epochs(report))
 
     def config(self) -> JoinConfig:
-        """Give what the pipeline is told."""
+        """Give the configuration of the pipeline."""
         from evenkey.pipelines.join import JoinConfig
 
         return JoinConfig(
@@ -140,10 +123,15 @@ _CLUSTERED = _Mix(128, 0.3, 1.0)
 
 
 def _size(scale: Scale, epochs: int, publications: int) -> _Size:
-    if scale.most_messages is None:
+    if scale.whole:
         whole = round(_SECONDS / _TRIGGER_SECONDS)
         return _Size(_PAPER_PUBLICATIONS, _PAPER_SUBSCRIPTIONS, _KAFKA_PARTITIONS, whole, 3)
     return _Size(publications, 1000, 2, epochs, 1)
+
+
+def skews(scale: Scale) -> tuple[float, ...]:
+    """Give the nominal skews of a figure."""
+    return (0.3, 0.4, 0.5, 0.6, 0.7) if scale.whole else (0.3, 0.7)
 
 
 def join_run(

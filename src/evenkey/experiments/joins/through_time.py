@@ -2,57 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from evenkey.experiments import Experiment, Frame, Scale, series
+from evenkey.experiments.joins.join_run import JoinRun, join_run, skews
+from evenkey.pictures import Axis, Chart, Grid, Plot
 
-from evenkey.experiments.figures import Axis, Grid, chart
-from evenkey.experiments.frames import series
-from evenkey.experiments.joins.join_run import join_run
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-    from plotly.graph_objects import Figure
-
-    from evenkey.experiments.scale import Scale
-    from evenkey.experiments.scenario import Scenario
-
-__all__ = ["THROUGH_TIME", "both_modes", "through_time"]
-
-THROUGH_TIME = ("dynamic-lb-stal", "static-stal")
-_SKEWS = (0.3, 0.4, 0.5, 0.6, 0.7)
-_QUICK_SKEWS = (0.3, 0.7)
+_MODES = ("dynamic-lb-stal", "static-stal")
 _QUICK_PUBLICATIONS, _SUBSCRIPTIONS = 24_000, 10_000
 """More than elsewhere at scale quick: MLDC of a few rows an epoch is that of overheads."""
 
 
-def both_modes(scale: Scale) -> Sequence[Scenario]:
-    """Dynamic LB STAL and Static STAL at each skew."""
-    skews = _SKEWS if scale.most_messages is None else _QUICK_SKEWS
-    return [
-        join_run(
-            scale,
-            "sps",
-            mode,
-            skew,
-            epochs=12,
-            publications=_QUICK_PUBLICATIONS,
-            subscriptions=_SUBSCRIPTIONS,
-        )
-        for skew in skews
-        for mode in THROUGH_TIME
-    ]
+def through_time(title: str, y: Axis, note: str = "") -> Chart:
+    """Declare a plot with a panel a nominal skew, the realised one in its title."""
+    seconds = Axis("seconds", "Stream time, s")
+    return Chart(title, seconds, y, "mode", panels=Grid("panel"), note=note)
 
 
-def through_time(frame: pd.DataFrame, y: Axis) -> Figure:
-    """A panel a nominal skew, with the realised one in its title, and a line a mode."""
-    realised = frame.groupby("skew")["realised_skew"].transform("mean")
-    labels = [f"s = {s} ({r:.2f} realised)" for s, r in zip(frame["skew"], realised, strict=True)]
-    return chart(
-        series(frame.assign(panel=labels)),
-        x=Axis("seconds", "Stream time, s"),
-        y=y,
-        group="mode",
-        legend="Mode",
-        panels=Grid("panel"),
-    )
+class ThroughTime(Experiment):
+    """A figure of the epochs of a run, in both modes at each skew."""
+
+    def scenarios(self, scale: Scale) -> list[JoinRun]:
+        return [
+            join_run(
+                scale,
+                "sps",
+                mode,
+                skew,
+                epochs=12,
+                publications=_QUICK_PUBLICATIONS,
+                subscriptions=_SUBSCRIPTIONS,
+            )
+            for skew in skews(scale)
+            for mode in _MODES
+        ]
+
+    def labelled(self, frame: Frame) -> Frame:
+        realised = frame.groupby("skew")["realised_skew"].transform("mean")
+        pairs = zip(frame["skew"], realised, strict=True)
+        return frame.assign(panel=[f"s = {s} ({r:.2f} realised)" for s, r in pairs])
+
+    def plots(self, frame: Frame) -> list[Plot]:
+        return [chart.plot(series(frame)) for chart in self.charts]

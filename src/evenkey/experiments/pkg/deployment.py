@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evenkey.experiments.dataset import Dataset, published
 from evenkey.experiments.pipeline import PipelineRun
 from evenkey.experiments.pkg.streams import STREAMS
+from evenkey.pictures import Axis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,17 +17,8 @@ if TYPE_CHECKING:
 
     from evenkey.experiments.scale import Scale
 
-__all__ = [
-    "OURS_NOTE",
-    "PERIODS",
-    "TW",
-    "WP",
-    "Deployment",
-    "by_period",
-    "every_scheme",
-    "replayed",
-    "schemes",
-]
+
+THROUGHPUT = Axis("messages_per_second", "Throughput, messages/s")
 
 PERIODS = (10, 30, 60)
 """Aggregation periods, in seconds."""

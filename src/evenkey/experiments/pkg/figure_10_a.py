@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-from evenkey.experiments.experiment import NOT_GIVEN, Experiment, Finding, Plot
-from evenkey.experiments.figures import Axis, chart
-from evenkey.experiments.pkg.deployment import OURS_NOTE, WP, every_scheme, replayed, schemes
-from evenkey.experiments.table import Column, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-
-    from evenkey.experiments.pipeline import PipelineRun
-    from evenkey.experiments.scale import Scale
-
-__all__ = ["CostOfAMessage", "with_costs"]
+from evenkey.experiments import NOT_GIVEN, Experiment, Finding, Frame, PipelineRun, Scale
+from evenkey.experiments.pkg.deployment import (
+    OURS_NOTE,
+    THROUGHPUT,
+    WP,
+    every_scheme,
+    replayed,
+    schemes,
+)
+from evenkey.pictures import Axis, Chart, Column, Plot
 
 _QUICK_COSTS = (0.1, 0.5, 1.0)
 _COSTS = (0.1, 0.25, 0.4, 0.5, 0.75, 1.0)
@@ -42,12 +36,9 @@ def with_costs(scale: Scale) -> list[PipelineRun]:
 
 
 class CostOfAMessage(Experiment):
-    """Throughput of the schemes as the work on a message grows from 0.1 to 1 ms."""
-
-    id: ClassVar[str] = "pkg-figure-10-a"
-    title: ClassVar[str] = "Throughput against the cost of a message"
-    reference: ClassVar[str] = "PKG, figure 10 a"
-    summary: ClassVar[str] = (
+    id = "pkg-figure-10-a"
+    title = "Throughput against the cost of a message"
+    summary = (
         "WP, 8 sources; 10 workers for KG, 8 workers and 2 aggregators for the others. Messages "
         "arrive at a rate, as the paper's sources give them: 13,600 a second, with which KG "
         "saturates at the paper's 0.4 ms; at scale quick, where an epoch of Spark's costs as much "
@@ -55,41 +46,33 @@ class CostOfAMessage(Experiment):
         f"its most frequent key. {OURS_NOTE}"
     )
 
-    def scenarios(self, scale: Scale) -> Sequence[PipelineRun]:
-        """Every scheme with every cost."""
+    table = "Throughput and latency, measured"
+    columns = (
+        Column("cost_ms", "Cost of a message, ms", ".2f"),
+        Column("scheme", "Scheme"),
+        Column("workers", "Workers", "d"),
+        Column("messages_per_second", "Throughput, messages/s", ",d"),
+        Column("latency_mean_ms", "Mean latency, ms", ",d"),
+        Column("latency_p99_ms", "p99, ms", ",d"),
+        Column("max_over_mean", "Fullest worker, of the mean load", ".2f"),
+        Column("pairs", "Counters in all", ",d"),
+    )
+    note = f"Latency is that of an epoch, once its messages have arrived. {NOT_GIVEN}"
+
+    def scenarios(self, scale: Scale) -> list[PipelineRun]:
         return with_costs(scale)
 
-    def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
-        """A row a cost and scheme."""
-        columns = [
-            Column("cost_ms", "Cost of a message, ms", ".2f"),
-            Column("scheme", "Scheme"),
-            Column("workers", "Workers", "d"),
-            Column("messages_per_second", "Throughput, messages/s", ",d"),
-            Column("latency_mean_ms", "Mean latency, ms", ",d"),
-            Column("latency_p99_ms", "p99, ms", ",d"),
-            Column("max_over_mean", "Fullest worker, of the mean load", ".2f"),
-            Column("pairs", "Counters in all", ",d"),
-        ]
-        note = f"Latency is that of an epoch, once its messages have arrived. {NOT_GIVEN}"
-        return [Table("Throughput and latency, measured", columns, schemes(frame), note)]
+    def labelled(self, frame: Frame) -> Frame:
+        return schemes(frame)
 
-    def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
-        """A line a scheme."""
-        figure = chart(
-            schemes(frame),
-            x=Axis("cost_ms", "Cost of a message, ms"),
-            y=Axis("messages_per_second", "Throughput, messages/s"),
-            group="scheme",
-            legend="Scheme",
-        )
+    def plots(self, frame: Frame) -> list[Plot]:
         (rate,) = frame["arrival_rate"].unique()
         note = f"Messages arrive at {rate:,.0f} a second: no scheme can be faster."
-        return [Plot("Throughput", figure, note)]
+        cost = Axis("cost_ms", "Cost of a message, ms")
+        return [Chart("Throughput", cost, THROUGHPUT, "scheme", note=note).plot(frame)]
 
-    def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
-        """Who stands the load."""
-        speed = schemes(frame).pivot_table("messages_per_second", "cost_ms", "scheme")
+    def findings(self, frame: Frame) -> list[Finding]:
+        speed = frame.pivot_table("messages_per_second", "cost_ms", "scheme")
         lost = 1 - speed.loc[speed.index.max()] / speed.loc[speed.index.min()]
         gap = (speed["SG"] / speed["PKG"] - 1).abs().max()
         ahead = speed[["PKG", "SG"]].min(axis="columns") / speed["KG"]

@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-from evenkey.experiments.experiment import Finding
+from evenkey.experiments import Finding, Frame, PipelineRun, Scale
 from evenkey.experiments.pkg.aggregation import AggregationPeriods
-from evenkey.experiments.pkg.deployment import OURS_NOTE, WP, by_period, schemes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-
-    from evenkey.experiments.pipeline import PipelineRun
-    from evenkey.experiments.scale import Scale
-
-__all__ = ["MemoryOnWikipedia", "saturated"]
+from evenkey.experiments.pkg.deployment import OURS_NOTE, WP, by_period
 
 _COST_MS = 0.4
 _PAPER_COUNTERS = {"KG": 2.9, "PKG": 3.6, "SG": 7.2}
@@ -29,28 +17,22 @@ def saturated(scale: Scale) -> list[PipelineRun]:
 
 
 class MemoryOnWikipedia(AggregationPeriods):
-    """Throughput and counters for three aggregation periods at 0.4 ms a message."""
-
-    id: ClassVar[str] = "pkg-figure-10-b"
-    title: ClassVar[str] = "Throughput against memory for aggregation periods on WP"
-    reference: ClassVar[str] = "PKG, figure 10 b"
-    summary: ClassVar[str] = (
+    id = "pkg-figure-10-b"
+    title = "Throughput against memory for aggregation periods on WP"
+    summary = (
         "WP with 0.4 ms a message, 8 sources; 10 workers for KG, 8 workers and 2 aggregators for "
         "the others; the sources are as fast as the workers. At scale quick a Zipf stream of a "
         "minute, a two-hundredth of WP in messages and keys, which has WP's most frequent key. "
         f"{OURS_NOTE}"
     )
 
-    def scenarios(self, scale: Scale) -> Sequence[PipelineRun]:
-        """Every scheme with every aggregation period."""
+    def scenarios(self, scale: Scale) -> list[PipelineRun]:
         return saturated(scale)
 
-    def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
-        """What aggregation costs, and what it saves."""
-        told = schemes(frame)
-        speed = told.pivot_table("messages_per_second", "period", "scheme")
-        memory = told.pivot_table("counters_per_worker", "period", "scheme")
-        counters = told.groupby("scheme")["pairs"].max()
+    def findings(self, frame: Frame) -> list[Finding]:
+        speed = frame.pivot_table("messages_per_second", "period", "scheme")
+        memory = frame.pivot_table("counters_per_worker", "period", "scheme")
+        counters = frame.groupby("scheme")["pairs"].max()
         faster = speed["PKG"] > speed["SG"]
         smaller = memory["PKG"] < memory["SG"]
         best = speed["KG"].max()

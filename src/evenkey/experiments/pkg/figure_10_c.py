@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-from evenkey.experiments.experiment import Finding
+from evenkey.experiments import Finding, Frame, PipelineRun, Scale
 from evenkey.experiments.pkg.aggregation import AggregationPeriods
-from evenkey.experiments.pkg.deployment import OURS_NOTE, TW, by_period, schemes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-
-    from evenkey.experiments.pipeline import PipelineRun
-    from evenkey.experiments.scale import Scale
-
-__all__ = ["MemoryOnTwitter"]
+from evenkey.experiments.pkg.deployment import OURS_NOTE, TW, by_period
 
 
 class MemoryOnTwitter(AggregationPeriods):
-    """Throughput and counters for three aggregation periods without an added cost."""
-
-    id: ClassVar[str] = "pkg-figure-10-c"
-    title: ClassVar[str] = "Throughput against memory for aggregation periods on TW"
-    reference: ClassVar[str] = "PKG, figure 10 c"
-    summary: ClassVar[str] = (
+    id = "pkg-figure-10-c"
+    title = "Throughput against memory for aggregation periods on TW"
+    summary = (
         "TW without an added cost, 8 sources; 16 workers for KG, 8 workers and 8 aggregators for "
         "the others. Nobody sleeps here: all workers share the cores of the machine, so an uneven "
         "load delays nobody unless there are as many cores as workers. At scale quick a Zipf "
@@ -33,14 +18,11 @@ class MemoryOnTwitter(AggregationPeriods):
         f"{OURS_NOTE}"
     )
 
-    def scenarios(self, scale: Scale) -> Sequence[PipelineRun]:
-        """Every scheme with every aggregation period."""
+    def scenarios(self, scale: Scale) -> list[PipelineRun]:
         return list(by_period(TW, scale))
 
-    def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
-        """PKG against both."""
-        minute = schemes(frame)
-        minute = minute[minute["period"] == 60].set_index("scheme")
+    def findings(self, frame: Frame) -> list[Finding]:
+        minute = frame[frame["period"] == 60].set_index("scheme")
         speed, memory = minute["messages_per_second"], minute["epoch_pairs_mean"]
         gain = speed["PKG"] / speed["KG"] - 1
         return [

@@ -2,41 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-from evenkey.experiments.experiment import NOT_GIVEN, Experiment, Finding, Plot
-from evenkey.experiments.figures import Axis, Grid, chart
+from evenkey.experiments import Experiment, Finding, Frame, Scale, Simulation
 from evenkey.experiments.pkg.streams import dataset
-from evenkey.experiments.pkg.techniques import FEW, IMBALANCE, WORKERS, hashing, named, pkg
-from evenkey.experiments.table import Column, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-
-    from evenkey.experiments.scale import Scale
-    from evenkey.experiments.scenario import Scenario
-
-__all__ = ["LocalEstimation"]
+from evenkey.experiments.pkg.techniques import (
+    BY_WORKERS,
+    FEW,
+    IMBALANCE,
+    WORKERS,
+    hashing,
+    imbalance_table,
+    named,
+    pkg,
+)
+from evenkey.pictures import Chart, Column, Grid, Table
 
 _SYMBOLS = ("TW", "WP", "CT", "LN1", "LN2")
 _SOURCES = (5, 10, 15, 20)
 
 
 class LocalEstimation(Experiment):
-    """Average imbalance with true loads (G), local estimates (L) and hashing (H)."""
-
-    id: ClassVar[str] = "pkg-figure-4"
-    title: ClassVar[str] = "Local load estimation against a global oracle"
-    reference: ClassVar[str] = "PKG, figure 4"
-    summary: ClassVar[str] = (
+    id = "pkg-figure-4"
+    title = "Local load estimation against a global oracle"
+    summary = (
         "G knows the workers' true loads; in L5, L10, L15, L20 each of that many sources knows "
         "only what it sent itself; H is key grouping. Streams stand in for the paper's data sets."
     )
 
-    def scenarios(self, scale: Scale) -> Sequence[Scenario]:
-        """Every technique with every number of workers on every stream."""
+    charts = (
+        Chart(
+            "Average imbalance by technique and workers",
+            BY_WORKERS,
+            IMBALANCE,
+            "technique",
+            panels=Grid("symbol"),
+            kind="bars",
+        ),
+    )
+
+    def scenarios(self, scale: Scale) -> list[Simulation]:
         return [
             scenario
             for stream in (dataset(symbol, scale) for symbol in _SYMBOLS)
@@ -48,36 +51,15 @@ class LocalEstimation(Experiment):
             )
         ]
 
-    def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
-        """A row a setting, a column a technique."""
-        told = named(frame)
-        techniques = list(dict.fromkeys(told["technique"]))
-        table = told.pivot_table(
-            "average_imbalance_fraction", ["symbol", "workers"], "technique", sort=False
-        ).reset_index()
-        columns = [
-            Column("symbol", "Data set"),
-            Column("workers", "W", "d"),
-            *(Column(name, name, ".1e") for name in techniques),
-        ]
-        return [Table("Fraction of average imbalance", columns, table, NOT_GIVEN)]
+    def labelled(self, frame: Frame) -> Frame:
+        return named(frame)
 
-    def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
-        """A panel a data set."""
-        figure = chart(
-            named(frame),
-            x=Axis("workers", "Workers, W", "category"),
-            y=Axis("average_imbalance_fraction", IMBALANCE, "log"),
-            group="technique",
-            legend="Technique",
-            panels=Grid("symbol"),
-            kind="bars",
-        )
-        return [Plot("Average imbalance by technique and workers", figure)]
+    def tables(self, frame: Frame) -> list[Table]:
+        setting = [Column("symbol", "Data set"), Column("workers", "W", "d")]
+        return [imbalance_table(frame, setting, "technique")]
 
-    def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
-        """Local estimation is nearly as good as global."""
-        table = named(frame).pivot_table("unbalanced", ["symbol", "workers"], "technique")
+    def findings(self, frame: Frame) -> list[Finding]:
+        table = frame.pivot_table("unbalanced", ["symbol", "workers"], "technique")
         local = table[[f"L{sources}" for sources in _SOURCES]]
         most = local.max(axis="columns")
         ratio, bare = (most / table["G"].clip(lower=FEW)).max(), (most / table["G"]).max()

@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-from evenkey.experiments.experiment import NOT_GIVEN, Experiment, Finding, Plot
-from evenkey.experiments.figures import Axis, Grid, chart
-from evenkey.experiments.frames import series
+from evenkey.experiments import Experiment, Finding, Frame, Scale, Simulation, series
 from evenkey.experiments.pkg.streams import STREAMS, dataset
 from evenkey.experiments.pkg.techniques import FEW, PROBING, WORKERS, named, pkg
-from evenkey.experiments.table import Column, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-
-    from evenkey.experiments.scale import Scale
-    from evenkey.experiments.scenario import Scenario
-
-__all__ = ["ThroughTime"]
+from evenkey.pictures import Axis, Chart, Column, Grid, Plot
 
 _SYMBOLS = ("TW", "WP", "CT")
 _ESTIMATIONS = ("global", "local", PROBING)
@@ -30,12 +16,9 @@ _LIKE = 2
 
 
 class ThroughTime(Experiment):
-    """Imbalance I(t) over t for true loads, local estimates, and local estimates with probing."""
-
-    id: ClassVar[str] = "pkg-figure-5"
-    title: ClassVar[str] = "Imbalance through time, with and without probing"
-    reference: ClassVar[str] = "PKG, figure 5"
-    summary: ClassVar[str] = (
+    id = "pkg-figure-5"
+    title = "Imbalance through time, with and without probing"
+    summary = (
         "Imbalance I(t) as a fraction of the t messages so far, for 5 sources. In L5P1 each source "
         "asks for the workers' true loads every minute of event time. Messages come as often as "
         "in the data sets that the streams stand for; at scale quick TW and WP are their first "
@@ -43,8 +26,16 @@ class ThroughTime(Experiment):
         "the loads: each makes up for its part of a difference only."
     )
 
-    def scenarios(self, scale: Scale) -> Sequence[Scenario]:
-        """Every estimation with every number of workers on every stream."""
+    table = "Imbalance"
+    columns = (
+        Column("symbol", "Data set"),
+        Column("workers", "W", "d"),
+        Column("technique", "Technique"),
+        Column("imbalance_fraction", "I(m)/m at the end", ".1e"),
+        Column("average_imbalance_fraction", "Average I(t), fraction of m", ".1e"),
+    )
+
+    def scenarios(self, scale: Scale) -> list[Simulation]:
         return [
             pkg(stream, workers, estimation=estimation, samples=_SAMPLES)
             for stream in (dataset(symbol, scale, quick=2, timed=True) for symbol in _SYMBOLS)
@@ -52,38 +43,26 @@ class ThroughTime(Experiment):
             for estimation in _ESTIMATIONS
         ]
 
-    def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
-        """Imbalance at the end and on average."""
-        columns = [
-            Column("symbol", "Data set"),
-            Column("workers", "W", "d"),
-            Column("technique", "Technique"),
-            Column("imbalance_fraction", "I(m)/m at the end", ".1e"),
-            Column("average_imbalance_fraction", "Average I(t), fraction of m", ".1e"),
-        ]
-        return [Table("Imbalance", columns, named(frame), NOT_GIVEN)]
+    def labelled(self, frame: Frame) -> Frame:
+        return named(frame)
 
-    def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
-        """A plot a data set, a panel a number of workers."""
-        points = named(series(frame))
+    def plots(self, frame: Frame) -> list[Plot]:
+        points = series(frame)
         points["fraction"] = points["imbalance"] / points["messages"]
         points["hours"] = points["seconds"] / _SECONDS_AN_HOUR
-        plots = []
-        for symbol, rows in points.groupby("symbol", sort=False):
-            figure = chart(
-                rows,
-                x=Axis("hours", "Event time, hours"),
-                y=Axis("fraction", "Imbalance I(t), fraction of t", "log"),
-                group="technique",
-                legend="Technique",
+        return [
+            Chart(
+                f"{symbol} ({STREAMS[symbol]})",
+                Axis("hours", "Event time, hours"),
+                Axis("fraction", "Imbalance I(t), fraction of t", "log"),
+                "technique",
                 panels=Grid("workers", "W = {}"),
-            )
-            plots.append(Plot(f"{symbol} ({STREAMS[symbol]})", figure))
-        return plots
+            ).plot(rows)
+            for symbol, rows in points.groupby("symbol", sort=False)
+        ]
 
-    def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
-        """Probing brings nothing, and costs nothing."""
-        table = named(frame).pivot_table("unbalanced", ["symbol", "workers"], "technique")
+    def findings(self, frame: Frame) -> list[Finding]:
+        table = frame.pivot_table("unbalanced", ["symbol", "workers"], "technique")
         floor = table.clip(lower=FEW)
         gain = (floor["L5"] / floor["L5P1"]).max()
         loss = (floor["L5P1"] / floor["L5"]).max()

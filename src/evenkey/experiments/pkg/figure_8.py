@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from evenkey.experiments.dataset import EPINIONS, Dataset
-from evenkey.experiments.experiment import NOT_GIVEN, Experiment, Finding, Plot
-from evenkey.experiments.figures import Axis, Grid, chart
+from evenkey.experiments import EPINIONS, Dataset, Experiment, Finding, Frame, Scale, Simulation
 from evenkey.experiments.pkg.streams import STREAMS, dataset
-from evenkey.experiments.pkg.techniques import FEW, IMBALANCE, WORKERS, named, pkg
-from evenkey.experiments.table import Column, Table
+from evenkey.experiments.pkg.techniques import FEW, IMBALANCE, WORKERS, imbalance_table, named, pkg
+from evenkey.pictures import Axis, Chart, Column, Grid, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-
-    from evenkey.experiments.scale import Scale
-    from evenkey.experiments.scenario import Scenario
     from evenkey.simulation import Feed
-
-__all__ = ["SkewedSources"]
 
 _SOURCES = (5, 10, 15, 20)
 _SPLITS: dict[Feed, str] = {"shuffle": "Uniform", "key": "Skewed"}
 
 
 class SkewedSources(Experiment):
-    """Average imbalance with messages dealt to sources evenly and by who sends them."""
-
-    id: ClassVar[str] = "pkg-figure-8"
-    title: ClassVar[str] = "Skewed sources are as good as uniform ones"
-    reference: ClassVar[str] = "PKG, figure 8"
-    summary: ClassVar[str] = (
+    id = "pkg-figure-8"
+    title = "Skewed sources are as good as uniform ones"
+    summary = (
         "A message is an edge of a directed graph, its key the vertex that the edge leads to. "
         "Uniform deals the edges to the sources in turn; skewed gives each source the edges that "
         "leave its vertices, so that sources get as uneven parts as vertices have edges. The "
@@ -40,8 +27,19 @@ class SkewedSources(Experiment):
         "LiveJournal, whose senders are as skewed as its keys."
     )
 
-    def scenarios(self, scale: Scale) -> Sequence[Scenario]:
-        """Both ways to deal edges, for every number of sources and workers."""
+    charts = (
+        Chart(
+            "Average imbalance with uniform and skewed sources",
+            Axis("sources", "Sources, S", "category"),
+            IMBALANCE,
+            "workers",
+            "Workers W, split",
+            panels=Grid("graph"),
+            dash="split",
+        ),
+    )
+
+    def scenarios(self, scale: Scale) -> list[Simulation]:
         return [
             pkg(graph, workers, estimation="local", sources=sources, feed=feed)
             for graph in (Dataset(EPINIONS), dataset("LJ", scale))
@@ -50,33 +48,22 @@ class SkewedSources(Experiment):
             for workers in WORKERS
         ]
 
-    def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
-        """A row a setting, uniform and skewed side by side."""
-        table = _settings(frame, "average_imbalance_fraction").reset_index()
-        columns = [
+    def labelled(self, frame: Frame) -> Frame:
+        names = {EPINIONS: "Epinions (real)", STREAMS["LJ"]: "LiveJournal (look-alike)"}
+        graphs, splits = frame["dataset"].map(names), frame["feed"].map(_SPLITS)
+        return named(frame).assign(graph=graphs, split=splits)
+
+    def tables(self, frame: Frame) -> list[Table]:
+        setting = [
             Column("graph", "Graph"),
             Column("sources", "S", "d"),
             Column("workers", "W", "d"),
-            *(Column(split, split, ".1e") for split in _SPLITS.values()),
         ]
-        return [Table("Fraction of average imbalance", columns, table, NOT_GIVEN)]
+        return [imbalance_table(frame, setting, "split")]
 
-    def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
-        """A panel a graph, a colour a number of workers, a dash a split."""
-        figure = chart(
-            _told(frame),
-            x=Axis("sources", "Sources, S", "category"),
-            y=Axis("average_imbalance_fraction", IMBALANCE, "log"),
-            group="workers",
-            legend="Workers W, split",
-            panels=Grid("graph"),
-            dash="split",
-        )
-        return [Plot("Average imbalance with uniform and skewed sources", figure)]
-
-    def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
-        """Skew at the sources does no harm."""
-        table = _settings(frame, "unbalanced").clip(lower=FEW)
+    def findings(self, frame: Frame) -> list[Finding]:
+        table = frame.pivot_table("unbalanced", ["graph", "sources", "workers"], "split")
+        table = table.clip(lower=FEW)
         ratio = table["Skewed"] / table["Uniform"]
         typical, worst = ratio.median(), ratio.max()
         return [
@@ -93,12 +80,3 @@ class SkewedSources(Experiment):
                 frame["average_imbalance_fraction"].max() < 1e-2,
             ),
         ]
-
-
-def _told(frame: pd.DataFrame) -> pd.DataFrame:
-    names = {EPINIONS: "Epinions (real)", STREAMS["LJ"]: "LiveJournal (look-alike)"}
-    return named(frame).assign(graph=frame["dataset"].map(names), split=frame["feed"].map(_SPLITS))
-
-
-def _settings(frame: pd.DataFrame, figure: str) -> pd.DataFrame:
-    return _told(frame).pivot_table(figure, ["graph", "sources", "workers"], "split")

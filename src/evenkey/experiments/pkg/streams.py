@@ -9,7 +9,6 @@ from evenkey.experiments.dataset import Dataset, published
 if TYPE_CHECKING:
     from evenkey.experiments.scale import Scale
 
-__all__ = ["SECONDS", "STREAMS", "ZIPF_MESSAGES", "dataset", "zipf"]
 
 ZIPF_MESSAGES = 10_000_000
 _DAY = 86_400.0

@@ -2,32 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-from evenkey.experiments.dataset import published
-from evenkey.experiments.experiment import Experiment, Finding, Plot
-from evenkey.experiments.figures import Axis, Grid, chart
-from evenkey.experiments.frames import side_by_side
+from evenkey.experiments import Experiment, Finding, Frame, Scale, Simulation, published
 from evenkey.experiments.pkg.streams import STREAMS, dataset
-from evenkey.experiments.pkg.techniques import (
-    BALANCED,
-    FEW,
-    PKG,
-    WORKERS,
-    named,
-    pkg,
-)
-from evenkey.experiments.table import Column, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-
-    from evenkey.experiments.scale import Scale
-    from evenkey.experiments.scenario import Scenario
-
-__all__ = ["KeySplitting"]
+from evenkey.experiments.pkg.techniques import BALANCED, BY_WORKERS, FEW, PKG, WORKERS, named, pkg
+from evenkey.pictures import Axis, Chart, Column, Grid, Table
 
 _METHODS = {
     PKG: "PKG",
@@ -52,12 +30,9 @@ _PAPER = {
 
 
 class KeySplitting(Experiment):
-    """Average imbalance of five methods, all of which know the workers' true loads."""
-
-    id: ClassVar[str] = "pkg-table-2"
-    title: ClassVar[str] = "Key splitting against methods that keep a key on one worker"
-    reference: ClassVar[str] = "PKG, table 2"
-    summary: ClassVar[str] = (
+    id = "pkg-table-2"
+    title = "Key splitting against methods that keep a key on one worker"
+    summary = (
         "Imbalance is the load of the fullest worker less the mean load. All methods see the true "
         "loads; Off-Greedy knows all frequencies beforehand. Streams are synthetic look-alikes of "
         "WP and TW. The paper speaks of average imbalance, but its figures are those at the end of "
@@ -68,8 +43,20 @@ class KeySplitting(Experiment):
         "longer: at scale quick it cannot be as small as the paper's."
     )
 
-    def scenarios(self, scale: Scale) -> Sequence[Scenario]:
-        """Every method on both streams."""
+    charts = (
+        Chart(
+            "Imbalance at the end, ours and the paper's",
+            BY_WORKERS,
+            Axis("imbalance", "Imbalance at the end, fraction", "log"),
+            "method",
+            panels=Grid("symbol", "{} (look-alike)"),
+            dash="whose",
+            beside={"ours": "imbalance_fraction", "paper": "paper"},
+            note="An imbalance of 0, to which loads can come at the end, has no place on the axis.",
+        ),
+    )
+
+    def scenarios(self, scale: Scale) -> list[Simulation]:
         return [
             pkg(dataset(symbol, scale, quick=2), workers, estimation="global", grouping=method)
             for symbol in ("WP", "TW")
@@ -77,37 +64,25 @@ class KeySplitting(Experiment):
             for workers in WORKERS
         ]
 
-    def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
-        """The paper's table, ours beside each figure."""
-        told = _named(frame)
+    def labelled(self, frame: Frame) -> Frame:
+        symbols, methods = named(frame)["symbol"], frame["grouping"].map(_METHODS)
+        paper = [
+            _PAPER[symbol, method][WORKERS.index(workers)]
+            for symbol, method, workers in zip(symbols, methods, frame["workers"], strict=True)
+        ]
+        return frame.assign(symbol=symbols, method=methods, paper=paper)
+
+    def tables(self, frame: Frame) -> list[Table]:
+        end = {"imbalance_fraction": "ours", "paper": "paper"}
+        average = {"average_imbalance_fraction": "ours"}
         return [
-            _table("Imbalance at the end, I(m), as a fraction of the m messages", told,
-                   {"imbalance_fraction": "ours", "paper": "paper"}),
-            _table("Average over all messages t of I(t), as a fraction of m", told,
-                   {"average_imbalance_fraction": "ours"}),
-        ]  # fmt: skip
+            _table("Imbalance at the end, I(m), as a fraction of the m messages", frame, end),
+            _table("Average over all messages t of I(t), as a fraction of m", frame, average),
+        ]
 
-    def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
-        """Imbalance against workers."""
-        told = _named(frame)
-        figures = side_by_side(told, "imbalance", {"imbalance_fraction": "ours", "paper": "paper"})
-        figure = chart(
-            figures,
-            x=Axis("workers", "Workers, W", "category"),
-            y=Axis("imbalance", "Imbalance at the end, fraction", "log"),
-            group="method",
-            legend="Method",
-            panels=Grid("symbol", "{} (look-alike)"),
-            dash="whose",
-        )
-        note = "An imbalance of 0, to which loads can come at the end, has no place on the axis."
-        return [Plot("Imbalance at the end, ours and the paper's", figure, note)]
-
-    def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
-        """The paper's conclusions."""
-        told = _named(frame)
-        told["unbalanced"] = told["imbalance_fraction"] * told["messages"]
-        table = told.pivot_table("unbalanced", ["symbol", "workers"], "method")
+    def findings(self, frame: Frame) -> list[Finding]:
+        end = frame.assign(unbalanced=frame["imbalance_fraction"] * frame["messages"])
+        table = end.pivot_table("unbalanced", ["symbol", "workers"], "method")
         others = [name for name in _METHODS.values() if name != "PKG"]
         worse = [
             f"{symbol} W = {workers}: {name}"
@@ -116,7 +91,7 @@ class KeySplitting(Experiment):
             if row["PKG"] > max(row[name], FEW)
         ]
         hashing = (table["Hashing"] == table.max(axis="columns")).sum()
-        of_pkg = told[told["method"] == "PKG"]
+        of_pkg = frame[frame["method"] == "PKG"]
         balanced = of_pkg["imbalance_fraction"] < BALANCED
         fits = of_pkg["workers"] < of_pkg["symbol"].map(_limit)
         settings = of_pkg["symbol"] + " W = " + of_pkg["workers"].astype(str)
@@ -143,27 +118,17 @@ class KeySplitting(Experiment):
         ]
 
 
-def _table(title: str, told: pd.DataFrame, figures: dict[str, str]) -> Table:
+def _table(title: str, frame: Frame, figures: dict[str, str]) -> Table:
     """Make a table with a row a method, and columns for all figures with each number of workers."""
-    rows = told.drop_duplicates(["symbol", "method"])[["symbol", "method"]]
+    rows = frame.drop_duplicates(["symbol", "method"])[["symbol", "method"]]
     columns = [Column("symbol", "Data set"), Column("method", "Method")]
     for workers in WORKERS:
-        part = told[told["workers"] == workers].set_index(["symbol", "method"])
+        part = frame[frame["workers"] == workers].set_index(["symbol", "method"])
         for figure, whose in figures.items():
             column = Column(f"{whose}_{workers}", f"W = {workers}, {whose}", ".1e")
             rows = rows.join(part[figure].rename(column.name), on=["symbol", "method"])
             columns.append(column)
     return Table(title, columns, rows)
-
-
-def _named(frame: pd.DataFrame) -> pd.DataFrame:
-    symbols = named(frame)["symbol"]
-    methods = frame["grouping"].map(_METHODS)
-    paper = [
-        _PAPER[symbol, method][WORKERS.index(workers)]
-        for symbol, method, workers in zip(symbols, methods, frame["workers"], strict=True)
-    ]
-    return frame.assign(symbol=symbols, method=methods, paper=paper)
 
 
 def _limit(symbol: str) -> float:

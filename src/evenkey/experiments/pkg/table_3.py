@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
 import pandas as pd
 
-from evenkey.experiments.experiment import Experiment, Finding, Plot
-from evenkey.experiments.figures import Axis, Grid, chart
-from evenkey.experiments.frames import side_by_side
+from evenkey.experiments import Experiment, Finding, Frame, PipelineRun, Scale
 from evenkey.experiments.pkg.deployment import OURS_NOTE, schemes
 from evenkey.experiments.pkg.figure_10_a import with_costs
 from evenkey.experiments.pkg.figure_10_b import saturated
-from evenkey.experiments.table import Column, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from evenkey.experiments.pipeline import PipelineRun
-    from evenkey.experiments.scale import Scale
-
-__all__ = ["AverageLatency"]
+from evenkey.pictures import Axis, Chart, Column, Grid, Table
 
 _COSTS = (0.1, 0.5, 1.0)
 
@@ -45,12 +33,9 @@ _PAPER = {
 
 
 class AverageLatency(Experiment):
-    """Mean latency for three costs of a message and three aggregation periods."""
-
-    id: ClassVar[str] = "pkg-table-3"
-    title: ClassVar[str] = "Average latency for costs of a message and aggregation periods"
-    reference: ClassVar[str] = "PKG, table 3"
-    summary: ClassVar[str] = (
+    id = "pkg-table-3"
+    title = "Average latency for costs of a message and aggregation periods"
+    summary = (
         "WP, the runs of figures 10 a (cost D of a message) and b (aggregation period T at "
         "0.4 ms). A message of ours waits for its epoch, so our latency is that of an epoch, in "
         "seconds, once its messages have arrived; it is compared with the paper's as parts of "
@@ -58,16 +43,45 @@ class AverageLatency(Experiment):
         f"{OURS_NOTE}"
     )
 
-    def scenarios(self, scale: Scale) -> Sequence[PipelineRun]:
-        """The costs that the paper's table has, and every aggregation period."""
+    charts = (
+        Chart(
+            "Average latency, as parts of PKG's",
+            Axis("scheme", "", "category"),
+            Axis("latency", "Mean latency, of PKG's"),
+            panels=Grid("setting", width=3),
+            kind="bars",
+            beside={"ours": "relative", "paper": "paper_relative"},
+        ),
+    )
+
+    def scenarios(self, scale: Scale) -> list[PipelineRun]:
         return [each for each in with_costs(scale) if each.cost_ms in _COSTS] + saturated(scale)
 
-    def tables(self, frame: pd.DataFrame) -> Sequence[Table]:
-        """A row a scheme, a pair of columns a setting."""
-        told = _told(frame)
+    def labelled(self, frame: Frame) -> Frame:
+        rows = schemes(frame)
+        rows = rows.assign(
+            setting=[
+                f"T = {row.period} s" if pd.isna(row.arrival_rate) else f"D = {row.cost_ms:g} ms"
+                for row in rows.itertuples()
+            ],
+            seconds=rows["latency_mean_ms"] / 1000,
+        )
+        pkg = rows[rows["scheme"] == "PKG"].set_index("setting")["seconds"]
+        pairs = list(zip(rows["scheme"], rows["setting"], strict=True))
+        paper = [_PAPER.get(pair, float("nan")) for pair in pairs]
+        return rows.assign(
+            relative=rows["seconds"] / rows["setting"].map(pkg),
+            paper=paper,
+            paper_relative=[
+                figure / _PAPER["PKG", setting]
+                for figure, (_, setting) in zip(paper, pairs, strict=True)
+            ],
+        )
+
+    def tables(self, frame: Frame) -> list[Table]:
         columns = [Column("scheme", "Scheme")]
-        rows = told[["scheme"]].drop_duplicates()
-        for setting, part in told.groupby("setting", sort=False):
+        rows = frame[["scheme"]].drop_duplicates()
+        for setting, part in frame.groupby("setting", sort=False):
             figures = part.set_index("scheme")[["seconds", "relative", "paper", "paper_relative"]]
             rows = rows.join(figures.add_suffix(f", {setting}"), on="scheme")
             columns += [
@@ -82,26 +96,9 @@ class AverageLatency(Experiment):
             Table("Aggregation periods, T", [columns[0], *columns[half + 1 :]], rows),
         ]
 
-    def plots(self, frame: pd.DataFrame) -> Sequence[Plot]:
-        """A panel a setting, ours and the paper's."""
-        told = side_by_side(
-            _told(frame), "latency", {"relative": "ours", "paper_relative": "paper"}
-        )
-        figure = chart(
-            told.dropna(subset=["latency"]),
-            x=Axis("scheme", "", "category"),
-            y=Axis("latency", "Mean latency, of PKG's"),
-            group="whose",
-            legend="Figures",
-            panels=Grid("setting", width=3),
-            kind="bars",
-        )
-        return [Plot("Average latency, as parts of PKG's", figure)]
-
-    def findings(self, frame: pd.DataFrame) -> Sequence[Finding]:
-        """KG's latency under load."""
-        told = _told(frame).pivot_table("relative", "setting", "scheme", sort=False)
-        costs = told[told.index.str.startswith("D")]
+    def findings(self, frame: Frame) -> list[Finding]:
+        table = frame.pivot_table("relative", "setting", "scheme", sort=False)
+        costs = table[table.index.str.startswith("D")]
         spread = (costs["SG"] - 1).abs().max()
         heaviest = costs["KG"].iloc[-1]
         return [
@@ -117,25 +114,3 @@ class AverageLatency(Experiment):
                 spread < 0.15,
             ),
         ]
-
-
-def _told(frame: pd.DataFrame) -> pd.DataFrame:
-    told = schemes(frame)
-    told = told.assign(
-        setting=[
-            f"T = {row.period} s" if pd.isna(row.arrival_rate) else f"D = {row.cost_ms:g} ms"
-            for row in told.itertuples()
-        ],
-        seconds=told["latency_mean_ms"] / 1000,
-    )
-    pkg = told[told["scheme"] == "PKG"].set_index("setting")["seconds"]
-    pairs = list(zip(told["scheme"], told["setting"], strict=True))
-    paper = [_PAPER.get(pair, float("nan")) for pair in pairs]
-    return told.assign(
-        relative=told["seconds"] / told["setting"].map(pkg),
-        paper=paper,
-        paper_relative=[
-            figure / _PAPER["PKG", setting]
-            for figure, (_, setting) in zip(paper, pairs, strict=True)
-        ],
-    )

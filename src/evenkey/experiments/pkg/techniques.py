@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evenkey.experiments import NOT_GIVEN, Simulation
 from evenkey.experiments.pkg.streams import STREAMS
-from evenkey.experiments.simulation import Simulation
+from evenkey.pictures import Axis, Column, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
     from evenkey.experiments.dataset import Dataset
     from evenkey.simulation import Feed, HashName
 
-__all__ = ["BALANCED", "FEW", "IMBALANCE", "PKG", "PROBING", "WORKERS", "hashing", "named", "pkg"]
 
 PKG = "pkg(variant=paper)"
 """Two independent hashes, which may meet, as in the paper; Storm's class moves the second on."""
@@ -23,7 +25,9 @@ PROBING = "probing(seconds=60)"
 
 WORKERS = (5, 10, 50, 100)
 
-IMBALANCE = "Average imbalance, fraction of messages"
+BY_WORKERS = Axis("workers", "Workers, W", "category")
+EXPONENT = Axis("z", "Zipf exponent, z")
+IMBALANCE = Axis("average_imbalance_fraction", "Average imbalance, fraction of messages", "log")
 
 BALANCED = 1e-3
 """Average imbalance, as a fraction of the messages, below which a system counts as balanced: the
@@ -82,6 +86,14 @@ def named(frame: pd.DataFrame) -> pd.DataFrame:
         technique=[_technique(*row) for row in rows],
         unbalanced=frame["average_imbalance_fraction"] * frame["messages"],
     )
+
+
+def imbalance_table(
+    frame: pd.DataFrame, setting: Sequence[Column], across: str, label: str = "{}"
+) -> Table:
+    """Make the table of average imbalance, a row a setting and a column a value of `across`."""
+    figure = Column(IMBALANCE.column, label, ".1e")
+    return Table.crossed("Fraction of average imbalance", frame, setting, across, figure, NOT_GIVEN)
 
 
 def _technique(grouping: str, estimation: str, sources: int) -> str:

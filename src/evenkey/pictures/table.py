@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+    from typing import Any, Self
 
-__all__ = ["Column", "Table"]
+    import pandas as pd
 
 _NOTHING = "-"
 
@@ -46,7 +45,7 @@ class Column:
         >>> Column("paper", "paper", ".1e").written("not given as numbers")
         'not given as numbers'
         """
-        if value is None or (isinstance(value, float) and pd.isna(value)):
+        if value is None or (isinstance(value, float) and math.isnan(value)):
             return _NOTHING
         if isinstance(value, str):
             return value
@@ -73,6 +72,40 @@ class Table:
     columns: Sequence[Column]
     frame: pd.DataFrame
     note: str = ""
+
+    @classmethod
+    def crossed(
+        cls,
+        title: str,
+        frame: pd.DataFrame,
+        rows: Sequence[Column],
+        across: str,
+        figure: Column,
+        note: str = "",
+    ) -> Self:
+        """Make a table of one figure, with a row a setting and a column a value of another.
+
+        Parameters
+        ----------
+        title, note
+            As for a table.
+        frame
+            A row a setting and value, such as a stream and a method.
+        rows
+            Columns that make a setting; they stand first.
+        across
+            Column whose values have a column each, in the order in which they come.
+        figure
+            The column that is shown; ``{}`` in its title is the value.
+        """
+        names = [column.name for column in rows]
+        table = frame.pivot_table(figure.name, names, across, sort=False)
+        columns = [
+            Column(str(value), figure.title.format(value), figure.form)
+            for value in dict.fromkeys(frame[across])
+        ]
+        table.columns = table.columns.map(str)
+        return cls(title, [*rows, *columns], table.reset_index(), note)
 
     def rows(self) -> list[dict[str, Any]]:
         """Give the rows as JSON can hold them."""

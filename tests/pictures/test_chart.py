@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenkey.experiments.figures import Axis, Grid, chart
+from evenkey.pictures import Axis, Chart, Grid
 
 FRAME = pd.DataFrame(
     {
@@ -21,9 +21,8 @@ X, Y = Axis("workers", "Workers", "category"), Axis("imbalance", "Imbalance, fra
 
 
 def drawn(**options) -> dict[str, Any]:
-    figure = chart(FRAME, x=X, y=Y, group="method", legend="Method", **options)
-    told: dict[str, Any] = figure.to_dict()
-    return told
+    drawn: dict[str, Any] = Chart("", X, Y, "method", **options).figure(FRAME).to_dict()
+    return drawn
 
 
 def test_a_line_a_group_without_what_a_logarithm_cannot_show():
@@ -53,3 +52,22 @@ def test_axes_have_titles_units_and_whole_decades():
     assert layout["yaxis"]["title"]["text"] == "Imbalance, fraction"
     assert layout["yaxis"]["type"] == "log"
     assert list(layout["yaxis"]["range"]) == [-6, 0]
+
+
+def test_columns_beside_each_other_are_told_apart_by_whose_they_are():
+    frame = FRAME.assign(paper=[0.5, 0.25, 0.125, None, 1.0])
+    chart = Chart(
+        "", X, Axis("share", "Share"), kind="bars", beside={"ours": "imbalance", "paper": "paper"}
+    )
+    figure = chart.figure(frame)
+    ours, paper = figure.data
+    assert (ours.name, paper.name) == ("ours", "paper")
+    assert list(ours.y) == frame["imbalance"].tolist()
+    assert list(paper.y) == [0.5, 0.25, 0.125, 1.0]  # none where there is no figure
+    assert figure.layout.legend.title.text == "Figures"
+
+
+def test_a_plot_has_its_title_and_note():
+    plot = Chart("Imbalance", X, Y, "method", note="Of all messages.").plot(FRAME)
+    assert (plot.title, plot.note) == ("Imbalance", "Of all messages.")
+    assert plot.figure.layout.legend.title.text == "Method"

@@ -1,0 +1,38 @@
+"""The kit for pictures: colours, charts, tables and pages, for all that draws.
+
+A `Chart` is declared before there are figures, and drawn from a frame of them; what changes while
+one looks at it is drawn on a `themed` figure. Plotly and Jinja are imported when something is
+drawn, and nowhere else in the package.
+
+>>> Axis("workers", "Workers, W", "category").column
+'workers'
+"""
+
+from __future__ import annotations
+
+from evenkey.pictures.axes import Axis, Grid
+from evenkey.pictures.chart import Chart, Plot
+from evenkey.pictures.engine import Figure
+from evenkey.pictures.live import heat, look, stacked, themed
+from evenkey.pictures.pages import check_packages, write_page
+from evenkey.pictures.table import Column, Table
+from evenkey.pictures.theme import PALETTE, THEMES, Theme
+
+__all__ = [
+    "PALETTE",
+    "THEMES",
+    "Axis",
+    "Chart",
+    "Column",
+    "Figure",
+    "Grid",
+    "Plot",
+    "Table",
+    "Theme",
+    "check_packages",
+    "heat",
+    "look",
+    "stacked",
+    "themed",
+    "write_page",
+]

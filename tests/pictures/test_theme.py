@@ -1,0 +1,58 @@
+"""Colours: the same names in light and dark, all that style sheets use, readable text."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import evenkey
+from evenkey.pictures import THEMES, heat, look, stacked, themed
+
+PACKAGE = Path(next(iter(evenkey.__path__)))
+SHEETS = sorted(PACKAGE.rglob("style.css"))
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance, as WCAG 2 defines it."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: str, other: str) -> float:
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.parent.parent.name)
+@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+def test_a_theme_declares_every_variable_that_a_style_sheet_uses(sheet, theme):
+    used = set(re.findall(r"var\((--\w+)\)", sheet.read_text()))
+    assert used
+    assert used <= set(re.findall(r"(--\w+):", theme.style()))
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+def test_text_is_readable_on_cards(theme):
+    for colour in (theme.ink, theme.muted, theme.good, theme.busy, theme.bad):
+        assert contrast(colour, theme.surface) >= 4.5
+
+
+def test_runs_beyond_the_last_colour_begin_again():
+    theme = THEMES["light"]
+    assert theme.of_run(len(theme.runs)) == theme.of_run(0)
+
+
+def test_panels_lie_under_each_other_in_the_theme():
+    theme = THEMES["dark"]
+    figure = stacked(themed(theme, "worker", ""), [2, 1], ["kg", "dkg"], gap=0.1)
+    figure.add_trace(heat(theme, [0, 1], ["a"], [[0.0, 100.0]], [["0", "7"]], "%{text}"), 1, 1)
+    look(figure, theme)
+    assert [each.text for each in figure.layout.annotations] == ["kg", "dkg"]
+    assert figure.layout.yaxis.domain[0] > figure.layout.yaxis2.domain[1]
+    assert figure.layout.xaxis2.tickfont.color == theme.muted
+    assert [colour for _, colour in figure.data[0].colorscale] == list(theme.heat)
