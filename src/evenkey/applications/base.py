@@ -11,7 +11,7 @@ from evenkey.pipelines.application import Application
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evenkey.applications.config import ApplicationConfig
+    from evenkey.pipelines.aggregate.options import PipelineOptions
 
 __all__ = ["PipelineApplication"]
 
@@ -21,7 +21,7 @@ class PipelineApplication(Application):
     """The pipeline with an aggregator and a way to split the input."""
 
     @abstractmethod
-    def options(self, config: ApplicationConfig) -> Mapping[str, Any]:
+    def options(self, config: PipelineOptions) -> Mapping[str, Any]:
         """Give the options of the pipeline that make it this application.
 
         Parameters

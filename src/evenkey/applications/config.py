@@ -9,8 +9,9 @@ from pydantic import AfterValidator
 from evenkey.applications.base import PipelineApplication
 from evenkey.applications.catalogue import parse
 from evenkey.errors import ConfigurationError
-from evenkey.options import KafkaOptions, KeyedOptions, option
-from evenkey.pipelines.aggregate.config import AggregationOptions, PipelineConfig
+from evenkey.options import option
+from evenkey.pipelines.aggregate.config import PipelineConfig
+from evenkey.pipelines.aggregate.options import PipelineOptions
 from evenkey.pipelines.learn.config import LearnConfig, LearningOptions
 from evenkey.pipelines.learn.labelled import labelled
 from evenkey.pipelines.learn.learner import Learner
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["ApplicationConfig"]
 
 
-class ApplicationConfig(KeyedOptions, KafkaOptions, AggregationOptions, LearningOptions):
+class ApplicationConfig(PipelineOptions, LearningOptions):
     """What ``evenkey run`` runs: a pipeline, or an application.
 
     It is made into the configuration of that kind of run, and has no checks of its own but that

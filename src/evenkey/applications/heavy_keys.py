@@ -13,8 +13,8 @@ from evenkey.groupings import KeyGrouping, PartialKeyGrouping
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evenkey.applications.config import ApplicationConfig
     from evenkey.groupings import Grouping
+    from evenkey.pipelines.aggregate.options import PipelineOptions
 
 __all__ = ["FindHeavyHitters", "workers_of_a_key"]
 
@@ -49,7 +49,7 @@ class FindHeavyHitters(PipelineApplication):
     def __post_init__(self) -> None:
         HeavyHitters(self.k, self.capacity)
 
-    def options(self, config: ApplicationConfig) -> Mapping[str, Any]:
+    def options(self, config: PipelineOptions) -> Mapping[str, Any]:
         """Give the aggregator, and the split where the input is plain text."""
         choices = workers_of_a_key(config.resolved_grouping())
         hitters = HeavyHitters(self.k, self.capacity, choices, weight="count")

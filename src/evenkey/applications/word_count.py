@@ -11,7 +11,7 @@ from evenkey.streams.suffixes import split_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evenkey.applications.config import ApplicationConfig
+    from evenkey.pipelines.aggregate.options import PipelineOptions
 
 __all__ = ["WordCount", "split_into_words"]
 
@@ -32,12 +32,12 @@ class WordCount(PipelineApplication):
     name: ClassVar[str] = "wordcount"
     summary: ClassVar[str] = "how often each word came, by window"
 
-    def options(self, config: ApplicationConfig) -> Mapping[str, Any]:
+    def options(self, config: PipelineOptions) -> Mapping[str, Any]:
         """Give the aggregator, and the split where the input is plain text."""
         return {"aggregator": "count", **split_into_words(config)}
 
 
-def split_into_words(config: ApplicationConfig) -> dict[str, Any]:
+def split_into_words(config: PipelineOptions) -> dict[str, Any]:
     """Give the option that splits lines into words, unless the input tells another split."""
     if config.split is not None or config.dataset is not None:
         return {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from evenkey.groupings.planned.lookup import GOLDEN
 from evenkey.groupings.planned.surprise import CELL_BITS, MULTIPLIER
 
 SHIFT_32 = np.uint64(32)
@@ -15,6 +14,8 @@ OWNER = np.uint64((1 << 24) - 1)
 OFFSET = np.uint64(0x9E3779B9)
 CELL_SHIFT = np.uint64(64 - CELL_BITS)
 EMPTY = -1
+GOLDEN = (5**0.5 - 1) / 2
+"""Its multiples fill the unit interval evenly; the rows of split keys are dealt by them."""
 
 
 @njit(cache=True, inline="always")

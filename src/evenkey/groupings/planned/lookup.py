@@ -11,10 +11,7 @@ if TYPE_CHECKING:
 
     from evenkey.groupings.planned.plan import Plan
 
-__all__ = ["GOLDEN", "OFFSET", "OWNER_BITS", "Lookup", "compile_plan"]
-
-GOLDEN = (5**0.5 - 1) / 2
-"""Its multiples fill the unit interval evenly; the rows of split keys are dealt by them."""
+__all__ = ["OFFSET", "OWNER_BITS", "Lookup", "compile_plan"]
 
 OWNER_BITS = 24
 """Bits of a word that hold the bucket's owner; the multiplier lies above them."""

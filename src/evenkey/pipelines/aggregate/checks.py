@@ -10,7 +10,7 @@ from evenkey.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping
 
 if TYPE_CHECKING:
-    from evenkey.pipelines.aggregate.config import PipelineConfig
+    from evenkey.pipelines.aggregate.options import PipelineOptions
     from evenkey.streams.suffixes import Split
 
 __all__ = [
@@ -27,7 +27,7 @@ _MESSAGE_COLUMNS = ("count", WORKER)
 """Numbers that every message has, besides its key and its time: its own, its worker's."""
 
 
-def check_one_input(config: PipelineConfig) -> None:
+def check_one_input(config: PipelineOptions) -> None:
     """Make sure that there is one input, and nothing that describes another one."""
     given = [name for name in _INPUTS if getattr(config, name) not in (None, ())]
     if len(given) != 1:
@@ -53,7 +53,7 @@ def check_one_input(config: PipelineConfig) -> None:
         check_columns(config, config.split)
 
 
-def check_columns(config: PipelineConfig, split: Split) -> None:
+def check_columns(config: PipelineOptions, split: Split) -> None:
     """Make sure that key and count are named where a split has columns, and only there."""
     if split in _SPLITS_WITH_COLUMNS:
         if config.key is None:
@@ -69,7 +69,7 @@ def check_columns(config: PipelineConfig, split: Split) -> None:
             raise ConfigurationError(message)
 
 
-def check_avro(config: PipelineConfig) -> None:
+def check_avro(config: PipelineOptions) -> None:
     """Make sure that a schema is one of records, and that these are split as what they become."""
     if config.avro_schema is None:
         return
@@ -84,7 +84,7 @@ def check_avro(config: PipelineConfig) -> None:
         raise ConfigurationError(message)
 
 
-def check_planning(config: PipelineConfig) -> None:
+def check_planning(config: PipelineOptions) -> None:
     """Make sure that what a grouping wants to count first can be counted."""
     grouping = config.resolved_grouping()
     ahead = isinstance(grouping, PlannedGrouping) and grouping.planning == "current"
@@ -96,7 +96,7 @@ def check_planning(config: PipelineConfig) -> None:
         raise ConfigurationError(message)
 
 
-def check_work(config: PipelineConfig) -> None:
+def check_work(config: PipelineOptions) -> None:
     """Make sure that the aggregator finds its columns and that the windows fit."""
     for column in parse_aggregator(config.aggregator).columns:
         if column not in _MESSAGE_COLUMNS:

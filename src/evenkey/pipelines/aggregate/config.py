@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import AfterValidator
-
-from evenkey.aggregators import parse as parse_aggregator
 from evenkey.errors import ConfigurationError
-from evenkey.groupings import By
 from evenkey.kafka.avro import read_schema
-from evenkey.options import (
-    MOST_TASKS,
-    AnyPath,
-    Configuration,
-    KafkaOptions,
-    KeyedOptions,
-    option,
-)
 from evenkey.pipelines.aggregate.checks import (
     check_avro,
     check_columns,
@@ -25,89 +13,19 @@ from evenkey.pipelines.aggregate.checks import (
     check_planning,
     check_work,
 )
+from evenkey.pipelines.aggregate.options import PipelineOptions
 from evenkey.streams import generated
 from evenkey.streams.suffixes import Split, split_of
 
-__all__ = ["AggregationOptions", "PipelineConfig", "Sink"]
-
-Sink = Literal["parquet", "jsonl", "console", "memory", "kafka"]
+__all__ = ["PipelineConfig"]
 
 _FILE_SINKS = ("parquet", "jsonl")
 
 _KAFKA_LATENESS = 60.0
 """Seconds that the partitions of a topic may lie apart: a window of the results."""
-_MOST_AHEAD = 1e11
-"""Seconds: what can be added to a timestamp of Spark's."""
 
 
-class AggregationOptions(Configuration):
-    """What messages are, and what is computed of them; a part of other configurations."""
-
-    key: str | None = option(
-        "Input", None, "Column or field with the key, for csv, json and parquet.", min_length=1
-    )
-    count: str | None = option(
-        "Input",
-        None,
-        "Column or field with a message's weight, for csv, json and parquet; else 1.",
-        min_length=1,
-    )
-    splitters: int | None = option(
-        "Grouping",
-        None,
-        "Tasks that split and route; without it as many as sources, with no shuffle between.",
-        ge=1,
-        le=MOST_TASKS,
-    )
-    route_by: By = option(
-        "Grouping",
-        "messages",
-        "What a message counts for where it is routed: 1, or its weight.",
-    )
-    observe_by: By = option(
-        "Grouping",
-        "messages",
-        "What a message counts for in the loads that are reported: 1, or its weight.",
-    )
-    aggregator: Annotated[str, AfterValidator(lambda text: str(parse_aggregator(text)))] = option(
-        "Work",
-        "count",
-        "What is computed: count, sum(column=count), mean(column=count), top-k(k=10).",
-    )
-    worker_window: float = option(
-        "Work", 15.0, "Window of a worker's partial results, in seconds of event time.", gt=0
-    )
-    aggregator_window: float = option(
-        "Work", 60.0, "Window of the results, in seconds: a multiple of the worker window.", gt=0
-    )
-    lateness: float = option(
-        "Work",
-        0.0,
-        "Seconds of event time that messages may come late, and results wait for them; from "
-        "Kafka 60, as partitions are not read in step.",
-        ge=0,
-    )
-    max_ahead: float = option(
-        "Kafka",
-        3600.0,
-        "Seconds that a record's time may be ahead of the clock when its epoch begins; one further "
-        "ahead is a dead letter. A large number lets all in.",
-        ge=0,
-        le=_MOST_AHEAD,
-    )
-    avro_schema: AnyPath | None = option(
-        "Kafka",
-        None,
-        "File with the Avro schema of the records; they are split as JSON objects of its fields.",
-    )
-    sink: Sink = option(
-        "Output",
-        "memory",
-        "Where results go; where there is an output, parquet unless it is given.",
-    )
-
-
-class PipelineConfig(KeyedOptions, KafkaOptions, AggregationOptions):
+class PipelineConfig(PipelineOptions):
     """The configuration of a pipeline; immutable, checked as a whole when it is made.
 
     Field names are the long options of the command line with underscores for dashes, and
