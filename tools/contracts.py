@@ -1,0 +1,86 @@
+"""Contracts of imports that import-linter does not have: doors of rooms, and no circle of files."""
+
+from __future__ import annotations
+
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING
+
+from importlinter import Contract, ContractCheck, output
+from importlinter.domain import fields
+
+if TYPE_CHECKING:
+    from grimp import ImportGraph
+
+__all__ = ["Doors", "NoCircles", "room_of"]
+
+
+def room_of(module: str, houses: set[str]) -> str:
+    """Give the room that a module is in: a package below the root, or below a house of rooms.
+
+    Examples
+    --------
+    >>> room_of("evenkey.groupings.heads.base", {"evenkey.pipelines"})
+    'evenkey.groupings'
+    >>> room_of("evenkey.pipelines.join.report", {"evenkey.pipelines"})
+    'evenkey.pipelines.join'
+    """
+    parts = module.split(".")
+    depth = 3 if ".".join(parts[:2]) in houses else 2
+    return ".".join(parts[:depth])
+
+
+class Doors(Contract):
+    """A room is entered by its ``__init__``: no inner module is imported from outside."""
+
+    type_name = "doors"
+
+    houses = fields.SetField(subfield=fields.StringField(), required=False, default=set())
+    excepted = fields.SetField(subfield=fields.StringField(), required=False, default=set())
+
+    def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: FBT001 - import-linter's own
+        """Look at every import between rooms."""
+        del verbose
+        houses: set[str] = set(self.houses)  # type: ignore[call-overload]
+        names: set[str] = set(self.excepted)  # type: ignore[call-overload]
+        ours = [each for each in graph.modules if each.startswith("evenkey.")]
+        past = []
+        for importer in sorted(ours):
+            for imported in sorted(graph.find_modules_directly_imported_by(importer)):
+                room = room_of(imported, houses)
+                if (
+                    imported.startswith("evenkey.")
+                    and imported != room
+                    and room != room_of(importer, houses)
+                    and imported.rpartition(".")[2] not in names
+                ):
+                    past.append(f"{importer} -> {imported}")
+        return ContractCheck(kept=not past, metadata={"past": past})
+
+    def render_broken_contract(self, check: ContractCheck) -> None:
+        """Name the imports."""
+        for each in check.metadata["past"]:
+            output.print_error(f"{each}: import it from the room's own door")
+
+
+class NoCircles(Contract):
+    """No file imports itself through others."""
+
+    type_name = "no_circles"
+
+    def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: FBT001 - import-linter's own
+        """Sort the files of the package; packages' own ``__init__`` are doors, not files."""
+        del verbose
+        ours = {each for each in graph.modules if each.startswith("evenkey.")}
+        files = {each for each in ours if not graph.find_children(each)}
+        arrows = {
+            each: graph.find_modules_directly_imported_by(each) & files for each in sorted(files)
+        }
+        try:
+            TopologicalSorter(arrows).prepare()
+        except CycleError as error:
+            return ContractCheck(kept=False, metadata={"circle": error.args[1]})
+        return ContractCheck(kept=True)
+
+    def render_broken_contract(self, check: ContractCheck) -> None:
+        """Name the files of a circle."""
+        output.print_error(" <- ".join(check.metadata["circle"]))
