@@ -14,7 +14,7 @@ from evenkey.cli.options import option_name
 from evenkey.kafka import Address
 from evenkey.pipelines.aggregate import PipelineConfig
 
-OWN = {"--config", "--json", "--debug", "--help"}
+OWN = {"--config", "--json", "--debug", "--help", "--help-all"}
 FIELDS = ApplicationConfig.model_fields
 
 # A value of each field that is not its default.
@@ -111,6 +111,14 @@ def test_every_field_has_a_value_to_test_with():
 
 def test_run_has_an_option_for_each_field():
     assert options_of("run").keys() - OWN == {option_name(each) for each in FIELDS}
+
+
+def test_help_shows_what_a_newcomer_needs_and_all_where_that_is_asked_for(invoke):
+    brief, whole = (invoke("run", flag).stdout for flag in ("--help", "--help-all"))
+    assert "--key" in brief
+    assert "--teenage-period" not in brief
+    assert "Example: evenkey run --input" in brief
+    assert all(option_name(each) in whole for each in FIELDS if len(each) < 15)
 
 
 def test_compare_has_them_too_with_groupings_for_grouping():

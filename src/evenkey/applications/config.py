@@ -46,6 +46,7 @@ class ApplicationConfig(PipelineOptions, LearningOptions):
         None,
         "What is run in place of an aggregator: wordcount, heavy-hitters(k=20), "
         "naive-bayes(alpha=1), decision-tree(max_depth=6).",
+        first=True,
     )
 
     def __init__(self, /, **options: Any) -> None:

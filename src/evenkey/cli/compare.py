@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from evenkey.cli.errors import going_on, reported
-from evenkey.cli.options import distinct_groupings, with_pipeline_options
+from evenkey.cli.options import distinct_groupings, with_options_of
 from evenkey.cli.output import JsonOption, print_json, standard_output_kept
 from evenkey.cli.progress import shown_progress
 from evenkey.cli.summary import print_comparison
@@ -15,10 +15,16 @@ from evenkey.pipelines.aggregate.config import PipelineConfig
 
 __all__ = ["register"]
 
+_EXAMPLE = (
+    "Example: evenkey compare --input clicks.csv --key user --groupings kg,planned. "
+    "It has more options: evenkey compare --help-all"
+)
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to a program."""
-    app.command("compare")(reported(with_pipeline_options(without=("grouping",))(_compare)))
+    command = with_options_of(PipelineConfig, without=("grouping",), brief=True)(_compare)
+    app.command("compare", epilog=_EXAMPLE)(reported(command))
 
 
 def _compare(

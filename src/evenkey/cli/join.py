@@ -27,12 +27,19 @@ _PRODUCES = {
 }
 """Options that decide what publications there are, and where."""
 
+_EXAMPLE = (
+    "Example: evenkey join run --pipeline spis --skew 0.7 --workers 8 --output out. "
+    "It has more options: evenkey join run --help-all"
+)
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands to a program."""
     group = typer.Typer(help="Join a stream with static data, balanced.", no_args_is_help=True)
-    group.command("run")(reported(with_options_of(JoinConfig)(_run)))
-    group.command("compare")(reported(with_options_of(JoinConfig, without=("mode",))(_compare)))
+    run = with_options_of(JoinConfig, brief=True)(_run)
+    group.command("run", epilog=_EXAMPLE)(reported(run))
+    compare = with_options_of(JoinConfig, without=("mode",), brief=True)(_compare)
+    group.command("compare")(reported(compare))
     unused = JoinConfig.model_fields.keys() - _PRODUCES
     group.command("produce")(reported(with_options_of(JoinConfig, without=unused)(_produce)))
     app.add_typer(group, name="join")

@@ -11,11 +11,13 @@ import inspect
 import types
 import typing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperOption
 
 from evenkey.errors import ConfigurationError
+from evenkey.options import fact
 from evenkey.pipelines.aggregate.config import PipelineConfig
 from evenkey.spelling import split_list
 
@@ -41,6 +43,34 @@ _CONFIG_FILE = inspect.Parameter(
         ),
     ],
 )
+
+
+def _show_all(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        for each in context.command.params:
+            if isinstance(each, TyperOption):
+                each.hidden = False
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+_HELP_ALL = inspect.Parameter(
+    "help_all",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[
+        bool,
+        typer.Option(
+            "--help-all", is_eager=True, callback=_show_all, help="Show all options and exit."
+        ),
+    ],
+)
+
+_PANELS = (
+    *("Input", "Stream", "Static side", "Grouping", "Join", "Distributor", "Work"),
+    *("Application", "Run", "Output", "Kafka"),
+)
+"""Of options, in the order of the help."""
 
 
 def option_name(field: str) -> str:
@@ -102,20 +132,27 @@ def with_pipeline_options(
 
 
 def with_options_of(
-    configuration: type[PipelineConfig | Configuration],
+    configuration: type[Configuration],
     *,
     without: Collection[str] = (),
     arguments: Collection[str] = (),
+    brief: bool = False,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option for each field of a configuration, as `with_pipeline_options`."""
-    # Inherited fields come first in the model, and last in the help.
+    """Give a command an option for each field of a configuration, as `with_pipeline_options`.
+
+    With `brief` its help shows those that a newcomer needs, and ``--help-all`` shows all.
+    """
     family = configuration.__mro__
-    ordered = sorted(configuration.model_fields.items(), key=lambda item: _depth(family, item[0]))
+    ordered = sorted(
+        configuration.model_fields.items(),
+        key=lambda item: (_PANELS.index(fact(item[1], "panel")), _depth(family, item[0])),
+    )
     fields = {name: field for name, field in ordered if name not in without}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def with_options(*, config_file: Path | None, **given: Any) -> None:
+            given.pop("help_all", None)
             options = {name: given.pop(name) for name in fields}
             # An option that may be repeated comes as an empty list where it was not given.
             told = {name: value for name, value in options.items() if value != []}
@@ -124,9 +161,15 @@ def with_options_of(
         own = inspect.signature(command, eval_str=True).parameters.values()
         parameters = [
             _CONFIG_FILE,
+            *([_HELP_ALL] if brief else []),
             *(each for each in own if each.name != "config"),
             *(
-                _parameter(name, field, argument=name in arguments)
+                _parameter(
+                    name,
+                    field,
+                    argument=name in arguments,
+                    hidden=brief and not fact(field, "first"),
+                )
                 for name, field in fields.items()
             ),
         ]
@@ -144,18 +187,18 @@ def _depth(family: tuple[type, ...], field: str) -> int:
     )
 
 
-def _parameter(name: str, field: FieldInfo, *, argument: bool) -> inspect.Parameter:
-    # Values stay text: the configuration reads them, so that a bad one is told in the same
+def _parameter(name: str, field: FieldInfo, *, argument: bool, hidden: bool) -> inspect.Parameter:
+    # Values stay text: the configuration reads them, so that a bad one is named in the same
     # words wherever it was given.
     kind = _kind(field)
     annotation: Any = {bool: bool | None, tuple: list[str] | None}.get(kind, str | None)
-    extra = cast("dict[str, str]", field.json_schema_extra)
+    panel = fact(field, "panel")
     option: Any
     if argument:
         option = typer.Argument(
             metavar=name.upper(),
             help=_help(field),
-            rich_help_panel=extra["panel"],
+            rich_help_panel=panel,
             show_default=False,
         )
     else:
@@ -164,10 +207,11 @@ def _parameter(name: str, field: FieldInfo, *, argument: bool) -> inspect.Parame
             names += f"/{option_name(f'no_{name}')}"
         option = typer.Option(
             names,
-            metavar=None if kind is bool else extra.get("metavar") or _metavar(kind),
+            metavar=None if kind is bool else fact(field, "metavar") or _metavar(kind),
             help=_help(field),
-            rich_help_panel=extra["panel"],
+            rich_help_panel=panel,
             show_default=False,
+            hidden=hidden,
         )
     return inspect.Parameter(
         name,

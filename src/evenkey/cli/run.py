@@ -13,10 +13,16 @@ from evenkey.cli.summary import print_run
 
 __all__ = ["register"]
 
+_EXAMPLE = (
+    "Example: evenkey run --input clicks.csv --key user --workers 10 --output out. "
+    "It has more options: evenkey run --help-all"
+)
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to a program."""
-    app.command("run")(reported(with_options_of(ApplicationConfig)(_run)))
+    command = with_options_of(ApplicationConfig, brief=True)(_run)
+    app.command("run", epilog=_EXAMPLE)(reported(command))
 
 
 def _run(*, config: ApplicationConfig, as_json: JsonOption = False) -> None:

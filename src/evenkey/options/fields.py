@@ -31,6 +31,7 @@ def option(
     *,
     metavar: str = "",
     free: bool = False,
+    first: bool = False,
     **constraints: Any,
 ) -> Any:
     """Declare an option.
@@ -43,17 +44,19 @@ def option(
         Its value where it is left out, and its help text.
     metavar
         What the help calls its value; else it goes by the type.
+    first
+        Whether a newcomer needs it: the help of commands with many options shows those first.
     free
         Whether it may change when a run goes on, since no result depends on it.
     constraints
         Its limits, as for `pydantic.Field`.
     """
-    extra: dict[str, Any] = {"panel": panel, "metavar": metavar, "free": free}
+    extra: dict[str, Any] = {"panel": panel, "metavar": metavar, "free": free, "first": first}
     return Field(default, description=description, json_schema_extra=extra, **constraints)
 
 
 def fact(field: FieldInfo, name: str) -> Any:
-    """Give what the declaration of an option says: its ``panel``, ``metavar``, ``free``."""
+    """Give what an option is declared with: ``panel``, ``metavar``, ``free`` or ``first``."""
     return cast("dict[str, Any]", field.json_schema_extra)[name]
 
 

@@ -23,10 +23,10 @@ class GroupingOptions(Configuration):
     """A grouping with its workers and sources; a part of other configurations."""
 
     grouping: Annotated[str, AfterValidator(lambda text: str(parse(text)))] = option(
-        "Grouping", "dkg", "Stream grouping, such as dkg or pkg(choices=3)."
+        "Grouping", "dkg", "Stream grouping, such as dkg or pkg(choices=3).", first=True
     )
     workers: int = option(
-        "Grouping", 10, "Workers, each one task of an epoch.", ge=1, le=MOST_TASKS
+        "Grouping", 10, "Workers, each one task of an epoch.", ge=1, le=MOST_TASKS, first=True
     )
     sources: int = option(
         "Grouping",

@@ -25,9 +25,13 @@ class InputOptions(Configuration):
         None,
         "Generated stream to read; `evenkey dataset list` names them.",
         min_length=1,
+        first=True,
     )
     input: Annotated[tuple[AnyPath, ...], BeforeValidator(paths)] = option(
-        "Input", (), "Files to read: a file, a directory or a glob; may be given several times."
+        "Input",
+        (),
+        "Files to read: a file, a directory or a glob; may be given several times.",
+        first=True,
     )
     split: Split | None = option(
         "Input",

@@ -38,7 +38,10 @@ class KafkaOptions(Configuration):
     """Where records come from and results go to, and how; a part of other configurations."""
 
     kafka: Annotated[str, AfterValidator(lambda text: str(Address.parse(text)))] | None = option(
-        "Kafka", None, "Topics to read: SERVERS/TOPIC[,TOPIC], such as 127.0.0.1:9092/clicks."
+        "Kafka",
+        None,
+        "Topics to read: SERVERS/TOPIC[,TOPIC], such as 127.0.0.1:9092/clicks.",
+        first=True,
     )
     starting_offsets: Annotated[str, AfterValidator(_offsets)] = option(
         "Kafka",
@@ -55,7 +58,7 @@ class KafkaOptions(Configuration):
         "were there at its start.",
     )
     output_kafka: Annotated[str, AfterValidator(_one_topic)] | None = option(
-        "Kafka", None, "Topic for the results: SERVERS/TOPIC; the sink is then kafka."
+        "Kafka", None, "Topic for the results: SERVERS/TOPIC; the sink is then kafka.", first=True
     )
     dead_letters_topic: Annotated[str, AfterValidator(check_topic)] | None = option(
         "Kafka",

@@ -31,9 +31,14 @@ class RunOptions(Configuration):
         None,
         "Spark master; without it this machine, with as many slots as it takes.",
         free=True,
+        first=True,
     )
     output: AnyPath | None = option(
-        "Output", None, "Directory for results, dead letters and the run's state.", free=True
+        "Output",
+        None,
+        "Directory for results, dead letters and the run's state.",
+        free=True,
+        first=True,
     )
     export: Annotated[
         tuple[Annotated[str, AfterValidator(check_address)], ...], BeforeValidator(texts)

@@ -29,13 +29,18 @@ class AggregationOptions(Configuration):
     """What messages are, and what is computed of them; a part of other configurations."""
 
     key: str | None = option(
-        "Input", None, "Column or field with the key, for csv, json and parquet.", min_length=1
+        "Input",
+        None,
+        "Column or field with the key, for csv, json and parquet.",
+        min_length=1,
+        first=True,
     )
     count: str | None = option(
         "Input",
         None,
         "Column or field with a message's weight, for csv, json and parquet; else 1.",
         min_length=1,
+        first=True,
     )
     splitters: int | None = option(
         "Grouping",
@@ -58,12 +63,17 @@ class AggregationOptions(Configuration):
         "Work",
         "count",
         "What is computed: count, sum(column=count), mean(column=count), top-k(k=10).",
+        first=True,
     )
     worker_window: float = option(
         "Work", 15.0, "Window of a worker's partial results, in seconds of event time.", gt=0
     )
     aggregator_window: float = option(
-        "Work", 60.0, "Window of the results, in seconds: a multiple of the worker window.", gt=0
+        "Work",
+        60.0,
+        "Window of the results, in seconds: a multiple of the worker window.",
+        gt=0,
+        first=True,
     )
     lateness: float = option(
         "Work",

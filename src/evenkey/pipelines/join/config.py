@@ -38,7 +38,12 @@ class JoinConfig(KafkaOptions, RunOptions):
     """
 
     publications: int = option(
-        "Stream", 20_000, "Publications of the stream; the paper has 100,000.", ge=1, le=MOST
+        "Stream",
+        20_000,
+        "Publications of the stream; the paper has 100,000.",
+        ge=1,
+        le=MOST,
+        first=True,
     )
     skew: float = option(
         "Stream",
@@ -46,6 +51,7 @@ class JoinConfig(KafkaOptions, RunOptions):
         "Share of the stream that falls on 3 of 16 workers (of others in proportion).",
         ge=0,
         le=1,
+        first=True,
     )
     polygon_share: float = option(
         "Stream", 0.6, "Share of polygons among publications; the rest are points.", ge=0, le=1
@@ -60,15 +66,19 @@ class JoinConfig(KafkaOptions, RunOptions):
         None,
         "Directory of Parquet files with columns publication (bigint) and geometry (WKB), read "
         "in place of generated publications.",
+        first=True,
     )
     seed: int = option("Stream", 0, "Another seed gives other subscriptions and publications.")
 
-    subscriptions: int = option("Static side", 10_000, "Subscriptions, drawn from polygons.", ge=1)
+    subscriptions: int = option(
+        "Static side", 10_000, "Subscriptions, drawn from polygons.", ge=1, first=True
+    )
     polygons: AnyPath | None = option(
         "Static side",
         None,
         "GeoJSON (perhaps gzipped) or shapefile (.shp) of postcode sectors or districts; else a "
         "synthetic country.",
+        first=True,
     )
     collisions: AnyPath | None = option(
         "Static side", None, "CSV of UK car collisions, around which publications are drawn."
@@ -81,9 +91,13 @@ class JoinConfig(KafkaOptions, RunOptions):
         "CONTAINS subscription.",
     )
 
-    pipeline: PipelineName = option("Join", "sps", "How publications find subscriptions.")
-    mode: ModeName = option("Join", "dynamic-lb-stal", "What is balanced, and where is joined.")
-    workers: int = option("Join", 16, "Worker slots.", ge=1, le=MOST_TASKS)
+    pipeline: PipelineName = option(
+        "Join", "sps", "How publications find subscriptions.", first=True
+    )
+    mode: ModeName = option(
+        "Join", "dynamic-lb-stal", "What is balanced, and where is joined.", first=True
+    )
+    workers: int = option("Join", 16, "Worker slots.", ge=1, le=MOST_TASKS, first=True)
     partitions: int | None = option(
         "Join", None, "Partitions; without it 4 a worker.", ge=1, le=MOST_TASKS
     )
