@@ -24,7 +24,7 @@ from evenkey.kafka.connector import connector_settings
 from evenkey.kafka.records import find_records, parse_time
 from evenkey.pipelines.aggregate import PipelineConfig, run
 from evenkey.runs.driving import timing_of
-from evenkey.spark.session import session
+from evenkey.spark.sessions import session
 from tests.brokers import start_broker
 
 MESSAGES, PARTITIONS, EPOCHS, WORKERS, ROUNDS, TARGET = 1_000_000, 5, 8, 10, 3, 0.5

@@ -15,7 +15,7 @@ import pyarrow as pa
 from evenkey import spark as eks
 from evenkey.aggregators import Fold
 from evenkey.checks.aggregators import yield_aggregator_checks
-from evenkey.spark.session import session
+from evenkey.spark import session
 
 
 @dataclass(frozen=True)

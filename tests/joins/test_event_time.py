@@ -149,7 +149,7 @@ def test_slots_say_what_most_of_their_rows_say(
         "k",
         workers=2,
         time="time",
-        directory=tmp_path / "join",
+        state=tmp_path / "join",
     )
     assert sum(map(len, run_to_end(joined).values())) == 3000
     (log,) = map(EpochLog, (tmp_path / "join" / "epochs").iterdir())

@@ -61,7 +61,7 @@ class Join:
         leaves, store = leaves_of(static, partitions), StaticStore(directory / "static")
         self._write = lambda rows: write(store, rows, match, leaves)
         manifest = self._write(static)
-        load = items if kind.balance == "data" else seconds
+        load = items if kind.balance == "rows" else seconds
         planner = EpochPlanner(
             directory=directory / "epochs",
             store=store.directory,
@@ -82,7 +82,7 @@ class Join:
             PIPELINES[pipeline]("geometry", ("publication",), "geometry", bounds),
             planner,
             cache_bytes=1 << 30,
-            keeps_static=kind.keeps_static,
+            cache_static=kind.cache_static,
             time=None,
         )
 

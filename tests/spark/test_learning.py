@@ -48,7 +48,7 @@ class Setting:
         df = oracle.streaming(self.spark, self.stream, self.directory, epochs=EPOCHS)
         for spelling in ("pkg", "dkg"):
             column = f"by {spelling}"
-            df = route(df, "key", spelling, workers, time="time", tables=self.tables, column=column)
+            df = route(df, "key", spelling, workers, time="time", state=self.tables, column=column)
         return oracle.run(oracle.with_clues(df), self.directory, pause)
 
     def of_the_query(self):

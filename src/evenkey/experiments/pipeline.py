@@ -144,7 +144,7 @@ class PipelineRun(Timed):
     def config(self, **given: Any) -> PipelineConfig:
         """Give what the pipeline is told; its stream is generated unless it is told of another."""
         from evenkey.pipelines.aggregate import PipelineConfig
-        from evenkey.spark.session import local_master
+        from evenkey.spark.sessions import local_master
 
         stream = self.dataset
         generator = {"dataset": stream.name, "messages": stream.messages, "rate": stream.rate}

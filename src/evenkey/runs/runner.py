@@ -27,7 +27,7 @@ from evenkey.runs.report import RunReport, announce
 from evenkey.runs.sinks import MemorySink
 from evenkey.runs.topic_output import open_output
 from evenkey.spark.gateway import ending_unlogged, java_deaths_named
-from evenkey.spark.session import local_master, session
+from evenkey.spark.sessions import local_master, session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

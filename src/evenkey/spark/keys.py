@@ -52,7 +52,7 @@ def check_result(
     ConfigurationError
         It is not so.
     """
-    own = [*(("window_start", "window_end") if windowed else ()), *aggregator.result.names]
+    own = [*(("window",) if windowed else ()), *aggregator.result.names]
     if aggregator.scope == "key":
         check_names(df, keys, own, aggregator)
         own = ["key", *own]

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from pyspark.sql.streaming import StreamingQueryListener
 
-from evenkey.spark.session import remove_temporary_of, session_id, session_owner
+from evenkey.spark.sessions import remove_temporary_of, session_id, session_owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from evenkey.errors import ConfigurationError
 from evenkey.files import replacing
-from evenkey.joins import DynamicDistributor, SpatialMatch, balanced_join
+from evenkey.joins import DynamicDistributor, Mode, SpatialMatch, balanced_join
 from evenkey.joins.dead_letters import DEAD_LETTERS, STATIC_DEAD_LETTERS
 from evenkey.joins.epoch_log import EpochLog
 from evenkey.joins.reference import reference_digest
@@ -163,6 +163,7 @@ def _execute(
     )
     static = _on_disk(spark, subscriptions, directory)
     manifest = _stored(static, match, config, directory)
+    mode = Mode.parse(config.mode)
     source = publication_input(spark, config, directory, manifest)
     directory.begin(config.manifest())
     found = balanced_join(
@@ -170,9 +171,10 @@ def _execute(
         static,
         match,
         workers=config.workers,
-        mode=config.mode,
+        balance=mode.balance,
+        cache_static=mode.cache_static,
         partitions=config.partitions_or_default,
-        directory=directory.state,
+        state=directory.state,
         time="time" if source.timed else None,
         distributor=_distributor(config),
         cache_bytes=config.cache_mb * _MB,
