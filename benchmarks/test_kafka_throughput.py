@@ -19,10 +19,10 @@ import pytest
 from pyspark.sql import functions as F
 
 from benchmarks.processor_time import processor_seconds
+from evenkey import PipelineConfig, run
 from evenkey.kafka import Address, produce
 from evenkey.kafka.connector import connector_settings
 from evenkey.kafka.records import find_records, parse_time
-from evenkey.pipelines.aggregate import PipelineConfig, run
 from evenkey.runs.driving import timing_of
 from evenkey.spark.sessions import session
 from tests.brokers import start_broker

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         produce_publications,
         run_join,
     )
+    from evenkey.pipelines.learn.job import LearnerJob
     from evenkey.pipelines.learn.models import Models
     from evenkey.pipelines.learn.report import LearningReport
     from evenkey.pipelines.learn.training import train
@@ -49,6 +50,7 @@ __all__ = [
     "JoinReport",
     "LabelledStream",
     "Learner",
+    "LearnerJob",
     "LearningReport",
     "Model",
     "Models",
@@ -73,6 +75,7 @@ __getattr__ = late(
     __name__,
     {
         "JoinReport": "evenkey.pipelines.join",
+        "LearnerJob": "evenkey.pipelines.learn.job",
         "LearningReport": "evenkey.pipelines.learn.report",
         "Models": "evenkey.pipelines.learn.models",
         "classify": "evenkey.applications.classifying",
