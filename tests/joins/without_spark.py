@@ -12,7 +12,7 @@ from evenkey.joins.modes import Mode
 from evenkey.joins.on import PIPELINES, SpatialMatch
 from evenkey.joins.partition_join import PARTITION, SLOT
 from evenkey.joins.partitioners import kdb
-from evenkey.joins.planning import EpochPlanner
+from evenkey.joins.planning import JoinPlanner
 from evenkey.joins.spreading import SpaceSpread
 from evenkey.joins.static_manifest import StaticFile
 from evenkey.joins.static_spreading import StaticSpread
@@ -62,7 +62,7 @@ class Join:
         self._write = lambda rows: write(store, rows, match, leaves)
         manifest = self._write(static)
         load = items if kind.balance == "rows" else seconds
-        planner = EpochPlanner(
+        planner = JoinPlanner(
             directory=directory / "epochs",
             store=store.directory,
             partitions=partitions,

@@ -16,7 +16,7 @@ from evenkey import spark as operators
 from evenkey.aggregators import Fold
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import parse
-from evenkey.spark.learning import Learner, Lesson, LessonCollector
+from evenkey.spark.learning import Lesson, LessonCollector, TableLearner
 from evenkey.spark.routing_table import RoutingTables
 from evenkey.spark.routing_task import Source
 from evenkey.spark.task import TaskId
@@ -246,7 +246,7 @@ def test_a_source_gives_its_router_times_that_rows_bear_out():
 
 def test_rows_without_times_leave_the_clock_of_the_table_alone(tmp_path):
     tables = RoutingTables(tmp_path, "dkg", 4)
-    collector, learner = LessonCollector(), Learner("a stream", tables, parse("dkg"))
+    collector, learner = LessonCollector(), TableLearner("a stream", tables, parse("dkg"))
     clocks = []
     for epoch, times in enumerate(([1000.0, 1001.0], [np.nan, np.nan], [np.nan, 1003.0])):
         router = parse("dkg").router(4)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from evenkey.errors import ConfigurationError
-from evenkey.pipelines.aggregate.config import PipelineConfig, Split
+from evenkey.pipelines.aggregate.config import PipelineConfig, SplitName
 from evenkey.pipelines.aggregate.inputs import find_input
 from evenkey.pipelines.aggregate.streams import opened_stream
 from evenkey.runs.directory import RunDirectory
@@ -24,7 +24,7 @@ DATA = Path(os.environ.get("EVENKEY_DATA", Path(__file__).parents[2] / "../share
 
 
 def test_every_splitter_can_be_asked_for():
-    assert set(get_args(Split)) == {*SPLITTERS, "csv", "json", "parquet"}
+    assert set(get_args(SplitName)) == {*SPLITTERS, "csv", "json", "parquet"}
 
 
 def batch_of(**options):

@@ -16,7 +16,7 @@ from evenkey.pipelines.application import PipelineApplication
 from evenkey.pipelines.learn.learner import Learner
 from evenkey.spelling import read
 from evenkey.streams import generated
-from evenkey.streams.suffixes import Split, split_of
+from evenkey.streams.suffixes import SplitName, split_of
 
 if TYPE_CHECKING:
     from evenkey.pipelines.application import Application
@@ -117,7 +117,7 @@ class ApplicationConfig(PipelineConfig):
         length = stream.length if self.messages is None else self.messages
         return dataclasses.replace(stream, length=length, seed=self.seed)
 
-    def resolved_split(self) -> Split:
+    def resolved_split(self) -> SplitName:
         """Give the way to split the input; a learner's needs no key."""
         if self.learner() is None:
             return super().resolved_split()

@@ -20,7 +20,7 @@ from evenkey.joins.modes import MODES, Mode
 from evenkey.joins.on import PIPELINES, Keys, SpatialMatch
 from evenkey.joins.partition_join import CANDIDATES, FIRST, HASH, PARTITION, SLOT
 from evenkey.joins.partitioners import Leaves
-from evenkey.joins.planning import EpochPlanner
+from evenkey.joins.planning import JoinPlanner
 from evenkey.joins.sides import aligned, check_sides, result_schema, stream_columns
 from evenkey.joins.slots import on_slots, own_processes
 from evenkey.joins.spreading import KeySpread, SpaceSpread
@@ -199,7 +199,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         if_changed=if_changed if state else "reuse",
         dead_letters=dead_letters,
     )
-    planner = EpochPlanner(
+    planner = JoinPlanner(
         directory=root / "epochs",
         store=store.directory,
         partitions=count,
@@ -250,7 +250,7 @@ def _distributor(mode: Mode, given: DynamicDistributor | None) -> DynamicDistrib
 
 
 def _by_keys(
-    stream: DataFrame, on: Keys, planner: EpochPlanner, how: How
+    stream: DataFrame, on: Keys, planner: JoinPlanner, how: How
 ) -> tuple[DataFrame, PartitionJoin]:
     hashed = stream.withColumn(HASH, F.xxhash64(*key_columns(stream, on.columns)))
     partition = F.pmod(HASH, F.lit(planner.partitions)).cast("int")
@@ -265,7 +265,7 @@ def _by_keys(
 def _by_space(
     stream: DataFrame,
     on: SpatialMatch,
-    planner: EpochPlanner,
+    planner: JoinPlanner,
     dead_letters: DeadLetters | None,
 ) -> tuple[DataFrame, PartitionJoin]:
     indexed = on.replicates_index

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evenkey.joins.epoch_log import EpochPlan
     from evenkey.joins.following import Following
     from evenkey.joins.partition_join import PartitionJoin
-    from evenkey.joins.planning import EpochPlanner
+    from evenkey.joins.planning import JoinPlanner
     from evenkey.joins.static_manifest import StaticVersion
     from evenkey.joins.work import LoadClock
 
@@ -60,7 +60,7 @@ class JoinTask:
     def __init__(
         self,
         join: PartitionJoin,
-        planner: EpochPlanner,
+        planner: JoinPlanner,
         *,
         cache_bytes: int,
         cache_static: bool,

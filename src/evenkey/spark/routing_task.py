@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from evenkey.groupings import Grouping, Router, Snapshot
-    from evenkey.spark.learning import Learner, Lessons
+    from evenkey.spark.learning import Lessons, TableLearner
     from evenkey.spark.task import TaskId
 
 __all__ = ["Load", "RoutingTask", "Source", "check_plan", "needs_plan", "routing_task"]
@@ -109,7 +109,7 @@ class RoutingTask:
         load: Load,
         rate: float,
         plan: Snapshot,
-        learning: tuple[Learner, Accumulator[Lessons]] | None,
+        learning: tuple[TableLearner, Accumulator[Lessons]] | None,
         *,
         weighted: bool = False,
     ) -> None:

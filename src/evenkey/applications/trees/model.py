@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Split", "TreeModel", "feature_matrix"]
+__all__ = ["NodeSplit", "TreeModel", "feature_matrix"]
 
 _CLASSES = b"classes"
 
 
-class Split(NamedTuple):
+class NodeSplit(NamedTuple):
     """How a leaf is split in two: values at or below the threshold go left."""
 
     leaf: int
@@ -165,7 +165,7 @@ class TreeModel(Model):
         counts[:, [classes.index(label) for label in self.classes]] = self.counts
         return replace(self, classes=classes, counts=counts)
 
-    def grown(self, splits: Sequence[Split]) -> TreeModel:
+    def grown(self, splits: Sequence[NodeSplit]) -> TreeModel:
         """Make the tree whose leaves are split; new leaves stand behind all nodes."""
         if not splits:
             return self

@@ -15,7 +15,7 @@ from evenkey.options.fields import Master
 
 if TYPE_CHECKING:
     from evenkey.pipelines.aggregate.config import PipelineConfig
-    from evenkey.streams.suffixes import Split
+    from evenkey.streams.suffixes import SplitName
 
 __all__ = [
     "check_avro",
@@ -70,7 +70,7 @@ def check_environment_master(master: str | None) -> None:
         raise ConfigurationError(message) from None
 
 
-def check_columns(config: PipelineConfig, split: Split) -> None:
+def check_columns(config: PipelineConfig, split: SplitName) -> None:
     """Make sure that key and count are named where a split has columns, and only there."""
     if split in _SPLITS_WITH_COLUMNS:
         if config.key is None:

@@ -31,14 +31,14 @@ from evenkey.pipelines.aggregate.checks import (
     check_work,
 )
 from evenkey.streams import generated
-from evenkey.streams.suffixes import Split, check_input, split_of
+from evenkey.streams.suffixes import SplitName, check_input, split_of
 
 if TYPE_CHECKING:
     from typing import Self
 
     from evenkey.groupings import Grouping
 
-__all__ = ["PipelineConfig", "Sink", "Split"]
+__all__ = ["PipelineConfig", "Sink", "SplitName"]
 
 Sink = Literal["parquet", "jsonl", "console", "memory", "kafka"]
 
@@ -107,7 +107,7 @@ class PipelineConfig(KafkaOptions):
     input: Annotated[tuple[AnyPath, ...], BeforeValidator(_paths)] = option(
         "Input", (), "Files to read: a file, a directory or a glob; may be given several times."
     )
-    split: Split | None = option(
+    split: SplitName | None = option(
         "Input",
         None,
         "How messages are found in the input; without it by suffix: .csv, .json, .jsonl, "
@@ -298,7 +298,7 @@ class PipelineConfig(KafkaOptions):
         }
         return dataclasses.replace(grouping, **overrides)
 
-    def resolved_split(self) -> Split:
+    def resolved_split(self) -> SplitName:
         """Give the way to split the input: the option's, or what the files' suffixes say.
 
         Raises
@@ -306,7 +306,7 @@ class PipelineConfig(KafkaOptions):
         ConfigurationError
             The files are of several kinds, or of one that needs a key and there is none.
         """
-        of_records: Split = "lines" if self.avro_schema is None else "json"
+        of_records: SplitName = "lines" if self.avro_schema is None else "json"
         split = self.split or (of_records if self.kafka is not None else split_of(self.input))
         check_columns(self, split)
         return split
