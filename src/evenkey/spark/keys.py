@@ -39,7 +39,7 @@ def check_result(
     Parameters
     ----------
     df
-        Its session says whether names are told apart by case.
+        Its session says whether names are distinguished by case.
     keys
         Key columns.
     aggregator

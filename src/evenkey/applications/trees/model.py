@@ -155,8 +155,8 @@ class TreeModel(Model):
         """Give the class of each record's ``features``, null where these are null."""
         features = records["features"]
         there = features.is_valid()
-        told = self.classify(feature_matrix(features.filter(there)))
-        return pc.replace_with_mask(pa.nulls(len(features), pa.string()), _whole(there), told)
+        labels = self.classify(feature_matrix(features.filter(there)))
+        return pc.replace_with_mask(pa.nulls(len(features), pa.string()), _whole(there), labels)
 
     def knowing(self, labels: Iterable[str]) -> TreeModel:
         """Make the same tree with more classes."""

@@ -67,7 +67,7 @@ def best_split(
     Parameters
     ----------
     place
-        The leaf that is split, and the feature that tells by what.
+        The leaf that is split, and the feature that it is split by.
     classes
         How many classes there are.
     by_class

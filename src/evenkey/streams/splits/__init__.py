@@ -47,4 +47,4 @@ SPLITTERS: dict[str, Splitter] = {
         WikipediaPageviewsByLang(),
     )
 }
-"""The splitters that need to be told nothing, by name."""
+"""The splitters that need no parameters, by name."""

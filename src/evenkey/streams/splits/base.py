@@ -20,7 +20,7 @@ class Split(NamedTuple):
     ----------
     messages
         Columns ``line`` (int64, its place in the batch), ``key`` (string), ``count`` (int64)
-        and, where the lines tell, ``sender`` (string), in the order of the lines.
+        and, where the lines name it, ``sender`` (string), in the order of the lines.
     rejected
         Columns ``line`` (int64), ``reason`` (string), in the order of the lines.
     """
@@ -43,7 +43,7 @@ class RawMessages(NamedTuple):
     fault
         string[n], why the line cannot be read, null where it can.
     sender
-        string[n], who sends the message; None where the lines do not tell.
+        string[n], who sends the message; None where the lines do not name it.
     """
 
     line: pa.Int64Array
