@@ -43,7 +43,7 @@ class Grouping(ABC):
     plans_epochs: ClassVar[bool] = False
     """Whether routers are given, at the start of each epoch, a plan made of the last ones."""
     given_frequencies: ClassVar[bool] = False
-    """Whether routers are to be given a `plan`, made of the keys' frequencies, before they route."""
+    """Whether routers need a `plan`, made of the keys' frequencies, before they route."""
 
     def __post_init__(self) -> None:
         check_fields(self)

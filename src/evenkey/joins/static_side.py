@@ -96,7 +96,7 @@ def _replaced(latest: Manifest, store: StaticStore) -> Iterator[Fingerprint | No
 def _changed(latest: Manifest, store: StaticStore, given: Fingerprint) -> str:
     known = latest.fingerprint
     if known is None:
-        difference = "nobody can say whether it is the one given, as it was written with 'reuse'"
+        difference = "it was written with 'reuse', so it is not known to be the same"
     elif known.rows != given.rows:
         difference = f"it has {known.rows:,} rows, the one given {given.rows:,}"
     else:

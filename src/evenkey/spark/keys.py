@@ -103,4 +103,4 @@ def check_groupable(df: DataFrame, keys: Sequence[str]) -> None:
     ConfigurationError
         They are lists or maps, or hold some.
     """
-    check_types(df, keys, (ArrayType, MapType, VariantType), "lists and maps are no keys")
+    check_types(df, keys, (ArrayType, MapType, VariantType), "lists and maps cannot be keys")
