@@ -97,7 +97,9 @@ def good(epoch):
 
 
 def in_order(frame):
-    return sorted(map(tuple, frame.collect()))
+    """The rows as Arrow has them: Python's times end with the year 9999."""
+    rows = frame.select("window.start", "window.end", "key", "count").toArrow()
+    return rows.sort_by([(name, "ascending") for name in rows.column_names])
 
 
 def counts(rows):
@@ -198,7 +200,8 @@ def test_windows_of_times_without_a_zone_are_sparks(session, zone, aggregator):
         assert [field.dataType for field in found.schema] == [
             each.dataType for each in plain.schema
         ]
-        assert in_order(found) == in_order(plain)
+        expected = in_order(plain)
+        assert in_order(found).cast(expected.schema) == expected
 
 
 @pytest.mark.parametrize("aggregator", ["count", Rows()], ids=str)
