@@ -28,7 +28,7 @@ from rich.table import Table
 
 from evenkey import spark as eks
 from evenkey.metrics import dist_cost_lower_bound
-from evenkey.spark.session import local_master, session
+from evenkey.spark.sessions import local_master, session
 from evenkey.streams import generated
 
 if TYPE_CHECKING:

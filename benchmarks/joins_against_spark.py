@@ -29,7 +29,7 @@ from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
-from evenkey.joins import SpatialMatch, balanced_join
+from evenkey.joins import Mode, SpatialMatch, balanced_join
 from evenkey.joins.static_spreading import leaves_of
 from evenkey.pipelines.join.places import (
     PublicationMix,
@@ -72,7 +72,8 @@ def shuffled(stream: DataFrame, static: DataFrame, directory: Path) -> DataFrame
 
 def balanced(workers: int, mode: str) -> Callable[[DataFrame, DataFrame, Path], DataFrame]:
     def join(stream: DataFrame, static: DataFrame, directory: Path) -> DataFrame:
-        return balanced_join(stream, static, "key", workers=workers, mode=mode, directory=directory)
+        how = vars(Mode.parse(mode))
+        return balanced_join(stream, static, "key", workers=workers, state=directory, **how)
 
     return join
 
@@ -117,7 +118,8 @@ def tree(stream: DataFrame, static: DataFrame, directory: Path) -> DataFrame:
 def balanced_space(workers: int, mode: str) -> Callable[[DataFrame, DataFrame, Path], DataFrame]:
     def join(stream: DataFrame, static: DataFrame, directory: Path) -> DataFrame:
         match = SpatialMatch(pipeline="spis")
-        return balanced_join(stream, static, match, workers=workers, mode=mode, directory=directory)
+        how = vars(Mode.parse(mode))
+        return balanced_join(stream, static, match, workers=workers, state=directory, **how)
 
     return join
 

@@ -20,7 +20,7 @@ from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
-from evenkey.pipelines.join import JoinConfig, run_join
+from evenkey.applications import JoinConfig, run_join
 
 
 def figures(config: JoinConfig, rounds: int) -> list[dict[str, Any]]:

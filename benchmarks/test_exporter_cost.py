@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.processor_time import processor_seconds
-from evenkey.pipelines.aggregate import PipelineConfig, run
+from evenkey import PipelineConfig, run
 from tests.servers import InfluxServer, PrometheusServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from evenkey.pipelines.aggregate.report import RunReport
+    from evenkey import RunReport
 
 PAIRS = 9
 SERVERS = (InfluxServer.program, PrometheusServer.program)

@@ -19,12 +19,12 @@ import pytest
 from pyspark.sql import functions as F
 
 from benchmarks.processor_time import processor_seconds
+from evenkey import PipelineConfig, run
 from evenkey.kafka import Address, produce
 from evenkey.kafka.connector import connector_settings
 from evenkey.kafka.records import find_records, parse_time
-from evenkey.pipelines.aggregate import PipelineConfig, run
 from evenkey.runs.timing import timing_of
-from evenkey.spark.session import session
+from evenkey.spark.sessions import session
 from tests.brokers import start_broker
 
 MESSAGES, PARTITIONS, EPOCHS, WORKERS, ROUNDS, TARGET = 1_000_000, 5, 8, 10, 3, 0.5

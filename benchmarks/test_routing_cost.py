@@ -19,7 +19,7 @@ from pyspark import StorageLevel
 from pyspark.sql import functions as F
 
 from evenkey.spark import fit, place, route
-from evenkey.spark.session import session
+from evenkey.spark.sessions import session
 
 ROWS, KEYS, EXPONENT, PAIRS = 10_000_000, 100_000, 1.4, 5
 TARGETS = {"pkg": 2.5, "planned": 1.15}
@@ -56,11 +56,11 @@ def test_routing_cost(rows, report, grouping, workers, tmp_path):
         return seconds(rows.repartition(workers, "key"))
 
     def routed():
-        return seconds(place(route(rows, "key", grouping, workers, tables=tmp_path), workers))
+        return seconds(place(route(rows, "key", grouping, workers, state=tmp_path), workers))
 
     if grouping == "planned":
         # What is measured is routing; a plan is there, as it is in every epoch of a stream.
-        fit(rows, "key", grouping, workers, tables=tmp_path, fraction=0.1)
+        fit(rows, "key", grouping, workers, state=tmp_path, fraction=0.1)
     plain()
     routed()
     pairs = [(plain(), routed()) for _ in range(PAIRS)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pyspark.sql import functions as F
 
 from evenkey.applications import Clusters, DecisionTree, classify, train
-from evenkey.spark.session import session
+from evenkey.spark import session
 
 COLUMNS = ["length", "width", "height", "weight"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from evenkey.applications import heavy_hitters
-from evenkey.spark.session import session
+from evenkey.spark import session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pyspark.sql import functions as F
 
 from evenkey.applications import ApplicationConfig, Documents, classify, classify_by_words, run
-from evenkey.spark.session import session
+from evenkey.spark import session
 
 
 def main(records: int = 4000, words: int = 2000) -> float:

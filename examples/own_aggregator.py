@@ -12,10 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from evenkey import Fold
 from evenkey import spark as eks
-from evenkey.aggregators import Fold
-from evenkey.checks.aggregators import yield_aggregator_checks
-from evenkey.spark.session import session
+from evenkey.checks import yield_aggregator_checks
+from evenkey.spark import session
 
 
 @dataclass(frozen=True)

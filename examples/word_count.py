@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from evenkey import spark as eks
-from evenkey.spark.session import session
+from evenkey.spark import session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

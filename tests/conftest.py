@@ -25,7 +25,7 @@ hypothesis.settings.load_profile("evenkey")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One small Spark: 4 task slots, 4 shuffle partitions, and no task gets a second chance."""
     from evenkey.kafka.connector import connector_settings
-    from evenkey.spark.session import session
+    from evenkey.spark.sessions import session
 
     directory = tmp_path_factory.mktemp("spark")
     small = session(

@@ -4,44 +4,131 @@
 >>> str(ek.PartialKeyGrouping(choices=3))
 'pkg(choices=3)'
 
-The operators on Spark DataFrames are in `evenkey.spark`, joins in `evenkey.joins`, pipelines in
-`evenkey.pipelines`.
+Here are groupings, aggregators, runs of the pipeline (`run`, `compare`, `PipelineConfig`), the
+simulator (`simulate`) and advice (`advise`). The other doors: `evenkey.spark`, operators on
+DataFrames; `evenkey.joins`; `evenkey.applications`; `evenkey.kafka`; `evenkey.checks`. All that a
+user needs is in one of these; rooms further in may change without notice.
 """
 
 from __future__ import annotations
 
-from evenkey.aggregators import Aggregator, Count, Fold, HeavyHitters, Mean, Sum, Tally, TopK
+from typing import TYPE_CHECKING
+
+from evenkey.aggregators import (
+    Aggregator,
+    Algebraic,
+    Count,
+    Fold,
+    HeavyHitters,
+    Histogram,
+    Mean,
+    Sum,
+    Tally,
+    TopK,
+    number_groups,
+    reduce_groups,
+)
+from evenkey.doors import late
 from evenkey.errors import ConfigurationError, EvenkeyError, RunError
 from evenkey.groupings import (
+    OLD_NAMES,
+    CardinalityAffinity,
+    DChoices,
     DynamicKeyGrouping,
     Grouping,
     KeyGrouping,
+    OfflineGreedy,
+    OnlineGreedy,
     PartialKeyGrouping,
     PlannedGrouping,
     Router,
     ShuffleGrouping,
+    StaticChoices,
+    WChoices,
 )
 
+if TYPE_CHECKING:
+    from evenkey.advice import Advice, Sample, Setting, advise
+    from evenkey.pipelines.aggregate import (
+        PipelineConfig,
+        RunReport,
+        compare,
+        run,
+    )
+    from evenkey.runs import EpochProgress, read_results
+    from evenkey.simulation import SimulationReport, simulate
+    from evenkey.sketches import ApproximateHistogram, SpaceSaving
+    from evenkey.streams import MessageStream, generated
+
 __all__ = [
+    "Advice",
     "Aggregator",
+    "Algebraic",
+    "ApproximateHistogram",
+    "CardinalityAffinity",
     "ConfigurationError",
     "Count",
+    "DChoices",
     "DynamicKeyGrouping",
+    "EpochProgress",
     "EvenkeyError",
     "Fold",
     "Grouping",
     "HeavyHitters",
+    "Histogram",
     "KeyGrouping",
     "Mean",
+    "MessageStream",
+    "OfflineGreedy",
+    "OnlineGreedy",
     "PartialKeyGrouping",
+    "PipelineConfig",
     "PlannedGrouping",
     "Router",
     "RunError",
+    "RunReport",
+    "Sample",
+    "Setting",
     "ShuffleGrouping",
+    "SimulationReport",
+    "SpaceSaving",
+    "StaticChoices",
     "Sum",
     "Tally",
     "TopK",
+    "WChoices",
     "__version__",
+    "advise",
+    "compare",
+    "generated",
+    "number_groups",
+    "read_results",
+    "reduce_groups",
+    "run",
+    "simulate",
 ]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
+
+__getattr__ = late(
+    __name__,
+    {
+        "Advice": "evenkey.advice",
+        "ApproximateHistogram": "evenkey.sketches",
+        "EpochProgress": "evenkey.runs",
+        "MessageStream": "evenkey.streams",
+        "PipelineConfig": "evenkey.pipelines.aggregate",
+        "RunReport": "evenkey.pipelines.aggregate",
+        "Sample": "evenkey.advice",
+        "Setting": "evenkey.advice",
+        "SimulationReport": "evenkey.simulation",
+        "SpaceSaving": "evenkey.sketches",
+        "advise": "evenkey.advice",
+        "compare": "evenkey.pipelines.aggregate",
+        "generated": "evenkey.streams",
+        "read_results": "evenkey.runs",
+        "run": "evenkey.pipelines.aggregate",
+        "simulate": "evenkey.simulation",
+    },
+    gone=OLD_NAMES,
+)

@@ -82,7 +82,7 @@ def test_heavy_hitters_of_windows_through_spark(spark):
     frame = heavy_hitters(keyed(spark), "word", 1, through="spark", time="at", window="30 seconds")
     rows = frame.collect()
     halves = Counter(TEXTS[:750]).most_common(1), Counter(TEXTS[750:]).most_common(1)
-    found = sorted((row["window_start"].second, row["word"], row["count"]) for row in rows)
+    found = sorted((row["window"].start.second, row["word"], row["count"]) for row in rows)
     assert found == [(0, *halves[0][0]), (30, *halves[1][0])]
     with pytest.raises(ConfigurationError, match="through = 'flink'"):
         heavy_hitters(keyed(spark), "word", through="flink")  # type: ignore[arg-type]
@@ -130,7 +130,7 @@ def test_streams_are_classified_and_searched_too(spark, tmp_path):
     )
     hits = rows_of(found, "hits", tmp_path)
     words = [word for text, second in rows if second < 20 for word in text.split()]
-    first = next(row for row in hits if row["window_start"].second == 0)
+    first = next(row for row in hits if row["window"].start.second == 0)
     assert (first["word"], first["count"]) == Counter(words).most_common(1)[0]
 
 

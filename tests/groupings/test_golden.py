@@ -114,7 +114,7 @@ def test_every_grouping_has_its_own_assignments(golden):
 
 
 def test_spark_assigns_the_same(golden, spark):
-    from evenkey.spark import route
+    from evenkey.spark.route import routed
 
     start = datetime(2020, 1, 1, tzinfo=UTC)
     rows = [
@@ -124,7 +124,7 @@ def test_spark_assigns_the_same(golden, spark):
     df = spark.createDataFrame(rows, "position int, key string, time timestamp").coalesce(1)
     for number, spelling in enumerate(SPELLINGS):
         plan = plan_of(spelling, golden["messages"])
-        df = route(df, "key", spelling, WORKERS, time="time", plan=plan, column=f"w{number}")
+        df = routed(df, "key", spelling, WORKERS, time="time", plan=plan, column=f"w{number}")
     table = df.toArrow()
     assert table["position"].to_pylist() == list(range(len(rows)))
     for number, spelling in enumerate(SPELLINGS):

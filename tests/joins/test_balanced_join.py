@@ -53,8 +53,8 @@ def test_a_stream_stays_exact_while_partitions_move(sides, stream_of_files, run_
         "k",
         "left",
         workers=2,
-        mode="dynamic-db-stal",
-        directory=tmp_path / "join",
+        balance="rows",
+        state=tmp_path / "join",
         distributor=DynamicDistributor(forced=(1,)),
     )
     parts = run_to_end(joined)
@@ -72,7 +72,13 @@ def test_a_refresh_applies_to_whole_epochs(sides, stream_of_files, run_to_end, t
     old, new = static.drop("t"), static.drop("t").withColumn("v", F.lit("new"))
     directory = tmp_path / "join"
     joined = balanced_join(
-        stream_of_files(stream), old, "k", workers=2, mode="static-strl", directory=directory
+        stream_of_files(stream),
+        old,
+        "k",
+        workers=2,
+        balance=None,
+        cache_static=False,
+        state=directory,
     )
 
     def after_epoch(epoch):
@@ -100,7 +106,7 @@ def test_an_empty_static_side_matches_nothing(sides):
 
 def test_a_corrupt_partition_fails_the_query_and_says_which(sides, tmp_path):
     stream, static = sides
-    joined = balanced_join(stream, static.drop("t"), "k", workers=2, directory=tmp_path)
+    joined = balanced_join(stream, static.drop("t"), "k", workers=2, state=tmp_path)
     store = StaticStore(tmp_path / "static")
     files = list(store.folder(store.latest()).glob("p*.parquet"))
     for file in files:
@@ -120,11 +126,11 @@ def test_a_null_static_key_is_told(sides):
 
 def test_static_data_of_another_join_are_refused(sides, tmp_path):
     stream, static = sides
-    balanced_join(stream, static, ["k", "t"], workers=2, directory=tmp_path)
+    balanced_join(stream, static, ["k", "t"], workers=2, state=tmp_path)
     with pytest.raises(ConfigurationError, match="partitions were 8 and are now 4"):
-        balanced_join(stream, static, ["k", "t"], workers=2, partitions=4, directory=tmp_path)
+        balanced_join(stream, static, ["k", "t"], workers=2, partitions=4, state=tmp_path)
     with pytest.raises(ConfigurationError, match="columns was"):
-        balanced_join(stream.drop("t"), static, ["k"], workers=2, directory=tmp_path)
+        balanced_join(stream.drop("t"), static, ["k"], workers=2, state=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +139,7 @@ def test_static_data_of_another_join_are_refused(sides, tmp_path):
         ({"on": "q"}, "no column 'q'"),
         ({"how": "outer"}, "how = 'outer'"),
         ({"workers": 0}, "workers = 0"),
-        ({"mode": "dynamic"}, "unknown mode 'dynamic'"),
+        ({"balance": "items"}, "balance = 'items'"),
         ({"partitions": 1}, "partitions = 1: 2 workers"),
         ({"on": "k"}, "columns t are on both sides"),
         ({"time": "n2"}, "no column 'n2'"),

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from evenkey.joins import balanced_join
 from evenkey.joins.distributor import DynamicDistributor, Window
 from evenkey.joins.epoch_log import EpochLog, EpochPlan, SlotRecord
-from evenkey.joins.planning import EpochPlanner, first_owners
+from evenkey.joins.planning import JoinPlanner, first_owners
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.work import PartitionWork, items
 from evenkey.spark.task import TaskId
@@ -28,7 +28,7 @@ def planner(tmp_path):
     manifest = store.commit(
         store.begin(), {}, partitions=PARTITIONS, partitioning={}, columns={}, schema=schema
     )
-    return EpochPlanner(
+    return JoinPlanner(
         directory=tmp_path / "epochs",
         store=tmp_path / "static",
         partitions=PARTITIONS,
@@ -149,7 +149,7 @@ def test_slots_say_what_most_of_their_rows_say(
         "k",
         workers=2,
         time="time",
-        directory=tmp_path / "join",
+        state=tmp_path / "join",
     )
     assert sum(map(len, run_to_end(joined).values())) == 3000
     (log,) = map(EpochLog, (tmp_path / "join" / "epochs").iterdir())

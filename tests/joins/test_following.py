@@ -67,7 +67,7 @@ def test_a_stream_stays_exact_while_partitions_move(sides, stream_of_files, run_
         static,
         "k",
         workers=2,
-        directory=tmp_path / "join",
+        state=tmp_path / "join",
         distributor=DynamicDistributor(forced=(1,), load_clock="wall"),
         then=doubled,
         schema="n bigint, twice double",

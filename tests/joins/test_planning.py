@@ -12,7 +12,7 @@ import pytest
 from evenkey.errors import RunError
 from evenkey.joins.distributor import DynamicDistributor
 from evenkey.joins.epoch_log import SlotRecord
-from evenkey.joins.planning import EpochPlanner, first_owners
+from evenkey.joins.planning import JoinPlanner, first_owners
 from evenkey.joins.static_store import StaticStore
 from evenkey.spark.task import TaskId
 
@@ -33,7 +33,7 @@ def add_version(directory, partitions=8):
 @pytest.fixture
 def planner(tmp_path):
     manifest = add_version(tmp_path / "static")
-    return EpochPlanner(
+    return JoinPlanner(
         directory=tmp_path / "epochs",
         store=tmp_path / "static",
         partitions=8,

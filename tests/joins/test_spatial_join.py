@@ -61,13 +61,13 @@ def test_one_relation_for_all_and_the_geometry_kept(sides, tmp_path):
     stream, static = sides
     match = SpatialMatch(relation="covered-by", keep_geometry=True)
     plain = static.drop("relation")
-    joined = balanced_join(stream, plain, match, workers=2, directory=tmp_path)
+    joined = balanced_join(stream, plain, match, workers=2, state=tmp_path)
     assert joined.columns == ["p", "geometry", "s"]
     found = {(row.p, row.s) for row in joined.collect()}
     shapes, boxes = shapely.STRtree(BOXES).query(SHAPES, predicate="covered_by")
     assert found == set(zip(shapes.tolist(), boxes.tolist(), strict=True))
     assert refresh(plain.where("s < 3"), tmp_path) == 2
-    again = balanced_join(stream, plain, match, workers=2, directory=tmp_path)
+    again = balanced_join(stream, plain, match, workers=2, state=tmp_path)
     assert {(row.p, row.s) for row in again.collect()} == {pair for pair in found if pair[1] < 3}
 
 

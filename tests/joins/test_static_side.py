@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from evenkey.errors import ConfigurationError
-from evenkey.joins import MODES, StaticStore, balanced_join, refresh
+from evenkey.joins import MODES, Mode, StaticStore, balanced_join, refresh
 from evenkey.joins.epoch_log import EpochLog
 
 
@@ -24,7 +24,7 @@ def side(session, version, rows=4):
 
 def joined(stream, static, directory, **options):
     """Versions that a join finds."""
-    result = balanced_join(stream, static, "k", workers=2, directory=directory, **options)
+    result = balanced_join(stream, static, "k", workers=2, state=directory, **options)
     return sorted({row.version for row in result.collect()})
 
 
@@ -33,13 +33,15 @@ def test_a_directory_made_anew_in_one_session_joins_the_new_rows(session, stream
     directory = tmp_path / "join"
     for version in (1, 2, 3):
         shutil.rmtree(directory, ignore_errors=True)
-        assert joined(stream, side(session, version), directory, mode=mode) == [version]
+        assert joined(stream, side(session, version), directory, **vars(Mode.parse(mode))) == [
+            version
+        ]
         assert StaticStore(directory / "static").versions() == [1]
 
 
 def test_what_was_joined_before_the_directory_was_made_anew_fails(session, stream, tmp_path):
     old = balanced_join(
-        stream, side(session, 1), "k", workers=2, directory=tmp_path / "join", mode="static-stal"
+        stream, side(session, 1), "k", workers=2, state=tmp_path / "join", balance=None
     )
     assert {row.version for row in old.collect()} == {1}
     shutil.rmtree(tmp_path / "join")
@@ -105,7 +107,7 @@ def test_a_restarted_query_repeats_an_epoch_with_the_version_that_it_had(
     source = stream_of_files(stream, epochs=2)
 
     def restarted():
-        return balanced_join(source, side(session, 1), "k", workers=2, directory=directory)
+        return balanced_join(source, side(session, 1), "k", workers=2, state=directory)
 
     def stop_at(epoch):
         if epoch == 1:

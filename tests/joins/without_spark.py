@@ -12,7 +12,7 @@ from evenkey.joins.modes import Mode
 from evenkey.joins.on import PIPELINES, SpatialMatch
 from evenkey.joins.partition_join import PARTITION, SLOT
 from evenkey.joins.partitioners import kdb
-from evenkey.joins.planning import EpochPlanner
+from evenkey.joins.planning import JoinPlanner
 from evenkey.joins.spreading import SpaceSpread
 from evenkey.joins.static_manifest import StaticFile
 from evenkey.joins.static_spreading import StaticSpread
@@ -61,8 +61,8 @@ class Join:
         leaves, store = leaves_of(static, partitions), StaticStore(directory / "static")
         self._write = lambda rows: write(store, rows, match, leaves)
         manifest = self._write(static)
-        load = items if kind.balance == "data" else seconds
-        planner = EpochPlanner(
+        load = items if kind.balance == "rows" else seconds
+        planner = JoinPlanner(
             directory=directory / "epochs",
             store=store.directory,
             partitions=partitions,
@@ -82,7 +82,7 @@ class Join:
             PIPELINES[pipeline]("geometry", ("publication",), "geometry", bounds),
             planner,
             cache_bytes=1 << 30,
-            keeps_static=kind.keeps_static,
+            cache_static=kind.cache_static,
             time=None,
         )
 

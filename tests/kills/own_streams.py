@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from evenkey import spark as eks
-from evenkey.joins import balanced_join
-from evenkey.spark.session import session
+from evenkey.joins import Mode, balanced_join
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +31,7 @@ def main() -> None:
         parser.add_argument(name)
     parser.add_argument("--cost", type=float, default=0.0, help="seconds a file")
     given = parser.parse_args()
-    spark = session(given.master)
+    spark = eks.session(given.master)
     output = given.directory / "out"
     clicks = (
         spark.readStream.schema(_ROWS)
@@ -50,10 +49,10 @@ def main() -> None:
             aggregator=given.aggregator,
             time="at",
             window="1 minute",
-            tables=tables,
+            state=tables,
         )
     elif given.work == "route":
-        routed = eks.route(clicks, "user", given.grouping, WORKERS, time="at", tables=tables)
+        routed = eks.route(clicks, "user", given.grouping, WORKERS, time="at", state=tables)
         placed = eks.place(routed, workers=WORKERS)
         rows = placed.select("row", "user", "worker", F.spark_partition_id().alias("partition"))
     else:
@@ -63,10 +62,12 @@ def main() -> None:
             on="user",
             how="left",
             workers=WORKERS,
-            mode=given.mode,
-            directory=output / "state" / "join",
+            **vars(Mode.parse(given.mode)),
+            state=output / "state" / "join",
             time="at",
         )
+    if given.work == "aggregate":
+        rows = rows.withColumn("window_start", F.col("window.start")).drop("window")
     _write(rows, output)
 
 

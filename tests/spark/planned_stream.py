@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from evenkey import spark as operators
-from evenkey.spark.session import session
+from evenkey.spark.sessions import session
 from evenkey.streams import generated
 from tests.spark import oracle
 
@@ -20,7 +20,7 @@ def main(directory: Path) -> None:
     stream = generated(NAME, messages=MESSAGES)
     df = oracle.streaming(session("local[2]"), stream, directory, epochs=EPOCHS)
     tables = directory / "state" / "tables"
-    df = operators.route(df, "key", "planned", WORKERS, tables=tables)
+    df = operators.route(df, "key", "planned", WORKERS, state=tables)
 
     def write(batch, epoch):
         time.sleep(_WORK_SECONDS)

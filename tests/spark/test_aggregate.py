@@ -48,10 +48,6 @@ def rows(df):
     return sorted((tuple(row) for row in df.collect()), key=str)
 
 
-def windows(start="window.start", end="window.end"):
-    return F.col(start).alias("window_start"), F.col(end).alias("window_end")
-
-
 def aggregated(df, grouping, aggregator, **options):
     return operators.aggregate(df, "key", grouping, WORKERS, aggregator, **options)
 
@@ -81,8 +77,8 @@ def test_batch_in_windows(batch, grouping):
     plain = batch.groupBy(F.window("time", WINDOW).alias("window"), "key")
     for aggregator, result in results.items():
         expected = plain.agg(F.expr(PLAIN[aggregator]))
-        expected = expected.select(*windows(), "key", *expected.columns[2:])
         assert result.columns == expected.columns
+        assert result.schema["window"] == expected.schema["window"]
         assert rows(result) == rows(expected)
 
 
@@ -119,9 +115,9 @@ def test_heaviest_keys_of_windows(batch):
     groups = batch.groupBy(F.window("time", WINDOW).start.alias("start"), "key").count()
     for row in groups.collect():
         counts[row["start"]][row["key"]] = row["count"]
-    assert {row["window_start"] for row in found} == set(counts)
+    assert {row["window"].start for row in found} == set(counts)
     for start, each in counts.items():
-        top = [row for row in found if row["window_start"] == start]
+        top = [row for row in found if row["window"].start == start]
         assert_within_the_bound(top, each, 5, 20)
 
 
@@ -134,7 +130,7 @@ def test_stream_over_epochs(session, tmp_path):
     df = df.withColumn("amount", F.col("position") % 7 - 2)
     parts = [
         aggregated(df, grouping, aggregator, time="time", window=WINDOW).select(
-            F.lit(grouping), "window_start", "key", F.lit(value), value
+            F.lit(grouping), "window.start", "key", F.lit(value), value
         )
         for grouping in SPELLINGS
         for aggregator, value in (("count", "count"), ("sum(column=amount)", "sum"))
@@ -143,7 +139,7 @@ def test_stream_over_epochs(session, tmp_path):
     epochs = oracle.run(reduce(lambda one, other: one.union(other), parts), tmp_path)
     assert len(epochs) == 3
 
-    origin = min(row["window_start"] for row in epochs[min(epochs)].to_pylist())
+    origin = min(row["start"] for row in epochs[min(epochs)].to_pylist())
     found: dict[tuple[str, str, int, str], int] = {}
     for table in epochs.values():
         for grouping, start, key, what, value in zip(*table.columns, strict=True):
@@ -165,12 +161,12 @@ def test_stream_of_heaviest_keys(session, tmp_path):
     df = oracle.streaming(session, stream, tmp_path, epochs=2)
     top = aggregated(df, "pkg", "top-k(k=3,capacity=20)", time="time", window=WINDOW)
     found = pa.concat_tables(oracle.run(top, tmp_path).values()).to_pylist()
-    starts = sorted({row["window_start"] for row in found})
+    starts = sorted({row["window"]["start"] for row in found})
     assert len(starts) == 3
     keys = stream.texts(stream.batch(0, 3600).ids).to_pylist()
     for number, start in enumerate(starts):
         counts = Counter(keys[number * 1200 : number * 1200 + 1200])
-        rows_of_window = [row for row in found if row["window_start"] == start]
+        rows_of_window = [row for row in found if row["window"]["start"] == start]
         assert_within_the_bound(rows_of_window, counts, 3, 20)
 
 
@@ -204,7 +200,7 @@ def test_a_users_own_aggregator(batch, grouping):
     largest = F.max("amount").over(Window.partitionBy("window", "key"))
     marked = batch.select(F.window("time", WINDOW).alias("window"), "key", "amount")
     marked = marked.withColumn("largest", largest)
-    expected = marked.groupBy(*windows(), "key").agg(
+    expected = marked.groupBy("window", "key").agg(
         F.first("largest").alias("largest"), F.count_if(F.expr("amount = largest")).alias("times")
     )
     assert result.columns == expected.columns

@@ -16,7 +16,7 @@ from evenkey.spark import gateway
 
 START = """
 import sys
-from evenkey.spark.session import session
+from evenkey.spark.sessions import session
 spark = session("local[1]")
 print("java said:", file=sys.stderr, flush=True)
 spark.sparkContext._jvm.System.err.println("a line of its own")
@@ -28,7 +28,7 @@ FAILING_QUERY = """
 import sys
 from pyspark.errors import StreamingQueryException
 from evenkey.spark.gateway import ending_unlogged
-from evenkey.spark.session import session
+from evenkey.spark.sessions import session
 
 def fail(rows, epoch):
     raise ValueError("on purpose")

@@ -107,7 +107,7 @@ def test_heavy_hitters_of_several_columns_keep_their_names(batch):
 
 
 def test_a_plan_of_several_columns_is_one_of_pairs(batch, tmp_path):
-    plan = operators.fit(batch, ["key", "Kind of"], "planned", WORKERS, tables=tmp_path)
+    plan = operators.fit(batch, ["key", "Kind of"], "planned", WORKERS, state=tmp_path)
     assert plan.workers == WORKERS
     observer = operators.LoadObserver(WORKERS)
     routed = operators.route(batch, ["key", "Kind of"], "kg", WORKERS)
@@ -129,8 +129,8 @@ def test_a_key_may_have_any_name(spark, name):
     [
         ("count", {}, "count"),
         ("Count", {}, "count"),
-        ("window_start", {"time": "at", "window": "1 minute"}, "window_start"),
-        ("WINDOW_END", {"time": "at", "window": "1 minute"}, "window_end"),
+        ("window", {"time": "at", "window": "1 minute"}, "window"),
+        ("Window", {"time": "at", "window": "1 minute"}, "window"),
         ("sum", {"aggregator": "sum(column=n)"}, "sum"),
     ],
 )
@@ -145,8 +145,8 @@ def test_a_key_named_as_a_column_of_the_result_is_refused(spark, name, options, 
 
 
 def test_the_name_of_a_window_is_free_where_there_is_none(spark):
-    df = spark.range(4).withColumnRenamed("id", "window_start")
-    assert operators.aggregate(df, "window_start", "pkg", 2).count() == 4
+    df = spark.range(4).withColumnRenamed("id", "window")
+    assert operators.aggregate(df, "window", "pkg", 2).count() == 4
 
 
 def test_columns_are_found_whatever_their_case(spark):
@@ -157,8 +157,8 @@ def test_columns_are_found_whatever_their_case(spark):
         df, "user", "dkg", 2, "sum(column=AMOUNT)", time="AT", window="1 minute"
     )
     plain = df.groupBy(F.window("at", "1 minute").alias("w"), "user").agg(F.sum("amount"))
-    assert found.columns == ["window_start", "window_end", "user", "sum"]
-    assert rows(found.drop("window_start", "window_end")) == rows(plain.drop("w"))
+    assert found.columns == ["window", "user", "sum"]
+    assert rows(found.drop("window")) == rows(plain.drop("w"))
     routed = operators.route(df, "USER", "planned", 2, position="PLACE", column="Worker")
     assert operators.place(routed, 2, column="worker").count() == 40
     with pytest.raises(ConfigurationError, match="there is a column 'User' already"):
@@ -168,7 +168,7 @@ def test_columns_are_found_whatever_their_case(spark):
 def test_joins_find_their_keys_whatever_their_case(spark, tmp_path):
     stream = spark.range(60).selectExpr("id AS n", "concat('u', id % 7) AS User")
     static = spark.range(5).selectExpr("concat('u', id) AS USER", "id AS place")
-    joined = balanced_join(stream, static, "user", workers=2, directory=tmp_path)
+    joined = balanced_join(stream, static, "user", workers=2, state=tmp_path)
     plain = stream.join(static.withColumnRenamed("USER", "User"), "User")
     assert joined.columns == plain.columns
     assert rows(joined) == rows(plain)
@@ -207,10 +207,8 @@ def test_null_is_a_key_everywhere(batch, grouping):
 def test_null_is_a_key_of_a_plan(spark, tmp_path):
     """The null key alone: it is heavy, so it is split over all workers."""
     df = spark.range(900).select(F.lit(None).cast("string").alias("key"))
-    operators.fit(df, "key", "planned", WORKERS, tables=tmp_path)
-    loads = (
-        operators.route(df, "key", "planned", WORKERS, tables=tmp_path).groupBy("worker").count()
-    )
+    operators.fit(df, "key", "planned", WORKERS, state=tmp_path)
+    loads = operators.route(df, "key", "planned", WORKERS, state=tmp_path).groupBy("worker").count()
     assert [row["count"] for row in loads.collect()] == pytest.approx([300] * 3, abs=30)
 
 

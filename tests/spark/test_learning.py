@@ -12,7 +12,7 @@ from pyspark.errors import StreamingQueryException
 from evenkey.groupings import parse
 from evenkey.metrics import max_over_mean
 from evenkey.spark import RoutingTables, route
-from evenkey.spark.learning import Learner, Lesson, LessonCollector
+from evenkey.spark.learning import Lesson, LessonCollector, TableLearner
 from evenkey.spark.task import TaskId
 from evenkey.streams import generated
 from tests.spark import oracle
@@ -48,7 +48,7 @@ class Setting:
         df = oracle.streaming(self.spark, self.stream, self.directory, epochs=EPOCHS)
         for spelling in ("pkg", "dkg"):
             column = f"by {spelling}"
-            df = route(df, "key", spelling, workers, time="time", tables=self.tables, column=column)
+            df = route(df, "key", spelling, workers, time="time", state=self.tables, column=column)
         return oracle.run(oracle.with_clues(df), self.directory, pause)
 
     def of_the_query(self):
@@ -137,7 +137,7 @@ def test_tables_that_cannot_be_written_cost_balance_alone(tmp_path, monkeypatch,
 
     tables = RoutingTables(tmp_path, "dkg", WORKERS)
     collector = LessonCollector()
-    who = Learner("dkg", tables, parse("dkg"))
+    who = TableLearner("dkg", tables, parse("dkg"))
     lesson = who.teach(TaskId("query", 0, 0), Lesson({}, {}))
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_bytes", full)
@@ -156,7 +156,7 @@ def tables(tmp_path):
 def learned(tables, source, epoch=0, keys=(7, 7, 8), name="one"):
     router = parse("pkg").router(WORKERS, source)
     router.route(np.array(keys, dtype=np.uint64))
-    who = Learner(name, tables, parse("pkg"))
+    who = TableLearner(name, tables, parse("pkg"))
     return who.teach(TaskId("query", epoch, source), Lesson({}, router.snapshot()))
 
 

@@ -18,6 +18,7 @@ from pyspark import accumulators
 from evenkey import spark as operators
 from evenkey.groupings import parse
 from evenkey.spark import LoadObserver, learning
+from evenkey.spark.route import routed as routed_by
 from evenkey.spark.routing_table import RoutingTables
 from tests.servers import eventually
 
@@ -27,7 +28,7 @@ WORKERS = 3
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr("evenkey.spark.session._homes", {})
+    monkeypatch.setattr("evenkey.spark.sessions._homes", {})
     return tmp_path
 
 
@@ -85,7 +86,7 @@ def test_of_two_queries_of_a_frame_one_goes_on(stream, home, tmp_path_factory):
 
 def test_tables_of_a_users_own_stay(stream, home, tmp_path_factory):
     own = tmp_path_factory.mktemp("own")
-    routed = operators.route(stream, "u", "dkg", WORKERS, tables=own)
+    routed = operators.route(stream, "u", "dkg", WORKERS, state=own)
     query = run(routed, tmp_path_factory.mktemp("checkpoint"))
     eventually(lambda: learning._collector.held == 0)
     assert RoutingTables(own / query, "dkg", WORKERS).numbers()
@@ -97,7 +98,7 @@ def test_a_plan_that_was_given_is_learned_from(session, stream, home, tmp_path_f
     keys = [session.range(1).selectExpr(f"xxhash64('u{i}')").first()[0] for i in range(5)]
     hashes = np.array(keys, dtype=np.int64).view(np.uint64)
     plan = parse("planned").plan(hashes, np.array([5.0, 4.0, 3.0, 2.0, 1.0]), WORKERS)
-    routed = operators.route(stream, "u", "planned", WORKERS, plan=plan)
+    routed = routed_by(stream, "u", "planned", WORKERS, plan=plan)
     assert tables_in(home) == []
     seen = {}
 
@@ -113,7 +114,7 @@ def test_a_plan_that_was_given_is_learned_from(session, stream, home, tmp_path_f
     started = RoutingTables(place, "planned", WORKERS).read(0).memory
     query.stop()
     batch = session.createDataFrame([[key] for key in first], "u string")
-    expected = operators.route(batch, "u", "planned", WORKERS, plan=plan).collect()
+    expected = routed_by(batch, "u", "planned", WORKERS, plan=plan).collect()
     whole = np.unique(plan["keys"][np.diff(plan["starts"]) > 1])
     split = {f"u{i}" for i in range(5) if hashes[i] in whole}
     assert {r["u"]: r["worker"] for r in expected if r["u"] not in split}.items() <= first.items()
@@ -147,7 +148,7 @@ import json, os, sys, tempfile, threading
 tempfile.tempdir = sys.argv[1]
 from pyspark import accumulators
 from evenkey import spark as operators
-from evenkey.spark.session import session
+from evenkey.spark.sessions import session
 from tests.servers import eventually
 
 def left():
@@ -195,7 +196,7 @@ def test_sessions_that_stopped_leave_nothing(tmp_path):
 
 ENDING = """
 from evenkey import spark as operators
-from evenkey.spark.session import session
+from evenkey.spark.sessions import session
 from tests.servers import eventually
 
 spark = session("local[1]", {"spark.sql.shuffle.partitions": "1"})

@@ -12,6 +12,7 @@ from evenkey import spark as operators
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping, parse
 from evenkey.groupings.planned import Plan
+from evenkey.spark.route import routed as routed_by
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from evenkey.streams import generated
 from tests.spark import oracle
@@ -26,7 +27,7 @@ def batch(spark):
 
 
 def routed(df, **options):
-    table = operators.route(df, "key", "planned", WORKERS, **options)
+    table = routed_by(df, "key", "planned", WORKERS, **options)
     rows = table.withColumn("hash", F.xxhash64("key")).toArrow()
     return rows["hash"].to_numpy().view(np.uint64), rows["worker"].to_numpy()
 
@@ -53,7 +54,7 @@ def assert_follows(plan, hashes, workers):
 
 
 def test_batch_is_counted_and_level(batch, tmp_path):
-    hashes, workers = routed(batch, tables=tmp_path)
+    hashes, workers = routed(batch, state=tmp_path)
     plan = Plan.from_arrays(RoutingTables(tmp_path, "planned", WORKERS).read(0).memory)
     assert_follows(plan, hashes, workers)
     loads = np.bincount(workers, minlength=WORKERS)
@@ -63,9 +64,9 @@ def test_batch_is_counted_and_level(batch, tmp_path):
 
 
 def test_a_plan_that_is_there_is_followed(batch, tmp_path):
-    plan = operators.fit(batch, "key", "planned", WORKERS, tables=tmp_path)
+    plan = operators.fit(batch, "key", "planned", WORKERS, state=tmp_path)
     before = sorted(tmp_path.iterdir())
-    hashes, workers = routed(batch.filter("id % 2 = 0"), tables=tmp_path)
+    hashes, workers = routed(batch.filter("id % 2 = 0"), state=tmp_path)
     assert_follows(plan, hashes, workers)
     assert sorted(tmp_path.iterdir()) == before
     given_plan = routed(batch.filter("id % 2 = 0"), plan=plan.to_arrays())
@@ -73,7 +74,7 @@ def test_a_plan_that_is_there_is_followed(batch, tmp_path):
 
 
 def test_rows_without_a_position_have_a_worker(batch, tmp_path):
-    plan = operators.fit(batch, "key", "planned", WORKERS, tables=tmp_path)
+    plan = operators.fit(batch, "key", "planned", WORKERS, state=tmp_path)
     df = batch.withColumn("offset", F.when(F.col("id") % 2 == 0, F.col("id")))
     hashes, workers = routed(df, plan=plan.to_arrays(), position="offset")
     whole = ~np.isin(hashes, plan.keys[np.diff(plan.starts) > 1])
@@ -84,7 +85,7 @@ def test_rows_without_a_position_have_a_worker(batch, tmp_path):
 def test_costs_in_place_of_counts(batch, tmp_path):
     cost = F.when(F.col("key") == "hot", 0.001).otherwise(1.0)
     df = batch.withColumn("cost", cost)
-    plan = operators.fit(df, "key", "planned", WORKERS, tables=tmp_path, cost="cost")
+    plan = operators.fit(df, "key", "planned", WORKERS, state=tmp_path, cost="cost")
     hot = np.uint64(batch.select(F.xxhash64(F.lit("hot"))).first()[0] % 2**64)
     assert len(plan.places[plan.starts[:-1][plan.keys == hot]]) <= 1
     assert plan.extra_pairs < WORKERS
@@ -92,12 +93,12 @@ def test_costs_in_place_of_counts(batch, tmp_path):
 
 
 def test_a_sample_is_enough(batch, tmp_path):
-    plan = operators.fit(batch, "key", "planned", WORKERS, tables=tmp_path, fraction=0.5)
+    plan = operators.fit(batch, "key", "planned", WORKERS, state=tmp_path, fraction=0.5)
     assert plan.loads.sum() == pytest.approx(ROWS / 2, rel=0.1)
 
 
 def test_no_python_for_a_message(batch, tmp_path):
-    df = operators.route(batch, "key", "planned", WORKERS, tables=tmp_path)
+    df = operators.route(batch, "key", "planned", WORKERS, state=tmp_path)
     plan = oracle.plan_of(operators.place(df, WORKERS))
     assert "ArrowEvalPython" not in plan
     assert "MapInArrow" not in plan
@@ -108,19 +109,19 @@ def test_each_epoch_is_counted_in_foreach_batch(session, tmp_path):
     stream = generated("drift(z=1.5,keys=500,every=4000)", messages=12_000)
     df = oracle.streaming(session, stream, tmp_path, epochs=3)
 
-    def route(rows):
+    def route_epoch(rows):
         grouping = "planned(planning=current)"
-        return operators.route(rows, "key", grouping, WORKERS, tables=tmp_path / "tables")
+        return operators.route(rows, "key", grouping, WORKERS, state=tmp_path / "tables")
 
     loads = {}
-    for epoch, rows in oracle.run(df, tmp_path, work=route).items():
+    for epoch, rows in oracle.run(df, tmp_path, work=route_epoch).items():
         loads[epoch] = np.bincount(rows["worker"].to_numpy(), minlength=WORKERS)
     assert [int(each.sum()) for each in loads.values()] == [4000] * 3
     assert max(each.max() / each.mean() for each in loads.values()) < 1.05
 
 
 def test_other_columns_stay_as_they_are(batch, tmp_path):
-    rows = operators.route(batch, "key", "planned", WORKERS, tables=tmp_path).drop("worker")
+    rows = operators.route(batch, "key", "planned", WORKERS, state=tmp_path).drop("worker")
     assert rows.toArrow() == batch.toArrow()
 
 
@@ -136,7 +137,7 @@ def test_a_stream_follows_each_epochs_table(session, tmp_path):
     tables.write(0, RoutingTable(plans[0]))
     tables.write(2, RoutingTable(plans[1]))
     df = oracle.streaming(session, stream, tmp_path)
-    df = operators.route(df, "key", "planned", WORKERS, tables=tmp_path / "tables", learn=False)
+    df = routed_by(df, "key", "planned", WORKERS, state=tmp_path / "tables", learn=False)
     df = df.withColumn("hash", F.xxhash64("key"))
     epochs = oracle.run(df, tmp_path, lambda _: (tmp_path / "paused").touch())
     (tmp_path / "paused").unlink()
@@ -162,7 +163,7 @@ def test_a_stream_makes_its_plans(session, tmp_path):
             time.sleep(0.05)
 
     df = oracle.streaming(session, stream, tmp_path, epochs=3)
-    df = operators.route(df, "key", "planned", WORKERS, tables=tables)
+    df = operators.route(df, "key", "planned", WORKERS, state=tables)
     loads = {}
 
     def after_epoch(epoch):
@@ -196,4 +197,4 @@ def test_a_stream_cannot_be_counted_first(session, tmp_path):
     with pytest.raises(ConfigurationError, match="route in foreachBatch"):
         operators.route(df, "key", "planned(planning=current)", WORKERS)
     with pytest.raises(ConfigurationError, match="fit counts a batch"):
-        operators.fit(df, "key", parse("planned"), WORKERS, tables=tmp_path)
+        operators.fit(df, "key", parse("planned"), WORKERS, state=tmp_path)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import available, parse
+from evenkey.spark.route import routed as routed_by
 from evenkey.spark.routing_task import routing_task
 from evenkey.streams import generated
 from tests.spark import oracle
 
 ROWS, PARTITIONS, WORKERS = 6000, 3, 5
-# Off-greedy is told its plan in tests/groupings/test_golden.py; planned has tests of its own.
+# Off-greedy is given its plan in tests/groupings/test_golden.py; planned has tests of its own.
 ELSEWHERE = {"off-greedy", "planned"}
 SPELLINGS = [*sorted({*available()} - ELSEWHERE), "pkg(choices=3)", "dkg(variant=reference)"]
 LEARNING = [spelling for spelling in SPELLINGS if parse(spelling).learns]
@@ -167,8 +170,6 @@ def test_no_python_for_key_grouping_in_a_stream(session, stream, tmp_path):
         ({"grouping": "dgk"}, "dgk"),
         ({"grouping": "pkg(choice=3)"}, "choice"),
         ({"grouping": "pkg(choices=0)"}, "choices = 0"),
-        ({"grouping": "off-greedy"}, "or use a grouping that learns it, such as dkg"),
-        ({"grouping": "pkg", "plan": {}}, "it takes no plan"),
         ({"load": "life"}, "load = 'life'"),
         ({"rate": 0}, "rate = 0"),
         ({"rate": float("nan")}, "rate = nan"),
@@ -182,6 +183,39 @@ def test_what_cannot_be_is_refused_at_once(batch, options, says):
     assert says in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("grouping", "plan", "says"),
+    [("pkg", {}, "it takes no plan"), ("planned", 5, "plan = 5: pass")],
+)
+def test_a_plan_that_cannot_be_is_refused(batch, grouping, plan, says):
+    with pytest.raises(ConfigurationError, match=says):
+        routed_by(batch, "key", grouping, WORKERS, plan=plan)
+
+
+def test_keys_are_counted_for_a_grouping_that_goes_by_their_frequencies(batch, session, tmp_path):
+    """A batch makes the plan, another batch and a stream that are given its state follow it."""
+    first = operators.route(batch, "key", "off-greedy", WORKERS, state=tmp_path / "state")
+    placed: dict[str | None, int] = dict(first.select("key", "worker").distinct().collect())
+    hashes = batch.groupBy(F.xxhash64("key").alias("hash"), "key").count().toArrow()
+    keys = hashes["hash"].to_numpy().view(np.uint64)
+    grouping = parse("off-greedy")
+    router = grouping.router(WORKERS)
+    router.remember(grouping.plan(keys, hashes["count"].to_numpy().astype(float), WORKERS))
+    assert placed == dict(zip(hashes["key"].to_pylist(), router.route(keys).tolist(), strict=True))
+    few = batch.where("id < 50")
+    for options, same in (({"state": tmp_path / "state"}, True), ({}, False)):
+        again = operators.route(few, "key", "off-greedy", WORKERS, **options)
+        found: dict[str | None, int] = dict(again.select("key", "worker").distinct().collect())
+        assert (found.items() <= placed.items()) is same
+    batch.select("key").write.parquet(str(tmp_path / "rows"))
+    stream = session.readStream.schema("key string").parquet(str(tmp_path / "rows"))
+    followed = operators.route(stream, "key", "off-greedy", WORKERS, state=tmp_path / "state")
+    rows = pa.concat_tables(oracle.run(followed, tmp_path).values())
+    assert set(zip(*(rows[name].to_pylist() for name in ("key", "worker")), strict=True)) == set(
+        placed.items()
+    )
+
+
 def test_tasks_that_route_what_they_make_need_their_plan_too(spark):
-    with pytest.raises(ConfigurationError, match="or use a grouping that learns it"):
+    with pytest.raises(ConfigurationError, match="use a grouping that learns it"):
         routing_task(spark, parse("off-greedy"), WORKERS, streaming=True)

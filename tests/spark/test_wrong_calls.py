@@ -126,10 +126,11 @@ ROUTES: Wrong = [
     ),
     ("there is a column 'worker' already", lambda at: eks.route(at.df, "user", "kg", 2)),
     ("column = 5: must be text", lambda at: eks.route(at.df, "user", "kg", 2, column=5)),
-    ("tables = 5: must be a path", lambda at: eks.route(at.df, "user", "dkg", 2, tables=5)),
-    ("plan = 5: pass what", lambda at: eks.route(at.df, "user", "off-greedy", 2, plan=5)),
-    ("it takes no plan", lambda at: eks.route(at.df, "user", "kg", 2, plan={}, column="w")),
-    ("it must know how frequent", lambda at: eks.route(at.df, "user", "off-greedy", 2)),
+    ("state = 5: must be a path", lambda at: eks.route(at.df, "user", "dkg", 2, state=5)),
+    (
+        "it must know how frequent each key is before a stream's first row comes: route a batch",
+        lambda at: eks.route(at.stream, "value", "off-greedy", 2),
+    ),
     (
         "position: column 'text' is of type string",
         lambda at: eks.route(at.df, "user", "planned", 2, position="text", column="w"),
@@ -148,32 +149,32 @@ OPERATORS: Wrong = [
     ("workers = 2.5: must be", lambda _: eks.LoadObserver(2.5)),
     (
         "df = pandas DataFrame",
-        lambda at: eks.fit(PANDAS, "user", "planned", 2, tables=at.directory),
+        lambda at: eks.fit(PANDAS, "user", "planned", 2, state=at.directory),
     ),
     (
         "only planned grouping is fitted",
-        lambda at: eks.fit(at.df, "user", "kg", 2, tables=at.directory),
+        lambda at: eks.fit(at.df, "user", "kg", 2, state=at.directory),
     ),
     (
         "workers = 1.5: must be",
-        lambda at: eks.fit(at.df, "user", "planned", 1.5, tables=at.directory),
+        lambda at: eks.fit(at.df, "user", "planned", 1.5, state=at.directory),
     ),
-    ("tables = None: must be a path", lambda at: eks.fit(at.df, "user", "planned", 2, tables=None)),
+    ("state = None: must be a path", lambda at: eks.fit(at.df, "user", "planned", 2, state=None)),
     (
         "fraction = 2: must be above 0 and at most 1",
-        lambda at: eks.fit(at.df, "user", "planned", 2, tables=at.directory, fraction=2),
+        lambda at: eks.fit(at.df, "user", "planned", 2, state=at.directory, fraction=2),
     ),
     (
         "fraction = 'half': must be",
-        lambda at: eks.fit(at.df, "user", "planned", 2, tables=at.directory, fraction="half"),
+        lambda at: eks.fit(at.df, "user", "planned", 2, state=at.directory, fraction="half"),
     ),
     (
         "cost: column 'text' is of type string",
-        lambda at: eks.fit(at.df, "user", "planned", 2, tables=at.directory, cost="text"),
+        lambda at: eks.fit(at.df, "user", "planned", 2, state=at.directory, cost="text"),
     ),
     (
         "fit counts a batch",
-        lambda at: eks.fit(at.stream, "value", "planned", 2, tables=at.directory),
+        lambda at: eks.fit(at.stream, "value", "planned", 2, state=at.directory),
     ),
     ("directory = 3: must be a path", lambda _: eks.RoutingTables(3, "dkg", 2)),
     ("df = builtins list", lambda _: eks.aggregate([1], "user", "pkg", 2)),
@@ -373,10 +374,13 @@ JOINS: Wrong = [
     ("workers = '8'", lambda at: joi.balanced_join(at.df, at.static, "user", workers="8")),
     ("workers = 0", lambda at: joi.balanced_join(at.df, at.static, "user", workers=0)),
     (
-        "unknown mode 'dynamic'",
-        lambda at: joi.balanced_join(at.df, at.static, "user", mode="dynamic"),
+        "balance = 'data': must be 'load' or 'rows' or None",
+        lambda at: joi.balanced_join(at.df, at.static, "user", balance="data"),
     ),
-    ("mode = 5: must be", lambda at: joi.balanced_join(at.df, at.static, "user", mode=5)),
+    (
+        "cache_static = 1: must be True or False",
+        lambda at: joi.balanced_join(at.df, at.static, "user", cache_static=1),
+    ),
     (
         "partitions = 2.5: must be",
         lambda at: joi.balanced_join(at.df, at.static, "user", partitions=2.5),
@@ -386,8 +390,8 @@ JOINS: Wrong = [
         lambda at: joi.balanced_join(at.df, at.static, "user", partitions=2),
     ),
     (
-        "directory = 5: must be a path",
-        lambda at: joi.balanced_join(at.df, at.static, "user", directory=5),
+        "state = 5: must be a path",
+        lambda at: joi.balanced_join(at.df, at.static, "user", state=5),
     ),
     (
         "time: column 'text' is of type",
@@ -418,7 +422,7 @@ JOINS: Wrong = [
         lambda at: joi.balanced_join(at.df, at.static.withColumnRenamed("place", "N"), "user"),
     ),
     ("static = pandas DataFrame", lambda at: joi.refresh(PANDAS, at.directory)),
-    ("directory = None: must be a path", lambda at: joi.refresh(at.static, None)),
+    ("state = None: must be a path", lambda at: joi.refresh(at.static, None)),
 ]
 EVERY = [*ROUTES, *OPERATORS, *CLASSES, *APPLICATIONS, *JOINS]
 

@@ -19,13 +19,13 @@ from evenkey.pipelines.aggregate.streams import opened_stream
 from evenkey.runs.directory import RunDirectory
 from evenkey.streams import FileStream
 from evenkey.streams.splits import SPLITTERS
-from evenkey.streams.suffixes import Split
+from evenkey.streams.suffixes import SplitName
 
 DATA = Path(os.environ.get("EVENKEY_DATA", Path(__file__).parents[2] / "../shared/data"))
 
 
 def test_every_splitter_can_be_asked_for():
-    assert set(get_args(Split)) == {*SPLITTERS, "csv", "json", "parquet"}
+    assert set(get_args(SplitName)) == {*SPLITTERS, "csv", "json", "parquet"}
 
 
 def batch_of(**options):

@@ -146,7 +146,7 @@ def test_routing_while_splitting_is_routing_afterwards(
     (tmp_path / "input.txt").write_text("\n".join(words) + "\n")
     reading = LinesReading(LineIndex.build([tmp_path / "input.txt"]), 2001, 20.0, block=10)
     chosen = parse(grouping)
-    task = routing_task(spark, chosen, 5, tables=tmp_path / "tables", streaming=True)
+    task = routing_task(spark, chosen, 5, state=tmp_path / "tables", streaming=True)
 
     def split(stream):
         messages = split_lines(stream, Country(), dead_letters, files, routing=task)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Reduction", "check_names", "fit", "fitting", "number_groups", "reduce_groups"]
+__all__ = ["Reduction", "cast_or_raise", "check_names", "fitting", "number_groups", "reduce_groups"]
 
 Reduction: TypeAlias = Literal["sum", "min", "max", "values", "messages", "total", "exact"]
 
@@ -91,7 +91,7 @@ def reduce_groups(
     for name, (_, how) in reductions.items():
         values = reduced[f"out {name}_{_OPTIONS[how][0]}"]
         kind = types.get(name, values.type)
-        output[name] = fit(values, name, kind) if how == "sum" else fitting(values, kind)
+        output[name] = cast_or_raise(values, name, kind) if how == "sum" else fitting(values, kind)
     return pa.table(output)
 
 
@@ -214,7 +214,7 @@ def _limits(wide: pa.DataType, kind: pa.DataType) -> tuple[Decimal, ...]:
     return ()
 
 
-def fit(values: pa.ChunkedArray, name: str, kind: pa.DataType) -> pa.ChunkedArray:
+def cast_or_raise(values: pa.ChunkedArray, name: str, kind: pa.DataType) -> pa.ChunkedArray:
     """Cast the values of a result column, or raise `RunError` where one does not fit."""
     if values.type == kind:
         return values

@@ -60,7 +60,7 @@ class HeavyHitters(Aggregator):
         Keys in each summary, at least `k`; left out, the larger of 10 k and 1000.
     choices
         On how many workers a key is at most: 1 under ``kg``, d under ``pkg(choices=d)``; left
-        out, on all of them. It must hold for the whole window, or errors are told too small.
+        out, on all of them. It must hold for the whole window, or errors are given too small.
     weight
         As for `TopK`.
 

@@ -52,7 +52,7 @@ class TopK(Aggregator):
 
     It does not know which worker a part comes from, so a key gets the floor of every part that
     does not list it, also under a grouping that puts a key on one or two workers: `HeavyHitters`
-    knows, and tells smaller errors.
+    knows, and gives smaller errors.
 
     Parameters
     ----------

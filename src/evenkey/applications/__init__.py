@@ -1,4 +1,7 @@
-"""Applications of split keys: word count, heavy hitters, naive Bayes, decision trees, your own."""
+"""Applications: word count, heavy hitters, naive Bayes, decision trees, your own.
+
+And publish/subscribe by place, the application of joins: `run_join`, `compare_joins`.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from evenkey.applications.trees import Clusters, DecisionTree, TreeModel
 from evenkey.applications.word_count import WordCount
 from evenkey.doors import late
 from evenkey.pipelines.application import Application
+from evenkey.pipelines.join import JoinConfig
 from evenkey.pipelines.learn.in_process import InProcess, Trained
 from evenkey.pipelines.learn.labelled import LabelledStream
 from evenkey.pipelines.learn.learner import Learner, Model
@@ -21,7 +25,14 @@ from evenkey.pipelines.learn.learner import Learner, Model
 if TYPE_CHECKING:
     from evenkey.applications.classifying import classify, classify_by_words
     from evenkey.applications.hitting import heavy_hitters
-    from evenkey.applications.runner import run
+    from evenkey.applications.runner import run, run_learner
+    from evenkey.pipelines.join import (
+        JoinReport,
+        compare_joins,
+        produce_publications,
+        run_join,
+    )
+    from evenkey.pipelines.learn.config import LearnConfig
     from evenkey.pipelines.learn.models import Models
     from evenkey.pipelines.learn.report import LearningReport
     from evenkey.pipelines.learn.training import train
@@ -36,7 +47,10 @@ __all__ = [
     "Documents",
     "FindHeavyHitters",
     "InProcess",
+    "JoinConfig",
+    "JoinReport",
     "LabelledStream",
+    "LearnConfig",
     "Learner",
     "LearningReport",
     "Model",
@@ -48,23 +62,33 @@ __all__ = [
     "WordCount",
     "classify",
     "classify_by_words",
+    "compare_joins",
     "heavy_hitters",
     "parse",
+    "produce_publications",
     "rejected_records",
     "run",
+    "run_join",
+    "run_learner",
     "train",
 ]
 
 __getattr__ = late(
     __name__,
     {
+        "JoinReport": "evenkey.pipelines.join",
+        "LearnConfig": "evenkey.pipelines.learn.config",
         "LearningReport": "evenkey.pipelines.learn.report",
         "Models": "evenkey.pipelines.learn.models",
         "classify": "evenkey.applications.classifying",
         "classify_by_words": "evenkey.applications.classifying",
+        "compare_joins": "evenkey.pipelines.join",
         "heavy_hitters": "evenkey.applications.hitting",
+        "produce_publications": "evenkey.pipelines.join",
         "rejected_records": "evenkey.pipelines.learn.vetting",
         "run": "evenkey.applications.runner",
+        "run_join": "evenkey.pipelines.join",
+        "run_learner": "evenkey.applications.runner",
         "train": "evenkey.pipelines.learn.training",
     },
 )

@@ -34,7 +34,7 @@ _ANSWER = "document string, class int, units bigint"
 
 
 def classify(df: DataFrame, model: Model | Models[Any], *, column: str = "prediction") -> DataFrame:
-    """Give each record the label that a model tells; batch or streaming.
+    """Give each record the label that a model predicts; batch or streaming.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def classify(df: DataFrame, model: Model | Models[Any], *, column: str = "predic
         newest one when it starts, so a stream follows what is learned. A task that runs again
         may find a newer one.
     column
-        Name of the new column: a string, null where the model cannot tell.
+        Name of the new column: a string, null where the model has none.
 
     Raises
     ------
@@ -69,9 +69,9 @@ class _PredictTask:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         model = self._model.read() if isinstance(self._model, Models) else self._model
         for batch in batches:
-            told = model.predict(pa.Table.from_batches([batch]))
-            names = [*batch.schema.names, "told"]
-            yield pa.RecordBatch.from_arrays([*batch.columns, told], names=names)
+            labels = model.predict(pa.Table.from_batches([batch]))
+            names = [*batch.schema.names, "label"]
+            yield pa.RecordBatch.from_arrays([*batch.columns, labels], names=names)
 
 
 def classify_by_words(
@@ -96,7 +96,7 @@ def classify_by_words(
     df
         A batch.
     document
-        Column that tells documents apart; rows with the same value are one document.
+        Column that identifies a document; rows with the same value are one document.
     text
         Column with the text, a string.
     model
@@ -136,8 +136,8 @@ def classify_by_words(
     # The greatest sum, and of equals the first class.
     best = F.min(F.struct((-F.col("units")).alias("units"), "class")).alias("best")
     labels = F.array(*(F.lit(label) for label in model.labels))
-    told = summed.groupBy("document").agg(best)
-    return told.select(
+    classified = summed.groupBy("document").agg(best)
+    return classified.select(
         F.col("document").alias(document), F.get(labels, F.col("best.class")).alias(column)
     )
 

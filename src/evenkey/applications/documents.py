@@ -39,7 +39,7 @@ class Documents(LabelledStream):
     size
         Words of a document, at least 1.
     own
-        Share of words that tell the class, 0 to 1.
+        Share of words that belong to the class, 0 to 1.
 
     Raises
     ------
@@ -53,7 +53,7 @@ class Documents(LabelledStream):
     """
 
     family: ClassVar[str] = "documents"
-    summary: ClassVar[str] = "documents whose Zipf-distributed words tell their class"
+    summary: ClassVar[str] = "documents whose Zipf-distributed words depend on their class"
 
     classes: int = 2
     words: int = 10_000

@@ -23,9 +23,10 @@ __all__ = ["FindHeavyHitters", "workers_of_a_key"]
 class FindHeavyHitters(PipelineApplication):
     """Finds the heaviest keys (``heavy-hitters``), PKG paper, section 4.2.
 
-    The aggregator is `HeavyHitters`, told on how many workers the grouping puts a key: a key's
-    error has one term under ``kg``, two under ``pkg``, and up to W under groupings that may
-    put it anywhere. Lines of text are split into words, other input keeps its own keys.
+    The aggregator is `HeavyHitters`, given the number of workers that the grouping puts a
+    key on: a key's error has one term under ``kg``, two under ``pkg``, and up to W under
+    groupings that may put it anywhere. Lines of text are split into words, other input keeps
+    its own keys.
 
     Parameters
     ----------
@@ -35,8 +36,8 @@ class FindHeavyHitters(PipelineApplication):
     Examples
     --------
     >>> from evenkey.applications import ApplicationConfig
-    >>> told = {"application": "heavy-hitters(k=3)", "dataset": "zipf(z=1,keys=9)"}
-    >>> ApplicationConfig(**told, grouping="pkg").pipeline().aggregator
+    >>> options = {"application": "heavy-hitters(k=3)", "dataset": "zipf(z=1,keys=9)"}
+    >>> ApplicationConfig(**options, grouping="pkg").pipeline().aggregator
     'heavy-hitters(k=3,choices=2,weight=count)'
     """
 

@@ -18,6 +18,7 @@ from evenkey.spark.times import without_far_ahead
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from pyspark.sql import DataFrame
 
@@ -41,28 +42,29 @@ def heavy_hitters(
     window: str | None = None,
     watermark: str = "0 seconds",
     max_ahead: str | None = "1 hour",
+    state: str | Path | None = None,
 ) -> DataFrame:
     """Find the most frequent keys, batch or streaming.
 
     Parameters
     ----------
-    df, key, grouping, workers, time, window, watermark, max_ahead
+    df, key, grouping, workers, time, window, watermark, max_ahead, state
         As for `evenkey.spark.aggregate`.
     k, capacity
         As for the aggregator `HeavyHitters`.
     through
         ``evenkey``: SpaceSaving summaries on workers chosen by `grouping`; each count comes with
         its error. ``spark``: Spark's own ``approx_top_k``, a frequent-items sketch of Apache
-        DataSketches that tracks `capacity` items; `grouping` and `workers` are not used. It
-        gives an estimate that may be too high and tells no error, so ``error`` and ``terms``
-        are null; it leaves out null keys, and keys that it cannot tell from lighter ones, so
+        DataSketches that tracks `capacity` items; `grouping`, `workers` and `state` are not
+        used. It gives an estimate that may be too high and no error, so ``error`` and ``terms``
+        are null; it leaves out null keys, and keys that it cannot distinguish from lighter ones, so
         there may be fewer than `k`.
 
     Returns
     -------
     DataFrame
-        ``window_start`` and ``window_end`` where there are windows, the key's columns,
-        ``count``, ``error``, ``terms`` and ``rank``.
+        ``window`` where there are windows, as `aggregate` gives it, the key's columns, ``count``,
+        ``error``, ``terms`` and ``rank``.
 
     Raises
     ------
@@ -75,7 +77,7 @@ def heavy_hitters(
     choices = workers_of_a_key(parse_grouping(grouping))
     hitters = HeavyHitters(k, capacity, choices)
     own = ("count", "error", "terms", "rank")
-    check_names(df, keys, own if window is None else ("window_start", "window_end", *own), hitters)
+    check_names(df, keys, own if window is None else ("window", *own), hitters)
     if through == "evenkey":
         found = aggregate(
             df,
@@ -87,6 +89,7 @@ def heavy_hitters(
             window=window,
             watermark=watermark,
             max_ahead=max_ahead,
+            state=state,
         )
         return with_keys(found, keys)
     if len(keys) > 1:
@@ -97,7 +100,7 @@ def heavy_hitters(
         raise ConfigurationError(message)
     check_windows(df, time=time, window=window, watermark=watermark, max_ahead=max_ahead)
     column = one_key(df, keys)
-    groups, bounds = [], []
+    groups = []
     if window is not None and time is not None:
         # Spark has no watermark of times without a zone.
         event_time = (time_column if df.isStreaming else windowed_column)(df, time)
@@ -107,13 +110,13 @@ def heavy_hitters(
                 df = without_far_ahead(df, time_column(df, time), max_ahead)
             df = df.withWatermark("__time", watermark)
         groups = [F.window("__time", window).alias("window")]
-        bounds = [F.col(f"window.{end}").alias(f"window_{end}") for end in ("start", "end")]
     named = df.withColumn("__key", column)
     items = F.expr(f"approx_top_k(__key, {k}, {hitters.counters})").alias(_ITEMS)
-    ranked = named.groupBy(*groups).agg(items).select(*bounds, F.posexplode(_ITEMS))
+    windows = ["window"] if groups else []
+    ranked = named.groupBy(*groups).agg(items).select(*windows, F.posexplode(_ITEMS))
     nothing = F.lit(None).cast("bigint")
     found = ranked.select(
-        *(bound for bound in ranked.columns if bound not in ("pos", "col")),
+        *windows,
         F.col("col.item").alias("key"),
         F.col("col.count").alias("count"),
         nothing.alias("error"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from evenkey.applications.config import ApplicationConfig
 from evenkey.checking import shown
@@ -15,9 +15,11 @@ from evenkey.runs.runner import run as run_job
 
 if TYPE_CHECKING:
     from evenkey.pipelines.aggregate.report import RunReport
+    from evenkey.pipelines.learn.learner import Learner
+    from evenkey.pipelines.learn.report import LearningReport
     from evenkey.runs.progress import OnProgress
 
-__all__ = ["run"]
+__all__ = ["run", "run_learner"]
 
 
 def run(
@@ -55,7 +57,32 @@ def run(
     resolved = config.resolved()
     learner = config.learner()
     if isinstance(resolved, LearnConfig) and learner is not None:
-        job = LearnJob(learner, resolved)
-        return run_job(job, on_progress=on_progress, prepare=prepare)
+        return run_learner(learner, resolved, on_progress=on_progress, prepare=prepare)
     assert isinstance(resolved, PipelineConfig)  # noqa: S101 - there is no third kind
     return run_job(AggregateJob(resolved, console), on_progress=on_progress, prepare=prepare)
+
+
+def run_learner(
+    learner: Learner[Any],
+    config: LearnConfig,
+    *,
+    on_progress: OnProgress | None = None,
+    prepare: bool = True,
+) -> LearningReport:
+    """Run a learner, perhaps one of your own, until its records are processed.
+
+    Parameters
+    ----------
+    learner
+        What learns.
+    config
+        From which records, and how.
+    on_progress, prepare
+        As for `run`.
+
+    Raises
+    ------
+    ConfigurationError, RunError
+        As for `run`.
+    """
+    return run_job(LearnJob(learner, config), on_progress=on_progress, prepare=prepare)

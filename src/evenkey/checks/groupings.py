@@ -228,7 +228,7 @@ def check_plan(grouping: Grouping) -> None:
 def check_epochs_are_planned(grouping: Grouping) -> None:
     """An epoch that was planned is level, adds at most W - 1 pairs, and is like its repetition.
 
-    Frequencies in other proportions give another plan; the same ones, told again, move nothing.
+    Frequencies in other proportions give another plan; the same ones, given again, move nothing.
     """
     if not grouping.plans_epochs:
         return

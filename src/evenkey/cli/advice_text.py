@@ -27,7 +27,7 @@ def print_advice(advice: Advice) -> None:
     print_title(console, f"{sample.name}: {whole(skew.messages)} messages, {whole(skew.keys)} keys")
     _say(console, advice.caution or "All lines were read.")
     if sample.rejected:
-        _say(console, f"{whole(sample.rejected)} of them are no messages.")
+        _say(console, f"{whole(sample.rejected)} of them hold no message.")
     _print_skew(console, advice)
     _print_predictions(console, advice)
     print_title(console, "Recommendation")

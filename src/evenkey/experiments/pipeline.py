@@ -144,7 +144,7 @@ class PipelineRun(Timed):
     def config(self, **given: Any) -> PipelineConfig:
         """Give the pipeline's configuration; its stream is generated unless one is given."""
         from evenkey.pipelines.aggregate import PipelineConfig
-        from evenkey.spark.session import local_master
+        from evenkey.spark.sessions import local_master
 
         stream = self.dataset
         generator = {"dataset": stream.name, "messages": stream.messages, "rate": stream.rate}

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from evenkey.doors import late
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.dynamic_key import DynamicKeyGrouping
 from evenkey.groupings.heads import DChoices, WChoices
@@ -43,6 +44,17 @@ __all__ = [
     "available",
     "parse",
 ]
+
+OLD_NAMES = {
+    "DynamicKey": "DynamicKeyGrouping",
+    "Key": "KeyGrouping",
+    "PartialKey": "PartialKeyGrouping",
+    "Planned": "PlannedGrouping",
+    "Shuffle": "ShuffleGrouping",
+}
+"""What groupings were called before version 0.2."""
+
+__getattr__ = late(__name__, {}, gone=OLD_NAMES)
 
 
 def available() -> dict[str, type[Grouping]]:

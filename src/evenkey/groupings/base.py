@@ -41,9 +41,9 @@ class Grouping(ABC):
     remembers_every_key: ClassVar[bool] = False
     """Whether routers keep an entry for every key they meet, so that memory has no bound."""
     plans_epochs: ClassVar[bool] = False
-    """Whether routers are told anew, at the start of each epoch, what the last one taught."""
+    """Whether routers are given, at the start of each epoch, a plan made of the last ones."""
     given_frequencies: ClassVar[bool] = False
-    """Whether routers are to be told a `plan`, made of the keys' frequencies, before they route."""
+    """Whether routers need a `plan`, made of the keys' frequencies, before they route."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -71,7 +71,7 @@ class Grouping(ABC):
     def _router(self, workers: int, source: int) -> Router: ...
 
     def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64], workers: int) -> Snapshot:
-        """Make what every router is told, by `Router.remember`, before it routes.
+        """Make what every router is given, by `Router.remember`, before it routes.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class Grouping(ABC):
         keys, counts, workers
             As for `plan`.
         memory
-            What routers were told before; empty if nothing.
+            What routers were given before; empty if nothing.
         """
         del memory
         return self.plan(keys, counts, workers)
@@ -117,7 +117,7 @@ class Grouping(ABC):
         Parameters
         ----------
         memory
-            What routers were told for the epoch before; empty if there was none.
+            What routers were given for the epoch before; empty if there was none.
         """
         del memory
         return False

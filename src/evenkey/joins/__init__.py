@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evenkey.joins.balanced import balanced_join
+from evenkey.joins.dead_letters import DeadLetters
 from evenkey.joins.distributor import DynamicDistributor
 from evenkey.joins.modes import MODES, Mode
 from evenkey.joins.on import SpatialMatch
@@ -13,6 +14,7 @@ from evenkey.joins.static_store import StaticStore
 __all__ = [
     "CLUSTER_SETTINGS",
     "MODES",
+    "DeadLetters",
     "DynamicDistributor",
     "Mode",
     "SpatialMatch",

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BooleanType, IntegerType, StructField, StructType
 
-from evenkey.checking import check_path, check_workers, shown, whole_number
+from evenkey.checking import check_one_of, check_path, check_workers, shown, whole_number
+from evenkey.doors import without
 from evenkey.errors import ConfigurationError
 from evenkey.joins.distributor import DynamicDistributor
 from evenkey.joins.following import following
 from evenkey.joins.join_task import JoinTask
 from evenkey.joins.keyed import KeyedJoin
-from evenkey.joins.modes import Mode
+from evenkey.joins.modes import MODES, Mode
 from evenkey.joins.on import PIPELINES, Keys, SpatialMatch
 from evenkey.joins.partition_join import CANDIDATES, FIRST, HASH, PARTITION, SLOT
 from evenkey.joins.partitioners import Leaves
-from evenkey.joins.planning import EpochPlanner
+from evenkey.joins.planning import JoinPlanner
 from evenkey.joins.sides import aligned, check_sides, result_schema, stream_columns
 from evenkey.joins.slots import on_slots, own_processes
 from evenkey.joins.spreading import KeySpread, SpaceSpread
@@ -32,7 +33,7 @@ from evenkey.spark.columns import (
     key_columns,
     time_column,
 )
-from evenkey.spark.session import temporary_directory
+from evenkey.spark.sessions import temporary_directory
 from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from evenkey.joins.dead_letters import DeadLetters
     from evenkey.joins.following import Then
     from evenkey.joins.keyed import How
+    from evenkey.joins.modes import Balance
     from evenkey.joins.partition_join import PartitionJoin
     from evenkey.joins.static_side import IfChanged
 
@@ -52,16 +54,26 @@ PARTITIONS_A_WORKER = 4
 """Partitions for each worker where their number is not given, as in the experiments."""
 
 
+def _in_place_of(mode: object) -> str:
+    """What is said today in place of a mode of the paper."""
+    if isinstance(mode, str) and mode in MODES:
+        known = Mode.parse(mode)
+        return f"it is balance={known.balance!r}, cache_static={known.cache_static}"
+    return "it is balance='load', 'rows' or None, and cache_static=True or False"
+
+
+@without(directory="it is state; pass state={value}", mode=_in_place_of)
 def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by name only
     stream: DataFrame,
     static: DataFrame,
     on: str | Sequence[str] | SpatialMatch,
     how: How = "inner",
     workers: int = 8,
-    mode: str | Mode = "dynamic-lb-stal",
+    balance: Balance | None = "load",
     *,
+    cache_static: bool = True,
     partitions: int | None = None,
-    directory: str | Path | None = None,
+    state: str | Path | None = None,
     time: str | None = None,
     distributor: DynamicDistributor | None = None,
     cache_bytes: int = 1 << 30,
@@ -73,16 +85,16 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     """Join a stream with a static table, both divided over workers so that load stays even.
 
     The static side is divided into more partitions than there are workers, and each worker
-    slot owns some of them. The stream's rows go to the slot that owns their partition. In
-    the dynamic modes the Dynamic Distributor watches the load and moves partitions between
-    epochs. Whatever moves, results are exactly those of Spark's own join.
+    slot owns some of them. The stream's rows go to the slot that owns their partition. With a
+    `balance` the Dynamic Distributor watches the load and moves partitions between epochs.
+    Whatever moves, results are exactly those of Spark's own join.
 
     Parameters
     ----------
     stream
         Batch or streaming. In a batch nothing moves, since it is one epoch.
     static
-        Batch. Written to `directory` once; where that holds the same rows already these are
+        Batch. Written to `state` once; where that holds the same rows already these are
         used, and `refresh` replaces them while the query runs.
     on
         Key columns of the same names and types on both sides, or a `SpatialMatch`.
@@ -91,12 +103,16 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         nulls.
     workers
         How many slots, W.
-    mode
-        One of the six `MODES`.
+    balance
+        ``load``: the seconds of work are evened out (the paper's LB); ``rows``: the number of
+        rows (its DB); None: partitions stay where they are.
+    cache_static
+        Whether static partitions stay in their worker between epochs (the paper's STAL), or are
+        loaded in every epoch (STRL).
     partitions
         How many partitions, P; None: 4 a worker.
-    directory
-        Where static data and the log of epochs lie, beside the query's checkpoint;
+    state
+        Directory where static data and the log of epochs lie, beside the query's checkpoint;
         reachable from driver and executors. A restarted query needs the same. None: a
         temporary directory of this process, so a restart is not exact.
     time
@@ -109,13 +125,13 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         Takes rows, of either side, whose geometry cannot be used; None: such a row fails
         the query.
     if_changed
-        What to do where `directory` holds another static side than `static`, by number and
+        What to do where `state` holds another static side than `static`, by number and
         content of rows. ``error``: raise. ``refresh``: put `static` in its place, from the
         next epoch on. ``reuse``: join with what is there, without looking. The first two
-        read all of `static` once more, to hash it, in each call with a `directory`. What
+        read all of `static` once more, to hash it, in each call with a `state`. What
         `refresh` has put in the place of `static` is no other: ``error`` goes on with it.
     then
-        Work that follows the join in the same task, so that the LB modes balance it too. It
+        Work that follows the join in the same task, so that ``balance="load"`` has it too. It
         is called with joined rows of one partition, a pyarrow Table of at most about a
         million rows (or all matches of one row of the stream, where these are more), and
         gives a Table or RecordBatch, or yields several. It may filter, change and add rows.
@@ -136,12 +152,12 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     ------
     ConfigurationError
         A column is missing, on both sides, or of a type that cannot be joined on; a
-        parameter is out of range; or `directory` holds static data of another join, or other
+        parameter is out of range; or `state` holds static data of another join, or other
         rows.
     RunError
-        A static row has a null key or an unusable geometry, or `directory` cannot be
+        A static row has a null key or an unusable geometry, or `state` cannot be
         written. In the query: a static partition is missing or not what was written,
-        `directory` was made anew, or `then` fails.
+        `state` was made anew, or `then` fails.
 
     Notes
     -----
@@ -149,7 +165,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     Stream-Static Joins (Electronics 2023).
     """
     check_workers(workers)
-    mode = Mode.parse(mode)
+    mode = _mode(balance, cache_static)
     stream, static, match = aligned(stream, static, _match(on))
     if partitions is not None:
         whole_number("partitions", partitions, 1)
@@ -157,8 +173,8 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     if distributor is not None and not isinstance(distributor, DynamicDistributor):
         message = f"distributor = {shown(distributor)}: pass a DynamicDistributor(...)"
         raise ConfigurationError(message)
-    if directory is not None:
-        check_path("directory", directory)
+    if state is not None:
+        check_path("state", state)
     count = PARTITIONS_A_WORKER * workers if partitions is None else partitions
     if count < workers:
         message = (
@@ -172,7 +188,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         (time,) = find_columns(stream, time, "time")
     timezone = stream.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
     follows, result = following(then, schema, result_schema(stream, static, match), timezone)
-    root = Path(directory or temporary_directory(stream.sparkSession, "join")).absolute()
+    root = Path(state or temporary_directory(stream.sparkSession, "join")).absolute()
     store = StaticStore(root / "static")
     manifest = static_side(
         static,
@@ -180,10 +196,10 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         match,
         partitions=count,
         # Nobody comes back to a temporary directory.
-        if_changed=if_changed if directory else "reuse",
+        if_changed=if_changed if state else "reuse",
         dead_letters=dead_letters,
     )
-    planner = EpochPlanner(
+    planner = JoinPlanner(
         directory=root / "epochs",
         store=store.directory,
         partitions=count,
@@ -201,14 +217,23 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         join,
         planner,
         cache_bytes=cache_bytes,
-        keeps_static=mode.keeps_static,
+        cache_static=mode.cache_static,
         time=time,
         then=follows,
         load_clock=(distributor or DynamicDistributor()).load_clock,
     )
-    placed = on_slots(spread, workers, stay=mode.keeps_static)
+    placed = on_slots(spread, workers, stay=mode.cache_static)
     with own_processes(stream):
         return placed.mapInArrow(in_workers(stream.sparkSession, task), result)
+
+
+def _mode(balance: Balance | None, cache_static: bool) -> Mode:  # noqa: FBT001 - as it was passed
+    if isinstance(balance, str) and balance in MODES:
+        message = f"balance = {balance!r}: since version 0.2 {_in_place_of(balance)}"
+        raise ConfigurationError(message)
+    check_one_of("balance", balance, ("load", "rows", None))
+    check_one_of("cache_static", cache_static, (True, False))
+    return Mode(balance, cache_static)
 
 
 def _match(on: str | Sequence[str] | SpatialMatch) -> Keys | SpatialMatch:
@@ -220,12 +245,12 @@ def _distributor(mode: Mode, given: DynamicDistributor | None) -> DynamicDistrib
     if not mode.dynamic:
         return None
     distributor = given or DynamicDistributor()
-    metric = items if mode.balance == "data" else seconds
+    metric = items if mode.balance == "rows" else seconds
     return dataclasses.replace(distributor, load=distributor.load or metric)
 
 
 def _by_keys(
-    stream: DataFrame, on: Keys, planner: EpochPlanner, how: How
+    stream: DataFrame, on: Keys, planner: JoinPlanner, how: How
 ) -> tuple[DataFrame, PartitionJoin]:
     hashed = stream.withColumn(HASH, F.xxhash64(*key_columns(stream, on.columns)))
     partition = F.pmod(HASH, F.lit(planner.partitions)).cast("int")
@@ -240,7 +265,7 @@ def _by_keys(
 def _by_space(
     stream: DataFrame,
     on: SpatialMatch,
-    planner: EpochPlanner,
+    planner: JoinPlanner,
     dead_letters: DeadLetters | None,
 ) -> tuple[DataFrame, PartitionJoin]:
     indexed = on.replicates_index

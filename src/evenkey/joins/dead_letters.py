@@ -85,8 +85,8 @@ class LetterBox:
                     "them apart"
                 )
                 raise RunError(message)
-            told = pa.array([str(each) for each in reasons[rejected]])
-            letters.append(table.take(rejected).append_column("reason", told))
+            texts = pa.array([str(each) for each in reasons[rejected]])
+            letters.append(table.take(rejected).append_column("reason", texts))
             yield mended.take(good), geometries[good]
         if letters and self._dead_letters is not None:
             part = current_task().partition

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenkey.errors import RunError
 from evenkey.joins.distributor import Window
-from evenkey.joins.files import claim, write_whole
+from evenkey.joins.files import claim, write_file
 from evenkey.joins.static_manifest import StaticVersion
 from evenkey.joins.work import PartitionWork
 
@@ -150,7 +150,7 @@ class EpochLog:
 
     def record(self, epoch: int, record: SlotRecord) -> None:
         """Write down what a slot did; a task that runs again replaces what it wrote."""
-        write_whole(self._records(epoch) / f"slot-{record.slot:05d}.json", record.to_bytes())
+        write_file(self._records(epoch) / f"slot-{record.slot:05d}.json", record.to_bytes())
 
     def records(self, epoch: int) -> list[SlotRecord]:
         """What the slots of an epoch did, in order of slots."""

@@ -10,10 +10,10 @@ from evenkey.errors import RunError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["claim", "write_whole"]
+__all__ = ["claim", "write_file"]
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes) -> None:
     """Write a file whole or not at all; its directory is made where it is not there.
 
     Raises

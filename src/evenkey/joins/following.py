@@ -58,8 +58,8 @@ class Following:
             else:
                 yield from given
         except Exception as error:
-            told = f"then: {type(error).__name__}: {error}{_place(error.__traceback__)}"
-            raise RunError(told) from error
+            message = f"then: {type(error).__name__}: {error}{_place(error.__traceback__)}"
+            raise RunError(message) from error
 
     def _checked(self, given: object) -> pa.Table:
         if isinstance(given, pa.RecordBatch):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evenkey.joins.epoch_log import EpochPlan
     from evenkey.joins.following import Following
     from evenkey.joins.partition_join import PartitionJoin
-    from evenkey.joins.planning import EpochPlanner
+    from evenkey.joins.planning import JoinPlanner
     from evenkey.joins.static_manifest import StaticVersion
     from evenkey.joins.work import LoadClock
 
@@ -46,7 +46,7 @@ class JoinTask:
         Knows the epoch's version and owners, and where to write down what was done.
     cache_bytes
         Static partitions that are held at a time, in bytes.
-    keeps_static
+    cache_static
         Whether partitions stay in this process for the next epoch (STAL), or each epoch
         brings its own (STRL).
     time
@@ -60,10 +60,10 @@ class JoinTask:
     def __init__(
         self,
         join: PartitionJoin,
-        planner: EpochPlanner,
+        planner: JoinPlanner,
         *,
         cache_bytes: int,
-        keeps_static: bool,
+        cache_static: bool,
         time: str | None,
         then: Following | None = None,
         load_clock: LoadClock = "processor",
@@ -71,7 +71,7 @@ class JoinTask:
         self._join = join
         self._planner = planner
         self._cache_bytes = cache_bytes
-        self._keeps_static = keeps_static
+        self._cache_static = cache_static
         self._time = time
         self._then = then
         self._load_clock = load_clock
@@ -91,7 +91,7 @@ class JoinTask:
 
     def cache(self, plan: EpochPlan) -> WorkerCache:
         """The cache to use, without what this plan has no use for."""
-        if not self._keeps_static:
+        if not self._cache_static:
             return WorkerCache(self._cache_bytes)
         cache, store = process_cache(self._cache_bytes), str(self._planner.store)
         cache.drop(

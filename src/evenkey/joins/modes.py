@@ -1,4 +1,4 @@
-"""The six modes of a balanced join: what is balanced, and where partitions are joined."""
+"""The paper's six modes of a join: what is balanced, and where partitions are joined."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from evenkey.spelling import unknown_name
 
 __all__ = ["MODES", "Balance", "Mode"]
 
-Balance = Literal["data", "load"]
-"""What the Dynamic Distributor takes for load: items, or seconds of work."""
+Balance = Literal["load", "rows"]
+"""What the Dynamic Distributor takes for load: seconds of work, or rows."""
 
 
 @dataclass(frozen=True)
@@ -22,22 +22,23 @@ class Mode:
     Parameters
     ----------
     balance
-        ``data``: the Dynamic Distributor evens out the number of items (DB); ``load``: the
-        seconds spent on them (LB); None: partitions stay where they are (static).
-    keeps_static
+        ``rows``: the Dynamic Distributor evens out the number of rows (the paper's data
+        balancing, DB); ``load``: the seconds spent on them (LB); None: partitions stay where they
+        are (static).
+    cache_static
         Whether static partitions stay in their worker between epochs and the stream comes
         to them (STAL), or are brought to the stream's tasks in every epoch (STRL).
 
     Examples
     --------
     >>> Mode.parse("dynamic-lb-stal")
-    Mode(balance='load', keeps_static=True)
-    >>> str(Mode(balance=None, keeps_static=False))
+    Mode(balance='load', cache_static=True)
+    >>> str(Mode(balance=None, cache_static=False))
     'static-strl'
     """
 
     balance: Balance | None
-    keeps_static: bool
+    cache_static: bool
 
     @classmethod
     def parse(cls, text: str | Mode) -> Mode:
@@ -65,13 +66,13 @@ class Mode:
 
     def __str__(self) -> str:
         """Its name on the command line."""
-        place = "stal" if self.keeps_static else "strl"
+        place = "stal" if self.cache_static else "strl"
         if self.balance is None:
             return f"static-{place}"
         return f"dynamic-{'lb' if self.balance == 'load' else 'db'}-{place}"
 
 
-_BALANCES: tuple[Balance | None, ...] = (None, "data", "load")
+_BALANCES: tuple[Balance | None, ...] = (None, "rows", "load")
 _MODES = {
     str(mode): mode
     for mode in (Mode(balance, keeps) for balance in _BALANCES for keeps in (False, True))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evenkey.joins.static_manifest import StaticVersion
     from evenkey.spark.task import TaskId
 
-__all__ = ["EpochPlanner", "first_owners"]
+__all__ = ["JoinPlanner", "first_owners"]
 
 KEPT = 1000
 """Epochs whose plans and records are kept."""
@@ -35,7 +35,7 @@ def first_owners(partitions: int, workers: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class EpochPlanner:
+class JoinPlanner:
     """Gives each epoch its plan, the same to every task however often the epoch runs.
 
     There is no process of the Distributor's own: the first tasks of an epoch read what the

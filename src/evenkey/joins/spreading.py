@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenkey.joins.dead_letters import DeadLetters
-    from evenkey.joins.planning import EpochPlanner
+    from evenkey.joins.planning import JoinPlanner
     from evenkey.joins.static_manifest import StaticVersion
 
 __all__ = ["INDEX_SCHEMA", "KeySpread", "SpaceSpread", "envelope_index"]
@@ -42,7 +42,7 @@ INDEX_SCHEMA = pa.schema(
 class KeySpread:
     """Takes partitions of hashed keys to the slots that own them in this epoch."""
 
-    def __init__(self, planner: EpochPlanner) -> None:
+    def __init__(self, planner: JoinPlanner) -> None:
         self._planner = planner
 
     def slots(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
@@ -70,7 +70,7 @@ class SpaceSpread:
 
     def __init__(
         self,
-        planner: EpochPlanner,
+        planner: JoinPlanner,
         geometry: str,
         *,
         candidates: bool,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from evenkey.checking import check_path
+from evenkey.doors import without
 from evenkey.errors import ConfigurationError
 from evenkey.joins.fingerprint import fingerprint_of
 from evenkey.joins.on import Keys, SpatialMatch
@@ -95,20 +96,21 @@ def _replaced(latest: Manifest, store: StaticStore) -> Iterator[Fingerprint | No
 def _changed(latest: Manifest, store: StaticStore, given: Fingerprint) -> str:
     known = latest.fingerprint
     if known is None:
-        difference = "nobody can say whether it is the one given, as it was written with 'reuse'"
+        difference = "it was written with 'reuse', so it is not known to be the same"
     elif known.rows != given.rows:
         difference = f"it has {known.rows:,} rows, the one given {given.rows:,}"
     else:
         difference = f"both have {given.rows:,} rows, but not the same ones"
     return (
-        f"directory {store.directory.parent} holds another static side than the one given "
+        f"state = {str(store.directory.parent)!r} holds another static side than the one given "
         f"({difference}): pass if_changed='refresh' to put the one given in its place, "
-        "if_changed='reuse' to join with what is there, or another directory"
+        "if_changed='reuse' to join with what is there, or another state"
     )
 
 
+@without(directory="it is state; pass state={value}")
 def refresh(
-    static: DataFrame, directory: str | Path, *, dead_letters: DeadLetters | None = None
+    static: DataFrame, state: str | Path, *, dead_letters: DeadLetters | None = None
 ) -> int:
     """Replace the static side of a join, while its query runs or before it starts again.
 
@@ -120,7 +122,7 @@ def refresh(
     ----------
     static
         As `balanced_join` was given, with other rows.
-    directory
+    state
         That of `balanced_join`.
     dead_letters
         As for `balanced_join`.
@@ -138,8 +140,8 @@ def refresh(
         There is nothing to refresh, or as for `balanced_join`.
     """
     check_frame(static, "static")
-    check_path("directory", directory)
-    store = StaticStore(Path(directory).absolute() / "static")
+    check_path("state", state)
+    store = StaticStore(Path(state).absolute() / "static")
     latest = store.manifest(store.latest())
     on = _match_of(latest)
     joined = on.columns if isinstance(on, Keys) else (on.geometry,)

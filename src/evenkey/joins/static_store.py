@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from evenkey.checking import check_path
 from evenkey.errors import ConfigurationError, RunError
-from evenkey.joins.files import claim, write_whole
+from evenkey.joins.files import claim, write_file
 from evenkey.joins.static_manifest import Manifest, StaticFile, StaticVersion, checksum
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class StaticWriter:
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink)
         content = sink.getvalue().to_pybytes()
-        write_whole(self.directory / _name(partition), content)
+        write_file(self.directory / _name(partition), content)
         return StaticFile(table.num_rows, len(content), checksum(content))
 
 
@@ -182,7 +182,7 @@ class StaticStore:
             fingerprint,
             refreshed,
         )
-        write_whole(writer.directory / _MANIFEST, manifest.to_bytes())
+        write_file(writer.directory / _MANIFEST, manifest.to_bytes())
         name = self._name(writer.version.number)
         if not claim(name, json.dumps({"identity": writer.version.identity}).encode()):
             shutil.rmtree(writer.directory, ignore_errors=True)

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator
 from evenkey.options.base import Configuration
 from evenkey.options.fields import MOST, AnyPath, option, paths
 from evenkey.streams import SPAN_SECONDS
-from evenkey.streams.suffixes import Split, check_input
+from evenkey.streams.suffixes import SplitName, check_input
 
 __all__ = ["EpochOptions", "InputOptions"]
 
@@ -33,7 +33,7 @@ class InputOptions(Configuration):
         "Files to read: a file, a directory or a glob; may be given several times.",
         first=True,
     )
-    split: Split | None = option(
+    split: SplitName | None = option(
         "Input",
         None,
         "How messages are found in the input; without it by suffix: .csv, .json, .jsonl, "

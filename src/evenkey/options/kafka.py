@@ -12,7 +12,7 @@ from evenkey.options.base import Configuration
 from evenkey.options.fields import AnyPath, option
 
 if TYPE_CHECKING:
-    from evenkey.streams.suffixes import Split
+    from evenkey.streams.suffixes import SplitName
 
 __all__ = ["KafkaOptions"]
 
@@ -107,7 +107,7 @@ class KafkaOptions(Configuration):
         for address in addresses:
             address.check_reachable()
 
-    def check_kafka_input(self, split: Split | None) -> None:
+    def check_kafka_input(self, split: SplitName | None) -> None:
         """Refuse options that a topic does not have, or that only a topic has."""
         if self.kafka is None:
             for name in _OF_A_TOPIC:

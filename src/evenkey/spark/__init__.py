@@ -1,4 +1,9 @@
-"""Operators on Spark DataFrames, batch and streaming: route, place, aggregate, observe."""
+"""Operators on Spark DataFrames, batch and streaming: route, place, aggregate, observe.
+
+Each takes a DataFrame first, so that it goes into a chain by ``df.transform``::
+
+    routed = df.transform(route, "key", workers=8).transform(place, 8)
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ from evenkey.spark.place import place
 from evenkey.spark.planned import fit
 from evenkey.spark.route import Load, route
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
+from evenkey.spark.sessions import session
 from evenkey.spark.times import rows_far_ahead
 
 __all__ = [
@@ -22,4 +28,5 @@ __all__ = [
     "place",
     "route",
     "rows_far_ahead",
+    "session",
 ]

@@ -11,6 +11,7 @@ from pyspark.sql.types import StructField, StructType, TimestampNTZType, Timesta
 
 from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse
 from evenkey.checking import check_text
+from evenkey.doors import without
 from evenkey.errors import ConfigurationError
 from evenkey.spark.columns import (
     check_frame,
@@ -51,11 +52,12 @@ _DURATION = re.compile(
 )
 
 
+@without(tables="it is state; pass state={value}")
 def aggregate(
     df: DataFrame,
     key: str | Sequence[str],
-    grouping: str | Grouping,
-    workers: int,
+    grouping: str | Grouping = "dkg",
+    workers: int = 10,
     aggregator: str | Aggregator = "count",
     *,
     time: str | None = None,
@@ -64,7 +66,7 @@ def aggregate(
     max_ahead: str | None = "1 hour",
     rate: float = 100.0,
     load: Load = "epoch",
-    tables: str | Path | None = None,
+    state: str | Path | None = None,
 ) -> DataFrame:
     """Aggregate by key on balanced workers; the result is that of a plain aggregation.
 
@@ -73,7 +75,7 @@ def aggregate(
 
     Parameters
     ----------
-    df, key, grouping, workers, time, rate, load, tables
+    df, key, grouping, workers, time, rate, load, state
         As for `route`.
     aggregator
         An aggregator or its spelling: ``"count"``, ``"sum(column=amount)"``, ``"top-k(k=10)"``.
@@ -91,8 +93,8 @@ def aggregate(
     Returns
     -------
     DataFrame
-        ``window_start`` and ``window_end`` where there are windows, of the type that Spark gives
-        windows of `time`; the key's columns under their own names where the aggregator's scope is
+        ``window`` where there are windows, the struct that Spark's ``groupBy(window)`` gives for
+        `time`; the key's columns under their own names where the aggregator's scope is
         a key; and the aggregator's result columns. Where its scope is a window, such as that of
         ``top-k``, several key columns are one struct column ``key``.
 
@@ -115,7 +117,7 @@ def aggregate(
     if df.isStreaming and time is not None and max_ahead is not None:
         df = without_far_ahead(df, time_column(df, time), max_ahead)
     routed = route(
-        df, key, grouping, workers, time=time, rate=rate, load=load, tables=tables, column=WORKER
+        df, key, grouping, workers, time=time, rate=rate, load=load, state=state, column=WORKER
     )
     messages, bound = messages_of(routed, key, aggregator, time=time, window=window)
     check_result(df, keys, bound, windowed=window is not None)
@@ -191,8 +193,8 @@ def messages_of(
     -------
     tuple
         A DataFrame with the worker, ``key`` (a struct where several columns are the key), the
-        aggregator's columns and, with a window, ``window_start`` and ``time``; and the bound
-        aggregator.
+        aggregator's columns and, with a window, its start (`WINDOW`) and the time (`TIME`); and
+        the bound aggregator.
     """
     keys = column_names(key)
     taken = {"key": "is not the key", WINDOW: "is no window", TIME: "is no time"}
@@ -245,8 +247,9 @@ def merge_partials(
 ) -> DataFrame:
     """Merge partial aggregates by window and key, and finish them.
 
-    Where the messages' times have no zone (`zoned` is False) they come here as if they were UTC,
-    since Spark has no watermark of such times, and the windows lose their zone again.
+    Windows are the struct ``window``, as Spark's ``groupBy(window)`` gives it. Where the messages'
+    times have no zone (`zoned` is False) they come here as if they were UTC, since Spark has no
+    watermark of such times, and the windows lose their zone again.
 
     In a stream this is Spark's stateful aggregation with a watermark, in append mode. In a batch
     states are merged in an order of their own, so that rounding is the same however often it runs.
@@ -272,11 +275,9 @@ def merge_partials(
         states = [collected.alias(STATES)]
     merged = partials.groupBy(*groups).agg(*states)
     if window is not None:
-        merged = merged.select(
-            *(_bound(end, zoned=zoned) for end in ("start", "end")),
-            *(name for name in merged.columns if name != "window"),
-        )
-        by = ("window_start", "window_end", *by)
+        by = ("window", *by)
+        if not zoned:
+            merged = merged.withColumn("window", _without_zone(merged))
     if isinstance(aggregator, Algebraic):
         merged = count_overflows(merged, aggregator)
         if aggregator.finished_by_merging:
@@ -288,10 +289,14 @@ def merge_partials(
     return merged.mapInArrow(task, schema)
 
 
-def _bound(end: str, *, zoned: bool) -> Column:
-    """A bound of a window, which loses the zone UTC where it has none of its own."""
-    bound = F.col(f"window.{end}")
-    if not zoned:
-        seconds = F.unix_micros(bound).cast("decimal(20)") / F.lit(1_000_000)
+def _without_zone(merged: DataFrame) -> Column:
+    """Windows whose bounds lose the zone UTC, with all that marks a column of windows for Spark."""
+    bounds = []
+    for end in ("start", "end"):
+        seconds = F.unix_micros(f"window.{end}").cast("decimal(20)") / F.lit(1_000_000)
         bound = F.expr("TIMESTAMP_NTZ '1970-01-01'") + F.make_dt_interval(secs=seconds)
-    return bound.alias(f"window_{end}")
+        bounds.append(bound.alias(end))
+    windows = F.struct(*bounds)
+    if merged.schema["window"].nullable:
+        windows = F.when(F.col("window").isNotNull(), windows)
+    return windows.alias("window", metadata={"spark.timeWindow": True})

@@ -75,7 +75,7 @@ def check_frame(df: object, name: str = "df") -> None:
 
 
 def is_case_sensitive(df: DataFrame) -> bool:
-    """Say whether Spark tells columns apart whose names differ in case only."""
+    """Say whether Spark distinguishes columns whose names differ in case only."""
     return str(df.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
 
 

@@ -39,7 +39,7 @@ def check_result(
     Parameters
     ----------
     df
-        Its session says whether names are told apart by case.
+        Its session says whether names are distinguished by case.
     keys
         Key columns.
     aggregator
@@ -52,7 +52,7 @@ def check_result(
     ConfigurationError
         It is not so.
     """
-    own = [*(("window_start", "window_end") if windowed else ()), *aggregator.result.names]
+    own = [*(("window",) if windowed else ()), *aggregator.result.names]
     if aggregator.scope == "key":
         check_names(df, keys, own, aggregator)
         own = ["key", *own]
@@ -103,4 +103,4 @@ def check_groupable(df: DataFrame, keys: Sequence[str]) -> None:
     ConfigurationError
         They are lists or maps, or hold some.
     """
-    check_types(df, keys, (ArrayType, MapType, VariantType), "lists and maps are no keys")
+    check_types(df, keys, (ArrayType, MapType, VariantType), "lists and maps cannot be keys")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evenkey.groupings import Grouping, Snapshot
     from evenkey.spark.routing_table import RoutingTables
 
-__all__ = ["Learner", "Lesson", "LessonCollector", "Lessons", "learner"]
+__all__ = ["Lesson", "LessonCollector", "Lessons", "TableLearner", "learner"]
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class Lesson(NamedTuple):
     local: Snapshot
 
 
-class Learner(NamedTuple):
+class TableLearner(NamedTuple):
     """Who learns: the sources of one routed frame, in whichever query they run.
 
     Parameters
@@ -62,7 +62,7 @@ class Learner(NamedTuple):
         return {(self.name, task): (self, lesson)}
 
 
-Lessons = dict[tuple[str, TaskId], tuple[Learner, Lesson]]
+Lessons = dict[tuple[str, TaskId], tuple[TableLearner, Lesson]]
 """Lessons of tasks, each with who learns it."""
 
 
@@ -119,7 +119,7 @@ class LessonCollector(AccumulatorParam[Lessons]):
         """Of how many queries something is held."""
         return len(self._epochs)
 
-    def _learn(self, who: Learner, task: TaskId, lesson: Lesson) -> None:
+    def _learn(self, who: TableLearner, task: TaskId, lesson: Lesson) -> None:
         tables = who.tables.under(task.query)
         epoch = self._epochs.get((who.name, task.query))
         if epoch is None or task.epoch > epoch.number:
@@ -148,10 +148,10 @@ _accumulators: list[Accumulator[Lessons]] = []
 
 def learner(
     session: SparkSession, tables: RoutingTables, grouping: Grouping
-) -> tuple[Learner, Accumulator[Lessons]]:
+) -> tuple[TableLearner, Accumulator[Lessons]]:
     """Make a learner, and give the accumulator that its tasks add to."""
     with _lock:
         if not _accumulators:
             _accumulators.append(session.sparkContext.accumulator({}, _collector))
     listen(session, ended=_collector.forget)
-    return Learner(uuid.uuid4().hex, tables, grouping), _accumulators[0]
+    return TableLearner(uuid.uuid4().hex, tables, grouping), _accumulators[0]

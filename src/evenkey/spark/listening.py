@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from pyspark.sql.streaming import StreamingQueryListener
 
-from evenkey.spark.session import remove_temporary_of, session_id, session_owner
+from evenkey.spark.sessions import remove_temporary_of, session_id, session_owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,7 +108,7 @@ class _Listener(StreamingQueryListener):
 def _leave() -> None:
     """Hear no more of anything: Spark would call a process that is ending, and report its trouble.
 
-    What it is about to tell, it tells before this ends.
+    What it is about to report, it reports before this ends.
     """
     context = _context()
     if context is None or not _listening:

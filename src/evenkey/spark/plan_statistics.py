@@ -77,7 +77,7 @@ def _items(rows: Iterable[Row]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, A
 def learn_from(
     df: DataFrame, hashed: Column, grouping: PlannedGrouping, workers: int, tables: RoutingTables
 ) -> DataFrame:
-    """Let a stream tell its keys, epoch by epoch, and plan from them.
+    """Count the keys of a stream, epoch by epoch, and plan from them.
 
     One row in 8, drawn at random, is counted. An epoch's figures reach the driver when the next
     one may have started, so they serve the one after that: table N + 2 is made of epoch N.

@@ -8,6 +8,7 @@ import numpy as np
 from pyspark.sql import functions as F
 
 from evenkey.checking import check_path, number
+from evenkey.doors import without
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping, parse
 from evenkey.groupings.planned import Plan
@@ -16,7 +17,7 @@ from evenkey.spark.listening import listen
 from evenkey.spark.plan_lookup import LookupTask, with_planned_worker
 from evenkey.spark.plan_statistics import count_keys, learn_from
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
-from evenkey.spark.session import TABLES, temporary_directory
+from evenkey.spark.sessions import TABLES, temporary_directory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,13 +31,14 @@ if TYPE_CHECKING:
 __all__ = ["fit", "route_planned"]
 
 
+@without(tables="it is state; pass state={value}")
 def fit(
     df: DataFrame,
     key: str | Sequence[str],
     grouping: str | Grouping,
     workers: int,
     *,
-    tables: str | Path,
+    state: str | Path,
     cost: str | None = None,
     fraction: float = 1.0,
 ) -> Plan:
@@ -50,8 +52,9 @@ def fit(
         Key column, or columns that form the key together.
     grouping, workers
         ``"planned"``, with the parameters and worker count that `route` will be given.
-    tables
-        Directory of the plan. A plan that it holds is the one to stay near to.
+    state
+        Directory of the plan, the same as for `route`. A plan that it holds is the one to stay
+        near to.
     cost
         Column of what each row costs, such as seconds that were measured; None: each row
         costs the same.
@@ -72,7 +75,7 @@ def fit(
     check_frame(df)
     planned = _planned(grouping)
     planned.router(workers)
-    check_path("tables", tables)
+    check_path("state", state)
     number("fraction", fraction)
     if df.isStreaming:
         message = "fit counts a batch: pass earlier data or a sample, or call it in foreachBatch"
@@ -82,7 +85,7 @@ def fit(
         raise ConfigurationError(message)
     hashed = key_hash(df, key)
     costs = None if cost is None else number_column(df, cost, "cost")
-    store = RoutingTables(tables, str(planned), workers)
+    store = RoutingTables(state, str(planned), workers)
     if fraction < 1:
         df = df.sample(fraction=fraction, seed=0)
     return Plan.from_arrays(_fit(df, hashed, costs, planned, workers, store))
@@ -144,7 +147,7 @@ def route_planned(
     workers: int,
     *,
     plan: Snapshot | None,
-    tables: str | Path | None,
+    state: str | Path | None,
     column: str,
     position: Column | None = None,
     learn: bool = True,
@@ -152,7 +155,7 @@ def route_planned(
     """Route by plans, without Python in the way of a message.
 
     A batch is counted first, here and now, unless a plan is there that the grouping may follow.
-    A stream follows the plans in `tables` and, if it is to `learn`, makes them.
+    A stream follows the plans in `state` and, if it is to `learn`, makes them.
     """
     if df.isStreaming and learn and grouping.planning == "current":
         message = (
@@ -161,11 +164,11 @@ def route_planned(
         )
         raise ConfigurationError(message)
     if df.isStreaming:
-        lookup = _lookup_of_stream(df, grouping, workers, plan, tables)
+        lookup = _lookup_of_stream(df, grouping, workers, plan, state)
         if learn and grouping.planning in ("auto", "previous"):
             df = learn_from(df, hashed, grouping, workers, lookup.tables)
         return with_planned_worker(df, hashed, grouping, workers, lookup, column, position)
-    memory = _plan_of_batch(df, hashed, grouping, workers, plan, tables)
+    memory = _plan_of_batch(df, hashed, grouping, workers, plan, state)
     return with_planned_worker(df, hashed, grouping, workers, memory, column, position)
 
 
@@ -174,14 +177,14 @@ def _lookup_of_stream(
     grouping: PlannedGrouping,
     workers: int,
     plan: Snapshot | None,
-    tables: str | Path | None,
+    state: str | Path | None,
 ) -> LookupTask:
-    if tables is None:
+    if state is None:
         # Nothing is written before a query runs: it may never.
         store = RoutingTables(temporary_directory(df.sparkSession, TABLES), str(grouping), workers)
         listen(df.sparkSession)
         return LookupTask(grouping, workers, store, plan)
-    store = RoutingTables(tables, str(grouping), workers)
+    store = RoutingTables(state, str(grouping), workers)
     if plan is not None:
         store.write(0, RoutingTable(plan))
     return LookupTask(grouping, workers, store)
@@ -193,14 +196,14 @@ def _plan_of_batch(
     grouping: PlannedGrouping,
     workers: int,
     plan: Snapshot | None,
-    tables: str | Path | None,
+    state: str | Path | None,
 ) -> Snapshot:
-    if tables is None:
+    if state is None:
         before = plan or {}
         if not grouping.counts_first(before):
             return before
         return _counted(df, hashed, None, grouping, workers, before)
-    store = RoutingTables(tables, str(grouping), workers)
+    store = RoutingTables(state, str(grouping), workers)
     if plan is not None:
         store.write(0, RoutingTable(plan))
     numbers = store.numbers()

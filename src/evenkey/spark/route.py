@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, get_args
 from pyspark.sql import functions as F
 
 from evenkey.checking import check_one_of, check_path, number
+from evenkey.doors import without
 from evenkey.groupings import Grouping, KeyGrouping, PlannedGrouping, ShuffleGrouping, parse
 from evenkey.spark.columns import (
     absent,
@@ -16,8 +17,9 @@ from evenkey.spark.columns import (
     row_numbers,
     time_column,
 )
+from evenkey.spark.frequencies import plan_of
 from evenkey.spark.planned import route_planned
-from evenkey.spark.routing_task import Load, check_plan, routing_task
+from evenkey.spark.routing_task import Load, check_plan, needs_plan, routing_task
 from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
@@ -28,23 +30,26 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import Snapshot
 
-__all__ = ["Load", "route", "routes_natively"]
+__all__ = ["Load", "route", "routed", "routes_natively"]
 
 
+@without(
+    tables="it is state; pass state={value}",
+    plan="plans are kept in state; route a batch with state=DIRECTORY first, which makes one",
+    learn="evenkey sees to it; leave it out",
+)
 def route(
     df: DataFrame,
     key: str | Sequence[str],
-    grouping: str | Grouping,
-    workers: int,
+    grouping: str | Grouping = "dkg",
+    workers: int = 10,
     *,
     time: str | None = None,
     rate: float = 100.0,
     load: Load = "epoch",
-    tables: str | Path | None = None,
-    plan: Snapshot | None = None,
+    state: str | Path | None = None,
     column: str = "worker",
     position: str | None = None,
-    learn: bool = True,
 ) -> DataFrame:
     """Add the worker of each row, chosen message by message inside each task.
 
@@ -52,8 +57,9 @@ def route(
     estimate, as a pure function of these rows and of the epoch's routing table. Only the
     hash of the key (and the time, where the grouping uses it) goes to Python; all other
     columns stay in the JVM. Key grouping, planned grouping, and shuffle grouping of a batch, are
-    native expressions, without Python. Planned grouping counts a batch before it routes it, in
-    a job of its own that this call runs, unless `tables` holds a plan (see `fit`).
+    native expressions, without Python. Groupings that go by the frequencies of keys (planned,
+    off-greedy) count a batch before they route it, in a job of its own that this call runs,
+    unless `state` holds a plan (see `fit`).
 
     Parameters
     ----------
@@ -74,21 +80,15 @@ def route(
     load
         ``epoch``: local loads start at zero each epoch, so that each epoch is balanced in
         itself. ``lifetime``: they carry over, as in the papers.
-    tables
-        Directory of the routing tables that carry hot keys from epoch to epoch, beside the
-        query's checkpoint; reachable from driver and executors. None: a temporary directory
-        that goes when the query ends, so a restarted query learns anew.
-    plan
-        For groupings that are given the frequencies of keys: what ``Grouping.plan`` made of
-        them, with hashes as Spark's ``xxhash64`` gives them.
+    state
+        Directory of the routing tables that carry hot keys from epoch to epoch, and of plans,
+        beside the query's checkpoint; reachable from driver and executors. None: a temporary
+        directory that goes when the query ends, so a restarted query learns anew.
     column
         Name of the new column.
     position
         Column of whole numbers that numbers the rows, such as Kafka's offset. By it planned
         grouping deals the rows of split keys evenly, where a stream has no other numbers.
-    learn
-        Whether planned grouping makes its plans itself as a stream flows by; False: somebody
-        else writes them into `tables`.
 
     Returns
     -------
@@ -100,13 +100,60 @@ def route(
     ------
     ConfigurationError
         A column is missing or already there, the grouping or `workers` cannot be, or the
-        grouping must be told a plan and there is none.
+        grouping needs a plan for a stream and `state` holds none.
 
     Notes
     -----
     A null key is a key like any other. A retried task must see its rows in the same order:
     where the input follows a shuffle, Spark 4.3 guarantees this by
     ``spark.sql.shuffle.orderIndependentChecksum.enabled``, on by default.
+    """
+    return routed(
+        df,
+        key,
+        grouping,
+        workers,
+        time=time,
+        rate=rate,
+        load=load,
+        state=state,
+        column=column,
+        position=position,
+    )
+
+
+def routed(
+    df: DataFrame,
+    key: str | Sequence[str],
+    grouping: str | Grouping,
+    workers: int,
+    *,
+    time: str | None = None,
+    rate: float = 100.0,
+    load: Load = "epoch",
+    state: str | Path | None = None,
+    column: str = "worker",
+    position: str | None = None,
+    plan: Snapshot | None = None,
+    learn: bool = True,
+) -> DataFrame:
+    """Route as `route` does, by a plan that is at hand or that somebody else makes.
+
+    Parameters
+    ----------
+    df, key, grouping, workers, time, rate, load, state, column, position
+        As for `route`.
+    plan
+        What ``Grouping.plan`` made of the frequencies of keys, with hashes as Spark's
+        ``xxhash64`` gives them; None: the one in `state`, or one that is made of the batch.
+    learn
+        Whether planned grouping makes its plans itself as a stream flows by; False: somebody
+        else writes them into `state`.
+
+    Raises
+    ------
+    ConfigurationError
+        As `route` does; `plan` is none, or the grouping takes none.
     """
     check_frame(df)
     grouping = parse(grouping)
@@ -116,8 +163,8 @@ def route(
     clock = F.current_timestamp() if time is None else time_column(df, time)
     check_one_of("load", load, get_args(Load))
     number("rate", rate, above=0)
-    if tables is not None:
-        check_path("tables", tables)
+    if state is not None:
+        check_path("state", state)
     absent(df, column)
     if isinstance(grouping, PlannedGrouping):
         return route_planned(
@@ -126,20 +173,22 @@ def route(
             grouping,
             workers,
             plan=plan,
-            tables=tables,
+            state=state,
             column=column,
             position=None if position is None else number_column(df, position, "position"),
             learn=learn,
         )
     if routes_natively(grouping, streaming=df.isStreaming):
         return df.withColumn(column, _native(grouping, hashed, workers))
+    if plan is None and needs_plan(grouping):
+        plan = plan_of(df, hashed, grouping, workers, state)
     task = routing_task(
         df.sparkSession,
         grouping,
         workers,
         rate=rate,
         load=load,
-        tables=tables,
+        state=state,
         plan=plan,
         streaming=df.isStreaming,
     )

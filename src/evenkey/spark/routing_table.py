@@ -146,8 +146,8 @@ class RoutingTables:
         if (grouping, workers) != (self.grouping, self.workers):
             message = (
                 f"routing table {path} was written by {grouping} with {workers} workers, but this "
-                f"query routes by {self.grouping} with {self.workers}: choose another directory "
-                "for the tables, or the grouping and workers of before"
+                f"query routes by {self.grouping} with {self.workers}: pass another directory "
+                "as state, or the grouping and workers of before"
             )
             raise ConfigurationError(message)
         return _unflatten(entries)

@@ -14,7 +14,7 @@ from evenkey.errors import ConfigurationError
 from evenkey.event_clock import EventClock
 from evenkey.spark.learning import Lesson, learner
 from evenkey.spark.routing_table import RoutingTables
-from evenkey.spark.session import TABLES, temporary_directory
+from evenkey.spark.sessions import TABLES, temporary_directory
 from evenkey.spark.task import current_task
 from evenkey.spark.times import seconds_of
 
@@ -26,35 +26,33 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from evenkey.groupings import Grouping, Router, Snapshot
-    from evenkey.spark.learning import Learner, Lessons
+    from evenkey.spark.learning import Lessons, TableLearner
     from evenkey.spark.task import TaskId
 
-__all__ = ["Load", "RoutingTask", "Source", "check_plan", "routing_task"]
+__all__ = ["Load", "RoutingTask", "Source", "check_plan", "needs_plan", "routing_task"]
 
 Load = Literal["epoch", "lifetime"]
 
 
 def check_plan(grouping: Grouping, plan: Snapshot | None) -> None:
-    """Make sure that a grouping is told a plan if it needs one, and none if it takes none.
+    """Make sure that a grouping is given a plan only if it takes one.
 
     Raises
     ------
     ConfigurationError
-        It is not so.
+        It is not so, or the plan is none.
     """
     if plan is not None and not isinstance(plan, dict):
         message = f"plan = {shown(plan)}: pass what {grouping.name}'s plan(...) gave"
         raise ConfigurationError(message)
-    if plan is None and grouping.given_frequencies and not grouping.learns:
-        message = (
-            f"grouping {grouping}: it must know how frequent each key is before the first row "
-            "comes: count a batch first and pass plan=grouping.plan(hashes, counts, workers), "
-            "or use a grouping that learns it, such as dkg or dchoices"
-        )
-        raise ConfigurationError(message)
     if plan is not None and not (grouping.given_frequencies or grouping.plans_epochs):
         message = f"grouping {grouping}: it takes no plan; leave plan away"
         raise ConfigurationError(message)
+
+
+def needs_plan(grouping: Grouping) -> bool:
+    """Say whether a grouping must know the frequencies of keys before it routes."""
+    return grouping.given_frequencies and not grouping.learns
 
 
 def routing_task(
@@ -64,7 +62,7 @@ def routing_task(
     *,
     rate: float = 100.0,
     load: Load = "epoch",
-    tables: str | Path | None = None,
+    state: str | Path | None = None,
     plan: Snapshot | None = None,
     weighted: bool = False,
     streaming: bool,
@@ -75,8 +73,8 @@ def routing_task(
     ----------
     session
         Where the tasks run.
-    grouping, workers, rate, load, tables, plan
-        As for `route`.
+    grouping, workers, rate, load, state, plan
+        As for `evenkey.spark.route.routed`.
     weighted
         Whether messages count as much as they weigh; otherwise as 1.
     streaming
@@ -85,12 +83,18 @@ def routing_task(
     Raises
     ------
     ConfigurationError
-        As `check_plan` does.
+        As `check_plan` does, or the grouping needs a plan and there is none.
     """
     check_plan(grouping, plan)
+    if plan is None and needs_plan(grouping):
+        message = (
+            f"grouping {grouping}: it must know how frequent each key is before the first row "
+            "comes: use a grouping that learns it, such as dkg or dchoices"
+        )
+        raise ConfigurationError(message)
     learning = None
     if streaming and (grouping.learns or load == "lifetime"):
-        directory = tables or temporary_directory(session, TABLES)
+        directory = state or temporary_directory(session, TABLES)
         learning = learner(session, RoutingTables(directory, str(grouping), workers), grouping)
     return RoutingTask(grouping, workers, load, rate, plan or {}, learning, weighted=weighted)
 
@@ -105,7 +109,7 @@ class RoutingTask:
         load: Load,
         rate: float,
         plan: Snapshot,
-        learning: tuple[Learner, Accumulator[Lessons]] | None,
+        learning: tuple[TableLearner, Accumulator[Lessons]] | None,
         *,
         weighted: bool = False,
     ) -> None:

@@ -49,7 +49,7 @@ class MessageBatch:
         float64[n], event time in seconds since the stream began, non-decreasing.
     senders
         uint64[n], hash of who sends each message, such as the source vertex of an edge; None
-        where the stream does not tell.
+        where the stream does not say.
     """
 
     ids: NDArray[np.int64]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from evenkey.streams.law import Law, law_of
-from evenkey.streams.look_alike import LookAlike, Model
+from evenkey.streams.look_alike import LookAlike, LookAlikeModel
 from evenkey.streams.published import Published
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ __all__ = ["Cashtags"]
 _WEEKS = 4
 _HOT = 5  # ticker symbols in the paper's figure 3
 _MODELS = {
-    "cashtags": Model(
+    "cashtags": LookAlikeModel(
         Published(
             "ticker symbols in tweets of a month", "PKG paper, table 1", 690_000, 3.29, 2_900
         ),
@@ -49,7 +49,7 @@ class Cashtags(LookAlike):
     """
 
     family: ClassVar[str] = "weekly-look-alike"
-    models: ClassVar[dict[str, Model]] = _MODELS
+    models: ClassVar[dict[str, LookAlikeModel]] = _MODELS
     fixed: ClassVar[dict[str, dict[str, str]]] = {"cashtags-like": {"like": "cashtags"}}
 
     like: str = "cashtags"

@@ -80,16 +80,16 @@ def generated(
 
 def _find(name: str) -> tuple[type[KeyStream], dict[str, str]]:
     """Find the class that a spelling names, and the parameters it gives, still text."""
-    told, parameters = parse_spelling(name)
+    base, parameters = parse_spelling(name)
     families = _families()
     fixed = {each: cls for cls in families.values() for each in cls.fixed}
-    level = _LEVEL.fullmatch(told)
-    if (level is not None or told in fixed) and parameters:
-        message = f"{name!r}: {told} takes no parameters; write {told}"
+    level = _LEVEL.fullmatch(base)
+    if (level is not None or base in fixed) and parameters:
+        message = f"{name!r}: {base} takes no parameters; write {base}"
         raise ConfigurationError(message)
-    if told in fixed:
-        return fixed[told], fixed[told].fixed[told]
-    family = told if level is None else level["family"]
+    if base in fixed:
+        return fixed[base], fixed[base].fixed[base]
+    family = base if level is None else level["family"]
     cls = families.get(family)
     if cls is None or cls.fixed or (level is None) == issubclass(cls, CountrySkew):
         error = unknown_name("dataset", name, [entry.spelling for entry in catalogue()])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from evenkey.streams.look_alike import LookAlike, Model
+from evenkey.streams.look_alike import LookAlike, LookAlikeModel
 from evenkey.streams.published import Published
 
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ __all__ = ["GraphLookAlike"]
 
 _PKG = "PKG paper, table 1"
 _MODELS = {
-    "livejournal": Model(
+    "livejournal": LookAlikeModel(
         Published("edges of a social network", _PKG, 69_000_000, 0.29, 4_900_000), 4_900_000
     ),
-    "slashdot0811": Model(
+    "slashdot0811": LookAlikeModel(
         Published("edges of a social network", _PKG, 905_000, 3.28, 77_000), 77_000
     ),
-    "slashdot0902": Model(
+    "slashdot0902": LookAlikeModel(
         Published("edges of a social network", _PKG, 948_000, 3.11, 82_000), 82_000
     ),
 }
@@ -50,7 +50,7 @@ class GraphLookAlike(LookAlike):
     """
 
     family: ClassVar[str] = "graph-look-alike"
-    models: ClassVar[dict[str, Model]] = _MODELS
+    models: ClassVar[dict[str, LookAlikeModel]] = _MODELS
     fixed: ClassVar[dict[str, dict[str, str]]] = {
         f"{like}-like": {"like": like} for like in _MODELS
     }

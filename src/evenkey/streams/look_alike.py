@@ -16,13 +16,13 @@ from evenkey.streams.weighted import Weighted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LookAlike", "Model"]
+__all__ = ["LookAlike", "LookAlikeModel"]
 
 _PKG = "PKG paper, table 1"
 _DKG = "DKG paper, table 2"
 
 
-class Model(NamedTuple):
+class LookAlikeModel(NamedTuple):
     """A data set's published figures, and what we add where the paper does not say.
 
     Parameters
@@ -42,22 +42,24 @@ class Model(NamedTuple):
 
 
 _MODELS = {
-    "wikipedia": Model(
+    "wikipedia": LookAlikeModel(
         Published("pages of Wikipedia visited in a day", _PKG, 22_000_000, 9.32, 2_900_000),
         keys=2_900_000,
     ),
-    "twitter": Model(
+    "twitter": LookAlikeModel(
         Published("words of tweets", _PKG, 1_200_000_000, 2.67, 31_000_000), keys=31_000_000
     ),
     # The DKG paper counts no keys. Below, `keys` is the count of the same data in the PKG paper.
-    "twitter-ticker": Model(Published("ticker symbols in tweets", _DKG, 1_500_000, 10), keys=2_900),
-    "wikipedia-pageviews": Model(
+    "twitter-ticker": LookAlikeModel(
+        Published("ticker symbols in tweets", _DKG, 1_500_000, 10), keys=2_900
+    ),
+    "wikipedia-pageviews": LookAlikeModel(
         Published("pages of Wikipedia visited in a day", _DKG, 22_000_000, 9), keys=2_900_000
     ),
     # Its hot key is made of many hashtags and stands outside any law. The exponent of the rest
     # follows from the paper's DistCost of shuffle grouping, 2.4491 on 10 workers (table 3): a
     # long sample of a power law has DistCost = 10 ** (1 - 1 / exponent) there.
-    "twitter-election": Model(
+    "twitter-election": LookAlikeModel(
         Published("hashtags of tweets about an election", _DKG, 5_000_000, 68),
         keys=12_000,
         law=Law(1.637, 1_000_000),
@@ -93,7 +95,7 @@ class LookAlike(Weighted):
 
     family: ClassVar[str] = "look-alike"
     summary: ClassVar[str] = "synthetic"
-    models: ClassVar[dict[str, Model]] = _MODELS
+    models: ClassVar[dict[str, LookAlikeModel]] = _MODELS
     fixed: ClassVar[dict[str, dict[str, str]]] = {
         f"{like}-like": {"like": like} for like in _MODELS
     }

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from evenkey.streams.look_alike import LookAlike, Model
+from evenkey.streams.look_alike import LookAlike, LookAlikeModel
 from evenkey.streams.published import Published
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["RecordLookAlike", "Records"]
+__all__ = ["RecordCounts", "RecordLookAlike"]
 
 _DKG = "DKG paper, table 2"
 _SIZE = (1 << 32) - 1
 
 
-class Records(NamedTuple):
+class RecordCounts(NamedTuple):
     """How the published total is dealt to records.
 
     Parameters
@@ -40,16 +40,16 @@ class Records(NamedTuple):
 # thing. An article has as many records as pages that lead to it, which grow far slower than its
 # clicks; a language has one for each of its pages in each hour.
 _MODELS = {
-    "wikipedia-clickstream": Model(
+    "wikipedia-clickstream": LookAlikeModel(
         Published("articles that links led to", _DKG, 8_000_000_000, 10), keys=3_000_000
     ),
-    "wikipedia-pageviews-by-lang": Model(
+    "wikipedia-pageviews-by-lang": LookAlikeModel(
         Published("languages of pages visited", _DKG, 588_000_000, 27), keys=300
     ),
 }
 _RECORDS = {
-    "wikipedia-clickstream": Records(25_000_000, 0.5),
-    "wikipedia-pageviews-by-lang": Records(130_000_000, 0.9),
+    "wikipedia-clickstream": RecordCounts(25_000_000, 0.5),
+    "wikipedia-pageviews-by-lang": RecordCounts(130_000_000, 0.9),
 }
 
 
@@ -76,7 +76,7 @@ class RecordLookAlike(LookAlike):
 
     family: ClassVar[str] = "record-look-alike"
     weighs: ClassVar[bool] = True
-    models: ClassVar[dict[str, Model]] = _MODELS
+    models: ClassVar[dict[str, LookAlikeModel]] = _MODELS
     fixed: ClassVar[dict[str, dict[str, str]]] = {
         f"{like}-like": {"like": like} for like in _MODELS
     }
@@ -87,7 +87,7 @@ class RecordLookAlike(LookAlike):
         super().__post_init__()
 
     @property
-    def records(self) -> Records:
+    def records(self) -> RecordCounts:
         """How the published total is dealt to records."""
         return _RECORDS[self.like]
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.streams.row_groups import RowGroup, read_group, row_groups
-from evenkey.streams.splits import Found, vet
+from evenkey.streams.splits import RawMessages, vet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +89,7 @@ class RowIndex:
         """Read rows `start` to `stop` - 1; those of an empty key or no count are set apart."""
         keys, counts = self.read(start, stop)
         places = pa.array(np.arange(len(keys)))
-        return vet(Found(places, keys, counts, pa.nulls(len(keys), pa.string())))
+        return vet(RawMessages(places, keys, counts, pa.nulls(len(keys), pa.string())))
 
     def read(self, start: int, stop: int) -> tuple[pa.StringArray, pa.Int64Array]:
         """Read keys, as text, and counts of rows `start` to `stop` - 1.

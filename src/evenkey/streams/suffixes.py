@@ -13,9 +13,9 @@ from evenkey.streams.files import find_files
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Split", "check_input", "split_of", "split_of_suffix"]
+__all__ = ["SplitName", "check_input", "split_of", "split_of_suffix"]
 
-Split = Literal[
+SplitName = Literal[
     "words",
     "lines",
     "csv",
@@ -30,7 +30,7 @@ Split = Literal[
     "wikipedia-pageviews-by-lang",
 ]
 
-_SPLIT_OF_SUFFIX: dict[str, Split] = {
+_SPLIT_OF_SUFFIX: dict[str, SplitName] = {
     ".csv": "csv",
     ".json": "json",
     ".jsonl": "json",
@@ -39,7 +39,7 @@ _SPLIT_OF_SUFFIX: dict[str, Split] = {
 }
 
 
-def split_of_suffix(file: Path) -> Split:
+def split_of_suffix(file: Path) -> SplitName:
     """Say how a file is split, by its suffix; one that says how it is compressed is left out.
 
     Examples
@@ -51,7 +51,7 @@ def split_of_suffix(file: Path) -> Split:
     return _SPLIT_OF_SUFFIX.get(Path(bare_name(file)).suffix.lower(), "lines")
 
 
-def split_of(paths: Sequence[Path]) -> Split:
+def split_of(paths: Sequence[Path]) -> SplitName:
     """Say how files are split, by their suffixes.
 
     Raises

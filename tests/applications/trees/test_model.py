@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.applications.trees import TreeModel
-from evenkey.applications.trees.model import Split
+from evenkey.applications.trees.model import NodeSplit
 from evenkey.errors import RunError
 from tests.applications.trees.naive import naive_leaf
 
@@ -22,7 +22,7 @@ def tree_of(tests):
     for place, feature, threshold in tests:
         leaf = int(tree.leaves[place % len(tree.leaves)])
         sides = np.array([place + 1.0, 2.0]), np.array([2.0, 1.0])
-        tree = tree.grown([Split(leaf, feature, threshold, 1.0, *sides)])
+        tree = tree.grown([NodeSplit(leaf, feature, threshold, 1.0, *sides)])
     return tree
 
 

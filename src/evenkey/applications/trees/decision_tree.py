@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from evenkey.applications.trees.clusters import Clusters
 from evenkey.applications.trees.leaf_histograms import LeafHistograms
-from evenkey.applications.trees.model import Split, TreeModel, feature_matrix
+from evenkey.applications.trees.model import NodeSplit, TreeModel, feature_matrix
 from evenkey.applications.trees.splitting import Criterion, best_split
 from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
@@ -188,7 +188,7 @@ class DecisionTree(Learner[TreeModel]):
         room = len(model.leaves) < self.max_leaves
         return (model.features < 0) & (model.depths < self.max_depth) & room
 
-    def _best(self, model: TreeModel, cells: pa.Table) -> Iterator[Split]:
+    def _best(self, model: TreeModel, cells: pa.Table) -> Iterator[NodeSplit]:
         """Give the best split of each leaf that has one."""
         cells = cells.filter(pc.not_equal(cells["key"], CLASS))
         feature = pc.cast(cells["key"], pa.int64())
@@ -225,7 +225,7 @@ class DecisionTree(Learner[TreeModel]):
         for _, of_leaf in itertools.groupby(worth, key=lambda split: split.leaf):
             yield max(of_leaf, key=lambda split: split.gain)
 
-    def _is_worth_it(self, split: Split) -> bool:
+    def _is_worth_it(self, split: NodeSplit) -> bool:
         weight = float(split.left.sum() + split.right.sum())
         # Rounding is no gain.
         return split.gain > max(self.min_gain, 1e-9) * weight

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Split", "TreeModel", "feature_matrix"]
+__all__ = ["NodeSplit", "TreeModel", "feature_matrix"]
 
 _CLASSES = b"classes"
 
 
-class Split(NamedTuple):
+class NodeSplit(NamedTuple):
     """How a leaf is split in two: values at or below the threshold go left."""
 
     leaf: int
@@ -155,8 +155,8 @@ class TreeModel(Model):
         """Give the class of each record's ``features``, null where these are null."""
         features = records["features"]
         there = features.is_valid()
-        told = self.classify(feature_matrix(features.filter(there)))
-        return pc.replace_with_mask(pa.nulls(len(features), pa.string()), _whole(there), told)
+        labels = self.classify(feature_matrix(features.filter(there)))
+        return pc.replace_with_mask(pa.nulls(len(features), pa.string()), _whole(there), labels)
 
     def knowing(self, labels: Iterable[str]) -> TreeModel:
         """Make the same tree with more classes."""
@@ -165,7 +165,7 @@ class TreeModel(Model):
         counts[:, [classes.index(label) for label in self.classes]] = self.counts
         return replace(self, classes=classes, counts=counts)
 
-    def grown(self, splits: Sequence[Split]) -> TreeModel:
+    def grown(self, splits: Sequence[NodeSplit]) -> TreeModel:
         """Make the tree whose leaves are split; new leaves stand behind all nodes."""
         if not splits:
             return self

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from evenkey.applications.trees.model import Split
+from evenkey.applications.trees.model import NodeSplit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +57,7 @@ def best_split(
     candidates: int,
     criterion: Criterion,
     min_leaf: float,
-) -> Split | None:
+) -> NodeSplit | None:
     """Find the threshold of a feature that takes most impurity from a leaf.
 
     Candidates are the points that cut the leaf's values into parts of equal weight (``uniform``
@@ -67,7 +67,7 @@ def best_split(
     Parameters
     ----------
     place
-        The leaf that is split, and the feature that tells by what.
+        The leaf that is split, and the feature that it is split by.
     classes
         How many classes there are.
     by_class
@@ -83,7 +83,7 @@ def best_split(
 
     Returns
     -------
-    Split or None
+    NodeSplit or None
         The first of equals; None where no candidate leaves enough weight on both sides.
     """
     points = np.unique(together.uniform(candidates))
@@ -101,4 +101,4 @@ def best_split(
     sides = weights * impurity(np.stack([left, right]), criterion)
     gains = total.sum() * impurity(total, criterion) - sides.sum(axis=0)
     best = int(np.where(allowed, gains, -np.inf).argmax())
-    return Split(*place, float(points[best]), float(gains[best]), left[best], right[best])
+    return NodeSplit(*place, float(points[best]), float(gains[best]), left[best], right[best])

@@ -1,4 +1,4 @@
-"""Groupings that tell the head of the key distribution from its tail."""
+"""Groupings that treat the head of the key distribution otherwise than its tail."""
 
 from __future__ import annotations
 

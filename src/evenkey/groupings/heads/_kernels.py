@@ -18,7 +18,7 @@ def plant_leaves(sent, size):
     """Make the leaves of a tournament tree of loads; `size` is a power of two, at least W.
 
     Leaf ``size + w`` is ``sent[w] * size + w``, an inner node the least of its two children: so
-    the root tells the least loaded worker, of equals the lowest. Loads are below 2**63 / size.
+    the root is the least loaded worker, of equals the lowest. Loads are below 2**63 / size.
     """
     tree = np.full(2 * size, np.iinfo(np.int64).max)
     for worker in range(len(sent)):

@@ -25,7 +25,7 @@ class Capacities(tuple[float, ...]):
     Raises
     ------
     ConfigurationError
-        They are no numbers above 0.
+        One is not a number above 0.
 
     Examples
     --------

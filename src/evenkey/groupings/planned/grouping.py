@@ -206,7 +206,7 @@ class PlannedGrouping(Grouping):
         """Plan an epoch that was counted first, from its own statistics.
 
         What the plan before would have made of it is kept beside the plan: by that `learned`
-        tells whether statistics of earlier epochs serve again.
+        says whether statistics of earlier epochs serve again.
         """
         before = Plan.from_arrays(memory) if memory else None
         plan = self.plan_of(statistics, workers, before).to_arrays() | COUNTED

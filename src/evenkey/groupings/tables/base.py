@@ -121,7 +121,7 @@ def merge_places(memories: Sequence[Snapshot], *, all_of_them: bool = False) -> 
     Returns
     -------
     Snapshot
-        All keys, each counted once: its place is settled now, so what the sources will tell
+        All keys, each counted once: its place is settled now, so what the sources will report
         apart is the keys that are new to them.
     """
     parts = [memory["items"] for memory in memories if memory]

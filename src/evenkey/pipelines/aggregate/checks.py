@@ -11,7 +11,7 @@ from evenkey.groupings import PlannedGrouping
 
 if TYPE_CHECKING:
     from evenkey.pipelines.aggregate.options import PipelineOptions
-    from evenkey.streams.suffixes import Split
+    from evenkey.streams.suffixes import SplitName
 
 __all__ = [
     "check_avro",
@@ -53,7 +53,7 @@ def check_one_input(config: PipelineOptions) -> None:
         check_columns(config, config.split)
 
 
-def check_columns(config: PipelineOptions, split: Split) -> None:
+def check_columns(config: PipelineOptions, split: SplitName) -> None:
     """Make sure that key and count are named where a split has columns, and only there."""
     if split in _SPLITS_WITH_COLUMNS:
         if config.key is None:

@@ -15,7 +15,7 @@ from evenkey.pipelines.aggregate.checks import (
 )
 from evenkey.pipelines.aggregate.options import PipelineOptions
 from evenkey.streams import generated
-from evenkey.streams.suffixes import Split, split_of
+from evenkey.streams.suffixes import SplitName, split_of
 
 __all__ = ["PipelineConfig"]
 
@@ -61,7 +61,7 @@ class PipelineConfig(PipelineOptions):
         """Tasks that split and route."""
         return self.splitters or self.sources
 
-    def resolved_split(self) -> Split:
+    def resolved_split(self) -> SplitName:
         """Give the way to split the input: the option's, or what the files' suffixes say.
 
         Raises
@@ -69,7 +69,7 @@ class PipelineConfig(PipelineOptions):
         ConfigurationError
             The files are of several kinds, or of one that needs a key and there is none.
         """
-        of_records: Split = "lines" if self.avro_schema is None else "json"
+        of_records: SplitName = "lines" if self.avro_schema is None else "json"
         split = self.split or (of_records if self.kafka is not None else split_of(self.input))
         check_columns(self, split)
         return split

@@ -208,7 +208,7 @@ def _routing(
         grouping,
         config.workers,
         load=config.load,
-        tables=directory.tables,
+        state=directory.tables,
         streaming=True,
         weighted=config.route_by == "weights",
     )

@@ -14,7 +14,7 @@ from evenkey.pipelines.aggregate.report import ReportT
 from evenkey.runs.epoch_files import DEAD_LETTERS
 from evenkey.runs.epochs import late_rows, overflowed_results
 from evenkey.runs.job import Work
-from evenkey.spark.session import local_master, session
+from evenkey.spark.sessions import local_master, session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -17,7 +17,7 @@ from evenkey.spark.aggregate import (
     partial_aggregates,
 )
 from evenkey.spark.place import place
-from evenkey.spark.route import route
+from evenkey.spark.route import routed
 from evenkey.spark.work import TIME
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
         Streaming: a window's results appear when the watermark has passed it, or when the
         closing file exists.
     """
-    routed = messages
+    placeable = messages
     if WORKER not in messages.columns:
-        routed = routed_messages(messages, config, directory)
+        placeable = routed_messages(messages, config, directory)
     aggregator = parse_aggregator(config.aggregator)
     held, bound = messages_of(
-        routed,
+        placeable,
         "key",
         aggregator,
         time="time",
@@ -71,12 +71,15 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
         if field.name != TIME
     ]
     closed = partials.unionByName(closing.select(F.col("time").alias(TIME), *nulls))
-    return merge_partials(
+    merged = merge_partials(
         closed,
         bound,
         window=_length(config.aggregator_window),
         watermark=_length(config.lateness),
     )
+    # Files and topics have plain columns, which any reader takes.
+    bounds = [F.col(f"window.{end}").alias(f"window_{end}") for end in ("start", "end")]
+    return merged.select(*bounds, *(name for name in merged.columns if name != "window"))
 
 
 def routed_messages(
@@ -91,14 +94,14 @@ def routed_messages(
     config, directory
         Of the run.
     """
-    return route(
+    return routed(
         messages,
         "key",
         config.resolved_grouping(),
         config.workers,
         time="time",
         load=config.load,
-        tables=directory.tables,
+        state=directory.tables,
         column=WORKER,
         position="position",
         learn=False,

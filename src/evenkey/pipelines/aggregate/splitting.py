@@ -15,7 +15,7 @@ from evenkey.runs.sources import MESSAGES
 from evenkey.spark.aggregate import WORKER
 from evenkey.spark.task import current_task
 from evenkey.spark.times import FAR_AHEAD, seconds_of
-from evenkey.streams.splits import Found, vet
+from evenkey.streams.splits import RawMessages, vet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -158,7 +158,7 @@ class _VetTask(_Task):
     def take_apart(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
         places = pa.array(np.arange(batch.num_rows))
         sound = pa.nulls(batch.num_rows, pa.string())
-        split = vet(Found(places, batch["key"], batch["count"], sound))
+        split = vet(RawMessages(places, batch["key"], batch["count"], sound))
         good = split.messages["line"].combine_chunks()
         bad = split.rejected["line"].combine_chunks()
         letters = [batch["position"].take(bad), batch["key"].take(bad), split.rejected["reason"]]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 
 from evenkey.files import replacing
-from evenkey.joins import DynamicDistributor, SpatialMatch, balanced_join
+from evenkey.joins import DynamicDistributor, Mode, SpatialMatch, balanced_join
 from evenkey.joins.dead_letters import DEAD_LETTERS, STATIC_DEAD_LETTERS
 from evenkey.joins.epoch_log import EpochLog
 from evenkey.joins.reference import reference_digest
@@ -115,14 +115,16 @@ class JoinJob(Job[JoinReport]):
         assert self._source is not None  # noqa: S101 - the runner calls in order
         assert self._static is not None  # noqa: S101 - as above
         config, source = self.config, self._source
+        mode = Mode.parse(config.mode)
         found = balanced_join(
             source.stream,
             self._static,
             self._match(),
             workers=config.workers,
-            mode=config.mode,
+            balance=mode.balance,
+            cache_static=mode.cache_static,
             partitions=config.partitions_or_default,
-            directory=directory.state,
+            state=directory.state,
             time="time" if source.timed else None,
             distributor=_distributor(config),
             cache_bytes=config.cache_mb * _MB,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.joins import CLUSTER_SETTINGS
 from evenkey.kafka.connector import connector_settings
-from evenkey.spark.session import session
+from evenkey.spark.sessions import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator
 
 from evenkey.errors import ConfigurationError
 from evenkey.options import Configuration, KeyedOptions, option
-from evenkey.streams.suffixes import Split, split_of
+from evenkey.streams.suffixes import SplitName, split_of
 
 __all__ = ["LearnConfig", "LearningOptions"]
 
@@ -58,7 +58,7 @@ class LearnConfig(KeyedOptions, LearningOptions):
         # For type checkers, which would ask for the fields' own types.
         super().__init__(**options)
 
-    def resolved_split(self) -> Split:
+    def resolved_split(self) -> SplitName:
         """Give the way to split the input; it has columns.
 
         Raises

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenkey.streams.splits.base import Found, Split, Splitter, vet
+from evenkey.streams.splits.base import RawMessages, Split, Splitter, vet
 from evenkey.streams.splits.edges import Edges
 from evenkey.streams.splits.election import TwitterElection
 from evenkey.streams.splits.records import CsvRecords, JsonLines
@@ -19,9 +19,9 @@ __all__ = [
     "Country",
     "CsvRecords",
     "Edges",
-    "Found",
     "JsonLines",
     "Lines",
+    "RawMessages",
     "Split",
     "Splitter",
     "TwitterElection",
@@ -47,4 +47,4 @@ SPLITTERS: dict[str, Splitter] = {
         WikipediaPageviewsByLang(),
     )
 }
-"""The splitters that need to be told nothing, by name."""
+"""The splitters that need no parameters, by name."""

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["Found", "Split", "Splitter", "vet"]
+__all__ = ["RawMessages", "Split", "Splitter", "vet"]
 
 
 class Split(NamedTuple):
@@ -20,7 +20,7 @@ class Split(NamedTuple):
     ----------
     messages
         Columns ``line`` (int64, its place in the batch), ``key`` (string), ``count`` (int64)
-        and, where the lines tell, ``sender`` (string), in the order of the lines.
+        and, where the lines name it, ``sender`` (string), in the order of the lines.
     rejected
         Columns ``line`` (int64), ``reason`` (string), in the order of the lines.
     """
@@ -29,7 +29,7 @@ class Split(NamedTuple):
     rejected: pa.Table
 
 
-class Found(NamedTuple):
+class RawMessages(NamedTuple):
     """What a splitter found in a batch of texts, before keys and counts are vetted.
 
     Parameters
@@ -43,7 +43,7 @@ class Found(NamedTuple):
     fault
         string[n], why the line cannot be read, null where it can.
     sender
-        string[n], who sends the message; None where the lines do not tell.
+        string[n], who sends the message; None where the lines do not name it.
     """
 
     line: pa.Int64Array
@@ -74,17 +74,17 @@ class Splitter(ABC):
         return Split(split.messages, rejected.combine_chunks())
 
     @abstractmethod
-    def _find(self, text: pa.StringArray) -> Found:
+    def _find(self, text: pa.StringArray) -> RawMessages:
         """Find the messages of a batch of texts."""
 
 
-def vet(found: Found) -> Split:
+def vet(found: RawMessages) -> Split:
     """Sort what was found into messages and rejected lines.
 
     Examples
     --------
     >>> keys, counts = pa.array(["a", "", None, "b"]), pa.array([2, 1, 1, 0])
-    >>> split = vet(Found(pa.array(range(4)), keys, counts, pa.nulls(4, pa.string())))
+    >>> split = vet(RawMessages(pa.array(range(4)), keys, counts, pa.nulls(4, pa.string())))
     >>> split.messages.to_pylist()
     [{'line': 0, 'key': 'a', 'count': 2}, {'line': 2, 'key': None, 'count': 1}]
     >>> split.rejected["reason"].to_pylist()

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.streams.splits.base import Found, Splitter
+from evenkey.streams.splits.base import RawMessages, Splitter
 from evenkey.streams.splits.fields import Fields
 
 __all__ = ["Edges"]
@@ -33,10 +33,10 @@ class Edges(Splitter):
 
     name: ClassVar[str] = "edges"
 
-    def _find(self, text: pa.StringArray) -> Found:
+    def _find(self, text: pa.StringArray) -> RawMessages:
         edges = pc.invert(pc.starts_with(text, "#"))
         line = np.flatnonzero(edges.to_numpy(zero_copy_only=False))
         bare = pc.ascii_trim_whitespace(text.filter(edges))
         fields = Fields(pc.ascii_split_whitespace(bare), 2, "the number of fields is {}, not 2")
         ones = pa.array(np.ones(len(line), dtype=np.int64))
-        return Found(pa.array(line), fields.column(1), ones, fields.fault, fields.column(0))
+        return RawMessages(pa.array(line), fields.column(1), ones, fields.fault, fields.column(0))

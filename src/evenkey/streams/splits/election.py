@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from evenkey.streams.splits.base import Found, Splitter
+from evenkey.streams.splits.base import RawMessages, Splitter
 
 __all__ = ["TwitterElection"]
 
@@ -63,7 +63,7 @@ class TwitterElection(Splitter):
         "usa",
     )
 
-    def _find(self, text: pa.StringArray) -> Found:
+    def _find(self, text: pa.StringArray) -> RawMessages:
         lines: list[int] = []
         keys: list[str | None] = []
         faults: list[str | None] = []
@@ -74,7 +74,7 @@ class TwitterElection(Splitter):
             lines += [place] * len(found)
             keys += found
             faults += [fault] * len(found)
-        return Found(
+        return RawMessages(
             pa.array(lines, pa.int64()),
             pa.array(keys, pa.string()),
             pa.array(np.ones(len(keys), dtype=np.int64)),

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenkey.errors import ConfigurationError
-from evenkey.streams.splits.base import Found, Splitter
+from evenkey.streams.splits.base import RawMessages, Splitter
 from evenkey.streams.splits.fields import BAD_COUNT, WHOLE, Fields, read_counts
 
 __all__ = ["CsvRecords", "JsonLines"]
@@ -65,7 +65,7 @@ class CsvRecords(Splitter):
         text = header.decode("utf-8-sig", errors="replace")
         return tuple(next(csv.reader([text]), []))
 
-    def _find(self, text: pa.StringArray) -> Found:
+    def _find(self, text: pa.StringArray) -> RawMessages:
         quoted = pc.match_substring(text, '"').to_numpy(zero_copy_only=False)
         plain, slow = np.flatnonzero(~quoted), np.flatnonzero(quoted)
         fields = pc.split_pattern(text.take(pa.array(plain)), ",")
@@ -80,7 +80,7 @@ class CsvRecords(Splitter):
             ).take(order),
         )
 
-    def _found(self, records: pa.ListArray, fault: pa.StringArray) -> Found:
+    def _found(self, records: pa.ListArray, fault: pa.StringArray) -> RawMessages:
         """Pick key and count out of records, null where there is a fault."""
         width = len(self.header)
         said = f"the record's number of fields is {{}}, the header's is {width}"
@@ -90,9 +90,9 @@ class CsvRecords(Splitter):
         key = fields.column(self.header.index(self.key))
         if self.count is None:
             ones = pa.array(np.ones(len(records), dtype=np.int64))
-            return Found(line, key, ones, fault)
+            return RawMessages(line, key, ones, fault)
         count, bad = read_counts(fields.column(self.header.index(self.count)))
-        return Found(line, key, count, pc.coalesce(fault, bad))
+        return RawMessages(line, key, count, pc.coalesce(fault, bad))
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class JsonLines(Splitter):
     key: str
     count: str | None = None
 
-    def _find(self, text: pa.StringArray) -> Found:
+    def _find(self, text: pa.StringArray) -> RawMessages:
         keys: list[str | None] = []
         counts: list[int | None] = []
         faults: list[str | None] = []
@@ -133,7 +133,7 @@ class JsonLines(Splitter):
             keys.append(key)
             counts.append(count)
             faults.append(fault)
-        return Found(
+        return RawMessages(
             pa.array(np.arange(len(keys))),
             pa.array(keys, pa.string()),
             pa.array(counts, pa.int64()),

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.streams.splits.base import Found, Splitter
+from evenkey.streams.splits.base import RawMessages, Splitter
 from evenkey.streams.splits.fields import Fields, read_counts
 
 __all__ = [
@@ -36,7 +36,7 @@ class _Table(Splitter, ABC):
     count: ClassVar[int | None] = None
     seconds: ClassVar[int | None] = None
 
-    def _find(self, text: pa.StringArray) -> Found:
+    def _find(self, text: pa.StringArray) -> RawMessages:
         records = pc.split_pattern(text, self.separator)
         fields = Fields(records, self.width, f"the number of fields is {{}}, not {self.width}")
         fault, count = fields.fault, pa.array(np.ones(len(text), dtype=np.int64))
@@ -46,7 +46,7 @@ class _Table(Splitter, ABC):
             count, bad = read_counts(fields.column(self.count))
             fault = pc.coalesce(fault, bad)
         line = pa.array(np.arange(len(text)))
-        return Found(line, self._keys(fields.column(self.key)), count, fault)
+        return RawMessages(line, self._keys(fields.column(self.key)), count, fault)
 
     def _keys(self, texts: pa.StringArray) -> pa.StringArray:
         """Make keys of their fields."""

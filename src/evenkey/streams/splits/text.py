@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.streams.splits.base import Found, Splitter
+from evenkey.streams.splits.base import RawMessages, Splitter
 
 __all__ = ["Country", "Lines", "Words"]
 
@@ -26,7 +26,7 @@ class Lines(Splitter):
 
     name: ClassVar[str] = "lines"
 
-    def _find(self, text: pa.StringArray) -> Found:
+    def _find(self, text: pa.StringArray) -> RawMessages:
         return _once_each(np.arange(len(text)), text)
 
 
@@ -42,7 +42,7 @@ class Country(Lines):
 
     name: ClassVar[str] = "country"
 
-    def _find(self, text: pa.StringArray) -> Found:
+    def _find(self, text: pa.StringArray) -> RawMessages:
         return super()._find(pc.utf8_trim_whitespace(text))
 
 
@@ -61,13 +61,13 @@ class Words(Splitter):
     name: ClassVar[str] = "words"
     _BETWEEN: ClassVar[str] = r"[^\pL\pM\pN_]+"
 
-    def _find(self, text: pa.StringArray) -> Found:
+    def _find(self, text: pa.StringArray) -> RawMessages:
         parts = pc.split_pattern_regex(pc.utf8_lower(text), self._BETWEEN)
         words = pc.list_flatten(parts)
         some = pc.not_equal(words, "")  # before a leading and behind a trailing gap
         return _once_each(pc.list_parent_indices(parts).filter(some), words.filter(some))
 
 
-def _once_each(line: pa.Array, key: pa.StringArray) -> Found:
+def _once_each(line: pa.Array, key: pa.StringArray) -> RawMessages:
     ones = pa.array(np.ones(len(key), dtype=np.int64))
-    return Found(pc.cast(line, pa.int64()), key, ones, pa.nulls(len(key), pa.string()))
+    return RawMessages(pc.cast(line, pa.int64()), key, ones, pa.nulls(len(key), pa.string()))
