@@ -28,7 +28,7 @@ _OWN = ("application", "label", "text", "features")
 _OF_LEARNERS = ("label", "text", "features")
 _OF_PIPELINES = (
     *("aggregator", "aggregator_window", "worker_window", "lateness", "sink", "max_ahead"),
-    *("key", "count", "splitters", "route_by", "observe_by"),
+    *("key", "count", "time", "types", "splitters", "route_by", "observe_by"),
     *("kafka", "output_kafka", "starting_offsets", "record_part", "follow", "kafka_config"),
     *("avro_schema", "dead_letters_topic"),
 )

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 _JARS = Path("build", "kafka", "connector")
-_CHECKOUT = Path(__file__).resolve().parents[4]
+_CHECKOUT = Path(__file__).resolve().parents[3]
 _TIMEOUT_MS = 20_000
 _MEND = (
     "run `make setup-kafka` in a checkout, or name a directory with the jars of "

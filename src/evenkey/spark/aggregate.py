@@ -242,8 +242,13 @@ def merge_partials(
     window: str | None,
     watermark: str,
     zoned: bool = True,
+    clock: str | None = None,
 ) -> DataFrame:
     """Merge partial aggregates by window and key, and finish them.
+
+    A `clock` is a column of timestamps that the watermark of a stream follows in place of the
+    rows' own times: while it stands still, all windows stay open and no row is late. Rows of
+    different clocks are not merged.
 
     Where the messages' times have no zone (`zoned` is False) they come here as if they were UTC,
     since Spark has no watermark of such times, and the windows lose their zone again.
@@ -255,8 +260,10 @@ def merge_partials(
     groups = [F.col(name) for name in by]
     if window is not None:
         if partials.isStreaming:
-            partials = partials.withWatermark(TIME, watermark)
+            partials = partials.withWatermark(clock or TIME, watermark)
         groups = [F.window(TIME, window).alias("window"), *groups]
+    if clock is not None:
+        groups = [F.col(clock), *groups]
     if isinstance(aggregator, Algebraic):
         types = {field.name: field.dataType for field in partials.schema}
         states = [
@@ -274,7 +281,7 @@ def merge_partials(
     if window is not None:
         merged = merged.select(
             *(_bound(end, zoned=zoned) for end in ("start", "end")),
-            *(name for name in merged.columns if name != "window"),
+            *(name for name in merged.columns if name not in ("window", clock)),
         )
         by = ("window_start", "window_end", *by)
     if isinstance(aggregator, Algebraic):

@@ -13,6 +13,7 @@ from pydantic import (
     model_validator,
 )
 
+from evenkey.aggregators import WORKER
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import check_address
@@ -26,11 +27,14 @@ from evenkey.pipelines.aggregate.checks import (
     check_avro,
     check_columns,
     check_environment_master,
+    check_names,
     check_one_input,
     check_planning,
+    check_types,
     check_work,
 )
 from evenkey.streams import generated
+from evenkey.streams.splits import read_names, spell_names
 from evenkey.streams.suffixes import Split, check_input, split_of
 
 if TYPE_CHECKING:
@@ -61,6 +65,12 @@ def _paths(value: object) -> object:
 def _texts(value: object) -> object:
     """Take one text for a list of one."""
     return (value,) if isinstance(value, str) else value
+
+
+def _names(value: object) -> object:
+    """Take a list of columns for their names with commas between."""
+    texts = isinstance(value, list | tuple) and value and all(isinstance(n, str) for n in value)
+    return spell_names(cast("list[str]", value)) if texts else value
 
 
 def _absolute(path: Path | None) -> str | None:
@@ -118,14 +128,31 @@ class PipelineConfig(KafkaOptions):
         None,
         "File with the Avro schema of the records; they are split as JSON objects of its fields.",
     )
-    key: str | None = option(
-        "Input", None, "Column or field with the key, for csv, json and parquet.", min_length=1
+    key: Annotated[str, BeforeValidator(_names), AfterValidator(check_names)] | None = option(
+        "Input",
+        None,
+        "Column or field with the key, for csv, json and parquet; several with commas between are "
+        "one key.",
+        min_length=1,
     )
     count: str | None = option(
         "Input",
         None,
         "Column or field with a message's weight, for csv, json and parquet; else 1.",
         min_length=1,
+    )
+    time: str | None = option(
+        "Input",
+        None,
+        "Column or field with a message's own time, for windows: a timestamp, ISO 8601 (UTC where "
+        "no zone is given), or seconds or milliseconds since 1970. Rows may come in any order.",
+        min_length=1,
+    )
+    types: Annotated[str, AfterValidator(check_types)] | None = option(
+        "Input",
+        None,
+        "Types of the columns of csv and json that the aggregator reads: amount decimal(12,2), "
+        "clicks bigint; without it bigint where all numbers are whole, else double.",
     )
     messages: int | None = option(
         "Input",
@@ -201,7 +228,8 @@ class PipelineConfig(KafkaOptions):
     aggregator: Annotated[str, AfterValidator(lambda text: str(parse_aggregator(text)))] = option(
         "Work",
         "count",
-        "What is computed: count, sum(column=count), mean(column=count), top-k(k=10).",
+        "What is computed: count, sum(column=amount), mean(column=amount), top-k(k=10). The "
+        "column count is the message's weight.",
     )
     aggregators: int = option(
         "Work",
@@ -216,18 +244,19 @@ class PipelineConfig(KafkaOptions):
     aggregator_window: float = option(
         "Work", 60.0, "Window of the results, in seconds: a multiple of the worker window.", gt=0
     )
-    lateness: float = option(
+    lateness: float | None = option(
         "Work",
-        0.0,
-        "Seconds of event time that messages may come late, and results wait for them; from "
-        "Kafka 60, as partitions are not read in step.",
+        None,
+        "Seconds of event time that messages may come late, and results wait for them. Without "
+        "it 60 from Kafka, as partitions are not read in step; and with --time nothing is late, "
+        "and all results come at the end.",
         ge=0,
     )
     max_ahead: float = option(
-        "Kafka",
+        "Input",
         3600.0,
-        "Seconds that a record's time may be ahead of the clock when its epoch begins; one further "
-        "ahead is a dead letter. A large number lets all in.",
+        "Seconds that a message's own time, or a record's, may be ahead of the clock when its "
+        "epoch begins; one further ahead is a dead letter. A large number lets all in.",
         ge=0,
         le=_MOST_AHEAD,
     )
@@ -298,6 +327,18 @@ class PipelineConfig(KafkaOptions):
         }
         return dataclasses.replace(grouping, **overrides)
 
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """Names that the key has in results: those of its columns, or ``key``."""
+        return ("key",) if self.key is None else read_names(self.key)
+
+    @property
+    def value_names(self) -> tuple[str, ...]:
+        """Columns of the input that the aggregator reads, besides the messages' weight."""
+        weight = self.key is None or self.count is not None
+        own = {WORKER, "count"} if weight else {WORKER}
+        return tuple(name for name in parse_aggregator(self.aggregator).columns if name not in own)
+
     def resolved_split(self) -> Split:
         """Give the way to split the input: the option's, or what the files' suffixes say.
 
@@ -348,8 +389,11 @@ class PipelineConfig(KafkaOptions):
                 self._derive("sink", "kafka")
             elif self.output is not None:
                 self._derive("sink", "parquet")
-        if "lateness" not in self.model_fields_set and self.kafka is not None:
-            self._derive("lateness", _KAFKA_LATENESS)
+        if self.lateness is None and self.time is None:
+            self._derive("lateness", 0.0 if self.kafka is None else _KAFKA_LATENESS)
+        if "worker_window" not in self.model_fields_set and self.time is not None:
+            # A file's epochs span all of its time: smaller windows would only be more of them.
+            self._derive("worker_window", self.aggregator_window)
         if self.reference_defaults:
             for name, value in _REFERENCE_DEFAULTS.items():
                 if name not in self.model_fields_set:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
+from evenkey.errors import ConfigurationError
 from evenkey.kafka.address import Address
 from evenkey.kafka.avro import read_schema
 from evenkey.kafka.client import ClientSettings
 from evenkey.kafka.connector import check_loaded
 from evenkey.kafka.offsets import OffsetRange, find_range
 from evenkey.kafka.source import PLACES, kafka_lines
-from evenkey.pipelines.aggregate.splitting import SPLITS, split_lines, vet_rows
+from evenkey.pipelines.aggregate.columns import described
+from evenkey.pipelines.aggregate.splitting import LATEST, SPLITS, split_lines, vet_rows
 from evenkey.pipelines.aggregate.streams import generated_stream, index_input, lines_splitter
 from evenkey.runs.recalling import keep_reading, recall_reading, tuples
 from evenkey.runs.sources import (
@@ -29,7 +31,7 @@ from evenkey.spark.route import routes_natively
 from evenkey.spark.routing_task import routing_task
 from evenkey.streams import SPAN_SECONDS, LineIndex, RowIndex, SplitLines
 from evenkey.streams.row_groups import RowGroup
-from evenkey.streams.splits import CsvRecords
+from evenkey.streams.splits import Columns, CsvRecords, JsonLines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -67,14 +69,11 @@ class Found(NamedTuple):
         Gives rows by position; None for topics, which Spark's own connector reads.
     splitter
         Takes lines apart; None where the rows bear keys.
-    vetted
-        Whether every row is a good message.
     """
 
     name: str
     reading: Reading | None
     splitter: Splitter | None
-    vetted: bool
 
 
 @dataclass(frozen=True)
@@ -86,8 +85,8 @@ class Input:
     name
         The dataset's name, or the paths.
     messages
-        Streaming: ``position``, ``key``, ``count``, ``time``, and the worker where splitters in
-        Python route too.
+        Streaming: ``position``, ``key``, ``count``, ``time``, what `described` has, and the worker
+        where splitters in Python route too.
     sources
         Tasks that route, each with its own local loads.
     expected
@@ -125,9 +124,9 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
     """
     if config.dataset is not None:
         stream = generated_stream(config.dataset, config)
-        return Found(stream.name, GeneratorReading(stream), None, vetted=True)
+        return Found(stream.name, GeneratorReading(stream), None)
     if config.kafka is not None:
-        return Found(config.kafka, None, lines_splitter(config), vetted=False)
+        return Found(config.kafka, None, lines_splitter(config))
     if directory.begun:
         return _remembered(config, directory)
     records = index_input(config, directory.unpacked)
@@ -172,14 +171,22 @@ def open_input(
         stop_file=directory.paused,
         arrival_rate=config.arrival_rate,
     )
+    if config.time is not None:
+        # The same in all tasks of an epoch, and when it runs again: see `far_ahead`.
+        allowed = F.make_dt_interval(secs=F.lit(config.max_ahead))
+        rows = rows.withColumn(LATEST, F.current_timestamp() + allowed)
     messages = _spread(rows, config, F.col("position"), ("position",))
     routing = _routing(spark, config, directory)
     letters, files = directory.dead_letters, directory.files
     if found.splitter is not None:
         messages = split_lines(messages, found.splitter, letters, files, routing=routing)
-    elif not found.vetted or (routing is not None and config.route_by == "weights"):
+    elif isinstance(found.reading, RowsReading):
+        extra = found.reading.index.columns.extra
+        messages = vet_rows(messages, letters, files, extra=extra, routing=routing)
+    elif routing is not None and config.route_by == "weights":
         # What routes by weights is not `route`, to which every row is a message of weight 1.
         messages = vet_rows(messages, letters, files, routing=routing)
+    messages = described(messages, config, found)
     return Input(found.name, messages, _routers(config), found.reading.total, directory)
 
 
@@ -188,8 +195,8 @@ def _found(
 ) -> Found:
     name = ", ".join(map(str, config.input))
     if isinstance(records, RowIndex):
-        return Found(name, RowsReading(records, *extent), None, vetted=False)
-    return Found(name, LinesReading(records.index, *extent), records.splitter, vetted=False)
+        return Found(name, RowsReading(records, *extent), None)
+    return Found(name, LinesReading(records.index, *extent), records.splitter)
 
 
 def _keep(
@@ -197,34 +204,64 @@ def _keep(
 ) -> None:
     """Write down the index of the input, for the processes that go on."""
     if isinstance(records, RowIndex):
-        keep_reading(directory, {"kind": "rows", "extent": extent, "index": asdict(records)})
+        _keep_rows(records, extent, directory)
         return
-    index = records.index
-    fields = {"files": index.files, "sizes": index.sizes, "skipped": index.skipped}
-    splitter = records.splitter
+    lines, splitter = records.index, records.splitter
+    index = {
+        "files": lines.files,
+        "sizes": lines.sizes,
+        "skipped": lines.skipped,
+        "lines": lines.lines,
+    }
+    columns = {}
+    if isinstance(splitter, CsvRecords | JsonLines):
+        columns = {"columns": splitter.columns.to_json()}
     header = splitter.header if isinstance(splitter, CsvRecords) else None
     told = {"kind": "lines", "extent": extent, "split": splitter.name, "header": header}
     keep_reading(
         directory,
-        {**told, "index": {**fields, "lines": index.lines}},
-        starts=index.starts,
-        segments=index.segments,
-        digests=index.digests,
+        {**told, **columns, "index": index},
+        starts=lines.starts,
+        segments=lines.segments,
+        digests=lines.digests,
     )
+
+
+def _keep_rows(rows: RowIndex, extent: tuple[int, float, int], directory: RunDirectory) -> None:
+    key = rows.columns.key
+    types = Columns(key, values=zip(key, rows.key_types, strict=True))
+    fields = {
+        "kind": "rows",
+        "extent": extent,
+        "index": {"files": rows.files, "groups": rows.groups, "ends": rows.ends},
+        "columns": rows.columns.to_json(),
+        "key_types": types.to_json(),
+    }
+    keep_reading(directory, fields)
 
 
 def _remembered(config: PipelineConfig, directory: RunDirectory) -> Found:
     """Give what the run in this directory found when it began."""
     told, arrays = recall_reading(directory.reading)
     index: dict[str, Any] = {name: tuples(value) for name, value in told["index"].items()}
+    if config.key is not None and "columns" not in told:
+        message = (
+            f"output {directory.path} was begun by an earlier version of evenkey, which named the "
+            "key of results otherwise: finish it with that version, or choose another output"
+        )
+        raise ConfigurationError(message)
     if told["kind"] == "rows":
         index["groups"] = tuple((file, RowGroup(*group)) for file, group in index["groups"])
-        return _found(config, RowIndex(**index), told["extent"])
-    if told["header"] is None:
-        # The files, which say how they are split, may be gone: what was unpacked is read.
-        splitter = lines_splitter(config.with_options(split=told["split"]))
+        types = tuple(kind for _, kind in Columns.from_json(told["key_types"]).values)
+        columns = Columns.from_json(told["columns"])
+        return _found(config, RowIndex(**index, columns=columns, key_types=types), told["extent"])
+    # The files, which say how they are split, may be gone: what was unpacked is read.
+    if told["header"] is not None:
+        splitter: Splitter = CsvRecords(tuple(told["header"]), Columns.from_json(told["columns"]))
+    elif "columns" in told:
+        splitter = JsonLines(Columns.from_json(told["columns"]))
     else:
-        splitter = CsvRecords(tuple(told["header"]), str(config.key), config.count)
+        splitter = lines_splitter(config.with_options(split=told["split"]))
     return _found(config, SplitLines(LineIndex(**{**index, **arrays}), splitter), told["extent"])
 
 
@@ -325,4 +362,5 @@ def _open_topics(
         places=PLACES,
         routing=_routing(spark, config, directory),
     )
+    messages = described(messages, config, Found(name, None, splitter))
     return Input(name, messages, _routers(config), total, directory, offsets)

@@ -58,13 +58,13 @@ class LearnerJob(Job):
         told = cast("ApplicationConfig", config)
         if not told.input:
             stream = told.labelled()
-            return Found(stream.name, GeneratedRecords(stream, told), None, vetted=True)
+            return Found(stream.name, GeneratedRecords(stream, told), None)
         target = directory.unpacked / "records.parquet"
         name = ", ".join(map(str, told.input))
         if directory.begun:
             fields, _ = recall_reading(directory.reading)
             groups = [RowGroup(*tuples(each)) for each in fields["groups"]]
-            return Found(name, FileRecords(target, told, groups), None, vetted=True)
+            return Found(name, FileRecords(target, told, groups), None)
         kept = keep_records(told, self._learner, target, directory.unpacked)
         directory.dead_letters.write(DEAD_LETTERS, 0, 0, kept.rejected)
         bad = kept.rejected.num_rows
@@ -73,7 +73,7 @@ class LearnerJob(Job):
         )
         groups = row_groups(target)
         keep_reading(directory, {"kind": "records", "groups": groups})
-        return Found(name, FileRecords(target, told, groups), None, vetted=True)
+        return Found(name, FileRecords(target, told, groups), None)
 
     def plan(self, rows: DataFrame, config: PipelineConfig, directory: RunDirectory) -> DataFrame:
         """Plan the partial aggregates of each epoch: ``key`` and state, by worker."""
