@@ -86,4 +86,11 @@ class PipelineJob(Job):
             return files
         topic = config.letters_topic(config.sink_address.topic)
         settings = ClientSettings.read(config.kafka_config)
-        return KafkaSink(files, config.sink_address, topic, settings, directory.dead_letters)
+        return KafkaSink(
+            files,
+            config.sink_address,
+            topic,
+            settings,
+            directory.dead_letters,
+            keys=config.key_names,
+        )

@@ -150,9 +150,12 @@ def check_work(config: PipelineConfig) -> None:
 
 def check_names(text: str) -> str:
     """Make sure that the names of columns can be read, and that none is named twice."""
+    if not text:
+        message = "must not be empty"
+        raise ValueError(message)
     names = read_names(text)
     for name in names:
-        if not name and text:
+        if not name:
             message = f"{text!r}: a name of a column is empty; write a,b"
             raise ValueError(message)
         if names.count(name) > 1:

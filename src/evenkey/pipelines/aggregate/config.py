@@ -133,7 +133,6 @@ class PipelineConfig(KafkaOptions):
         None,
         "Column or field with the key, for csv, json and parquet; several with commas between are "
         "one key.",
-        min_length=1,
     )
     count: str | None = option(
         "Input",

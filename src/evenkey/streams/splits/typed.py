@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NUMBER", "WHOLE", "Guess", "quoted", "read_types", "read_values", "spell_type"]
 
-WHOLE = r"^[+-]?[0-9]{1,18}$"  # 18 digits always fit into 64 bits
+WHOLE = r"^[+-]?([0-9]{1,18}|[0-8][0-9]{18})$"  # these always fit into 64 bits
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?$"
 _FLOATING = r"(?i)^([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?|nan|[+-]?inf(inity)?)$"
 _DIGITS = r"^[+-]?[0-9]+$"
