@@ -103,6 +103,7 @@ def check_columns(config: PipelineConfig, split: Split) -> None:
                 f"have columns, and split is {split!r}; drop {name} or pass another split"
             )
             raise ConfigurationError(message)
+    _check_weight_alone(config)
 
 
 def check_avro(config: PipelineConfig) -> None:

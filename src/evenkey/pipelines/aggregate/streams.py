@@ -7,6 +7,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from evenkey.aggregators import WORKER
+from evenkey.aggregators import parse as parse_aggregator
 from evenkey.errors import ConfigurationError
 from evenkey.pipelines.aggregate.looking import with_types
 from evenkey.streams import (
@@ -101,13 +105,23 @@ def index_input(config: PipelineConfig, unpacked: Path) -> SplitLines | RowIndex
     files = unpack(find_files(config.input), unpacked)
     split = config.resolved_split()
     if split == "parquet":
-        return RowIndex.build(files, columns_of(config), config.value_names)
+        rows = RowIndex.build(files, columns_of(config), config.value_names)
+        _check_taken(config, rows.columns)
+        return rows
     index = LineIndex.build(files, header=split == "csv")
     if split not in ("csv", "json"):
         return SplitLines(index, lines_splitter(config))
-    splitter = _splitter(config, index, split)
     name = ", ".join(map(str, config.input))
-    return SplitLines(index, with_types(name, index, splitter, config))
+    splitter = with_types(name, index, _splitter(config, index, split), config)
+    _check_taken(config, splitter.columns)
+    return SplitLines(index, splitter)
+
+
+def _check_taken(config: PipelineConfig, columns: Columns) -> None:
+    """Make sure that the aggregator takes its columns as they are; raises as its `bind` does."""
+    numbers = [("count", pa.int64()), (WORKER, pa.int32())]
+    messages = dict([("key", pa.string()), *numbers, *columns.values])
+    parse_aggregator(config.aggregator).bind(pa.schema(list(messages.items())))
 
 
 def columns_of(config: PipelineConfig) -> Columns:
