@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
-from evenkey.errors import ConfigurationError
 from evenkey.kafka.address import Address
 from evenkey.kafka.avro import read_schema
 from evenkey.kafka.client import ClientSettings
@@ -17,9 +16,9 @@ from evenkey.kafka.connector import check_loaded
 from evenkey.kafka.offsets import OffsetRange, find_range
 from evenkey.kafka.source import PLACES, kafka_lines
 from evenkey.pipelines.aggregate.columns import described
+from evenkey.pipelines.aggregate.kept import keep_records, kept_records
 from evenkey.pipelines.aggregate.splitting import LATEST, SPLITS, split_lines, vet_rows
 from evenkey.pipelines.aggregate.streams import generated_stream, index_input, lines_splitter
-from evenkey.runs.recalling import keep_reading, recall_reading, tuples
 from evenkey.runs.sources import (
     GeneratorReading,
     LinesReading,
@@ -29,9 +28,7 @@ from evenkey.runs.sources import (
 )
 from evenkey.spark.route import routes_natively
 from evenkey.spark.routing_task import routing_task
-from evenkey.streams import SPAN_SECONDS, LineIndex, RowIndex, SplitLines
-from evenkey.streams.row_groups import RowGroup
-from evenkey.streams.splits import Columns, CsvRecords, JsonLines
+from evenkey.streams import SPAN_SECONDS, RowIndex, SplitLines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,6 +37,7 @@ if TYPE_CHECKING:
 
     from evenkey.options.kafka import KafkaOptions
     from evenkey.pipelines.aggregate.config import PipelineConfig
+    from evenkey.pipelines.aggregate.kept import Extent
     from evenkey.runs.directory import RunDirectory
     from evenkey.spark.routing_task import RoutingTask
     from evenkey.streams.splits import Splitter
@@ -128,11 +126,11 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
     if config.kafka is not None:
         return Found(config.kafka, None, lines_splitter(config))
     if directory.begun:
-        return _remembered(config, directory)
+        return _found(config, *kept_records(config, directory))
     records = index_input(config, directory.unpacked)
     extent = _extent(config, len(records))
     found = _found(config, records, extent)
-    _keep(records, extent, directory)
+    keep_records(records, extent, directory)
     return found
 
 
@@ -190,82 +188,14 @@ def open_input(
     return Input(found.name, messages, _routers(config), found.reading.total, directory)
 
 
-def _found(
-    config: PipelineConfig, records: SplitLines | RowIndex, extent: tuple[int, float, int]
-) -> Found:
+def _found(config: PipelineConfig, records: SplitLines | RowIndex, extent: Extent) -> Found:
     name = ", ".join(map(str, config.input))
     if isinstance(records, RowIndex):
         return Found(name, RowsReading(records, *extent), None)
     return Found(name, LinesReading(records.index, *extent), records.splitter)
 
 
-def _keep(
-    records: SplitLines | RowIndex, extent: tuple[int, float, int], directory: RunDirectory
-) -> None:
-    """Write down the index of the input, for the processes that go on."""
-    if isinstance(records, RowIndex):
-        _keep_rows(records, extent, directory)
-        return
-    lines, splitter = records.index, records.splitter
-    index = {
-        "files": lines.files,
-        "sizes": lines.sizes,
-        "skipped": lines.skipped,
-        "lines": lines.lines,
-    }
-    columns = {}
-    if isinstance(splitter, CsvRecords | JsonLines):
-        columns = {"columns": splitter.columns.to_json()}
-    header = splitter.header if isinstance(splitter, CsvRecords) else None
-    told = {"kind": "lines", "extent": extent, "split": splitter.name, "header": header}
-    keep_reading(
-        directory,
-        {**told, **columns, "index": index},
-        starts=lines.starts,
-        segments=lines.segments,
-        digests=lines.digests,
-    )
-
-
-def _keep_rows(rows: RowIndex, extent: tuple[int, float, int], directory: RunDirectory) -> None:
-    key = rows.columns.key
-    types = Columns(key, values=zip(key, rows.key_types, strict=True))
-    fields = {
-        "kind": "rows",
-        "extent": extent,
-        "index": {"files": rows.files, "groups": rows.groups, "ends": rows.ends},
-        "columns": rows.columns.to_json(),
-        "key_types": types.to_json(),
-    }
-    keep_reading(directory, fields)
-
-
-def _remembered(config: PipelineConfig, directory: RunDirectory) -> Found:
-    """Give what the run in this directory found when it began."""
-    told, arrays = recall_reading(directory.reading)
-    index: dict[str, Any] = {name: tuples(value) for name, value in told["index"].items()}
-    if config.key is not None and "columns" not in told:
-        message = (
-            f"output {directory.path} was begun by an earlier version of evenkey, which named the "
-            "key of results otherwise: finish it with that version, or choose another output"
-        )
-        raise ConfigurationError(message)
-    if told["kind"] == "rows":
-        index["groups"] = tuple((file, RowGroup(*group)) for file, group in index["groups"])
-        types = tuple(kind for _, kind in Columns.from_json(told["key_types"]).values)
-        columns = Columns.from_json(told["columns"])
-        return _found(config, RowIndex(**index, columns=columns, key_types=types), told["extent"])
-    # The files, which say how they are split, may be gone: what was unpacked is read.
-    if told["header"] is not None:
-        splitter: Splitter = CsvRecords(tuple(told["header"]), Columns.from_json(told["columns"]))
-    elif "columns" in told:
-        splitter = JsonLines(Columns.from_json(told["columns"]))
-    else:
-        splitter = lines_splitter(config.with_options(split=told["split"]))
-    return _found(config, SplitLines(LineIndex(**{**index, **arrays}), splitter), told["extent"])
-
-
-def _extent(config: PipelineConfig, positions: int) -> tuple[int, float, int]:
+def _extent(config: PipelineConfig, positions: int) -> Extent:
     """How many positions are read, how many make a second, how many a source gets at a time."""
     total = positions if config.messages is None else min(positions, config.messages)
     rate = total / SPAN_SECONDS if config.rate is None else config.rate
