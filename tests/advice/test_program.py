@@ -57,6 +57,19 @@ def test_every_kind_of_input_is_read_and_grouped(split, tmp_path):
 
 
 @pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("grouping", ["sg", None, "combined"])
+def test_a_composite_key_is_grouped_by_all_of_its_columns(grouping, tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("a word,b\nto,1\nto,2\nbe,1\nto,1\n")
+    setting = Setting((str(file),), "csv", "a word,b", "count" if grouping == "combined" else None)
+    told_one = told(None if grouping == "combined" else grouping, combined=grouping == "combined")
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(program_for(setting, told_one), names)  # noqa: S102 - what users paste
+    rows = {tuple(row)[:2]: row[2] for row in names["results"].collect()}
+    assert rows == {("to", "1"): 2, ("to", "2"): 1, ("be", "1"): 1}
+
+
+@pytest.mark.usefixtures("spark")
 def test_the_advice_runs_on_the_file_that_it_is_on(setting):
     sample = sample_of("country-skew-r80", 3000)
     advice = advise(sample, setting, [4], groupings=["planned"])

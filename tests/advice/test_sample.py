@@ -11,7 +11,7 @@ from evenkey.advice import Sample, Setting, advise, measure, sampled
 from evenkey.errors import ConfigurationError
 from evenkey.simulation import simulate
 from evenkey.streams import LineIndex, RowIndex, SplitLines, generated
-from evenkey.streams.splits import Lines
+from evenkey.streams.splits import Columns, Lines
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_batches_are_the_whole_in_order():
 def test_null_is_a_key_and_may_be_the_heaviest(tmp_path):
     path = tmp_path / "visits.parquet"
     pq.write_table(pa.table({"user": [None] * 70 + ["a"] * 20 + ["b"] * 10}), path)
-    sample = sampled("visits", RowIndex.build([path], "user"), 100)
+    sample = sampled("visits", RowIndex.build([path], Columns("user")), 100)
     assert (sample.rejected, len(sample.batch.ids)) == (0, 100)
     skew = measure(sample)
     assert [each[:2] for each in skew.top] == [(None, 70), ("a", 20), ("b", 10)]

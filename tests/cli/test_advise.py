@@ -89,3 +89,15 @@ def test_spark_is_not_imported(visits):
     )
     command = [sys.executable, "-c", program, "advise", str(visits), *OPTIONS]
     subprocess.run(command, check=True, capture_output=True)
+
+
+def test_a_composite_key_and_a_time(invoke, tmp_path):
+    rows = [
+        {"region": None if n % 3 else "EU", "user": n % 2, "at": 10**12 + n} for n in range(300)
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    options = ("--key", "region,user", "--time", "at", "--groupings", "planned")
+    told = invoke("advise", tmp_path / "a.jsonl", *options)
+    assert told.exit_code == 0, told.stderr
+    assert '[null,"1"]' in told.stdout
+    assert '    key=["region", "user"],\n' in told.stdout

@@ -24,6 +24,8 @@ VALUES = {
     "split": "csv",
     "key": "user",
     "count": "n",
+    "time": "when",
+    "types": "amount double",
     "messages": 7,
     "seed": 3,
     "rate": 2.5,
@@ -68,7 +70,7 @@ VALUES = {
     "text": "body",
     "features": ["x", "y"],
 }
-INPUT = {"input", "split", "key", "count"}
+INPUT = {"input", "split", "key", "count", "time"}
 LEARNING = {"label", "text", "features"}
 TOPICS = {"kafka", "starting_offsets", "record_part", "avro_schema", "follow", "max_ahead"}
 
@@ -77,6 +79,8 @@ def context_of(field: str) -> dict[str, object]:
     """Other options without which a field cannot be set."""
     if field in INPUT:
         return {each: VALUES[each] for each in ("input", "split", "key") if each != field}
+    if field == "types":
+        return {**context_of("time"), "aggregator": "sum(column=amount)"}
     if field in TOPICS:
         return {each: VALUES[each] for each in ("kafka",) if each != field}
     if field in LEARNING:

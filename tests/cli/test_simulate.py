@@ -162,3 +162,20 @@ def test_bad_options_exit_with_2(invoke, options, message):
     assert told.exit_code == 2
     assert message in told.stderr
     assert told.stdout == ""
+
+
+def test_own_files_with_composite_keys_and_times(invoke, tmp_path):
+    lines = ["region,user,at"]
+    lines += [
+        f"{'EU' if n % 2 else ''},user {n % 5},{1_700_000_000 + n * 7919 % 1000}"
+        for n in range(400)
+    ]
+    lines += ["EU,user 1,soon", ",,1700000000"]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    told = invoke(
+        *("simulate", "--input", tmp_path / "a.csv", "--key", "region,user", "--time", "at"),
+        *("--grouping", "dkg", "--workers", 4, "--json"),
+    )
+    assert told.exit_code == 0, told.stderr
+    figures = json.loads(told.stdout)
+    assert (figures["messages"], figures["keys"], figures["rejected"]) == (401, 11, 1)

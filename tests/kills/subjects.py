@@ -143,8 +143,9 @@ class _Pipeline(Subject):
     def compared(self) -> Iterator[Compared]:
         name = self._aggregator.partition("(")[0]
         wanted = expected(name, self.input.messages)
+        key = "user" if self.run.form.startswith("records") else "key"
         for how, rows in _readings(self.output):
-            yield f"results, {how}", wanted, found(name, rows)
+            yield f"results, {how}", wanted, found(name, rows, key)
         letters = _rows(self.output / "dead-letters")
         got = Counter((row["position"], row["line"]) for row in letters)
         yield "dead letters", Counter(self.input.rejected), got

@@ -10,7 +10,7 @@ import pytest
 from evenkey.errors import ConfigurationError
 from evenkey.hashing import hash_strings
 from evenkey.streams import FileStream, LineIndex, MessageStream, RowIndex, SplitLines
-from evenkey.streams.splits import SPLITTERS, CsvRecords, Words
+from evenkey.streams.splits import SPLITTERS, Columns, CsvRecords, Words
 
 TEXT = "to be or\n\nnot to be\n"
 
@@ -46,7 +46,7 @@ def test_it_spans_400_seconds(words):
 def test_counts_and_rejected_lines(tmp_path):
     (tmp_path / "a.csv").write_text("k,n\na,2\nbad\nb,3\na,4\n")
     index = LineIndex.build([tmp_path / "a.csv"], header=True)
-    stream = FileStream("a.csv", SplitLines(index, CsvRecords(("k", "n"), "k", "n")))
+    stream = FileStream("a.csv", SplitLines(index, CsvRecords(("k", "n"), Columns("k", "n"))))
     for _ in range(2):
         assert [batch.counts.tolist() for batch in stream.batches(2)] == [[2], [3, 4]]
         assert (stream.rejected, stream.key_count) == (1, 2)
@@ -54,7 +54,9 @@ def test_counts_and_rejected_lines(tmp_path):
 
 def test_rows(tmp_path):
     pq.write_table(pa.table({"k": ["a", None, "b"]}), tmp_path / "a.parquet")
-    stream = FileStream("a.parquet", RowIndex.build([tmp_path / "a.parquet"], "k"), rate=1.0)
+    stream = FileStream(
+        "a.parquet", RowIndex.build([tmp_path / "a.parquet"], Columns("k")), rate=1.0
+    )
     (batch,) = stream.batches()
     assert stream.texts(batch.ids).to_pylist() == ["a", None, "b"]
     # The hash of null is the seed, as in Spark.
@@ -66,7 +68,7 @@ def test_rows(tmp_path):
 def test_lines_without_a_single_message_are_an_error(tmp_path):
     (tmp_path / "a.csv").write_text("k,n\na,none\nbad\n")
     index = LineIndex.build([tmp_path / "a.csv"], header=True)
-    stream = FileStream("a.csv", SplitLines(index, CsvRecords(("k", "n"), "k", "n")))
+    stream = FileStream("a.csv", SplitLines(index, CsvRecords(("k", "n"), Columns("k", "n"))))
     with pytest.raises(ConfigurationError) as raised:
         list(stream.batches())
     assert str(raised.value) == (

@@ -10,6 +10,7 @@ import pytest
 
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.streams import RowIndex
+from evenkey.streams.splits import Columns
 
 KEYS = [f"key {number}" for number in range(25)]
 COUNTS = list(range(1, 26))
@@ -27,31 +28,31 @@ def paths(tmp_path):
 @pytest.mark.parametrize("count", ["count", None])
 @pytest.mark.parametrize(("start", "stop"), [(0, 25), (3, 5), (4, 8), (14, 16), (24, 99), (7, 7)])
 def test_any_range_of_rows(paths, count, start, stop):
-    index = pickle.loads(pickle.dumps(RowIndex.build(paths, "key", count)))
+    index = pickle.loads(pickle.dumps(RowIndex.build(paths, Columns("key", count))))
     assert index.rows == len(index) == 25
-    keys, counts = index.read(start, stop)
-    assert keys.to_pylist() == KEYS[start:stop]
+    rows = index.read(start, stop)
+    assert rows["key"].to_pylist() == KEYS[start:stop]
     expected = COUNTS if count else [1] * 25
-    assert counts.to_pylist() == expected[start:stop]
+    assert rows["count"].to_pylist() == expected[start:stop]
 
 
 def test_rows_beyond_the_end(paths):
-    keys, counts = RowIndex.build(paths, "key").read(25, 30)
-    assert (len(keys), len(counts)) == (0, 0)
+    rows = RowIndex.build(paths, Columns("key")).read(25, 30)
+    assert (rows.num_rows, rows.column_names) == (0, ["key", "count"])
 
 
 def test_keys_of_other_types_are_spelled_as_text(tmp_path):
     values = {"n": [1, None], "flag": [True, False], "c": pa.array(["x", "y"]).dictionary_encode()}
     pq.write_table(pa.table(values), tmp_path / "a.parquet")
     for column, expected in {"n": ["1", None], "flag": ["true", "false"], "c": ["x", "y"]}.items():
-        index = RowIndex.build([tmp_path / "a.parquet"], column)
-        assert index.read(0, 2)[0].to_pylist() == expected
+        index = RowIndex.build([tmp_path / "a.parquet"], Columns(column))
+        assert index.read(0, 2)["key"].to_pylist() == expected
 
 
 def test_rows_of_an_empty_key_or_no_count_are_set_apart(tmp_path):
     counts = pa.array([2, 1, 1, 0, 2**63], pa.uint64())
     pq.write_table(pa.table({"k": ["a", None, "", "b", "c"], "n": counts}), tmp_path / "a.parquet")
-    split = RowIndex.build([tmp_path / "a.parquet"], "k", "n").split(0, 5)
+    split = RowIndex.build([tmp_path / "a.parquet"], Columns("k", "n")).split(0, 5)
     assert split.messages.to_pylist() == [
         {"line": 0, "key": "a", "count": 2},
         {"line": 1, "key": None, "count": 1},
@@ -70,28 +71,28 @@ def test_rows_of_an_empty_key_or_no_count_are_set_apart(tmp_path):
 )
 def test_columns_that_cannot_serve(paths, key, count, mend):
     with pytest.raises(ConfigurationError, match=mend):
-        RowIndex.build(paths, key, count)
+        RowIndex.build(paths, Columns(key, count))
 
 
 def test_bytes_are_no_key(tmp_path):
     pq.write_table(pa.table({"k": [b"a"]}), tmp_path / "a.parquet")
     with pytest.raises(ConfigurationError, match="key column 'k' holds binary"):
-        RowIndex.build([tmp_path / "a.parquet"], "k")
+        RowIndex.build([tmp_path / "a.parquet"], Columns("k"))
 
 
 def test_files_that_are_not_parquet_or_hold_nothing(tmp_path):
     (tmp_path / "a.parquet").write_text("text")
     with pytest.raises(ConfigurationError, match="is no Parquet file"):
-        RowIndex.build([tmp_path / "a.parquet"], "k")
+        RowIndex.build([tmp_path / "a.parquet"], Columns("k"))
     with pytest.raises(ConfigurationError, match="is no Parquet file"):
-        RowIndex.build([tmp_path / "gone.parquet"], "k")
+        RowIndex.build([tmp_path / "gone.parquet"], Columns("k"))
     pq.write_table(pa.table({"k": pa.array([], pa.string())}), tmp_path / "a.parquet")
     with pytest.raises(ConfigurationError, match="holds no row"):
-        RowIndex.build([tmp_path / "a.parquet"], "k")
+        RowIndex.build([tmp_path / "a.parquet"], Columns("k"))
 
 
 def test_a_file_that_changed_is_refused(paths):
-    index = RowIndex.build(paths, "key")
+    index = RowIndex.build(paths, Columns("key"))
     assert index.read(0, 1)[0].to_pylist() == ["key 0"]
     pq.write_table(pa.table({"key": ["other"]}), paths[0])
     with pytest.raises(RunError, match="has changed since the run began: put it back"):
@@ -102,7 +103,7 @@ def test_a_file_that_changed_is_refused(paths):
 
 
 def test_other_rows_of_the_same_size_are_refused(paths):
-    index = pickle.loads(pickle.dumps(RowIndex.build(paths, "key", "count")))
+    index = pickle.loads(pickle.dumps(RowIndex.build(paths, Columns("key", "count"))))
     size, content = paths[1].stat().st_size, paths[1].read_bytes()
     table = pq.read_table(paths[1])
     swapped = table.take([1, 0, *range(2, len(table))])
@@ -115,7 +116,7 @@ def test_other_rows_of_the_same_size_are_refused(paths):
 
 
 def test_columns_that_are_not_read_may_change(paths):
-    index = RowIndex.build(paths, "key")
+    index = RowIndex.build(paths, Columns("key"))
     ((_, group), *_) = index.groups
     content = bytearray(paths[0].read_bytes())
     ((begin, length),) = group.spans
@@ -129,7 +130,7 @@ def test_columns_that_are_not_read_may_change(paths):
 
 
 def test_every_changed_byte_of_what_is_read_is_noticed(paths):
-    index = RowIndex.build(paths[:1], "key")
+    index = RowIndex.build(paths[:1], Columns("key"))
     content = paths[0].read_bytes()
     noticed = 0
     for place in range(len(content)):

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evenkey.errors import ConfigurationError
-from evenkey.streams.splits import SPLITTERS, CsvRecords, JsonLines, Lines, Words
+from evenkey.streams.splits import SPLITTERS, Columns, CsvRecords, JsonLines, Lines, Words
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r"), max_size=20)
 raw_lines = st.lists(st.one_of(texts.map(str.encode), st.binary(max_size=5)), max_size=20)
@@ -87,14 +87,16 @@ def test_csv_that_python_wrote(records, quote_all):
     dialect: type[csv.Dialect] = csv.unix_dialect if quote_all else csv.excel
     csv.writer(file, dialect, lineterminator="\n").writerows(records)
     lines = file.getvalue().encode().split(b"\n")[:-1]
-    messages, rejected = split(CsvRecords(HEADER, "who", "n"), lines)
+    messages, rejected = split(CsvRecords(HEADER, Columns("who", "n")), lines)
     assert messages == [(i, who, n) for i, (_, who, n) in enumerate(records) if who]
     assert rejected == {i: "the key is empty" for i, (_, who, _) in enumerate(records) if not who}
 
 
 @given(st.lists(st.text('a,"b', max_size=12), max_size=12))
 def test_csv_of_any_text(lines):
-    messages, rejected = split(CsvRecords(HEADER, "who"), [line.encode() for line in lines])
+    messages, rejected = split(
+        CsvRecords(HEADER, Columns("who")), [line.encode() for line in lines]
+    )
     parsed = enumerate(map(naive_record, lines))
     assert messages == [(i, record[1], 1) for i, record in parsed if record]
     assert len(messages) + len(rejected) == len(lines)
@@ -116,7 +118,7 @@ def test_csv_reasons():
         b"1,a," + b"9" * 200,
         b'"1",a, +4 ',
     ]
-    messages, rejected = split(CsvRecords(HEADER, "who", "n"), lines)
+    messages, rejected = split(CsvRecords(HEADER, Columns("who", "n")), lines)
     assert messages == [(0, "a", 2), (12, "a", 4)]
     assert rejected == {
         1: "the record's number of fields is 2, the header's is 3",
@@ -143,12 +145,12 @@ def test_csv_reasons():
 )
 def test_csv_columns_that_cannot_serve(header, mend):
     with pytest.raises(ConfigurationError, match=mend):
-        CsvRecords(header, "who", "n")
+        CsvRecords(header, Columns("who", "n"))
 
 
 def test_csv_header_line():
-    assert CsvRecords.columns(b'\xef\xbb\xbfa,"b, c"') == ("a", "b, c")
-    assert CsvRecords.columns(b"") == ()
+    assert CsvRecords.read_header(b'\xef\xbb\xbfa,"b, c"') == ("a", "b, c")
+    assert CsvRecords.read_header(b"") == ()
 
 
 def test_json_keys_and_counts():
@@ -161,21 +163,21 @@ def test_json_keys_and_counts():
         b'{"user": {"id": "\\u00e9\\ud83d\\ude00"}, "n": 1}',
     ]
     keys = ["x", "7", "1.5", "true", "dotted", "é😀"]
-    messages, rejected = split(JsonLines("user.id", "n"), lines)
+    messages, rejected = split(JsonLines(Columns("user.id", "n")), lines)
     assert [key for _, key, _ in messages] == keys
     assert [count for *_, count in messages] == [2, 3, 1, 1, 1, 1]
     assert rejected == {}
 
 
 def test_a_null_key_is_a_key_and_a_null_line_is_no_line():
-    messages, rejected = split(JsonLines("k"), [b'{"k": null}', None, b'{"k": "null"}'])
+    messages, rejected = split(JsonLines(Columns("k")), [b'{"k": null}', None, b'{"k": "null"}'])
     assert messages == [(0, None, 1), (2, "null", 1)]
     assert rejected == {1: "there is nothing: it is null"}
 
 
 @pytest.mark.parametrize(
     "splitter",
-    [CsvRecords(("k", "n"), "k", "n"), JsonLines("k"), *SPLITTERS.values()],
+    [CsvRecords(("k", "n"), Columns("k", "n")), JsonLines(Columns("k")), *SPLITTERS.values()],
     ids=lambda each: each.name,
 )
 def test_a_null_line_makes_no_message(splitter):
@@ -208,14 +210,16 @@ def test_a_null_line_makes_no_message(splitter):
 )
 def test_json_reasons(line, reason):
     good = b'{"k": "a", "n": 1}'
-    messages, rejected = split(JsonLines("k", "n"), [good, line, good])
+    messages, rejected = split(JsonLines(Columns("k", "n")), [good, line, good])
     assert messages == [(0, "a", 1), (2, "a", 1)]
     assert list(rejected) == [1]
     assert rejected[1].startswith(reason)
 
 
 @pytest.mark.parametrize(
-    "splitter", [Lines(), Words(), CsvRecords(HEADER, "who"), JsonLines("k")], ids=lambda s: s.name
+    "splitter",
+    [Lines(), Words(), CsvRecords(HEADER, Columns("who")), JsonLines(Columns("k"))],
+    ids=lambda s: s.name,
 )
 def test_nothing_to_split(splitter):
     assert split(pickle.loads(pickle.dumps(splitter)), []) == ([], {})

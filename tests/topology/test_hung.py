@@ -47,7 +47,7 @@ def test_it_publishes_nothing_and_says_why(tmp_path):
     rows = ds.dataset(output / "results", partitioning="hive").to_table()
     totals: Counter[str] = Counter()
     for row in rows.to_pylist():
-        totals[row["key"]] += row["count"]
+        totals[row["user"]] += row["count"]
     assert totals == counts
     assert read_results(output).num_rows == rows.num_rows
     letters = ds.dataset(output / "dead-letters", partitioning="hive").to_table()

@@ -62,10 +62,10 @@ def test_a_killed_driver_loses_nothing_and_counts_nothing_twice(lines, tmp_path,
     assert report["epochs"] == EPOCHS
 
     rows = ds.dataset(output / "results", partitioning="hive").to_table().to_pylist()
-    assert len({(row["window_start"], row["key"]) for row in rows}) == len(rows)
+    assert len({(row["window_start"], row["user"]) for row in rows}) == len(rows)
     totals: Counter[str] = Counter()
     for row in rows:
-        totals[row["key"]] += row["sum"]
+        totals[row["user"]] += row["sum"]
     assert totals == sums
     letters = ds.dataset(output / "dead-letters", partitioning="hive").to_table()
     assert sorted(letters["position"].to_pylist()) == list(range(50, LINES, 100))

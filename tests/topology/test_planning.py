@@ -52,7 +52,7 @@ def test_a_paused_run_goes_on_with_its_plans(clicks, tmp_path):
     assert tables.numbers()[: len(before)] == before
     counts: Counter[str] = Counter()
     for row in ds.dataset(report.results, partitioning="hive").to_table().to_pylist():
-        counts[row["key"]] += row["count"]
+        counts[row["user"]] += row["count"]
     assert counts == expected
     # The third has another hot key; each is counted first, as there are few keys.
     assert [epoch.max_over_mean < 1.05 for epoch in report.epochs] == [True] * 4

@@ -26,6 +26,16 @@ def input_of(kind, directory):
     if kind == "parquet":
         pq.write_table(pa.table({"user": ["a", "b"] * 50}), directory / "in.parquet")
         return {"input": directory / "in.parquet", "key": "user"}
+    own = {"key": "region,user", "time": "at", "aggregator": "sum(column=n)"}
+    if kind == "own parquet":
+        at = pa.array([86_400_000_000] * 100, pa.timestamp("us"))
+        columns = {"user": [7, None] * 50, "region": ["a", "b"] * 50, "at": at, "n": [0.5] * 100}
+        pq.write_table(pa.table(columns), directory / "in.parquet")
+        return {"input": directory / "in.parquet", **own}
+    if kind == "own json":
+        line = '{"user": null, "region": "a", "at": "2026-01-01", "n": 0.5}\n'
+        (directory / "in.json").write_text(line * 100)
+        return {"input": directory / "in.json", **own}
     (directory / "in.csv").write_text("user,n\n" + "a,1\nb,2\n" * 300)
     if kind == "csv":
         return {"input": directory / "in.csv", "key": "user", "count": "n"}
@@ -41,7 +51,7 @@ def content(found):
     return found.name, rows, split
 
 
-@pytest.mark.parametrize("kind", ["lines", "csv", "parquet"])
+@pytest.mark.parametrize("kind", ["lines", "csv", "parquet", "own parquet", "own json"])
 def test_a_run_that_goes_on_reads_the_same(kind, tmp_path):
     config = PipelineConfig(**input_of(kind, tmp_path), output=tmp_path / "out", messages=90)
     with RunDirectory.opened(tmp_path / "out") as directory:

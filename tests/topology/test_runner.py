@@ -108,7 +108,7 @@ def test_rejected_lines_are_dead_letters_and_all_lines_add_up(records, tmp_path)
     results = ds.dataset(report.results, partitioning="hive").to_table().to_pylist()
     totals: Counter[str] = Counter()
     for row in results:
-        totals[row["key"]] += row["sum"]
+        totals[row["user"]] += row["sum"]
     assert totals == sums
     figures = report.to_json()
     assert (figures["lines"], figures["messages"], figures["rejected"]) == (507, 500, 7)

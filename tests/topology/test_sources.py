@@ -26,6 +26,7 @@ from evenkey.runs.sources import (
 from evenkey.streams import generated
 from evenkey.streams.files import LineIndex
 from evenkey.streams.rows import RowIndex
+from evenkey.streams.splits import Columns
 
 ORIGIN = datetime(2020, 1, 1, tzinfo=UTC)
 TOTAL = 1500
@@ -43,7 +44,7 @@ def readings(tmp_path_factory):
         rows = pa.table({"user": part, "n": [int(text) + 1 for text in part]})
         pq.write_table(rows, directory / f"{name}.parquet", row_group_size=200)
     lines = LineIndex.build(sorted(directory.glob("*.txt")))
-    rows = RowIndex.build(sorted(directory.glob("*.parquet")), "user", "n")
+    rows = RowIndex.build(sorted(directory.glob("*.parquet")), Columns("user", "n"))
     stream = generated("zipf(z=1.2,keys=50)", messages=TOTAL, rate=RATE, seed=7)
     return {
         "generator": GeneratorReading(stream),

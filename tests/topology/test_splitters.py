@@ -20,7 +20,7 @@ from evenkey.spark.times import FAR_AHEAD, far_ahead
 from evenkey.streams import generated
 from evenkey.streams.files import LineIndex
 from evenkey.streams.rows import RowIndex
-from evenkey.streams.splits import Country, JsonLines, Words
+from evenkey.streams.splits import Columns, Country, JsonLines, Words
 
 
 class Committing(EpochFiles):
@@ -101,7 +101,7 @@ def test_accepted_and_rejected_lines_add_up(spark, dead_letters, files, tmp_path
     reading = LinesReading(LineIndex.build([tmp_path / "input.jsonl"]), 700, 1.0)
 
     def split(stream):
-        return split_lines(stream, JsonLines("user"), dead_letters, files)
+        return split_lines(stream, JsonLines(Columns("user")), dead_letters, files)
 
     messages = run(spark, reading, split, tmp_path)
     accepted = {place_of(row, 1.0): row["key"] for row in messages.to_pylist()}
@@ -190,7 +190,9 @@ def test_rows_without_key_or_count_are_rejected(spark, dead_letters, files, tmp_
         }
     )
     pq.write_table(rows, tmp_path / "input.parquet")
-    reading = RowsReading(RowIndex.build([tmp_path / "input.parquet"], "user", "n"), 7, 1.0)
+    reading = RowsReading(
+        RowIndex.build([tmp_path / "input.parquet"], Columns("user", "n")), 7, 1.0
+    )
 
     def split(stream):
         return vet_rows(stream, dead_letters, files)

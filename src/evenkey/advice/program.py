@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.aggregators import Count, Mean, Sum, parse
 from evenkey.errors import ConfigurationError
+from evenkey.streams.splits import read_names
 
 if TYPE_CHECKING:
     from evenkey.advice.recommend import Recommendation
@@ -35,12 +36,12 @@ spark = SparkSession.builder.getOrCreate()
 df = $reader
 """
 _COMBINED = """\
-results = df.groupBy($key).agg($aggregate)
+results = df.groupBy($keys).agg($aggregate)
 results.show()
 """
 _BY_KEY = """\
-placed = df.repartition($workers, $key)  # every key whole on one of $workers workers
-results = placed.groupBy($key).agg(F.count("*"))  # your own work by key, such as applyInPandas
+placed = df.repartition($workers, $keys)  # every key whole on one of $workers workers
+results = placed.groupBy($keys).agg(F.count("*"))  # your own work by key, such as applyInPandas
 results.show()
 """
 _GROUPED = """\
@@ -88,7 +89,7 @@ class Setting:
     split
         How messages are found in them: csv, json, parquet, lines or words.
     key
-        Column or field of the key; None for text.
+        Column or field of the key, several with commas between; None for text.
     aggregator
         Spelling of what is computed by key; None is work of the user's own.
     """
@@ -124,10 +125,12 @@ def program_for(setting: Setting, recommendation: Recommendation) -> str:
         As `check_split`.
     """
     check_split(setting.split)
-    key = json.dumps(_KEYS.get(setting.split, setting.key), ensure_ascii=False)
+    names = read_names(_KEYS.get(setting.split) or setting.key or "")
+    keys = ", ".join(json.dumps(name, ensure_ascii=False) for name in names)
+    key = keys if len(names) == 1 else f"[{keys}]"
     unpacked = ", ".join(json.dumps(path, ensure_ascii=False) for path in setting.input)
     paths = unpacked if len(setting.input) == 1 else f"[{unpacked}]"
-    filled = {"key": key, "workers": recommendation.workers}
+    filled = {"key": key, "keys": keys, "workers": recommendation.workers}
     filled |= {"paths": paths, "unpacked": unpacked}
     reader = Template(_READERS[setting.split]).substitute(filled)
     head = Template(_HEAD).substitute(reader=reader)

@@ -53,7 +53,9 @@ class FindHeavyHitters(PipelineApplication):
     def options(self, config: PipelineOptions) -> Mapping[str, Any]:
         """Give the aggregator, and the split where the input is plain text."""
         choices = workers_of_a_key(config.resolved_grouping())
-        hitters = HeavyHitters(self.k, self.capacity, choices, weight="count")
+        # Of records without a count a column of that name would be another thing.
+        weight = None if config.key is not None and config.count is None else "count"
+        hitters = HeavyHitters(self.k, self.capacity, choices, weight)
         return {"aggregator": str(hitters), **split_into_words(config)}
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_FIELDS = ("input", "split", "key", "sources")
+_FIELDS = ("input", "split", "key", "time", "sources")
 _PANEL = "Advice"
 
 

@@ -25,6 +25,7 @@ _FIELDS = (
     "split",
     "key",
     "count",
+    "time",
     "messages",
     "seed",
     "rate",

@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import StringType, StructField, StructType, TimestampType
+from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
+from pyspark.sql.types import StructField, StructType, TimestampType
 
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.kafka.address import Address
 from evenkey.kafka.client import ClientSettings
 from evenkey.kafka.connector import check_loaded
+from evenkey.streams.splits import read_names, read_types
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from pyspark.sql import DataFrame, SparkSession
 
     from evenkey.aggregators import Aggregator
@@ -22,8 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["read_results"]
 
 _WINDOW = ("window_start", "window_end")
-_MESSAGES = pa.schema([("key", pa.string()), ("count", pa.int64())])
-"""What aggregators are bound to in a pipeline."""
 
 
 def read_results(
@@ -31,6 +32,8 @@ def read_results(
     address: str,
     aggregator: str | Aggregator = "count",
     *,
+    key: str = "key",
+    types: str | None = None,
     settings: ClientSettings | None = None,
 ) -> DataFrame:
     """Read what a pipeline wrote to a topic, without the rows that it wrote twice.
@@ -45,14 +48,20 @@ def read_results(
         ``SERVERS/TOPIC``, as for ``evenkey run --output-kafka``.
     aggregator
         What the pipeline computed.
+    key
+        The names of the key, as for ``evenkey run --key``; ``"key"`` where the input has no
+        columns.
+    types
+        Types of the aggregator's columns, and of key columns that are no text, as for
+        ``evenkey run --types``.
     settings
         Of the client, such as `ClientSettings.read` gives.
 
     Returns
     -------
     DataFrame
-        Batch: ``window_start``, ``window_end``, ``key`` (where the aggregator's scope is a
-        key), and the aggregator's columns; in no order.
+        Batch: ``window_start``, ``window_end``, the key under its own names, and the
+        aggregator's columns; in no order.
 
     Raises
     ------
@@ -79,14 +88,23 @@ def read_results(
     same = F.min("value") == F.max("value")
     value = F.when(same, F.min("value")).otherwise(F.raise_error(differ).cast("binary"))
     once = records.groupBy("key").agg(value.alias("value"))
-    parsed = F.from_json(F.decode("value", "UTF-8"), _schema(parse_aggregator(aggregator)))
+    schema = _schema(
+        parse_aggregator(aggregator), read_names(key), read_types(types) if types else {}
+    )
+    parsed = F.from_json(F.decode("value", "UTF-8"), schema)
     return once.select(parsed.alias("row")).select("row.*")
 
 
-def _schema(aggregator: Aggregator) -> StructType:
+def _schema(
+    aggregator: Aggregator, keys: Sequence[str], types: Mapping[str, pa.DataType]
+) -> StructType:
     """Say which columns a pipeline's results have, and their types."""
-    bound = aggregator.bind(_MESSAGES)
+    own = [(name, kind) for name, kind in types.items() if name in aggregator.columns]
+    messages = dict([("key", pa.string()), ("count", pa.int64()), *own])
+    bound = aggregator.bind(pa.schema(list(messages.items())))
     fields = [StructField(name, TimestampType()) for name in _WINDOW]
-    if bound.scope == "key":
-        fields.append(StructField("key", StringType()))
-    return StructType([*fields, *from_arrow_schema(bound.result).fields])
+    key = [StructField(each, from_arrow_type(types.get(each, pa.string()))) for each in keys]
+    fields += key if bound.scope == "key" else []
+    for field in from_arrow_schema(bound.result).fields:
+        fields += key if field.name == "key" else [field]
+    return StructType(fields)

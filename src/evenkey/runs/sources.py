@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 
 from evenkey.runs.registration import register
@@ -33,6 +34,7 @@ __all__ = [
     "LinesReading",
     "Reading",
     "RowsReading",
+    "spelled",
     "stream_of",
 ]
 
@@ -137,18 +139,27 @@ class LinesReading(DealtReading):
 
 
 class RowsReading(DealtReading):
-    """Rows of Parquet files, dealt to the sources in blocks of `block` by turn."""
+    """Rows of Parquet files, dealt to the sources in blocks of `block` by turn.
 
-    schema = MESSAGES
-    columns = ("key", "count")
+    What messages have besides key and count (`RowIndex.extra`) lies between count and time.
+    """
 
     def __init__(self, index: RowIndex, total: int, rate: float, block: int = _BLOCK) -> None:
         super().__init__(total, rate, block)
         self.index = index
+        self.columns = ("key", "count", *index.extra.names)
+        own = (f", {spelled(field)}" for field in index.extra)
+        self.schema = f"position bigint, key string, count bigint{''.join(own)}, time timestamp"
 
     def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
-        """Read keys and counts."""
-        return self.index.read(begin, end)
+        """Read keys, counts and what else is wanted."""
+        rows = self.index.read(begin, end)
+        return tuple(rows[name].combine_chunks() for name in self.columns)
+
+
+def spelled(field: pa.Field) -> str:
+    """Spell a column and its type as a schema of Spark's does."""
+    return f"{field.name} {from_arrow_type(field.type).simpleString()}"
 
 
 def _blocks(

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["KafkaSink"]
 
-_IDENTITY = ("window_start", "key", "rank", "publication")
-"""Columns that identify a result; those of them that a result has."""
+_IDENTITY = ("window_start", "rank", "publication")
+"""Columns that identify a result, besides its key; those of them that a result has."""
 _CONTENT = ("line", "geometry", "reason")
 """Columns of a dead letter that do not say where it was."""
 
@@ -54,6 +54,8 @@ class KafkaSink(Sink):
         Of the client that writes.
     dead_letters
         Where the tasks of an epoch leave them.
+    keys
+        Columns of the results' key.
     """
 
     keeps_files = True
@@ -65,7 +67,10 @@ class KafkaSink(Sink):
         letters: str,
         settings: ClientSettings,
         dead_letters: EpochFiles,
+        *,
+        keys: Sequence[str] = ("key",),
     ) -> None:
+        self._identity = {*_IDENTITY, *keys}
         self._files = files
         self._servers = address.servers
         self.topic = address.topic
@@ -86,7 +91,8 @@ class KafkaSink(Sink):
             count = len(commit.of(RESULTS))
             task = _ReadTask(commits, commit, schema)
             rows = spark.range(0, count, 1, count).mapInArrow(task, schema)
-            self._write(rows, [name for name in _IDENTITY if name in schema.names], self.topic)
+            by = [name for name in schema.names if name in self._identity]
+            self._write(rows, by, self.topic)
         rejected = self._dead_letters.read(DEAD_LETTERS, [epoch])
         if rejected is not None:
             letters = spark.createDataFrame(rejected)

@@ -244,8 +244,13 @@ def merge_partials(
     window: str | None,
     watermark: str,
     zoned: bool = True,
+    clock: str | None = None,
 ) -> DataFrame:
     """Merge partial aggregates by window and key, and finish them.
+
+    A `clock` is a column of timestamps that the watermark of a stream follows in place of the
+    rows' own times: while it stands still, all windows stay open and no row is late. Rows of
+    different clocks are not merged.
 
     Windows are the struct ``window``, as Spark's ``groupBy(window)`` gives it. Where the messages'
     times have no zone (`zoned` is False) they come here as if they were UTC, since Spark has no
@@ -258,7 +263,7 @@ def merge_partials(
     groups = [F.col(name) for name in by]
     if window is not None:
         if partials.isStreaming:
-            partials = partials.withWatermark(TIME, watermark)
+            partials = partials.withWatermark(clock or TIME, watermark)
         groups = [F.window(TIME, window).alias("window"), *groups]
     if isinstance(aggregator, Algebraic):
         types = {field.name: field.dataType for field in partials.schema}
@@ -273,7 +278,8 @@ def merge_partials(
         if not partials.isStreaming and "map<" not in kinds.simpleString():
             collected = F.sort_array(collected)
         states = [collected.alias(STATES)]
-    merged = partials.groupBy(*groups).agg(*states)
+    clocks = [] if clock is None else [clock]
+    merged = partials.groupBy(*clocks, *groups).agg(*states).drop(*clocks)
     if window is not None:
         by = ("window", *by)
         if not zoned:

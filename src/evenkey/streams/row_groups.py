@@ -92,7 +92,8 @@ def _read(path: str, changed: int, group: RowGroup) -> pa.Table:
     if _digest(path, group.spans) != group.digest:
         message = "it has changed since the run began"
         raise ValueError(message)
-    return pq.ParquetFile(path).read_row_group(group.number, columns=list(group.columns))
+    file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+    return file.read_row_group(group.number, columns=list(group.columns))
 
 
 def _digest(path: str, spans: tuple[tuple[int, int], ...]) -> str:

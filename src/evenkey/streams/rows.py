@@ -1,4 +1,4 @@
-"""Rows of Parquet files by number: a key and perhaps a count of each."""
+"""Rows of Parquet files by number, as messages."""
 
 from __future__ import annotations
 
@@ -12,15 +12,22 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evenkey.errors import ConfigurationError, RunError
+from evenkey.streams.row_columns import check_columns, key_text, key_type, value_type
 from evenkey.streams.row_groups import RowGroup, read_group, row_groups
-from evenkey.streams.splits import RawMessages, vet
+from evenkey.streams.splits import Columns, RawMessages, vet
+from evenkey.streams.splits.columns import EVENT_TIME, value_name
+from evenkey.streams.splits.composite import compose
+from evenkey.streams.splits.times import times_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from evenkey.streams.splits import Split
 
-__all__ = ["RowIndex"]
+__all__ = ["FAULT", "RowIndex", "found_in"]
+
+FAULT = "fault"
+"""Column of why a row is no message."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +38,10 @@ class RowIndex:
     ----------
     files
         Absolute paths.
-    key, count
-        Columns; without a count column each row counts once.
+    columns
+        What is read of a row.
+    key_types
+        Types of the key's columns, as results have them.
     groups
         File number and row group of each, with a digest: what changed since is refused when it
         is read.
@@ -41,32 +50,48 @@ class RowIndex:
     """
 
     files: tuple[str, ...]
-    key: str
-    count: str | None
+    columns: Columns
+    key_types: tuple[pa.DataType, ...]
     groups: tuple[tuple[int, RowGroup], ...]
     ends: tuple[int, ...]
 
     @classmethod
-    def build(cls, paths: Sequence[str | Path], key: str, count: str | None = None) -> RowIndex:
+    def build(
+        cls, paths: Sequence[str | Path], columns: Columns, values: Iterable[str] = ()
+    ) -> RowIndex:
         """Index Parquet files by their footers, and digest what will be read of them.
+
+        Parameters
+        ----------
+        paths
+            The files.
+        columns
+            Key, count and time.
+        values
+            What else is read; types are those of the files, or of what all files' fit into.
 
         Raises
         ------
         ConfigurationError
             A file is not Parquet, lacks a column (the message lists those it has), its key
-            cannot be spelled as text or its count is not of integers, or there is no row.
+            cannot be spelled as text, its count is not of integers, its time is of no type of
+            times, a value is no single one or of types that do not go together; or there is no
+            row.
         """
-        columns = tuple(each for each in (key, count) if each is not None)
+        values = tuple(values)
+        names = tuple(dict.fromkeys((*columns.names, *values)))
         groups: list[tuple[int, RowGroup]] = []
+        schemas: list[pa.Schema] = []
         ends, rows = [], 0
         for number, path in enumerate(paths):
             try:
-                file = pq.ParquetFile(path)
-                found = row_groups(path, columns)
+                file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+                found = row_groups(path, names)
             except (OSError, pa.ArrowInvalid) as error:
                 message = f"input {path} is no Parquet file ({error}): name another, or pass split"
                 raise ConfigurationError(message) from error
-            _check_columns(path, file.schema_arrow, key, count)
+            check_columns(path, file.schema_arrow, columns, values)
+            schemas.append(file.schema_arrow)
             for group in found:
                 rows += file.metadata.row_group(group.number).num_rows
                 groups.append((number, group))
@@ -74,8 +99,10 @@ class RowIndex:
         if not rows:
             message = f"input {', '.join(map(str, paths))} holds no row: name a file with messages"
             raise ConfigurationError(message)
-        files = tuple(map(str, paths))
-        return cls(files, key, count, tuple(groups), tuple(ends))
+        typed = tuple((name, value_type(paths, schemas, name)) for name in values)
+        whole = Columns(columns.key, columns.count, columns.time, typed)
+        key_types = tuple(key_type(schemas, name) for name in columns.key)
+        return cls(tuple(map(str, paths)), whole, key_types, tuple(groups), tuple(ends))
 
     @property
     def rows(self) -> int:
@@ -85,37 +112,60 @@ class RowIndex:
     def __len__(self) -> int:
         return self.rows
 
-    def split(self, start: int, stop: int) -> Split:
-        """Read rows `start` to `stop` - 1; those of an empty key or no count are set apart."""
-        keys, counts = self.read(start, stop)
-        places = pa.array(np.arange(len(keys)))
-        return vet(RawMessages(places, keys, counts, pa.nulls(len(keys), pa.string())))
+    @property
+    def extra(self) -> pa.Schema:
+        """Columns of messages besides key and count, and why a row is none where that may be."""
+        columns = self.columns
+        if columns.time is None:
+            return columns.extra
+        return columns.extra.append(pa.field(FAULT, pa.string()))
 
-    def read(self, start: int, stop: int) -> tuple[pa.StringArray, pa.Int64Array]:
-        """Read keys, as text, and counts of rows `start` to `stop` - 1.
+    def split(self, start: int, stop: int) -> Split:
+        """Read rows `start` to `stop` - 1; those that are no message are set apart."""
+        rows = self.read(start, stop)
+        places = pa.array(np.arange(rows.num_rows))
+        return vet(found_in(rows, places, self.columns.extra))
+
+    def read(self, start: int, stop: int) -> pa.Table:
+        """Read rows `start` to `stop` - 1: ``key``, as text, ``count``, and what is in `extra`.
 
         Raises
         ------
         RunError
             A file cannot be read any more, or is not as it was indexed.
         """
-        keys, counts = [pa.array([], pa.string())], [pa.array([], pa.int64())]
+        base = pa.schema([("key", pa.string()), ("count", pa.int64()), *self.extra])
+        parts = [base.empty_table()]
         first = int(np.searchsorted(self.ends, start, side="right"))
         for number in range(first, len(self.groups)):
             begin = self.ends[number - 1] if number else 0
             if begin >= stop:
                 break
             table = self._group(number)
-            part = table.slice(max(0, start - begin), stop - max(start, begin))
-            keys.append(part[self.key].combine_chunks().cast(pa.string()))
-            counts.append(self._counts(part))
-        return pa.concat_arrays(keys), pa.concat_arrays(counts)
+            parts.append(
+                self._messages(table.slice(max(0, start - begin), stop - max(start, begin)))
+            )
+        return pa.concat_tables(parts).combine_chunks()
+
+    def _messages(self, rows: pa.Table) -> pa.Table:
+        columns = self.columns
+        key = compose([key_text(rows[name].combine_chunks()) for name in columns.key])
+        found = {"key": key, "count": self._counts(rows)}
+        fault = pa.nulls(rows.num_rows, pa.string())
+        if columns.time is not None:
+            times = rows[columns.time].combine_chunks()
+            found[EVENT_TIME], fault = times_of(times, columns.time)
+        for number, (name, kind) in enumerate(columns.values):
+            found[value_name(number)] = rows[name].combine_chunks().cast(kind, safe=False)
+        if FAULT in self.extra.names:
+            found[FAULT] = fault
+        return pa.table(found)
 
     def _counts(self, part: pa.Table) -> pa.Int64Array:
-        if self.count is None:
+        if self.columns.count is None:
             return pa.array(np.ones(len(part), dtype=np.int64))
         # What exceeds 63 bits turns negative, and is rejected as such.
-        return pc.cast(part[self.count].combine_chunks(), pa.int64(), safe=False)
+        return pc.cast(part[self.columns.count].combine_chunks(), pa.int64(), safe=False)
 
     def _group(self, number: int) -> pa.Table:
         file, group = self.groups[number]
@@ -130,25 +180,18 @@ class RowIndex:
         raise RunError(message)
 
 
-def _check_columns(path: str | Path, schema: pa.Schema, key: str, count: str | None) -> None:
-    for column in filter(None, (key, count)):
-        if column not in schema.names:
-            has = ", ".join(schema.names)
-            message = f"input {path} has no column {column!r}; it has: {has}"
-            raise ConfigurationError(message)
-    kind = schema.field(key).type
-    binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
-    if binary or not _spelled_as_text(kind):
-        message = f"input {path}: key column {key!r} holds {kind}: choose a column of single values"
-        raise ConfigurationError(message)
-    if count is not None and not pa.types.is_integer(schema.field(count).type):
-        message = f"input {path}: count column {count!r} does not hold whole numbers"
-        raise ConfigurationError(message)
+def found_in(rows: pa.Table | pa.RecordBatch, line: pa.Int64Array, extra: pa.Schema) -> RawMessages:
+    """Say what was found in rows of `RowIndex.read`, for `vet`.
 
-
-def _spelled_as_text(kind: pa.DataType) -> bool:
-    try:
-        pa.array([], kind).cast(pa.string())
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        return False
-    return True
+    Parameters
+    ----------
+    rows
+        At least the columns that it gave.
+    line
+        Their places.
+    extra
+        Columns of their messages besides those that all have.
+    """
+    fault = rows[FAULT] if FAULT in rows.schema.names else pa.nulls(rows.num_rows, pa.string())
+    own = {name: rows[name] for name in extra.names}
+    return RawMessages(line, rows["key"], rows["count"], fault, extra=own)

@@ -58,7 +58,7 @@ def test_avro_records_are_counted_and_others_rejected(broker, schema, tmp_path):
     totals: Counter[str | None] = Counter()
     assert report.table is not None
     for row in report.table.to_pylist():
-        totals[row["key"]] += row["sum"]
+        totals[row["user"]] += row["sum"]
     assert totals == truth
 
 

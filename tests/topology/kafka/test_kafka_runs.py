@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections import Counter
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -47,12 +48,12 @@ def test_output_topics_are_there_before_anything_is_written(spark, broker, topic
         assert wanted <= set(metadata.topics)
 
 
-def totals(rows, column="count"):
+def totals(rows, column="count", key="key"):
     """Sums by key; no two rows are of the same window and key."""
-    assert len({(row["window_start"], row["key"]) for row in rows}) == len(rows)
+    assert len({(row["window_start"], row[key]) for row in rows}) == len(rows)
     summed: Counter[str] = Counter()
     for row in rows:
-        summed[row["key"]] += row[column]
+        summed[row[key]] += row[column]
     return summed
 
 
@@ -76,10 +77,10 @@ def test_results_and_dead_letters_are_records_of_topics(spark, broker, topic, tm
     truth: Counter[str] = Counter()
     for record in map(json.loads, good):
         truth[record["user"]] += record["n"]
-    rows = read_results(spark, f"{broker.server}/{topic}-out", config.aggregator)
-    assert totals(rows.toArrow().to_pylist(), "sum") == truth
+    rows = read_results(spark, f"{broker.server}/{topic}-out", config.aggregator, key="user")
+    assert totals(rows.toArrow().to_pylist(), "sum", "user") == truth
     for key, value in consume(broker, f"{topic}-out"):
-        assert key == {name: value[name] for name in ("window_start", "key")}
+        assert key == {name: value[name] for name in ("window_start", "user")}
     letters = consume(broker, f"{topic}-out-dead-letters")
     assert all(key.items() < value.items() for key, value in letters)
     reasons = {value["partition"] + 2 * value["offset"]: value["reason"] for _, value in letters}
@@ -89,6 +90,41 @@ def test_results_and_dead_letters_are_records_of_topics(spark, broker, topic, tm
     # The same again neither reads nor writes a record.
     assert run(config).lines == 206
     assert len(consume(broker, f"{topic}-out")) == rows.count()
+
+
+def test_any_fields_of_records_are_keys_and_values(spark, broker, topic, tmp_path):
+    records = [
+        {"region": region, "user": f"user {n % 3}", "amount": n / 4}
+        for n in range(60)
+        for region in ("EU", None)
+    ]
+    poison = b'{"region": "EU", "user": "user 1", "amount": "many"}'
+    fill(broker, topic, [*(json.dumps(each).encode() for each in records), poison])
+    types = "amount decimal(12,2)"
+    config = PipelineConfig(
+        kafka=f"{broker.server}/{topic}",
+        split="json",
+        key="region,user",
+        aggregator="sum(column=amount)",
+        types=types,
+        output_kafka=f"{broker.server}/{topic}-out",
+        output=tmp_path / "out",
+        **SMALL,
+    )
+    report = run(config)
+    assert (report.finished, report.lines, report.rejected) == (True, 121, 1)
+    truth: Counter[tuple[str | None, str]] = Counter()
+    for each in records:
+        truth[each["region"], each["user"]] += Decimal(each["amount"])
+    rows = read_results(
+        spark, f"{broker.server}/{topic}-out", config.aggregator, key=config.key, types=types
+    )
+    found: Counter[tuple[str | None, str]] = Counter()
+    for row in rows.toArrow().to_pylist():
+        found[row["region"], row["user"]] += row["sum"]
+    assert found == truth
+    (letter,) = consume(broker, f"{topic}-out-dead-letters")
+    assert letter[1]["reason"] == "'many' in column amount is no decimal(12,2)"
 
 
 @pytest.mark.parametrize("first", [True, False])

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from evenkey.aggregators import WORKER
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping
+from evenkey.streams.splits import read_types
 
 if TYPE_CHECKING:
     from evenkey.pipelines.aggregate.options import PipelineOptions
@@ -25,6 +28,9 @@ _SPLITS_WITH_COLUMNS = ("csv", "json", "parquet")
 _INPUTS = ("dataset", "input", "kafka")
 _MESSAGE_COLUMNS = ("count", WORKER)
 """Numbers that every message has, besides its key and its time: its own, its worker's."""
+_WINDOW = ("window_start", "window_end")
+KEY = "key"
+"""Name of the key inside a run."""
 
 
 def check_one_input(config: PipelineOptions) -> None:
@@ -35,14 +41,21 @@ def check_one_input(config: PipelineOptions) -> None:
         message = f"a pipeline reads a dataset, an input or kafka, and {several}: pass one"
         raise ConfigurationError(message)
     usual = type(config).model_fields["max_ahead"].default
-    if config.kafka is None and config.max_ahead != usual:
+    if config.kafka is None and config.time is None and config.max_ahead != usual:
         message = (
-            f"max_ahead = {config.max_ahead:g}: only records of topics bear times of their own, "
-            "and none are read; drop max_ahead or pass kafka"
+            f"max_ahead = {config.max_ahead:g}: only records of topics, and rows with a column of "
+            "times, bear times of their own, and none are read; drop max_ahead, pass time or "
+            "pass kafka"
+        )
+        raise ConfigurationError(message)
+    if config.kafka is not None and config.time is not None:
+        message = (
+            f"time = {config.time!r}: records of topics bear times of their own, and windows go by "
+            "these; drop time"
         )
         raise ConfigurationError(message)
     if config.dataset is not None:
-        for name in ("split", "key", "count"):
+        for name in ("split", "key", "count", "time", "types"):
             if getattr(config, name) is not None:
                 message = (
                     f"{name} = {getattr(config, name)!r}: it describes an input, and a dataset "
@@ -54,19 +67,25 @@ def check_one_input(config: PipelineOptions) -> None:
 
 
 def check_columns(config: PipelineOptions, split: SplitName) -> None:
-    """Make sure that key and count are named where a split has columns, and only there."""
+    """Make sure that columns are named where a split has some, and only there."""
     if split in _SPLITS_WITH_COLUMNS:
         if config.key is None:
             message = f"split = {split!r}: it needs key, the column or field with the key"
             raise ConfigurationError(message)
+        if split == "parquet" and config.types is not None:
+            message = (
+                f"types = {config.types!r}: Parquet files bear the types of theirs; drop types"
+            )
+            raise ConfigurationError(message)
         return
-    for name in ("key", "count"):
+    for name in ("key", "count", "time", "types"):
         if getattr(config, name) is not None:
             message = (
                 f"{name} = {getattr(config, name)!r}: only {', '.join(_SPLITS_WITH_COLUMNS)} "
                 f"have columns, and split is {split!r}; drop {name} or pass another split"
             )
             raise ConfigurationError(message)
+    _check_weight_alone(config)
 
 
 def check_avro(config: PipelineOptions) -> None:
@@ -98,13 +117,11 @@ def check_planning(config: PipelineOptions) -> None:
 
 def check_work(config: PipelineOptions) -> None:
     """Make sure that the aggregator finds its columns and that the windows fit."""
-    for column in parse_aggregator(config.aggregator).columns:
-        if column not in _MESSAGE_COLUMNS:
-            message = (
-                f"aggregator = {config.aggregator!r}: messages have no column {column!r}; they "
-                "have: count (the option count says what it is)"
-            )
-            raise ConfigurationError(message)
+    if config.dataset is not None:
+        _check_weight_alone(config)
+    if config.key is not None:
+        _check_names_of_results(config)
+        _check_typed(config)
     parts = config.aggregator_window / config.worker_window
     if parts < 1 or abs(parts - round(parts)) > 1e-9 * parts:
         message = (
@@ -112,3 +129,57 @@ def check_work(config: PipelineOptions) -> None:
             f"worker_window = {config.worker_window:g} seconds"
         )
         raise ConfigurationError(message)
+
+
+def _check_weight_alone(config: PipelineOptions) -> None:
+    """Make sure that the aggregator reads nothing that messages of a key and a weight lack."""
+    for column in parse_aggregator(config.aggregator).columns:
+        if column not in _MESSAGE_COLUMNS:
+            message = (
+                f"aggregator = {config.aggregator!r}: messages have no column {column!r}; they "
+                "have: count (the option count says what it is)"
+            )
+            raise ConfigurationError(message)
+
+
+def _check_names_of_results(config: PipelineOptions) -> None:
+    """Make sure that no two columns of the results have one name, however it is written."""
+    if KEY in config.value_names:
+        message = (
+            f"aggregator = {config.aggregator!r}: inside a run {KEY!r} is the name of the key; "
+            "rename this column in the input"
+        )
+        raise ConfigurationError(message)
+    aggregator = parse_aggregator(config.aggregator)
+    # Names do not depend on types.
+    numbers = [(name, pa.int64()) for name in aggregator.columns]
+    bound = aggregator.bind(pa.schema([(KEY, pa.string()), *numbers]))
+    own = [*_WINDOW, *(name for name in bound.result.names if name != KEY)]
+    names = [*own, *config.key_names]
+    for number, name in enumerate(names):
+        if name.lower() in (each.lower() for each in names[:number]):
+            message = (
+                f"key = {config.key!r}: results have another column named {name!r} (they have: "
+                f"{', '.join(own)}); rename this one in the input"
+            )
+            raise ConfigurationError(message)
+
+
+def _check_typed(config: PipelineOptions) -> None:
+    """Make sure that types are given to columns that are read, and to all of a topic's."""
+    typed = {} if config.types is None else read_types(config.types)
+    for name in typed:
+        if name not in config.value_names:
+            reads = ", ".join(config.value_names) or "none"
+            message = (
+                f"types = {config.types!r}: the aggregator does not read {name!r}; it reads: "
+                f"{reads}"
+            )
+            raise ConfigurationError(message)
+    for name in config.value_names:
+        if config.kafka is not None and name not in typed:
+            message = (
+                f"aggregator = {config.aggregator!r}: a topic is not read before it is split, so "
+                f"the type of {name!r} must be given; pass types='{name} double', for instance"
+            )
+            raise ConfigurationError(message)

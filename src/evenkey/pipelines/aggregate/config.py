@@ -98,8 +98,11 @@ class PipelineConfig(PipelineOptions):
                 self.set_derived("sink", "kafka")
             elif self.output is not None:
                 self.set_derived("sink", "parquet")
-        if "lateness" not in self.model_fields_set and self.kafka is not None:
-            self.set_derived("lateness", _KAFKA_LATENESS)
+        if self.lateness is None and self.time is None:
+            self.set_derived("lateness", 0.0 if self.kafka is None else _KAFKA_LATENESS)
+        if "worker_window" not in self.model_fields_set and self.time is not None:
+            # A file's epochs span all of its time: smaller windows would only be more of them.
+            self.set_derived("worker_window", self.aggregator_window)
         super().derive()
 
     def check(self) -> None:

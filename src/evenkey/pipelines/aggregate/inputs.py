@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import pyarrow as pa
 from pyspark.sql import functions as F
@@ -13,9 +13,10 @@ from evenkey.kafka.avro import read_schema
 from evenkey.kafka.client import ClientSettings
 from evenkey.kafka.offsets import OffsetRange
 from evenkey.kafka.source import PLACES, kafka_lines
-from evenkey.pipelines.aggregate.splitting import split_lines, vet_rows
+from evenkey.pipelines.aggregate.columns import described
+from evenkey.pipelines.aggregate.kept import keep_records, kept_records
+from evenkey.pipelines.aggregate.splitting import LATEST, split_lines, vet_rows
 from evenkey.pipelines.aggregate.streams import generated_stream, index_input, lines_splitter
-from evenkey.runs.recalling import keep_reading, recall_reading, tuples
 from evenkey.runs.sources import (
     GeneratorReading,
     LinesReading,
@@ -25,9 +26,7 @@ from evenkey.runs.sources import (
 )
 from evenkey.spark.route import routes_natively
 from evenkey.spark.routing_task import routing_task
-from evenkey.streams import LineIndex, RowIndex, SplitLines
-from evenkey.streams.row_groups import RowGroup
-from evenkey.streams.splits import CsvRecords
+from evenkey.streams import RowIndex, SplitLines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from evenkey.pipelines.aggregate.config import PipelineConfig
+    from evenkey.pipelines.aggregate.kept import Extent
     from evenkey.runs.directory import RunDirectory
     from evenkey.spark.routing_task import RoutingTask
     from evenkey.streams.splits import Splitter
@@ -58,14 +58,11 @@ class Found(NamedTuple):
         Gives rows by position; None for topics, which Spark's own connector reads.
     splitter
         Takes lines apart; None where the rows bear keys.
-    vetted
-        Whether every row is a good message.
     """
 
     name: str
     reading: Reading | None
     splitter: Splitter | None
-    vetted: bool
 
 
 @dataclass(frozen=True)
@@ -77,8 +74,8 @@ class Input:
     name
         The dataset's name, or the paths.
     messages
-        Streaming: ``position``, ``key``, ``count``, ``time``, and the worker where splitters in
-        Python route too.
+        Streaming: ``position``, ``key``, ``count``, ``time``, what `described` has, and the worker
+        where splitters in Python route too.
     sources
         Tasks that route, each with its own local loads.
     expected
@@ -106,15 +103,15 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
     """
     if config.dataset is not None:
         stream = generated_stream(config.dataset, config)
-        return Found(stream.name, GeneratorReading(stream), None, vetted=True)
+        return Found(stream.name, GeneratorReading(stream), None)
     if config.kafka is not None:
-        return Found(config.kafka, None, lines_splitter(config), vetted=False)
+        return Found(config.kafka, None, lines_splitter(config))
     if directory.begun:
-        return _remembered(config, directory)
+        return _found(config, *kept_records(config, directory))
     records = index_input(config, directory.unpacked)
     extent = _extent(config, len(records))
     found = _found(config, records, extent)
-    _keep(records, extent, directory)
+    keep_records(records, extent, directory)
     return found
 
 
@@ -134,63 +131,33 @@ def open_input(
         stop_file=directory.paused,
         arrival_rate=config.arrival_rate,
     )
+    if config.time is not None:
+        # The same in all tasks of an epoch, and when it runs again: see `far_ahead`.
+        allowed = F.make_dt_interval(secs=F.lit(config.max_ahead))
+        rows = rows.withColumn(LATEST, F.current_timestamp() + allowed)
     messages = _spread(rows, config, F.col("position"), ("position",))
     routing = _routing(spark, config, directory)
     letters, files = directory.dead_letters, directory.files
     if found.splitter is not None:
         messages = split_lines(messages, found.splitter, letters, files, routing=routing)
-    elif not found.vetted or (routing is not None and config.route_by == "weights"):
+    elif isinstance(found.reading, RowsReading):
+        extra = found.reading.index.columns.extra
+        messages = vet_rows(messages, letters, files, extra=extra, routing=routing)
+    elif routing is not None and config.route_by == "weights":
         # What routes by weights is not `route`, to which every row is a message of weight 1.
         messages = vet_rows(messages, letters, files, routing=routing)
+    messages = described(messages, config, found)
     return Input(found.name, messages, config.routers, found.reading.total)
 
 
-def _found(
-    config: PipelineConfig, records: SplitLines | RowIndex, extent: tuple[int, float, int]
-) -> Found:
+def _found(config: PipelineConfig, records: SplitLines | RowIndex, extent: Extent) -> Found:
     name = ", ".join(map(str, config.input))
     if isinstance(records, RowIndex):
-        return Found(name, RowsReading(records, *extent), None, vetted=False)
-    return Found(name, LinesReading(records.index, *extent), records.splitter, vetted=False)
+        return Found(name, RowsReading(records, *extent), None)
+    return Found(name, LinesReading(records.index, *extent), records.splitter)
 
 
-def _keep(
-    records: SplitLines | RowIndex, extent: tuple[int, float, int], directory: RunDirectory
-) -> None:
-    """Write down the index of the input, for the processes that go on."""
-    if isinstance(records, RowIndex):
-        keep_reading(directory, {"kind": "rows", "extent": extent, "index": asdict(records)})
-        return
-    index = records.index
-    fields = {"files": index.files, "sizes": index.sizes, "skipped": index.skipped}
-    splitter = records.splitter
-    header = splitter.header if isinstance(splitter, CsvRecords) else None
-    told = {"kind": "lines", "extent": extent, "split": splitter.name, "header": header}
-    keep_reading(
-        directory,
-        {**told, "index": {**fields, "lines": index.lines}},
-        starts=index.starts,
-        segments=index.segments,
-        digests=index.digests,
-    )
-
-
-def _remembered(config: PipelineConfig, directory: RunDirectory) -> Found:
-    """Give what the run in this directory found when it began."""
-    told, arrays = recall_reading(directory.reading)
-    index: dict[str, Any] = {name: tuples(value) for name, value in told["index"].items()}
-    if told["kind"] == "rows":
-        index["groups"] = tuple((file, RowGroup(*group)) for file, group in index["groups"])
-        return _found(config, RowIndex(**index), told["extent"])
-    if told["header"] is None:
-        # The files, which say how they are split, may be gone: what was unpacked is read.
-        splitter = lines_splitter(config.with_options(split=told["split"]))
-    else:
-        splitter = CsvRecords(tuple(told["header"]), str(config.key), config.count)
-    return _found(config, SplitLines(LineIndex(**{**index, **arrays}), splitter), told["extent"])
-
-
-def _extent(config: PipelineConfig, positions: int) -> tuple[int, float, int]:
+def _extent(config: PipelineConfig, positions: int) -> Extent:
     """How many positions are read, how many make a second, how many a source gets at a time."""
     total = positions if config.messages is None else min(positions, config.messages)
     return total, config.event_rate(total), config.block_positions(total, config.sources)
@@ -268,4 +235,5 @@ def _open_topics(
         places=PLACES,
         routing=_routing(spark, config, directory),
     )
+    messages = described(messages, config, Found(name, None, splitter))
     return Input(name, messages, config.routers, total, offsets)

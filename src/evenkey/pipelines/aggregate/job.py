@@ -126,7 +126,14 @@ class AggregateJob(Job[RunReport]):
             return files
         topic = config.letters_topic(config.sink_address.topic)
         settings = ClientSettings.read(config.kafka_config)
-        return KafkaSink(files, config.sink_address, topic, settings, directory.dead_letters)
+        return KafkaSink(
+            files,
+            config.sink_address,
+            topic,
+            settings,
+            directory.dead_letters,
+            keys=config.key_names,
+        )
 
 
 class _AggregateWork(KeyedWork[RunReport]):

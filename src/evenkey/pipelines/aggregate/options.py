@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BeforeValidator
 
+from evenkey.aggregators import WORKER
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.groupings import By
 from evenkey.options import (
@@ -16,6 +17,7 @@ from evenkey.options import (
     KeyedOptions,
     option,
 )
+from evenkey.streams.splits import read_names, read_types, spell_names
 
 __all__ = ["AggregationOptions", "PipelineOptions", "Sink"]
 
@@ -25,14 +27,42 @@ _MOST_AHEAD = 1e11
 """Seconds: what can be added to a timestamp of Spark's."""
 
 
+def _names(value: object) -> object:
+    """Take a list of columns for their names with commas between."""
+    texts = isinstance(value, list | tuple) and value and all(isinstance(n, str) for n in value)
+    return spell_names(cast("list[str]", value)) if texts else value
+
+
+def _check_names(text: str) -> str:
+    """Make sure that the names of columns can be read, and that none is named twice."""
+    if not text:
+        message = "must not be empty"
+        raise ValueError(message)
+    names = read_names(text)
+    for name in names:
+        if not name:
+            message = f"{text!r}: a name of a column is empty; write a,b"
+            raise ValueError(message)
+        if names.count(name) > 1:
+            message = f"{text!r}: {name!r} is named twice; name it once"
+            raise ValueError(message)
+    return text
+
+
+def _check_types(text: str) -> str:
+    """Make sure that types of columns can be read."""
+    read_types(text)
+    return text
+
+
 class AggregationOptions(Configuration):
     """What messages are, and what is computed of them; a part of other configurations."""
 
-    key: str | None = option(
+    key: Annotated[str, BeforeValidator(_names), AfterValidator(_check_names)] | None = option(
         "Input",
         None,
-        "Column or field with the key, for csv, json and parquet.",
-        min_length=1,
+        "Column or field with the key, for csv, json and parquet; several with commas between are "
+        "one key.",
         first=True,
     )
     count: str | None = option(
@@ -41,6 +71,20 @@ class AggregationOptions(Configuration):
         "Column or field with a message's weight, for csv, json and parquet; else 1.",
         min_length=1,
         first=True,
+    )
+    time: str | None = option(
+        "Input",
+        None,
+        "Column or field with a message's own time, for windows: a timestamp, ISO 8601 (UTC where "
+        "no zone is given), or seconds or milliseconds since 1970. Rows may come in any order.",
+        min_length=1,
+        first=True,
+    )
+    types: Annotated[str, AfterValidator(_check_types)] | None = option(
+        "Input",
+        None,
+        "Types of the columns of csv and json that the aggregator reads: amount decimal(12,2), "
+        "clicks bigint; without it bigint where all numbers are whole, else double.",
     )
     splitters: int | None = option(
         "Grouping",
@@ -62,7 +106,8 @@ class AggregationOptions(Configuration):
     aggregator: Annotated[str, AfterValidator(lambda text: str(parse_aggregator(text)))] = option(
         "Work",
         "count",
-        "What is computed: count, sum(column=count), mean(column=count), top-k(k=10).",
+        "What is computed: count, sum(column=amount), mean(column=amount), top-k(k=10). The "
+        "column count is the message's weight.",
         first=True,
     )
     worker_window: float = option(
@@ -75,18 +120,19 @@ class AggregationOptions(Configuration):
         gt=0,
         first=True,
     )
-    lateness: float = option(
+    lateness: float | None = option(
         "Work",
-        0.0,
-        "Seconds of event time that messages may come late, and results wait for them; from "
-        "Kafka 60, as partitions are not read in step.",
+        None,
+        "Seconds of event time that messages may come late, and results wait for them. Without "
+        "it 60 from Kafka, as partitions are not read in step; and with --time nothing is late, "
+        "and all results come at the end.",
         ge=0,
     )
     max_ahead: float = option(
-        "Kafka",
+        "Input",
         3600.0,
-        "Seconds that a record's time may be ahead of the clock when its epoch begins; one further "
-        "ahead is a dead letter. A large number lets all in.",
+        "Seconds that a message's own time, or a record's, may be ahead of the clock when its "
+        "epoch begins; one further ahead is a dead letter. A large number lets all in.",
         ge=0,
         le=_MOST_AHEAD,
     )
@@ -100,6 +146,18 @@ class AggregationOptions(Configuration):
         "memory",
         "Where results go; where there is an output, parquet unless it is given.",
     )
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """Names that the key has in results: those of its columns, or ``key``."""
+        return ("key",) if self.key is None else read_names(self.key)
+
+    @property
+    def value_names(self) -> tuple[str, ...]:
+        """Columns of the input that the aggregator reads, besides the messages' weight."""
+        weight = self.key is None or self.count is not None
+        own = {WORKER, "count"} if weight else {WORKER}
+        return tuple(name for name in parse_aggregator(self.aggregator).columns if name not in own)
 
 
 class PipelineOptions(KeyedOptions, KafkaOptions, AggregationOptions):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from evenkey.aggregators import parse as parse_aggregator
+from evenkey.pipelines.aggregate.columns import Own, with_own_keys
 from evenkey.pipelines.aggregate.worker import PipelineWorker
 from evenkey.runs.closing import closing_rows
 from evenkey.spark.aggregate import (
@@ -23,11 +24,20 @@ from evenkey.spark.work import TIME
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from evenkey.aggregators import Aggregator
     from evenkey.options import GroupingOptions
     from evenkey.pipelines.aggregate.config import PipelineConfig
     from evenkey.runs.directory import RunDirectory
 
 __all__ = ["results", "routed_messages"]
+
+_MOMENT = "__moment"
+_WEIGHT = "__weight_of"
+_OPEN = "__open"
+"""Column that the watermark follows where nothing is late: it is the same in all rows but the
+closing one, so that no window passes before that."""
+_OPEN_SECONDS = 946_684_800
+"""The year 2000: after 1970, where watermarks begin, and before the closing row."""
 
 
 def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory) -> DataFrame:
@@ -36,8 +46,7 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
     Parameters
     ----------
     messages
-        Streaming, with the columns ``position``, ``key``, ``count`` and ``time``, and the worker
-        if they are routed already.
+        Streaming, as `Input` has them.
     config
         What to do with them.
     directory
@@ -47,39 +56,59 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
     -------
     DataFrame
         Streaming: a window's results appear when the watermark has passed it, or when the
-        closing file exists.
+        closing file exists. Where nothing is late (`lateness` is None) they all appear then:
+        rows may come in any order, and the state has a row for each window and key until then.
     """
     placeable = messages
     if WORKER not in messages.columns:
         placeable = routed_messages(messages, config, directory)
     aggregator = parse_aggregator(config.aggregator)
+    weighted = "weights" in (config.route_by, config.observe_by)
     held, bound = messages_of(
-        placeable,
+        _named(placeable, config, aggregator),
         "key",
         aggregator,
-        time="time",
+        time=_MOMENT,
         window=_length(config.worker_window),
-        weight="count" if "weights" in (config.route_by, config.observe_by) else None,
+        weight=_WEIGHT if weighted else None,
     )
     by = group_columns(bound, windowed=True)
     worker = PipelineWorker(bound, by, directory.files, config.cost_seconds)
     partials = partial_aggregates(place(held, config.workers, column=WORKER), worker)
     closing = closing_rows(messages.sparkSession, directory.closing)
-    nulls = [
-        F.lit(None).cast(field.dataType).alias(field.name)
+    ended = {TIME: F.col("time")}
+    if config.lateness is None:
+        partials = partials.withColumn(_OPEN, F.timestamp_seconds(F.lit(_OPEN_SECONDS)))
+        ended[_OPEN] = F.col("time")
+    nulls = {
+        field.name: F.lit(None).cast(field.dataType)
         for field in partials.schema
-        if field.name != TIME
-    ]
-    closed = partials.unionByName(closing.select(F.col("time").alias(TIME), *nulls))
+        if field.name not in ended
+    }
+    closed = partials.unionByName(
+        closing.select(*(column.alias(name) for name, column in {**ended, **nulls}.items()))
+    )
     merged = merge_partials(
         closed,
         bound,
         window=_length(config.aggregator_window),
-        watermark=_length(config.lateness),
+        watermark=_length(1.0 if config.lateness is None else config.lateness),
+        clock=_OPEN if config.lateness is None else None,
     )
     # Files and topics have plain columns, which any reader takes.
     bounds = [F.col(f"window.{end}").alias(f"window_{end}") for end in ("start", "end")]
-    return merged.select(*bounds, *(name for name in merged.columns if name != "window"))
+    flat = merged.select(*bounds, *(name for name in merged.columns if name != "window"))
+    return with_own_keys(flat, messages, config)
+
+
+def _named(routed: DataFrame, config: PipelineConfig, aggregator: Aggregator) -> DataFrame:
+    """Select what is worked on, under names that no column of the user's bears."""
+    own = Own.of(routed, config)
+    chosen = {"key": F.col("key"), _MOMENT: own.time, _WEIGHT: F.col("count"), **own.values}
+    if "count" in aggregator.columns and "count" not in own.values:
+        chosen["count"] = F.col("count")
+    chosen[WORKER] = F.col(WORKER)
+    return routed.select(*(column.alias(name) for name, column in chosen.items()))
 
 
 def routed_messages(

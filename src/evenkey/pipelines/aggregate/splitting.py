@@ -11,11 +11,13 @@ import pyarrow.compute as pc
 
 from evenkey.hashing import hash_strings
 from evenkey.runs.epoch_files import DEAD_LETTERS, SPLITS
-from evenkey.runs.sources import MESSAGES
+from evenkey.runs.sources import MESSAGES, spelled
 from evenkey.spark.aggregate import WORKER
 from evenkey.spark.task import current_task
 from evenkey.spark.times import FAR_AHEAD, seconds_of
-from evenkey.streams.splits import RawMessages, vet
+from evenkey.streams.rows import found_in
+from evenkey.streams.splits import Split, vet
+from evenkey.streams.splits.columns import EVENT_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,7 +28,11 @@ if TYPE_CHECKING:
     from evenkey.spark.routing_task import RoutingTask
     from evenkey.streams.splits import Splitter
 
-__all__ = ["split_lines", "vet_rows"]
+__all__ = ["LATEST", "split_lines", "vet_rows"]
+
+LATEST = "__evenkey_latest"
+"""Column of the latest time that a message of its own time may have."""
+_NO_COLUMNS = pa.schema([])
 
 
 def split_lines(
@@ -44,7 +50,7 @@ def split_lines(
     ----------
     lines
         `places`, ``line`` (binary), ``time``; where there is a `FAR_AHEAD`, lines of which it
-        is true are rejected.
+        is true are rejected, and where there is a `LATEST`, messages whose own time is later.
     splitter
         Takes lines apart.
     dead_letters
@@ -60,10 +66,11 @@ def split_lines(
     Returns
     -------
     DataFrame
-        ``position`` (the line's number), ``key``, ``count``, ``time``, in the order of the lines,
-        and the worker if they are routed.
+        ``position`` (the line's number), ``key``, ``count``, ``time``, the splitter's `extra`, in
+        the order of the lines, and the worker if they are routed.
     """
-    return _messages(lines, _SplitTask(splitter, dead_letters, files, places), routing)
+    task = _SplitTask(splitter, dead_letters, files, places)
+    return _messages(lines, task, routing, splitter.extra)
 
 
 def vet_rows(
@@ -71,16 +78,23 @@ def vet_rows(
     dead_letters: EpochFiles,
     files: EpochFiles,
     *,
+    extra: pa.Schema = _NO_COLUMNS,
     routing: RoutingTask | None = None,
 ) -> DataFrame:
-    """Reject rows that have a key and a count already, but not good ones; as `split_lines`."""
-    return _messages(rows, _VetTask(dead_letters, files), routing)
+    """Reject rows that have a key and a count already, but not good ones; as `split_lines`.
+
+    `extra` are columns of the messages besides those that all have.
+    """
+    return _messages(rows, _VetTask(dead_letters, files, extra), routing, extra)
 
 
-def _messages(rows: DataFrame, task: _Task, routing: RoutingTask | None) -> DataFrame:
+def _messages(
+    rows: DataFrame, task: _Task, routing: RoutingTask | None, extra: pa.Schema
+) -> DataFrame:
+    schema = ", ".join([MESSAGES, *map(spelled, extra)])
     if routing is None:
-        return rows.mapInArrow(task, MESSAGES)
-    return rows.mapInArrow(_RoutedTask(task, routing), f"{MESSAGES}, {WORKER} int")
+        return rows.mapInArrow(task, schema)
+    return rows.mapInArrow(_RoutedTask(task, routing), f"{schema}, {WORKER} int")
 
 
 class _Task(ABC):
@@ -125,12 +139,11 @@ class _SplitTask(_Task):
             return self._split(batch)
         far = batch.filter(batch[FAR_AHEAD])
         messages, letters = self._split(batch.filter(pc.invert(batch[FAR_AHEAD])))
-        times = far["time"].cast(pa.timestamp("us")).cast(pa.string())
-        reasons = pc.binary_join_element_wise("its time", times, _AHEAD, " ")
+        reasons = _far_reasons(far["time"])
         return messages, pa.concat_tables([self._letters(far, reasons), letters])
 
     def _split(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
-        split = self._splitter.split(batch["line"])
+        split = without_far(self._splitter.split(batch["line"]), batch)
         line = split.messages["line"].combine_chunks()
         messages = pa.table(
             {
@@ -138,6 +151,7 @@ class _SplitTask(_Task):
                 "key": split.messages["key"],
                 "count": split.messages["count"],
                 "time": batch["time"].take(line),
+                **{name: split.messages[name] for name in self._splitter.extra.names},
             }
         )
         rejected = batch.take(split.rejected["line"].combine_chunks())
@@ -155,15 +169,39 @@ class _SplitTask(_Task):
 
 
 class _VetTask(_Task):
+    def __init__(self, dead_letters: EpochFiles, files: EpochFiles, extra: pa.Schema) -> None:
+        super().__init__(dead_letters, files)
+        self._extra = extra
+        self._columns = ["position", "key", "count", "time", *extra.names]
+
     def take_apart(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
         places = pa.array(np.arange(batch.num_rows))
-        sound = pa.nulls(batch.num_rows, pa.string())
-        split = vet(RawMessages(places, batch["key"], batch["count"], sound))
+        split = without_far(vet(found_in(batch, places, self._extra)), batch)
         good = split.messages["line"].combine_chunks()
         bad = split.rejected["line"].combine_chunks()
         letters = [batch["position"].take(bad), batch["key"].take(bad), split.rejected["reason"]]
-        messages = pa.Table.from_batches([batch.take(good)])
+        messages = pa.Table.from_batches([batch.select(self._columns).take(good)])
         return messages, pa.Table.from_arrays(letters, schema=_NONE.schema)
+
+
+def without_far(split: Split, batch: pa.RecordBatch) -> Split:
+    """Reject messages whose own time is later than the batch's `LATEST`, if it has one."""
+    if LATEST not in batch.schema.names or not split.messages.num_rows:
+        return split
+    messages = split.messages
+    latest = batch[LATEST].take(messages["line"].combine_chunks())
+    far = pc.greater(messages[EVENT_TIME], latest)
+    if not pc.any(far).as_py():
+        return split
+    late = messages.filter(far)
+    letters = pa.table({"line": late["line"], "reason": _far_reasons(late[EVENT_TIME])})
+    rejected = pa.concat_tables([split.rejected, letters]).sort_by("line")
+    return Split(messages.filter(pc.invert(far)), rejected.combine_chunks())
+
+
+def _far_reasons(times: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    written = times.cast(pa.timestamp("us")).cast(pa.string())
+    return pc.binary_join_element_wise("its time", written, _AHEAD, " ")
 
 
 class _RoutedTask:

@@ -7,7 +7,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from evenkey.aggregators import WORKER
+from evenkey.aggregators import parse as parse_aggregator
 from evenkey.errors import ConfigurationError
+from evenkey.pipelines.aggregate.looking import with_types
 from evenkey.streams import (
     FileStream,
     FirstRecords,
@@ -18,7 +23,7 @@ from evenkey.streams import (
     generated,
 )
 from evenkey.streams.compressed import unpack
-from evenkey.streams.splits import SPLITTERS, CsvRecords, JsonLines
+from evenkey.streams.splits import SPLITTERS, Columns, CsvRecords, JsonLines, read_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +34,7 @@ if TYPE_CHECKING:
     from evenkey.streams.splits import Splitter
 
 __all__ = [
+    "columns_of",
     "generated_stream",
     "index_input",
     "lines_splitter",
@@ -99,9 +105,39 @@ def index_input(config: PipelineConfig, unpacked: Path) -> SplitLines | RowIndex
     files = unpack(find_files(config.input), unpacked)
     split = config.resolved_split()
     if split == "parquet":
-        return RowIndex.build(files, _key(config), config.count)
+        rows = RowIndex.build(files, columns_of(config), config.value_names)
+        _check_taken(config, rows.columns)
+        return rows
     index = LineIndex.build(files, header=split == "csv")
-    return SplitLines(index, _splitter(config, index, split))
+    if split not in ("csv", "json"):
+        return SplitLines(index, lines_splitter(config))
+    name = ", ".join(map(str, config.input))
+    splitter = with_types(name, index, _splitter(config, index, split), config)
+    _check_taken(config, splitter.columns)
+    return SplitLines(index, splitter)
+
+
+def _check_taken(config: PipelineConfig, columns: Columns) -> None:
+    """Make sure that the aggregator takes its columns as they are; raises as its `bind` does."""
+    numbers = [("count", pa.int64()), (WORKER, pa.int32())]
+    messages = dict([("key", pa.string()), *numbers, *columns.values])
+    parse_aggregator(config.aggregator).bind(pa.schema(list(messages.items())))
+
+
+def columns_of(config: PipelineConfig) -> Columns:
+    """Say which columns make a message, with the aggregator's as far as their types are given.
+
+    Raises
+    ------
+    ConfigurationError
+        The key is lacking.
+    """
+    if config.key is None:
+        message = "this input needs key: the column or field that holds the key"
+        raise ConfigurationError(message)
+    typed = {} if config.types is None else read_types(config.types)
+    values = [(name, typed[name]) for name in config.value_names if name in typed]
+    return Columns(config.key_names, config.count, config.time, values)
 
 
 def lines_splitter(config: PipelineConfig) -> Splitter:
@@ -113,24 +149,15 @@ def lines_splitter(config: PipelineConfig) -> Splitter:
         The key is lacking.
     """
     split = config.resolved_split()
+    return JsonLines(columns_of(config)) if split == "json" else SPLITTERS[split]
+
+
+def _splitter(config: PipelineConfig, index: LineIndex, split: str) -> CsvRecords | JsonLines:
     if split == "json":
-        return JsonLines(_key(config), config.count)
-    return SPLITTERS[split]
-
-
-def _splitter(config: PipelineConfig, index: LineIndex, split: str) -> Splitter:
-    if split == "csv":
-        filled = [number for number, size in enumerate(index.sizes) if size]
-        headers = {CsvRecords.columns(index.header(number)) for number in filled}
-        if len(headers) > 1:
-            message = f"the CSV files of the input have {len(headers)} different headers"
-            raise ConfigurationError(message)
-        return CsvRecords(headers.pop(), _key(config), config.count)
-    return lines_splitter(config)
-
-
-def _key(config: PipelineConfig) -> str:
-    if config.key is None:
-        message = "this input needs key: the column or field that holds the key"
+        return JsonLines(columns_of(config))
+    filled = [number for number, size in enumerate(index.sizes) if size]
+    headers = {CsvRecords.read_header(index.header(number)) for number in filled}
+    if len(headers) > 1:
+        message = f"the CSV files of the input have {len(headers)} different headers"
         raise ConfigurationError(message)
-    return config.key
+    return CsvRecords(headers.pop(), columns_of(config))

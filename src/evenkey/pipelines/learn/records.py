@@ -92,7 +92,7 @@ def schema_of(path: str, form: str) -> pa.Schema:
     header: Sequence[str] | None = None
     if form == "csv":
         with open(path, "rb") as file:  # noqa: PTH123 - as above
-            header = CsvRecords.columns(file.readline().rstrip(b"\r\n"))
+            header = CsvRecords.read_header(file.readline().rstrip(b"\r\n"))
         if len(set(header)) < len(header):
             return pa.schema([(name, pa.string()) for name in header])
     piece = next(pieces_of(path, form, header), None)
@@ -144,7 +144,7 @@ def _csv_records(
     path: str, file: Iterable[bytes], columns: Sequence[str] | None
 ) -> Iterator[_Record]:
     lines = iter(file)
-    header = CsvRecords.columns(next(lines, b"").rstrip(b"\r\n"))
+    header = CsvRecords.read_header(next(lines, b"").rstrip(b"\r\n"))
     check_columns(path, columns or (), header)
     places = [(name, header.index(name)) for name in (columns or header)]
     for raw, fields, fault in _parsed(lines, len(header)):

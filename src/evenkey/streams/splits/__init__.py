@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from evenkey.streams.splits.base import RawMessages, Split, Splitter, vet
+from evenkey.streams.splits.columns import Columns, read_names, spell_names
+from evenkey.streams.splits.csv_records import CsvRecords
 from evenkey.streams.splits.edges import Edges
 from evenkey.streams.splits.election import TwitterElection
-from evenkey.streams.splits.records import CsvRecords, JsonLines
+from evenkey.streams.splits.json_lines import JsonLines
 from evenkey.streams.splits.tables import (
     TwitterTicker,
     WikipediaClickstream,
@@ -13,9 +15,11 @@ from evenkey.streams.splits.tables import (
     WikipediaPageviewsByLang,
 )
 from evenkey.streams.splits.text import Country, Lines, Words
+from evenkey.streams.splits.typed import read_types
 
 __all__ = [
     "SPLITTERS",
+    "Columns",
     "Country",
     "CsvRecords",
     "Edges",
@@ -30,6 +34,9 @@ __all__ = [
     "WikipediaPageviews",
     "WikipediaPageviewsByLang",
     "Words",
+    "read_names",
+    "read_types",
+    "spell_names",
     "vet",
 ]
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping  # noqa: TC003 - a named tuple's hints are kept
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -19,8 +21,9 @@ class Split(NamedTuple):
     Parameters
     ----------
     messages
-        Columns ``line`` (int64, its place in the batch), ``key`` (string), ``count`` (int64)
-        and, where the lines name it, ``sender`` (string), in the order of the lines.
+        Columns ``line`` (int64, its place in the batch), ``key`` (string), ``count`` (int64),
+        where the lines name it ``sender`` (string), and `Splitter.extra`, in the order of the
+        lines.
     rejected
         Columns ``line`` (int64), ``reason`` (string), in the order of the lines.
     """
@@ -43,7 +46,9 @@ class RawMessages(NamedTuple):
     fault
         string[n], why the line cannot be read, null where it can.
     sender
-        string[n], who sends the message; None where the lines do not name it.
+        Columns ``line`` (int64, its place in the batch), ``key`` (string), ``count`` (int64),
+        where the lines name it ``sender`` (string), and `Splitter.extra`, in the order of the
+        lines.
     """
 
     line: pa.Int64Array
@@ -51,6 +56,7 @@ class RawMessages(NamedTuple):
     count: pa.Int64Array
     fault: pa.StringArray
     sender: pa.StringArray | None = None
+    extra: Mapping[str, pa.Array] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,11 @@ class Splitter(ABC):
     """Takes raw lines apart; a line holds one message, several or none, or is rejected."""
 
     name: ClassVar[str]
+
+    @property
+    def extra(self) -> pa.Schema:
+        """Columns of messages that it finds besides key, count and sender."""
+        return pa.schema([])
 
     def split(self, lines: pa.BinaryArray) -> Split:
         """Split a batch of raw lines.
@@ -106,7 +117,7 @@ def vet(found: RawMessages) -> Split:
     columns = {"line": found.line, "key": found.key, "count": found.count}
     if found.sender is not None:
         columns["sender"] = found.sender
-    messages = pa.table(columns)
+    messages = pa.table({**columns, **found.extra})
     rejected = pa.table({"line": found.line, "reason": reason})
     return Split(messages.filter(pc.invert(bad)), rejected.filter(bad))
 

@@ -1,0 +1,96 @@
+"""What a run found in its files, written down for the processes that go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from evenkey.errors import ConfigurationError
+from evenkey.pipelines.aggregate.streams import lines_splitter
+from evenkey.runs.recalling import keep_reading, recall_reading, tuples
+from evenkey.streams import LineIndex, RowIndex, SplitLines
+from evenkey.streams.row_groups import RowGroup
+from evenkey.streams.splits import Columns, CsvRecords, JsonLines
+
+if TYPE_CHECKING:
+    from evenkey.pipelines.aggregate.config import PipelineConfig
+    from evenkey.runs.directory import RunDirectory
+    from evenkey.streams.splits import Splitter
+
+__all__ = ["Extent", "keep_records", "kept_records"]
+
+Extent: TypeAlias = tuple[int, float, int]
+"""How many positions are read, how many make a second, how many a source gets at a time."""
+
+
+def keep_records(records: SplitLines | RowIndex, extent: Extent, directory: RunDirectory) -> None:
+    """Write down the index of the input, for the processes that go on."""
+    if isinstance(records, RowIndex):
+        _keep_rows(records, extent, directory)
+        return
+    lines, splitter = records.index, records.splitter
+    index = {
+        "files": lines.files,
+        "sizes": lines.sizes,
+        "skipped": lines.skipped,
+        "lines": lines.lines,
+    }
+    columns = {}
+    if isinstance(splitter, CsvRecords | JsonLines):
+        columns = {"columns": splitter.columns.to_json()}
+    header = splitter.header if isinstance(splitter, CsvRecords) else None
+    told = {"kind": "lines", "extent": extent, "split": splitter.name, "header": header}
+    keep_reading(
+        directory,
+        {**told, **columns, "index": index},
+        starts=lines.starts,
+        segments=lines.segments,
+        digests=lines.digests,
+    )
+
+
+def _keep_rows(rows: RowIndex, extent: Extent, directory: RunDirectory) -> None:
+    key = rows.columns.key
+    types = Columns(key, values=zip(key, rows.key_types, strict=True))
+    fields = {
+        "kind": "rows",
+        "extent": extent,
+        "index": {"files": rows.files, "groups": rows.groups, "ends": rows.ends},
+        "columns": rows.columns.to_json(),
+        "key_types": types.to_json(),
+    }
+    keep_reading(directory, fields)
+
+
+def kept_records(
+    config: PipelineConfig, directory: RunDirectory
+) -> tuple[SplitLines | RowIndex, Extent]:
+    """Give what the run in this directory found when it began.
+
+    Raises
+    ------
+    ConfigurationError
+        It was begun by an earlier version, whose results were others.
+    RunError
+        It cannot be read.
+    """
+    told, arrays = recall_reading(directory.reading)
+    index: dict[str, Any] = {name: tuples(value) for name, value in told["index"].items()}
+    if config.key is not None and "columns" not in told:
+        message = (
+            f"output {directory.path} was begun by an earlier version of evenkey, which named the "
+            "key of results otherwise: finish it with that version, or choose another output"
+        )
+        raise ConfigurationError(message)
+    if told["kind"] == "rows":
+        index["groups"] = tuple((file, RowGroup(*group)) for file, group in index["groups"])
+        types = tuple(kind for _, kind in Columns.from_json(told["key_types"]).values)
+        columns = Columns.from_json(told["columns"])
+        return RowIndex(**index, columns=columns, key_types=types), told["extent"]
+    # The files, which say how they are split, may be gone: what was unpacked is read.
+    if told["header"] is not None:
+        splitter: Splitter = CsvRecords(tuple(told["header"]), Columns.from_json(told["columns"]))
+    elif "columns" in told:
+        splitter = JsonLines(Columns.from_json(told["columns"]))
+    else:
+        splitter = lines_splitter(config.with_options(split=told["split"]))
+    return SplitLines(LineIndex(**{**index, **arrays}), splitter), told["extent"]

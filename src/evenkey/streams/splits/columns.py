@@ -1,0 +1,128 @@
+"""Which columns of a record make a message."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Self
+
+__all__ = ["EVENT_TIME", "TIMES", "Columns", "read_names", "spell_names", "value_name"]
+
+EVENT_TIME = "event_time"
+"""Column of a message's own time, where records bear one."""
+TIMES = pa.timestamp("us", "UTC")
+_VALUE = "value_"
+
+
+def value_name(number: int) -> str:
+    """Name, inside a run, of the aggregator's column of this number: users' names may be any."""
+    return f"{_VALUE}{number}"
+
+
+def read_names(text: str) -> tuple[str, ...]:
+    """Read names of columns with commas between; one that has a comma stands in double quotes.
+
+    Examples
+    --------
+    >>> read_names("user"), read_names("region, user"), read_names('"last, first",age')
+    (('user',), ('region', 'user'), ('last, first', 'age'))
+    """
+    if "," not in text and '"' not in text:
+        return (text,)
+    return tuple(next(csv.reader([text], skipinitialspace=True), []))
+
+
+def spell_names(names: Iterable[str]) -> str:
+    """Spell names of columns as `read_names` reads them."""
+    names = list(names)
+    if len(names) == 1 and read_names(names[0]) == (names[0],):
+        return names[0]
+    spelled = io.StringIO()
+    if any(name != name.strip() for name in names):
+        csv.writer(spelled, lineterminator="", quoting=csv.QUOTE_ALL).writerow(names)
+    else:
+        csv.writer(spelled, lineterminator="").writerow(names)
+    return spelled.getvalue()
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns, or fields, of a record make a message.
+
+    Parameters
+    ----------
+    key
+        Those that are the key; several make a composite key.
+    count
+        The message's weight, or None: 1.
+    time
+        The message's own time, or None.
+    values
+        What else is read, each with its type.
+
+    Examples
+    --------
+    >>> Columns("user", time="when", values=(("amount", pa.float64()),)).names
+    ('user', 'when', 'amount')
+    """
+
+    key: tuple[str, ...]
+    count: str | None = None
+    time: str | None = None
+    values: tuple[tuple[str, pa.DataType], ...] = ()
+
+    def __init__(
+        self,
+        key: str | Iterable[str],
+        count: str | None = None,
+        time: str | None = None,
+        values: Iterable[tuple[str, pa.DataType]] = (),
+    ) -> None:
+        keys = (key,) if isinstance(key, str) else tuple(key)
+        given = {"key": keys, "count": count, "time": time, "values": tuple(values)}
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns that are read, each once."""
+        counts = () if self.count is None else (self.count,)
+        return tuple(dict.fromkeys((*self.key, *counts, *self.others)))
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The columns of times and values, each once."""
+        every = (self.time, *(name for name, _ in self.values))
+        return tuple(dict.fromkeys(name for name in every if name is not None))
+
+    @property
+    def extra(self) -> pa.Schema:
+        """Columns of messages besides key and count: their own time, then the values by number."""
+        time = [(EVENT_TIME, TIMES)] if self.time is not None else []
+        values = [(value_name(i), kind) for i, (_, kind) in enumerate(self.values)]
+        return pa.schema([*time, *values])
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as JSON can hold it."""
+        types = pa.schema(list(self.values)).serialize().to_pybytes()
+        return {
+            "key": list(self.key),
+            "count": self.count,
+            "time": self.time,
+            "values": base64.b64encode(types).decode(),
+        }
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Self:
+        """Make it of what `to_json` gave."""
+        types = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(kept["values"])))
+        values = tuple((field.name, field.type) for field in types)
+        return cls(kept["key"], kept["count"], kept["time"], values)
