@@ -62,8 +62,8 @@ def epoch_of(grouping, epoch):
     held = (810,) if grouping == "kg" else (116,) * 6 + (114,)
     return record(
         epoch,
-        messages=1000,
-        total_count=1000 * (epoch + 1),
+        epoch_messages=1000,
+        messages=1000 * (epoch + 1),
         loads=tuple(load * (epoch + 1) for load in loads),
         epoch_loads=tuple(loads),
         epoch_max_over_mean=max(loads) / 100,
@@ -120,8 +120,8 @@ def test_the_page_opens_and_fits(browser, url, name, width, height, scheme):
         assert names == ["dkg", "kg"]
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert page.evaluate("document.documentElement.dataset.theme") == scheme
-        graphs = page.query_selector_all(".js-plotly-plot")
-        assert len(graphs) == 6
+        graphs = page.query_selector_all("section:not([hidden]) .js-plotly-plot")
+        assert len(graphs) == 7
         for graph in graphs:
             box = graph.bounding_box()
             assert box is not None
@@ -141,15 +141,16 @@ def test_the_page_follows_a_run_and_says_that_it_stopped(browser, url, histories
         shows(page, "#cards", "3,000")
         going_on.add(epoch_of("dkg", 3))
         shows(page, "#cards", "4,000")
-        points = "document.querySelectorAll('#latency .scatterlayer .point').length"
+        points = "document.querySelectorAll('#epoch-latency-ms .scatterlayer .point').length"
         page.wait_for_function(f"{points} === 3 + 4")
         going_on.end("finished")
         shows(page, "#standing", "The stream has stopped: finished")
 
 
 def test_addresses_and_directories_are_checked(tmp_path):
-    with pytest.raises(ConfigurationError, match="there is no such directory"):
-        Server([tmp_path / "missing"])
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigurationError, match="it is no directory"):
+        Server([tmp_path / "file"])
     first = Server([tmp_path], port=0)
     port = int(first.url.rpartition(":")[2].strip("/"))
     assert first.url.startswith("http://127.0.0.1:")

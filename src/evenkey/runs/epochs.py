@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from evenkey.runs.commits import epoch_name
+from evenkey.runs.driving import Span
 from evenkey.runs.report import Timing
 from evenkey.spark.exact import OVERFLOWS
 
@@ -20,7 +21,14 @@ if TYPE_CHECKING:
     from evenkey.runs.directory import RunDirectory
     from evenkey.runs.sinks import Sink
 
-__all__ = ["EpochEnd", "earlier_timings", "late_rows", "offsets_of", "overflowed_results"]
+__all__ = [
+    "EpochEnd",
+    "earlier_spans",
+    "earlier_timings",
+    "late_rows",
+    "offsets_of",
+    "overflowed_results",
+]
 
 _HEADER_LINES = 2
 """Of a file in Spark's log of offsets: its version, and settings of the query."""
@@ -147,6 +155,20 @@ def earlier_timings(commits: Commits) -> list[Timing]:
         if commit.claim != commits.claim and "began" in commit.figures:
             by_claim.setdefault(commit.claim, []).append(commit)
     return [_timing(by_claim[claim]) for claim in sorted(by_claim)]
+
+
+def earlier_spans(commits: Commits) -> dict[int, tuple[int, Span]]:
+    """Say when the epochs ran that earlier processes committed, and under which claim, by number.
+
+    Their times go from Spark's note of an epoch's begin to its commit.
+    """
+    spans = {}
+    for epoch in commits.epochs():
+        commit = commits.read(epoch_name(epoch))
+        if commit is not None and commit.claim != commits.claim and "began" in commit.figures:
+            began, ended = 1000 * commit.figures["began"], 1000 * commit.figures["ended"]
+            spans[epoch] = (commit.claim, Span(began, 0.0, ended - began))
+    return spans
 
 
 def _timing(commits: Iterable[Commit]) -> Timing:

@@ -15,10 +15,17 @@ from evenkey.pipelines.aggregate.config import PipelineConfig
 from evenkey.pipelines.aggregate.inputs import find_offsets, open_input
 from evenkey.pipelines.aggregate.observer import Observer
 from evenkey.pipelines.aggregate.planning import EpochPlanner
+from evenkey.pipelines.aggregate.records import AggregateRecords
 from evenkey.pipelines.aggregate.splitting import DEAD_LETTERS
 from evenkey.runs.directory import RunDirectory
 from evenkey.runs.driving import Watch, drive, epochs_of, timing_of
-from evenkey.runs.epochs import EpochEnd, earlier_timings, late_rows, overflowed_results
+from evenkey.runs.epochs import (
+    EpochEnd,
+    earlier_spans,
+    earlier_timings,
+    late_rows,
+    overflowed_results,
+)
 from evenkey.runs.faults import faults_told
 from evenkey.runs.following import Gate, drive_topics
 from evenkey.runs.job import Job, PipelineJob
@@ -100,11 +107,18 @@ def run(
         history = None if config.output is None else directory.history
         exports = Exports(
             config.export,
-            run_info(config, found.name, history),
+            run_info(
+                str(config.resolved_grouping()),
+                found.name,
+                workers=config.workers,
+                sources=config.splitters or config.sources,
+                history=history,
+                load_unit=config.observe_by,
+            ),
             history=history,
             held=lambda: directory.claim.held,
         )
-        with Recorder(exports, directory.files) as recorder:
+        with Recorder(exports, earlier_spans(directory.commits)) as recorder:
             if prepare:
                 _warm_up(spark, config, on_progress)
             report = _execute(
@@ -227,7 +241,8 @@ def _execute(
     started = time.monotonic()
     source = open_input(spark, found, config, directory)
     sink = job.sink(config, directory, console)
-    on_epoch = None if recorder is None else recorder.record
+    records = None if recorder is None else AggregateRecords(recorder, directory.files)
+    on_epoch = None if records is None else records.add
     observer = Observer(directory.files, config.workers, by=config.observe_by, on_epoch=on_epoch)
     grouping = str(config.resolved_grouping())
     watch = Watch(grouping, source.expected, observer, on_progress, recorder)
