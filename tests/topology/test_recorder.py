@@ -59,7 +59,9 @@ def test_records_hold_what_the_job_measured_and_how_long_it_took(tmp_path):
     assert (last["matches"], first.get("matches")) == (7, None)
 
 
-def test_epochs_whose_process_was_killed_before_their_export_are_in_the_history(tmp_path):
+def test_epochs_whose_process_was_killed_before_their_export_are_in_the_history(
+    tmp_path, monkeypatch
+):
     history = History(tmp_path / "history")
     history.begin(RUN)
     with Recorder(Exports([], RUN, history=history.directory)) as before:
@@ -74,7 +76,7 @@ def test_epochs_whose_process_was_killed_before_their_export_are_in_the_history(
     }
     elsewhere = tmp_path / "elsewhere"
     exports = Exports([f"parquet:{elsewhere}"], RUN, history=history.directory)
-    exports._outlets[0]._exporter.lacks = lambda _epoch: False  # as of a database
+    monkeypatch.setattr(exports._outlets[0]._exporter, "lacks", lambda _: False)  # a database
     with Recorder(exports, earlier) as recorder:
         recorder.time([progress(3, 20_000, 500)])
         for epoch in range(4):

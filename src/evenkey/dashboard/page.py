@@ -58,7 +58,7 @@ def _charts() -> dict[str, Chart]:
     loads = FIGURES["loads"]
     lines = {
         each.name.replace("_", "-"): Chart(
-            f"{each.label} of each epoch",
+            f"{each.label[0].upper()}{each.label[1:]} of each epoch",
             each.text,
             each.name,
             partial(figures.over_time, shown=each),

@@ -102,14 +102,14 @@ class Spread(Balance):
     keys: int = figure("keys", "Distinct keys.", lambda seen: seen.counts.keys)
     pairs: int = figure("pairs", "Distinct (worker, key) pairs.", lambda seen: seen.counts.pairs)
     dist_cost: float = figure(
-        "workers",
+        "",
         "Mean number of workers that a key lies on (DIST_COST).",
         lambda seen: seen.counts.dist_cost,
         label="DistCost",
         shown=("card", "chart", "summary", "comparison", "simulation"),
     )
     dist_cost_lower_bound: float = figure(
-        "workers",
+        "",
         "What DistCost cannot be below at an imbalance of 5 %.",
         lambda seen: seen.counts.dist_cost_lower_bound,
     )
