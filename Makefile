@@ -16,7 +16,7 @@ MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test check faults soak kills bench freeze lint format types imports lock grafana \
+.PHONY: help setup demo test check faults soak kills bench freeze lint format types imports lock grafana figures \
   setup-kafka kafka-up kafka-down clean
 
 help: ## List the targets
@@ -69,6 +69,9 @@ lock: $(BIN)/python ## Choose the newest versions of all packages and write requ
 
 grafana: $(READY) ## Write Grafana's dashboards into grafana/
 	@$(BIN)/python -m tools.grafana_dashboards grafana/dashboards
+
+figures: $(READY) ## Write the table of all figures into docs/figures.md
+	@$(BIN)/python -m tools.figures_table docs/figures.md
 
 setup-kafka: $(KAFKA)/.ready ## Fetch the jars of Spark's Kafka connector and of a broker, with Maven
 

@@ -43,7 +43,7 @@ def figures(config: JoinConfig, modes: list[str], rounds: int) -> list[dict[str,
         raise AssertionError(message)
     rows = []
     for mode, runs in told.items():
-        speeds = [run["throughput"] for run in runs]
+        speeds = [run["messages_per_second"] for run in runs]
         rows.append(
             {
                 "pipeline": config.pipeline,
@@ -53,7 +53,7 @@ def figures(config: JoinConfig, modes: list[str], rounds: int) -> list[dict[str,
                 "modelled_makespan_seconds": statistics.median(
                     run["modelled_makespan_seconds"] for run in runs
                 ),
-                "static_loads": runs[-1]["static_loads"],
+                "static_loads": runs[-1]["epoch_static_loads"],
                 "redistributions": len(runs[-1]["redistributions"]),
             }
         )

@@ -33,11 +33,11 @@ def figures(config: JoinConfig, rounds: int) -> list[dict[str, Any]]:
             config.with_options(seed=number, mode="static-stal", force_redistribution=None)
         ).to_json()
         for each in told["redistributions"]:
-            twin = still["epoch_ms"][each["epoch"]]
-            most = max(each["usual_epoch_ms"]["max"], twin) + 1000 * each["load_seconds"]
+            twin = still["epoch_latency_ms"][each["epoch"]]
+            most = max(each["usual_epoch_latency_ms"]["max"], twin) + 1000 * each["load_seconds"]
             moved = len(each["moved_partitions"])
             row = {**each, "round": number, "moved": moved, "twin_ms": twin, "at_most_ms": most}
-            rows.append({**row, "holds": each["epoch_ms"] <= most})
+            rows.append({**row, "holds": each["epoch_latency_ms"] <= most})
     return rows
 
 
@@ -51,9 +51,9 @@ def show(rows: list[dict[str, Any]]) -> None:
             str(row["round"]),
             str(row["epoch"]),
             str(row["moved"]),
-            f"{row['epoch_ms']:,.0f}",
-            f"{row['usual_epoch_ms']['p50']:,.0f}",
-            f"{row['usual_epoch_ms']['max']:,.0f}",
+            f"{row['epoch_latency_ms']:,.0f}",
+            f"{row['usual_epoch_latency_ms']['p50']:,.0f}",
+            f"{row['usual_epoch_latency_ms']['max']:,.0f}",
             f"{row['twin_ms']:,.0f}",
             f"{1000 * row['load_seconds']:,.0f}",
             f"{row['at_most_ms']:,.0f}",

@@ -80,7 +80,7 @@ def test_exporters_cost(
         drivers.append((driver["with"] - driver["without"]) / spent["without"])
         assert all(each.dropped == 0 for each in measured["with"].exports)
         ratios.append(
-            measured["with"].messages_per_second / measured["without"].messages_per_second
+            measured["with"].pace.messages_per_second / measured["without"].pace.messages_per_second
         )
     more = [100 * (ratio - 1) for ratio in work]
     report("the same in processor time", f"{statistics.median(more):.1f} %", "")

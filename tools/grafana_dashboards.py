@@ -63,8 +63,8 @@ class _Influx(Builder[InfluxQuery]):
 
     def build(self) -> InfluxQuery:
         selected, measurement, tag = self._panel.influx
-        if self._panel.unit == "s" and selected.endswith('_ms")'):
-            selected += " / 1000"
+        if selected.endswith('_ms")'):
+            selected += " / 1000"  # shown in seconds, as Prometheus has them
         group = ['"run"', *([f'"{tag}"'] if tag else [])]
         if self._panel.kind == "line":
             group.insert(0, "time($__interval)")
@@ -72,7 +72,8 @@ class _Influx(Builder[InfluxQuery]):
             f'SELECT {selected} FROM "{measurement}" WHERE "run" =~ /^$run$/ AND $timeFilter '  # noqa: S608
             f"GROUP BY {', '.join(group)}{' fill(none)' if self._panel.kind == 'line' else ''}"
         )
-        alias = f"$tag_run $tag_{tag}" if tag else "$tag_run"
+        several = " $col" if ", " in selected and not tag else ""
+        alias = f"$tag_run $tag_{tag}" if tag else f"$tag_run{several}"
         form = "table" if self._panel.kind == "table" else "time_series"
         return InfluxQuery(query, alias, form)
 
@@ -80,11 +81,12 @@ class _Influx(Builder[InfluxQuery]):
 def _prometheus(panel: Panel) -> prometheus.Dataquery:
     chosen = panel.prometheus.replace("{", '{run=~"$run"')
     tag = panel.influx[2]
+    several = "__name__" if "__name__" in chosen else ""
     query = (
         prometheus.Dataquery()
         .expr(chosen)
         .ref_id("A")
-        .legend_format(f"{{{{run}}}} {{{{{tag}}}}}" if tag else "{{run}}")
+        .legend_format(f"{{{{run}}}} {{{{{tag or several}}}}}" if tag or several else "{{run}}")
         .datasource(_reference("prometheus"))
     )
     if panel.kind == "line":
@@ -120,15 +122,16 @@ def _built(panel: Panel, source: str, number: int, place: GridPos) -> Any:
 
 
 def _places() -> list[GridPos]:
-    """Figures in one row, then charts two by two, then what is wide."""
-    places, x, y = [], 0, 0
+    """Numbers six in a row, charts two; a row holds panels of one height."""
+    places: list[GridPos] = []
     widths = {"stat": 4, "line": 12, "bar": 12, "table": 12}
+    x = y = height = 0
     for panel in PANELS:
-        height = _STAT_HEIGHT if panel.kind == "stat" else _CHART_HEIGHT
-        places.append(GridPos(x=x, y=y, w=widths[panel.kind], h=height))
-        x += widths[panel.kind]
-        if x >= _WIDTH:
-            x, y = 0, y + height
+        width, needed = widths[panel.kind], _STAT_HEIGHT if panel.kind == "stat" else _CHART_HEIGHT
+        if x + width > _WIDTH or needed != height:
+            x, y, height = 0, y + height, needed
+        places.append(GridPos(x=x, y=y, w=width, h=height))
+        x += width
     return places
 
 

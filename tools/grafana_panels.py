@@ -1,8 +1,18 @@
-"""The panels of Grafana's dashboards, and what each asks InfluxDB or Prometheus."""
+"""The panels of Grafana's dashboards, made of the vocabulary of figures, and what they ask."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evenkey.exporters.prometheus import prometheus_name
+from evenkey.metrics import FIGURES, JoinFigures, shown_in
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from evenkey.metrics import Figure
+    from evenkey.metrics.figure import Place
 
 __all__ = ["PANELS", "Panel"]
 
@@ -33,96 +43,48 @@ class Panel:
     prometheus: str
 
 
-def _epoch(title: str, text: str, kind: str, unit: str, field: str, metric: str) -> Panel:
-    """A panel of one figure of an epoch."""
-    return Panel(title, text, kind, unit, (f'last("{field}")', "evenkey_epoch", ""), metric)
+_UNITS = {"ms": "s", "percent": "percent", "seconds": "s"}
+"""Units as Grafana names them; all else is a plain number."""
 
+
+def _panel(figure: Figure, kind: str) -> Panel:
+    """A panel of a figure, and beside it what that is held against."""
+    shown = [figure, *([FIGURES[figure.limit]] if figure.limit and kind == "line" else [])]
+    names = [prometheus_name(each) for each in shown]
+    of_each = " of each epoch" if kind == "line" else ""
+    title = figure.label if kind == "stat" else f"{figure.label}{of_each}"
+    return Panel(
+        title=title[0].upper() + title[1:],
+        description=figure.text,
+        kind=kind,
+        unit=_UNITS.get(figure.unit, "short"),
+        influx=(", ".join(f'last("{each.name}")' for each in shown), "evenkey_epoch", ""),
+        prometheus=f'{{,__name__=~"{"|".join(names)}"}}' if len(names) > 1 else f"{names[0]}{{}}",
+    )
+
+
+def _panels(figures: Collection[str]) -> list[Panel]:
+    """Numbers for what is on cards, then lines for what is charted."""
+    places: list[tuple[Place, str]] = [("card", "stat"), ("chart", "line")]
+    return [
+        _panel(each, kind)
+        for place, kind in places
+        for each in shown_in(place)
+        if each.name in figures
+    ]
+
+
+_JOINS = {each.name for each in JoinFigures.declared()}
 
 PANELS = [
-    _epoch("Messages", "TOTAL_COUNT", "stat", "short", "total_count", "evenkey_messages_total{}"),
-    _epoch("Duration", "DURATION", "stat", "s", "duration", "evenkey_duration_seconds{}"),
-    _epoch(
-        "Throughput",
-        "THROUGHPUT: messages a second over the duration",
-        "stat",
-        "short",
-        "throughput",
-        "evenkey_throughput{}",
-    ),
-    _epoch(
-        "StdDev",
-        "STD_DEV: standard deviation of loads in % of messages, whole run",
-        "stat",
-        "percent",
-        "std_dev",
-        "evenkey_std_dev_percent{}",
-    ),
-    _epoch(
-        "DistCost",
-        "DIST_COST: mean number of workers a key lies on, whole run",
-        "stat",
-        "short",
-        "dist_cost",
-        "evenkey_dist_cost{}",
-    ),
-    _epoch(
-        "Rejected", "Lines in dead letters", "stat", "short", "rejected", "evenkey_rejected_total{}"
-    ),
-    _epoch(
-        "Balance",
-        "Fullest worker over the mean, of each epoch",
-        "line",
-        "short",
-        "epoch_max_over_mean",
-        "evenkey_epoch_max_over_mean{}",
-    ),
-    _epoch(
-        "Replication",
-        "DistCost of each epoch",
-        "line",
-        "short",
-        "epoch_dist_cost",
-        "evenkey_epoch_dist_cost{}",
-    ),
-    _epoch(
-        "Throughput of each epoch",
-        "Messages a second",
-        "line",
-        "short",
-        "epoch_throughput",
-        "evenkey_epoch_throughput{}",
-    ),
-    _epoch(
-        "StdDev of each epoch",
-        "In % of the epoch's messages",
-        "line",
-        "percent",
-        "epoch_std_dev",
-        "evenkey_epoch_std_dev_percent{}",
-    ),
-    _epoch(
-        "Latency p50",
-        "Median duration of epochs up to here",
-        "line",
-        "s",
-        "latency_p50_ms",
-        'evenkey_latency_seconds{,quantile="0.5"}',
-    ),
-    _epoch(
-        "Latency p99",
-        "99th percentile of the duration of epochs up to here",
-        "line",
-        "s",
-        "latency_p99_ms",
-        'evenkey_latency_seconds{,quantile="0.99"}',
-    ),
+    *_panels(FIGURES.keys() - _JOINS),
     Panel(
         "Load of each worker",
-        "Messages, whole run",
+        FIGURES["loads"].text,
         "bar",
         "short",
-        ('last("load")', "evenkey_worker", "worker"),
-        "evenkey_load{}",
+        ('last("loads")', "evenkey_worker", "worker"),
+        "evenkey_loads{}",
     ),
     Panel(
         "Hottest keys",
@@ -136,4 +98,5 @@ PANELS = [
         ),
         "evenkey_hot_key_messages{}",
     ),
+    *_panels(_JOINS),
 ]

@@ -28,8 +28,15 @@ def test_it_listens_on_loopback_and_says_where(invoke, served, tmp_path):
     assert f"dashboard at {url}" in told.stdout
 
 
-def test_a_run_that_is_not_there_is_refused(invoke, served, tmp_path):
-    told = invoke("dashboard", "--run", str(tmp_path / "missing"))
+def test_a_run_that_is_not_there_yet_is_waited_for(invoke, served, tmp_path):
+    told = invoke("dashboard", "--run", str(tmp_path / "to-come"), "--port", "0")
+    assert told.exit_code == 0, told.stderr
+    assert len(served) == 1
+
+
+def test_a_file_is_no_run(invoke, served, tmp_path):
+    (tmp_path / "file").touch()
+    told = invoke("dashboard", "--run", str(tmp_path / "file"))
     assert told.exit_code == 2
-    assert "no such directory; name a run's output" in " ".join(told.stderr.split())
+    assert "it is no directory; name a run's output" in " ".join(told.stderr.split())
     assert served == []

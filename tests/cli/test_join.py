@@ -13,7 +13,7 @@ from evenkey.kafka.producing import Produced
 from evenkey.runs import EpochProgress
 
 FIGURES: dict[str, Any] = {
-    "publications": 20_000,
+    "messages": 20_000,
     "realised_skew": 0.51,
     "finished_before": False,
     "subscriptions": 10_000,
@@ -24,12 +24,14 @@ FIGURES: dict[str, Any] = {
     "expected_digest": "92144-11b3",
     "mldc": [2.7312, 0.2],
     "redistributions": [{"epoch": 1, "moved_partitions": [4, 7, 9], "seconds": 0.2}],
-    "static_loads": [64, 3],
+    "static_loads": 67,
+    "epoch_static_loads": [64, 3],
     "modelled_makespan_seconds": 12.345,
-    "wall_seconds": 34.5,
+    "makespan_ms": 34_500.0,
     "epochs": 2,
-    "throughput": 580.4,
-    "latency_ms": {"p50": 1500.2, "p99": None},
+    "messages_per_second": 580.4,
+    "latency_p50_ms": 1500.2,
+    "latency_p99_ms": None,
     "results": "out/results",
     "finished": True,
 }
@@ -139,7 +141,7 @@ def test_publications_are_produced_into_a_topic(invoke, monkeypatch):
     assert (skew, partitions, address) == (0.7, 16, "localhost:9092/places")
     assert (options["partitions"], options["live"]) == (8, True)
     printed = json.loads(invoke(*arguments, "--json").stdout)
-    assert (printed["topic"], printed["publications_per_second"]) == ("places", 10_000)
+    assert (printed["topic"], printed["messages_per_second"]) == ("places", 10_000)
     assert invoke("join", "produce", "localhost/places").exit_code == 2
     assert (
         invoke("join", "produce", "localhost:9092/places", "--mode", "static-stal").exit_code == 2

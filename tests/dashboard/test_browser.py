@@ -15,10 +15,11 @@ from evenkey.dashboard import Server
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import History, HotKey
 from tests.components import skip_without
+from tests.dashboard.joined import write_join
 from tests.exporters.records import RUN, record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from playwright.sync_api import Browser, Page
 
@@ -62,8 +63,8 @@ def epoch_of(grouping, epoch):
     held = (810,) if grouping == "kg" else (116,) * 6 + (114,)
     return record(
         epoch,
-        messages=1000,
-        total_count=1000 * (epoch + 1),
+        epoch_messages=1000,
+        messages=1000 * (epoch + 1),
         loads=tuple(load * (epoch + 1) for load in loads),
         epoch_loads=tuple(loads),
         epoch_max_over_mean=max(loads) / 100,
@@ -75,20 +76,37 @@ def epoch_of(grouping, epoch):
 
 
 @pytest.fixture
-def url(tmp_path, histories, monkeypatch) -> Iterator[str]:
-    assert len(histories) == 2
+def served(monkeypatch) -> Iterator[Callable[[Path], str]]:
+    """Serves the page over a directory, and gives its address."""
     # Nobody beats here, and the browser may take its time.
     monkeypatch.setattr("evenkey.dashboard.runs._SILENCE_SECONDS", 1e9)
-    server = Server([tmp_path], port=0)
-    thread = threading.Thread(target=server.serve, daemon=True)
-    thread.start()
-    yield server.url
-    server.close()
-    thread.join(10)
+    with contextlib.ExitStack() as servers:
+
+        def serve(directory: Path) -> str:
+            server = Server([directory], port=0)
+            thread = threading.Thread(target=server.serve, daemon=True)
+            thread.start()
+            servers.callback(thread.join, 10)
+            servers.callback(server.close)
+            return server.url
+
+        yield serve
+
+
+@pytest.fixture
+def url(tmp_path, histories, served):
+    assert len(histories) == 2
+    return served(tmp_path)
+
+
+@pytest.fixture
+def join_url(tmp_path, served):
+    write_join(tmp_path / "history").end("finished")
+    return served(tmp_path)
 
 
 @contextlib.contextmanager
-def opened(browser, url, width, height, scheme) -> Iterator[Page]:
+def opened(browser, url, width, height, scheme, drawn="#hot-keys .hm") -> Iterator[Page]:
     """A page that loads nothing from elsewhere and reports no error."""
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     page = context.new_page()
@@ -97,7 +115,7 @@ def opened(browser, url, width, height, scheme) -> Iterator[Page]:
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda told: errors.append(told.text) if told.type == "error" else None)
     page.goto(url)
-    page.wait_for_selector("#hot-keys .hm")
+    page.wait_for_selector(drawn, state="attached")
     yield page
     context.close()
     assert [each for each in asked if not each.startswith((url, "data:", "blob:"))] == []
@@ -120,8 +138,8 @@ def test_the_page_opens_and_fits(browser, url, name, width, height, scheme):
         assert names == ["dkg", "kg"]
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert page.evaluate("document.documentElement.dataset.theme") == scheme
-        graphs = page.query_selector_all(".js-plotly-plot")
-        assert len(graphs) == 6
+        graphs = page.query_selector_all("section:not([hidden]) .js-plotly-plot")
+        assert len(graphs) == 7
         for graph in graphs:
             box = graph.bounding_box()
             assert box is not None
@@ -141,15 +159,50 @@ def test_the_page_follows_a_run_and_says_that_it_stopped(browser, url, histories
         shows(page, "#cards", "3,000")
         going_on.add(epoch_of("dkg", 3))
         shows(page, "#cards", "4,000")
-        points = "document.querySelectorAll('#latency .scatterlayer .point').length"
+        points = "document.querySelectorAll('#epoch-latency-ms .scatterlayer .point').length"
         page.wait_for_function(f"{points} === 3 + 4")
         going_on.end("finished")
         shows(page, "#standing", "The stream has stopped: finished")
 
 
+@pytest.mark.parametrize(
+    ("name", "width", "height", "scheme"),
+    [("join-laptop", 1280, 800, "light"), ("join-phone", 390, 844, "light")],
+)
+def test_a_join_has_charts_of_its_own(browser, join_url, name, width, height, scheme):
+    with opened(browser, join_url, width, height, scheme, drawn="#mldc .scatterlayer") as page:
+        shown = [each.inner_text() for each in page.query_selector_all("section:not([hidden]) h3")]
+        assert {"MLDC of each epoch", "Moved partitions of each epoch"} <= set(shown)
+        assert {"Load of each worker over the mean", "Static loads of each epoch"} <= set(shown)
+        assert not {"DistCost of each epoch", "Hottest keys, and the workers that hold them"} & {
+            *shown
+        }
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert len(page.query_selector_all("#mldc .scatterlayer .trace")) == 2
+        shows(page, "#cards", "moved partitions")
+        page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+
+def test_a_run_that_has_yet_to_come_is_waited_for(browser, served, tmp_path):
+    place = tmp_path / "to-come"
+    with opened(browser, served(place), 390, 844, "dark", drawn="#standing .waiting") as page:
+        shows(page, "#standing", "Waiting for a run to begin")
+        assert page.query_selector_all("section:not([hidden])") == []
+        history = History(place / "history")
+        history.begin(RUN)
+        shows(page, "#standing", "waiting for the first epoch")
+        shows(page, "#cards", "waiting for the first epoch")
+        history.add(record(0))
+        page.wait_for_selector("#hot-keys .hm")
+        shows(page, "#standing", "The stream is running: dkg")
+        width = "document.querySelector('#loads .main-svg').getBoundingClientRect().width"
+        page.wait_for_function(f"{width} > 300")
+
+
 def test_addresses_and_directories_are_checked(tmp_path):
-    with pytest.raises(ConfigurationError, match="there is no such directory"):
-        Server([tmp_path / "missing"])
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigurationError, match="it is no directory"):
+        Server([tmp_path / "file"])
     first = Server([tmp_path], port=0)
     port = int(first.url.rpartition(":")[2].strip("/"))
     assert first.url.startswith("http://127.0.0.1:")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from pathlib import Path
 
 import pytest
 from dash import html
@@ -12,7 +13,7 @@ from evenkey.dashboard.cards import cards, standing
 from evenkey.dashboard.runs import Runs
 from evenkey.exporters import History
 from evenkey.pictures import THEMES
-from tests.exporters.records import RUN, record
+from tests.exporters.records import JOIN, RUN, join_record, record
 
 
 @pytest.fixture
@@ -44,6 +45,7 @@ def test_runs_are_found_and_read_on(tmp_path, begin):
     runs = Runs([tmp_path])
     assert runs.read() == []
     assert text_of(standing([])) == "Waiting for a run to begin …"
+    assert text_of(standing([], [Path("out")])) == "Waiting for a run to begin in out …"
     first = begin("history", "kg")
     begin("compared/dkg/history", "dkg", epochs=0)
     (tmp_path / "run.json").write_text('{"of": "another program"}')
@@ -54,7 +56,34 @@ def test_runs_are_found_and_read_on(tmp_path, begin):
     assert dkg.latest is None
     first.add(record(2))
     assert runs.read()[0].records[-1] == record(2)
-    assert text_of(standing(runs.read())) == "The stream is running: kg, dkg"
+    assert (
+        text_of(standing(runs.read()))
+        == "The stream is running: kg, dkg (waiting for the first epoch)"
+    )
+
+
+def test_a_directory_that_is_not_there_yet_is_waited_for(tmp_path, begin):
+    runs = Runs([tmp_path / "to-come"])
+    assert runs.read() == []
+    begin("to-come/history", "kg")
+    assert [run.info.grouping for run in runs.read()] == ["kg"]
+
+
+def test_a_run_without_an_epoch_says_so(tmp_path, begin):
+    begin("history", "kg", epochs=0)
+    (card,) = cards(Runs([tmp_path]).read(), THEMES["light"])
+    assert "waiting for the first epoch" in text_of(card)
+
+
+def test_a_card_of_a_join_has_the_figures_of_a_join(tmp_path):
+    history = History(tmp_path)
+    history.begin(JOIN)
+    history.add(join_record(1))
+    (card,) = cards(Runs([tmp_path]).read(), THEMES["light"])
+    told = text_of(card)
+    for figure in ("MLDC 0.400", "MLDC threshold 0.50", "matches 140", "moved partitions 3"):
+        assert figure in told
+    assert "DistCost" not in told
 
 
 def test_the_end_of_a_run_is_told(tmp_path, begin):
@@ -82,5 +111,6 @@ def test_a_card_has_the_metrics(tmp_path, begin):
     told = text_of(card)
     for figure in ("kg", "2 workers · 3 sources · epoch 1", "200", "66 /s", "1.200", "10.00 %"):
         assert figure in told
+    assert "MLDC" not in told
     for figure in ("DistCost 1.25", "rejected 3", "latency p50 900 ms", "latency p99 1,100 ms"):
         assert figure in told

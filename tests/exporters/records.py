@@ -7,6 +7,7 @@ from typing import Any
 from evenkey.exporters import EpochRecord, HotKey, RunInfo
 
 RUN = RunInfo("dkg-1", "country-skew-r80", "dkg(warm_up=5)", workers=2, sources=3)
+JOIN = RunInfo("sps-1", "publications", "sps dynamic-lb-stal", 2, 3, load_unit="microseconds")
 
 
 def record(epoch: int = 0, **changes) -> EpochRecord:
@@ -14,23 +15,55 @@ def record(epoch: int = 0, **changes) -> EpochRecord:
     fields: dict[str, Any] = {
         "epoch": epoch,
         "ended": 1_700_000_000.25 + epoch,
-        "messages": 100,
-        "total_count": 100 * (epoch + 1),
-        "rejected": 3,
-        "duration": 1.5 + epoch,
-        "throughput": 66.5,
-        "epoch_throughput": 100.0,
-        "latency_ms": 1000.0,
-        "latency_p50_ms": 900.0,
-        "latency_p99_ms": 1100.0,
-        "std_dev": 10.0,
-        "epoch_std_dev": 11.0,
-        "dist_cost": 1.25,
-        "epoch_dist_cost": 1.5,
-        "max_over_mean": 1.2,
-        "epoch_max_over_mean": 1.4,
-        "loads": (60 * (epoch + 1), 40 * (epoch + 1)),
-        "epoch_loads": (60, 40),
         "hottest": (HotKey("Turkey", 80, (0, 1), (50, 30)), HotKey('a "b"', 2, (1,), (2,))),
     }
-    return EpochRecord(**(fields | changes))
+    figures: dict[str, Any] = {
+        **_common(epoch),
+        "dist_cost": 1.25,
+        "epoch_dist_cost": 1.5,
+        "loads": (60 * (epoch + 1), 40 * (epoch + 1)),
+        "epoch_loads": (60, 40),
+    }
+    own = {name: changes.pop(name) for name in fields.keys() & changes.keys()}
+    return EpochRecord(**(fields | own), figures=figures | changes)
+
+
+def join_record(epoch: int = 0, **changes) -> EpochRecord:
+    """An epoch of a join of 100 publications on 2 workers, in which 3 partitions moved."""
+    figures: dict[str, Any] = {
+        **_common(epoch),
+        "matches": 70 * (epoch + 1),
+        "epoch_matches": 70,
+        "mldc": 0.4,
+        "mldc_items": 0.3,
+        "mldc_seconds": 0.4,
+        "mldc_threshold": 0.5,
+        "moved_partitions": 3 * epoch,
+        "epoch_moved_partitions": 3 if epoch else 0,
+        "static_loads": 8 + 3 * epoch,
+        "epoch_static_loads": 3 if epoch else 8,
+        "redistribution_seconds": 0.5,
+        "epoch_redistribution_seconds": 0.25,
+        "loads": (70_000 * (epoch + 1), 30_000 * (epoch + 1)),
+        "epoch_loads": (70_000, 30_000),
+    }
+    ended = changes.pop("ended", 1_700_000_000.25 + epoch)
+    return EpochRecord(epoch, ended, figures | changes)
+
+
+def _common(epoch: int) -> dict[str, Any]:
+    return {
+        "messages": 100 * (epoch + 1),
+        "epoch_messages": 100,
+        "rejected": 3,
+        "makespan_ms": 1500.0 + 1000 * epoch,
+        "messages_per_second": 66.5,
+        "epoch_messages_per_second": 100.0,
+        "epoch_latency_ms": 1000.0,
+        "latency_p50_ms": 900.0,
+        "latency_p99_ms": 1100.0,
+        "stddev_percent": 10.0,
+        "epoch_stddev_percent": 11.0,
+        "max_over_mean": 1.2,
+        "epoch_max_over_mean": 1.4,
+    }

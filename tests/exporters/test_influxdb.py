@@ -36,8 +36,8 @@ def test_points_arrive_and_passwords_stay_away(influx, monkeypatch):
         (series,) = influx.query(query, u="me", p=SECRET)
         return [value for _, value in series["values"]]
 
-    assert column("SELECT load FROM evenkey_worker WHERE worker = '1'") == [40, 80, 120]
-    assert column("SELECT total_count FROM evenkey_epoch") == [100, 200, 300]
+    assert column("SELECT loads FROM evenkey_worker WHERE worker = '1'") == [40, 80, 120]
+    assert column("SELECT messages FROM evenkey_epoch") == [100, 200, 300]
     assert column("""SELECT "key" FROM evenkey_hot_key WHERE rank = '2'""") == ['a "b"'] * 3
     (names,) = influx.query("SHOW TAG VALUES WITH KEY = dataset", u="me", p=SECRET)[:1]
     assert names["values"] == [["dataset", "a, b=c 'd' \"e\""]]

@@ -63,7 +63,7 @@ def test_a_message_an_epoch(exporter):
     assert (topic, key) == ("metrics", b"dkg-1")
     told = json.loads(value)
     assert told["grouping"] == "dkg(warm_up=5)"
-    assert (told["epoch"], told["std_dev"], told["loads"]) == (4, 10.0, [300, 200])
+    assert (told["epoch"], told["stddev_percent"], told["loads"]) == (4, 10.0, [300, 200])
     assert told["hottest"][0] == {"key": "Turkey", "messages": 80, "pool": [0, 1], "held": [50, 30]}
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from influxdb.line_protocol import make_lines
 
 from evenkey.exporters.line_protocol import line, lines
-from tests.exporters.records import RUN, record
+from tests.exporters.records import JOIN, RUN, join_record, record
 
 texts = st.text(st.sampled_from("ab,= \"\\'é/"))
 values = st.one_of(texts, st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False))
@@ -30,6 +30,17 @@ def test_line_ends_and_backslashes_in_tags_are_replaced():
     assert line("m", {"run": "a\nb\\"}, {"x": 1}, 5) == r"m,run=a\ b/ x=1i 5"
 
 
+def test_a_join_has_its_own_fields():
+    epoch, first, _ = lines(JOIN, join_record(1))
+    assert "mldc=0.4," in epoch
+    assert ",moved_partitions=3i,epoch_moved_partitions=3i," in epoch
+    assert first.endswith("worker=0 loads=140000i,epoch_loads=70000i 1700000001250")
+
+
+def test_a_number_that_is_not_known_is_left_out():
+    assert line("m", {}, {"x": 1, "y": float("nan")}, 5) == "m x=1i 5"
+
+
 def test_a_record_is_a_point_an_epoch_a_worker_and_a_hot_key():
     written = lines(RUN, record(7))
     assert [each.partition(",")[0] for each in written] == [
@@ -38,6 +49,6 @@ def test_a_record_is_a_point_an_epoch_a_worker_and_a_hot_key():
     ]
     assert written[1] == (
         r"evenkey_worker,run=dkg-1,dataset=country-skew-r80,grouping=dkg(warm_up\=5),worker=0 "
-        "load=480i,epoch_load=60i 1700000007250"
+        "loads=480i,epoch_loads=60i 1700000007250"
     )
     assert 'key="a \\"b\\"",messages=2i,share_percent=2.0,pool=1i,workers="1"' in written[4]

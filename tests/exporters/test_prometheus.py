@@ -7,18 +7,17 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import Exports
-from tests.exporters.records import RUN, record
+from tests.exporters.records import JOIN, RUN, join_record, record
 from tests.servers import eventually, fetch, free_port
 
-LABELS = {"run": "dkg-1", "dataset": "country-skew-r80", "grouping": "dkg(warm_up=5)"}
 
-
-def scrape(port):
+def scrape(port, run=RUN):
     samples = {}
+    labels = {"run": run.run, "dataset": run.dataset, "grouping": run.grouping}
     for family in text_string_to_metric_families(fetch(f"http://127.0.0.1:{port}/metrics")):
         for sample in family.samples:
-            own = {k: v for k, v in sample.labels.items() if k not in LABELS}
-            assert sample.labels.items() >= LABELS.items()
+            own = {k: v for k, v in sample.labels.items() if k not in labels}
+            assert sample.labels.items() >= labels.items()
             samples[sample.name, *sorted(own.items())] = sample.value
     return samples
 
@@ -34,18 +33,31 @@ def test_the_latest_record_is_served():
     )
     assert samples["evenkey_epoch",] == 1
     assert samples["evenkey_rejected_total",] == 3
-    assert samples["evenkey_throughput",] == 66.5
-    assert samples["evenkey_epoch_seconds",] == 1.0
-    assert samples["evenkey_std_dev_percent",] == 10
+    assert samples["evenkey_messages_per_second",] == 66.5
+    assert samples["evenkey_epoch_latency_seconds",] == 1.0
+    assert samples["evenkey_makespan_seconds",] == 2.5
+    assert samples["evenkey_stddev_percent",] == 10
     assert samples["evenkey_dist_cost",] == 1.25
-    assert samples["evenkey_latency_seconds", ("quantile", "0.99")] == 1.1
-    assert samples["evenkey_load", ("worker", "0")] == 120
+    assert samples["evenkey_latency_p99_seconds",] == 1.1
+    assert samples["evenkey_loads", ("worker", "0")] == 120
     hottest = ("key", "Turkey"), ("rank", "1")
     assert samples["evenkey_hot_key_messages", *hottest] == 80
     assert samples["evenkey_hot_key_workers", *hottest] == 2
     assert exports.close("finished")[0].points == 2
     with pytest.raises(OSError, match="refused"):
         scrape(port)
+
+
+def test_a_join_has_its_own_figures():
+    port = free_port()
+    exports = Exports([f"prometheus://127.0.0.1:{port}"], JOIN)
+    exports.offer(join_record(1))
+    samples = eventually(lambda: scrape(port, JOIN))
+    assert (samples["evenkey_mldc",], samples["evenkey_mldc_threshold",]) == (0.4, 0.5)
+    assert samples["evenkey_moved_partitions_total",] == 3
+    assert samples["evenkey_epoch_static_loads",] == 3
+    assert samples["evenkey_loads", ("worker", "1")] == 60_000
+    exports.close("finished")
 
 
 def test_a_port_that_is_taken_is_told_before_the_run():

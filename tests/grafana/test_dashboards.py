@@ -10,22 +10,34 @@ from pathlib import Path
 
 import pytest
 
+from evenkey.exporters import Exports
 from evenkey.pipelines.aggregate import PipelineConfig, run
+from tests.exporters.records import JOIN, join_record
 from tests.servers import InfluxServer, PrometheusServer, eventually
 from tools.grafana_dashboards import dashboards
 
 GRAFANA = Path(__file__).parents[2] / "grafana"
 SOURCES = ["influxdb", "prometheus"]
 TITLES = [
-    *("Messages", "Duration", "Throughput", "StdDev", "DistCost", "Rejected"),
-    *("Balance", "Replication", "Throughput of each epoch", "StdDev of each epoch"),
-    *("Latency p50", "Latency p99", "Load of each worker", "Hottest keys"),
+    *("Messages", "Max/mean", "StdDev", "DistCost", "Throughput", "Makespan"),
+    *("Latency p50", "Latency p99", "Rejected"),
+    *("Max/mean of each epoch", "StdDev of each epoch", "DistCost of each epoch"),
+    *("Throughput of each epoch", "Latency of each epoch"),
+    *("Load of each worker", "Hottest keys"),
+]
+JOIN_TITLES = [
+    *("Matches", "MLDC", "MLDC threshold", "Moved partitions", "Static loads"),
+    *("MLDC of each epoch", "Moved partitions of each epoch", "Static loads of each epoch"),
 ]
 MESSAGES, WORKERS = 2000, 4
 
 
 def dashboard(source):
     return json.loads((GRAFANA / "dashboards" / f"evenkey-{source}.json").read_text())
+
+
+def panels(source, titles):
+    return [panel for panel in dashboard(source)["panels"] if panel["title"] in titles]
 
 
 def test_what_is_checked_in_is_what_the_code_makes():
@@ -37,8 +49,8 @@ def test_what_is_checked_in_is_what_the_code_makes():
 def test_panels_have_their_places_and_sources(source):
     made = dashboard(source)
     assert made["uid"] == f"evenkey-{source}"
-    assert [panel["title"] for panel in made["panels"]] == TITLES
-    assert len({panel["id"] for panel in made["panels"]}) == len(TITLES)
+    assert [panel["title"] for panel in made["panels"]] == TITLES + JOIN_TITLES
+    assert len({panel["id"] for panel in made["panels"]}) == len(TITLES + JOIN_TITLES)
     provisioned = (GRAFANA / "provisioning" / "datasources" / "evenkey.yaml").read_text()
     reference = {"type": source, "uid": f"evenkey-{source}"}
     assert f"uid: {reference['uid']}\n    type: {source}\n" in provisioned
@@ -96,6 +108,18 @@ def filled(spark, influx, prometheus):
     return report
 
 
+@pytest.fixture(scope="module")
+def joined(influx, prometheus, filled):
+    """A join's last record, which both servers saw after the run of `filled`."""
+    assert filled.finished
+    record = join_record(1, ended=time.time())
+    exports = Exports([influx.address, f"prometheus://127.0.0.1:{prometheus.target}"], JOIN)
+    exports.offer(record)
+    eventually(lambda: prometheus.query(f'evenkey_mldc{{run="{JOIN.run}"}} == {record["mldc"]}'))
+    assert [(each.dropped, each.error) for each in exports.close("finished")] == [(0, None)] * 2
+    return record
+
+
 def prometheus_has_seen(server):
     def wait(progress):
         if progress.epoch == 3:
@@ -105,7 +129,7 @@ def prometheus_has_seen(server):
 
 
 def test_every_query_of_influxdb_gives_the_run(filled, influx):
-    for panel in dashboard("influxdb")["panels"]:
+    for panel in panels("influxdb", TITLES):
         text = panel["targets"][0]["query"]
         for name, value in (
             ("$timeFilter", "time > now() - 1h"),
@@ -123,7 +147,7 @@ def test_every_query_of_influxdb_gives_the_run(filled, influx):
 
 def test_every_query_of_prometheus_gives_the_run(filled, prometheus):
     end = time.time()
-    for panel in dashboard("prometheus")["panels"]:
+    for panel in panels("prometheus", TITLES):
         text = panel["targets"][0]["expr"].replace("$run", "dkg-.*|other\\\\(x=1\\\\)")
         assert "$" not in text
         # The run has ended, and is asked for as it was.
@@ -135,6 +159,33 @@ def test_every_query_of_prometheus_gives_the_run(filled, prometheus):
         check(panel["title"], filled, list(map(float, values)))
     seen = prometheus.query("count by (run) (last_over_time(evenkey_epoch[1h]))")
     assert len(seen) == 1
+
+
+def test_every_query_of_a_join_gives_the_join(joined, influx, prometheus):
+    expected = {
+        "Matches": [joined["matches"]],
+        "MLDC": [joined["mldc"]],
+        "MLDC threshold": [joined["mldc_threshold"]],
+        "Moved partitions": [joined["moved_partitions"]],
+        "Static loads": [joined["static_loads"]],
+        "MLDC of each epoch": [joined["mldc"], joined["mldc_threshold"]],
+        "Moved partitions of each epoch": [joined["epoch_moved_partitions"]],
+        "Static loads of each epoch": [joined["epoch_static_loads"]],
+    }
+    assert list(expected) == JOIN_TITLES
+    for panel in panels("influxdb", JOIN_TITLES):
+        text = panel["targets"][0]["query"].replace("$timeFilter", "time > now() - 1h")
+        text = text.replace("$__interval", "1s").replace("/^$run$/", f"/^{JOIN.run}$/")
+        series = influx.query(text)
+        values = [value for each in series for point in each["values"] for value in point[1:]]
+        assert values == expected[panel["title"]], panel["title"]
+    end = time.time()
+    for panel in panels("prometheus", JOIN_TITLES):
+        text = panel["targets"][0]["expr"].replace("$run", JOIN.run)
+        series = prometheus.query(text, start=str(end - 60), end=str(end), step="0.2")
+        assert sorted(float(each["values"][-1][1]) for each in series) == sorted(
+            expected[panel["title"]]
+        ), panel["title"]
 
 
 def check(title, report, values):
@@ -151,7 +202,7 @@ def check(title, report, values):
         assert values == [expected[title]], title
     if title == "Load of each worker":
         assert sorted(values) == sorted(metrics.loads)
-    if title == "Balance":
+    if title == "Max/mean of each epoch":
         assert {round(value, 9) for value in values} <= {
             round(each.max_over_mean, 9) for each in report.epochs
         }

@@ -11,7 +11,7 @@ from evenkey.metrics import EpochMetrics, PairCounts, epoch_figures
 def test_metrics_are_those_of_what_the_workers_got():
     counts = PairCounts(workers=2)
     counts.add(np.array([0, 0, 1]), np.array([7, 8, 7], dtype=np.uint64), np.array([1, 4, 1]))
-    metrics = EpochMetrics.of(3, counts, 5)
+    metrics = EpochMetrics.of_epoch(3, counts, 5)
     assert (metrics.epoch, metrics.messages, metrics.keys, metrics.pairs) == (3, 5, 2, 3)
     assert (metrics.max_over_mean, metrics.dist_cost) == (5 / 3, 1.5)
     assert metrics.dist_cost_lower_bound == 1.5
@@ -23,6 +23,7 @@ def test_no_epochs_have_no_median():
     assert epoch_figures([]) == {
         "epochs": 0,
         "epoch_max_over_mean": nothing,
+        "epoch_imbalance_fraction": nothing,
         "epoch_stddev_percent": nothing,
         "epoch_dist_cost": nothing,
         "epoch_dist_cost_lower_bound": nothing,

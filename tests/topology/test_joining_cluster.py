@@ -33,12 +33,12 @@ def compared(*options) -> list[dict[str, Any]]:
 @pytest.mark.timeout(900)
 def test_static_partitions_are_loaded_as_each_mode_predicts():
     strl, stal, moving = compared("--modes", "static-strl,static-stal,dynamic-db-stal")
-    assert strl["static_loads"] == [PARTITIONS] * EPOCHS
-    assert stal["static_loads"] == [PARTITIONS] + [0] * (EPOCHS - 1)
+    assert strl["epoch_static_loads"] == [PARTITIONS] * EPOCHS
+    assert stal["epoch_static_loads"] == [PARTITIONS] + [0] * (EPOCHS - 1)
     moved = {each["epoch"]: len(each["moved_partitions"]) for each in moving["redistributions"]}
     assert FORCED in moved
     # Loaded where they are needed for the first time: a moved partition may wait for an item.
-    loads = moving["static_loads"]
+    loads = moving["epoch_static_loads"]
     assert loads[0] == PARTITIONS
     assert all(loads[epoch] <= moved.get(epoch, 0) for epoch in range(1, EPOCHS))
     assert sum(loads[1:]) >= moved[FORCED] // 2

@@ -10,11 +10,15 @@ import pytest
 from evenkey.errors import ConfigurationError
 from evenkey.pipelines.aggregate.config import PipelineConfig
 from evenkey.pipelines.aggregate.streams import opened_records
+from evenkey.streams import SplitLines
+from evenkey.streams.splits import CsvRecords, JsonLines
 
 
 def values_of(path, **options):
     config = PipelineConfig(input=path, key="k", **options)
     with opened_records(config) as records:
+        assert isinstance(records, SplitLines)
+        assert isinstance(records.splitter, CsvRecords | JsonLines)
         return dict(records.splitter.columns.values)
 
 

@@ -133,9 +133,9 @@ def _produce(
         print_json(
             {
                 "topic": address.topic,
-                "publications": produced.messages,
+                "messages": produced.messages,
                 "seconds": produced.seconds,
-                "publications_per_second": produced.messages_per_second,
+                "messages_per_second": produced.messages_per_second,
             }
         )
     else:

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evenkey.cli.output import number, print_title, whole
+from evenkey.metrics import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,7 @@ __all__ = ["print_join", "print_modes"]
 def print_join(report: JoinReport) -> None:
     """Print the figures of one run."""
     figures = report.to_json()
-    latency, moves = figures["latency_ms"], figures["redistributions"]
+    moves = figures["redistributions"]
     console = Console()
     print_title(console, f"{figures['pipeline']}, {figures['mode']}")
     table = Table(box=None, show_header=False)
@@ -33,18 +34,21 @@ def print_join(report: JoinReport) -> None:
     rows = [
         (
             "publications",
-            f"{whole(figures['publications'])}, {whole(figures['rejected'])} rejected",
+            f"{whole(figures['messages'])}, {whole(figures['rejected'])} rejected",
         ),
         ("matches", f"{whole(figures['matches'])} (digest {figures['pairs_digest']})"),
         ("partitions", f"{figures['partitions']} on {figures['workers']} workers"),
         ("skew", f"{number(figures['realised_skew'])} of the items{asked}"),
         ("MLDC an epoch", " ".join(number(each) for each in figures["mldc"])),
         ("moved partitions", moved or "none"),
-        ("static loads", " ".join(whole(each) for each in figures["static_loads"])),
+        ("static loads", " ".join(whole(each) for each in figures["epoch_static_loads"])),
         ("modelled makespan", f"{number(figures['modelled_makespan_seconds'])} s"),
-        ("wall time", f"{number(figures['wall_seconds'])} s, {figures['epochs']} epochs"),
-        ("throughput", f"{whole(figures['throughput'])} publications/s"),
-        ("epoch latency", f"{whole(latency['p50'])} ms median, {whole(latency['p99'])} ms p99"),
+        ("makespan", f"{number(figures['makespan_ms'] / 1000)} s, {figures['epochs']} epochs"),
+        *(
+            (each.label, each.written(figures[each.name]))
+            for each in Pace.declared()
+            if "summary" in each.shown
+        ),
     ]
     if figures["expected_digest"] is not None:
         equal = figures["expected_digest"] == figures["pairs_digest"]
@@ -67,22 +71,22 @@ def print_modes(reports: Sequence[JoinReport]) -> None:
     console = Console()
     print_title(
         console,
-        f"{first['pipeline']}: {whole(first['publications'])} publications, "
+        f"{first['pipeline']}: {whole(first['messages'])} publications, "
         f"{whole(first['subscriptions'])} subscriptions, {first['workers']} workers",
     )
     table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
     table.add_column("mode", no_wrap=True)
-    for heading in ("MLDC", "moves", "loads", "modelled s", "wall s", "items/s"):
+    for heading in ("MLDC", "moves", "loads", "modelled s", "makespan s", "items/s"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
             row["mode"],
             f"{number(row['mldc'][0])} to {number(row['mldc'][-1])}" if row["mldc"] else "-",
             str(len(row["redistributions"])),
-            whole(sum(row["static_loads"])),
+            whole(row["static_loads"]),
             number(row["modelled_makespan_seconds"]),
-            number(row["wall_seconds"]),
-            whole(row["throughput"]),
+            number(row["makespan_ms"] / 1000),
+            whole(row["messages_per_second"]),
         )
     console.print(table)
     digests = {row["pairs_digest"] for row in rows}

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evenkey.cli.output import number, print_title, whole
+from evenkey.metrics import shown_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,12 +48,7 @@ def print_simulations(results: Sequence[dict[str, Any]]) -> None:
 
 def _cells(figures: dict[str, Any]) -> dict[str, str]:
     """Give the cells of a row by their headings; no more than 80 columns hold."""
-    cells = {
-        "max/mean": number(figures["max_over_mean"], 3),
-        "mean I/m": f"{figures['average_imbalance_fraction']:.1e}",
-        "StdDev %": number(figures["stddev_percent"]),
-        "DistCost": number(figures["dist_cost"]),
-    }
+    cells = {each.heading: each.cell(figures[each.name]) for each in shown_in("simulation")}
     if "epochs" in figures:
         cells["worst epoch"] = number(figures["epoch_max_over_mean"]["max"], 3)
     if "agreement" in figures:

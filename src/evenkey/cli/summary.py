@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evenkey.cli.output import number, print_title, whole
+from evenkey.metrics import shown_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,17 +45,13 @@ def print_run(report: RunReport) -> None:
 
 
 def _rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
-    latency, output = figures["latency_ms"], figures["output"]
+    output = figures["output"]
     rows = [
         ("messages", f"{whole(figures['messages'])} of {whole(figures['keys'])} keys"),
         ("rejected", f"{whole(figures['rejected'])} of {whole(figures['lines'])} lines"),
         ("spread over", f"{figures['workers']} workers, by {figures['sources']} sources"),
-        ("max/mean load", number(figures["max_over_mean"], 3)),
-        ("StdDev of load", f"{number(figures['stddev_percent'])} %"),
-        ("DistCost", f"{number(figures['dist_cost'])} workers a key"),
         ("makespan", f"{number(figures['makespan_ms'] / 1000)} s, {figures['epochs']} epochs"),
-        ("throughput", f"{whole(figures['messages_per_second'])} messages/s"),
-        ("epoch latency", f"{whole(latency['p50'])} ms median, {whole(latency['p99'])} ms p99"),
+        *((each.label, each.written(figures[each.name])) for each in shown_in("summary")),
     ]
     if "application" in figures:
         rows += _learned(figures)
@@ -125,19 +122,13 @@ def print_comparison(reports: Sequence[RunReport]) -> None:
     )
     table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
     table.add_column("grouping", overflow="fold")
-    for heading in ("max/mean", "StdDev %", "DistCost", "messages/s", "makespan s"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    compared = shown_in("comparison")
+    for figure in compared:
+        table.add_column(figure.heading, justify="right", no_wrap=True)
     if base:
         table.add_column("x kg", justify="right", no_wrap=True)
     for row in rows:
-        cells = [
-            escape(row["grouping"]),
-            number(row["max_over_mean"], 3),
-            number(row["stddev_percent"]),
-            number(row["dist_cost"]),
-            whole(row["messages_per_second"]),
-            number(row["makespan_ms"] / 1000),
-        ]
+        cells = [escape(row["grouping"]), *(each.cell(row[each.name]) for each in compared)]
         if base:
             cells.append(number(row["messages_per_second"] / base))
         table.add_row(*cells)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dash import html
+
+from evenkey.metrics import shown_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cards", "standing"]
 
-_SECONDS_FROM_MS = 10_000
-
+_FIRST = "waiting for the first epoch"
 _STATES = {
     "running": "running",
     "finished": "finished",
@@ -27,13 +29,22 @@ _STATES = {
 }
 
 
-def standing(runs: Sequence[Run]) -> html.Div:
-    """One line above all: whether the stream runs, or that it has stopped, and when."""
+def standing(runs: Sequence[Run], places: Sequence[Path] = ()) -> html.Div:
+    """One line above all: whether the stream runs, or that it has stopped, and when.
+
+    Parameters
+    ----------
+    runs
+        What was found.
+    places
+        Where it was looked for.
+    """
     if not runs:
-        return html.Div("Waiting for a run to begin …", className="standing waiting")
+        where = "".join(f" in {place}" for place in places if place != Path())
+        return html.Div(f"Waiting for a run to begin{where} …", className="standing waiting")
     running = [run for run in runs if run.state.running]
     if running:
-        names = ", ".join(run.info.grouping for run in running)
+        names = ", ".join(map(_running, running))
         return html.Div(f"The stream is running: {names}", className="standing running")
     last = max(runs, key=lambda run: run.state.since).state
     text = f"The stream has stopped: {_standing(last)}"
@@ -54,7 +65,7 @@ def _card(run: Run, colour: str) -> html.Article:
             html.Span(_standing(run.state), className=f"state {run.state.name}"),
         ]
     )
-    epoch = "no epoch yet" if run.latest is None else f"epoch {run.latest.epoch}"
+    epoch = _FIRST if run.latest is None else f"epoch {run.latest.epoch}"
     workers, sources = _many(info.workers, "worker"), _many(info.sources, "source")
     about = html.P(f"{info.dataset} · {workers} · {sources} · {epoch}", className="about")
     if run.latest is None:
@@ -64,20 +75,12 @@ def _card(run: Run, colour: str) -> html.Article:
 
 
 def _figures(record: EpochRecord) -> list[tuple[str, str]]:
-    return [
-        ("messages", f"{record.total_count:,}"),
-        ("throughput", f"{record.throughput:,.0f} /s"),
-        ("max/mean", f"{record.max_over_mean:,.3f}"),
-        ("StdDev", f"{record.std_dev:,.2f} %"),
-        ("DistCost", f"{record.dist_cost:,.2f}"),
-        ("rejected", f"{record.rejected:,}"),
-        ("latency p50", _milliseconds(record.latency_p50_ms)),
-        ("latency p99", _milliseconds(record.latency_p99_ms)),
-    ]
+    found = [each for each in shown_in("card") if record.get(each.name) is not None]
+    return [(each.label, each.written(record[each.name])) for each in found]
 
 
-def _milliseconds(value: float) -> str:
-    return f"{value:,.0f} ms" if value < _SECONDS_FROM_MS else f"{value / 1000:,.1f} s"
+def _running(run: Run) -> str:
+    return run.info.grouping if run.records else f"{run.info.grouping} ({_FIRST})"
 
 
 def _many(number: int, what: str) -> str:

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from evenkey.metrics import FIGURES
 from evenkey.pictures import heat, look, stacked, themed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from evenkey.dashboard.runs import Run
     from evenkey.exporters import EpochRecord
+    from evenkey.metrics import Figure as Measured
     from evenkey.pictures import Figure, Theme
 
-__all__ = [
-    "hot_keys",
-    "hot_keys_height",
-    "latency",
-    "loads",
-    "max_over_mean",
-    "replication",
-    "throughput",
-]
+    _Point: TypeAlias = tuple[float | None, float | None, int | None]
+
+__all__ = ["hot_keys", "hot_keys_height", "loads", "over_time"]
 
 _MOST_POINTS = 1000
 """Of a line: more cannot be seen, and would be sent to the browser at each epoch."""
@@ -36,9 +32,9 @@ def loads(runs: Sequence[Run], theme: Theme) -> Figure:
     """Load of each worker over the mean, of the whole run."""
     figure = themed(theme, "worker", "load / mean")
     for number, run in enumerate(runs):
-        if run.latest is None:
+        if run.latest is None or run.latest.get("loads") is None:
             continue
-        held = run.latest.loads
+        held = run.latest["loads"]
         mean = max(1, sum(held)) / len(held)
         figure.add_bar(
             x=list(range(len(held))),
@@ -46,7 +42,8 @@ def loads(runs: Sequence[Run], theme: Theme) -> Figure:
             customdata=list(held),
             name=escape(run.info.grouping),
             marker_color=theme.of_run(number),
-            hovertemplate="worker %{x}: %{customdata:,} messages, %{y:.2f} of the mean",
+            hovertemplate=f"worker %{{x}}: %{{customdata:,}} {escape(run.info.load_unit)}, "
+            "%{y:.2f} of the mean",
         )
     most = max((run.info.workers for run in runs), default=1)
     figure.update_xaxes(range=[-0.5, most - 0.5], **_worker_ticks(most))
@@ -54,26 +51,40 @@ def loads(runs: Sequence[Run], theme: Theme) -> Figure:
     return figure
 
 
-def max_over_mean(runs: Sequence[Run], theme: Theme) -> Figure:
-    """Max/mean of each epoch."""
-    figure = _over_time(runs, theme, "max / mean", lambda record: record.epoch_max_over_mean)
-    return figure.update_yaxes(rangemode="normal")
+def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
+    """A figure of each epoch, and dotted what it is held against.
 
-
-def replication(runs: Sequence[Run], theme: Theme) -> Figure:
-    """DistCost of each epoch."""
-    figure = _over_time(runs, theme, "workers a key", lambda record: record.epoch_dist_cost)
-    return figure.update_yaxes(rangemode="normal")
-
-
-def throughput(runs: Sequence[Run], theme: Theme) -> Figure:
-    """Messages a second of each epoch."""
-    return _over_time(runs, theme, "messages / s", lambda record: record.epoch_throughput)
-
-
-def latency(runs: Sequence[Run], theme: Theme) -> Figure:
-    """How long each epoch took."""
-    return _over_time(runs, theme, "seconds", lambda record: record.latency_ms / 1000)
+    A line breaks where a run was stopped and went on later.
+    """
+    figure = themed(theme, "seconds since the start", shown.unit)
+    for number, run in enumerate(runs):
+        records = _thinned([each for each in run.records if each.get(shown.name) is not None])
+        if not records:
+            continue
+        points = [(_seconds(run, each), each[shown.name], each.epoch) for each in records]
+        x, y, epochs = zip(*_broken(points, records), strict=True)
+        figure.add_scatter(
+            x=x,
+            y=y,
+            customdata=epochs,
+            name=escape(run.info.grouping),
+            mode="lines+markers" if len(records) <= _MARKED_POINTS else "lines",
+            line={"color": theme.of_run(number), "width": 2},
+            marker={"size": 6},
+            connectgaps=False,
+            hovertemplate="epoch %{customdata}: %{y:,.3~f}",
+        )
+        if shown.limit and records[-1].get(shown.limit) is not None:
+            figure.add_scatter(
+                x=x,
+                y=[None if value is None else records[-1][shown.limit] for value in y],
+                name=f"{escape(run.info.grouping)}: {FIGURES[shown.limit].label}",
+                mode="lines",
+                line={"color": theme.of_run(number), "width": 1.5, "dash": "dot"},
+                connectgaps=False,
+                hovertemplate="%{y:,.3~f}",
+            )
+    return figure.update_yaxes(rangemode="tozero" if shown.unit else "normal")
 
 
 def hot_keys(runs: Sequence[Run], theme: Theme) -> Figure:
@@ -104,13 +115,13 @@ def hot_keys_height(runs: Sequence[Run]) -> int:
 
 
 def _heat(record: EpochRecord, theme: Theme) -> Any:
-    workers = range(len(record.epoch_loads))
+    workers = range(len(record["epoch_loads"]))
     shares, texts, names = [], [], []
     for rank, hot in enumerate(record.hottest, start=1):
         held = dict(zip(hot.pool, hot.held, strict=True))
         shares.append([100 * held.get(worker, 0) / hot.messages for worker in workers])
         texts.append([f"{held.get(worker, 0):,}" for worker in workers])
-        percent = 100 * hot.messages / max(1, record.messages)
+        percent = 100 * hot.messages / max(1, record["epoch_messages"])
         names.append(f"{rank}. {_short(hot.key)} {percent:.1f} %")
     hover = "%{y}<br>worker %{x}: %{text} messages, %{z:.1f} % of the key<extra></extra>"
     return heat(theme, list(workers), names, shares, texts, hover)
@@ -125,26 +136,24 @@ def _short(key: str) -> str:
     return escape(key if len(key) <= _LONGEST_KEY else key[: _LONGEST_KEY - 1] + "…")
 
 
-def _over_time(
-    runs: Sequence[Run], theme: Theme, unit: str, value: Callable[[EpochRecord], float]
-) -> Figure:
-    figure = themed(theme, "seconds since the start", unit)
-    for number, run in enumerate(runs):
-        records = _thinned(run.records)
-        if not records:
-            continue
-        start = run.records[0].ended - run.records[0].duration
-        figure.add_scatter(
-            x=[record.ended - start for record in records],
-            y=[value(record) for record in records],
-            customdata=[record.epoch for record in records],
-            name=escape(run.info.grouping),
-            mode="lines+markers" if len(records) <= _MARKED_POINTS else "lines",
-            line={"color": theme.of_run(number), "width": 2},
-            marker={"size": 6},
-            hovertemplate="epoch %{customdata}: %{y:,.3~f}",
-        )
-    return figure.update_yaxes(rangemode="tozero")
+def _seconds(run: Run, record: EpochRecord) -> float:
+    """When an epoch ended, since the run began."""
+    return record.ended - _began(run.records[0])
+
+
+def _began(record: EpochRecord) -> float:
+    """When the process began that ran an epoch, in seconds since 1970."""
+    return record.ended - float(record["makespan_ms"]) / 1000
+
+
+def _broken(points: Sequence[_Point], records: Sequence[EpochRecord]) -> list[_Point]:
+    """Put a gap before each point whose process began after the point before."""
+    broken = list(points[:1])
+    for i in range(1, len(points)):
+        if _began(records[i]) > records[i - 1].ended:
+            broken.append((None, None, None))
+        broken.append(points[i])
+    return broken
 
 
 def _thinned(records: Sequence[EpochRecord]) -> Sequence[EpochRecord]:

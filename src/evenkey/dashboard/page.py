@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 
 from evenkey.dashboard import figures
 from evenkey.dashboard.cards import cards, standing
+from evenkey.metrics import FIGURES, shown_in
 from evenkey.pictures import THEMES
 
 if TYPE_CHECKING:
@@ -17,19 +19,63 @@ if TYPE_CHECKING:
     from evenkey.dashboard.runs import Run, Runs
     from evenkey.pictures import Figure, Theme
 
-__all__ = ["page"]
+__all__ = ["CHARTS", "Chart", "page"]
 
 _TICK_MS = 1000
 _CHART_HEIGHT = 290
 
-_CHARTS: dict[str, tuple[str, Callable[[Sequence[Run], Theme], Figure]]] = {
-    "loads": ("Load of each worker over the mean", figures.loads),
-    "max-over-mean": ("Balance: max/mean of each epoch", figures.max_over_mean),
-    "replication": ("Replication: DistCost of each epoch", figures.replication),
-    "throughput": ("Throughput of each epoch", figures.throughput),
-    "latency": ("Latency: how long each epoch took", figures.latency),
-    "hot-keys": ("Hottest keys, and the workers that hold them", figures.hot_keys),
-}
+
+class Chart(NamedTuple):
+    """A chart of the page.
+
+    Parameters
+    ----------
+    title, text
+        What it shows, in short and in a sentence.
+    figure
+        Name of the figure that runs must have to be in it; empty for hot keys.
+    draw
+        Draws it.
+    """
+
+    title: str
+    text: str
+    figure: str
+    draw: Callable[[Sequence[Run], Theme], Figure]
+
+    def fits(self, run: Run) -> bool:
+        """Whether a run has something to show in it."""
+        latest = run.latest
+        if latest is None:
+            return False
+        return latest.get(self.figure) is not None if self.figure else bool(latest.hottest)
+
+
+def _charts() -> dict[str, Chart]:
+    """All charts by their names: loads, a line for each figure that asks for one, hot keys."""
+    loads = FIGURES["loads"]
+    lines = {
+        each.name.replace("_", "-"): Chart(
+            f"{each.label[0].upper()}{each.label[1:]} of each epoch",
+            each.text,
+            each.name,
+            partial(figures.over_time, shown=each),
+        )
+        for each in shown_in("chart")
+    }
+    return {
+        "loads": Chart("Load of each worker over the mean", loads.text, "loads", figures.loads),
+        **lines,
+        "hot-keys": Chart(
+            "Hottest keys, and the workers that hold them",
+            "The heaviest keys of the last epoch.",
+            "",
+            figures.hot_keys,
+        ),
+    }
+
+
+CHARTS = _charts()
 
 
 def page(runs: Runs) -> Dash:
@@ -57,7 +103,8 @@ def page(runs: Runs) -> Dash:
         Output("standing", "children"),
         Output("cards", "children"),
         Output("hot-keys", "style"),
-        *(Output(name, "figure") for name in _CHARTS),
+        *(Output(f"{name}-section", "hidden") for name in CHARTS),
+        *(Output(name, "figure") for name in CHARTS),
         Input("tick", "n_intervals"),
         Input("theme", "data"),
         State("seen", "data"),
@@ -67,10 +114,12 @@ def page(runs: Runs) -> Dash:
         now = runs.read()
         state = _fingerprint(now, theme)
         if state == seen:
-            return (no_update,) * (4 + len(_CHARTS))
+            return (no_update,) * (4 + 2 * len(CHARTS))
         height = {"height": figures.hot_keys_height(now)}
-        charts = (draw(now, theme) for _, draw in _CHARTS.values())
-        return state, standing(now), cards(now, theme), height, *charts
+        hidden = (not any(map(chart.fits, now)) for chart in CHARTS.values())
+        drawn = (chart.draw(now, theme) for chart in CHARTS.values())
+        said = standing(now, runs.directories)
+        return state, said, cards(now, theme), height, *hidden, *drawn
 
     return app
 
@@ -94,7 +143,7 @@ def _layout() -> html.Div:
     charts = [
         html.Section(
             [
-                html.H3(title),
+                html.H3(chart.title, title=chart.text),
                 dcc.Graph(
                     id=name,
                     config={"displayModeBar": False},
@@ -103,8 +152,10 @@ def _layout() -> html.Div:
                 ),
             ],
             className=name,
+            id=f"{name}-section",
+            hidden=True,
         )
-        for name, (title, _) in _CHARTS.items()
+        for name, chart in CHARTS.items()
     ]
     return html.Div(
         [

@@ -79,7 +79,7 @@ class Runs:
     """
 
     def __init__(self, directories: Sequence[Path]) -> None:
-        self._directories = directories
+        self.directories = directories
         self._records: dict[Path, dict[int, EpochRecord]] = {}
         self._lock = threading.Lock()  # one reader serves all browsers
 
@@ -91,7 +91,7 @@ class Runs:
 
     def _histories(self) -> Iterator[Path]:
         found: set[Path] = set()
-        for directory in self._directories:
+        for directory in self.directories:
             for depth in _DEPTHS:
                 found.update(file.parent for file in directory.glob(depth + RUN_FILE))
         yield from sorted(found)

@@ -30,7 +30,7 @@ class Server:
     Raises
     ------
     ConfigurationError
-        A directory is not there, the address cannot be listened at, a name that is allowed is
+        A directory is none, the address cannot be listened at, a name that is allowed is
         none, or a package is missing.
     """
 
@@ -43,10 +43,9 @@ class Server:
         allow_hosts: Sequence[str] = (),
     ) -> None:
         for directory in directories:
-            if not Path(directory).is_dir():
-                message = (
-                    f"run = {str(directory)!r}: there is no such directory; name a run's output"
-                )
+            # One that is not there yet is waited for.
+            if Path(directory).exists() and not Path(directory).is_dir():
+                message = f"run = {str(directory)!r}: it is no directory; name a run's output"
                 raise ConfigurationError(message)
         load_extra("dash", "dashboard", "the dashboard")
         from werkzeug.serving import WSGIRequestHandler, make_server

@@ -48,7 +48,7 @@ class ExportSummary:
 
 
 class Exporter(ABC):
-    """Writes the metrics of a run somewhere; called from one thread, apart from `points`.
+    """Writes the figures of a run somewhere; called from one thread, apart from `points`.
 
     Making one may raise a `ConfigurationError`: what the user can mend is told before the
     run starts. Afterwards nothing that an exporter raises reaches the run.
@@ -75,6 +75,11 @@ class Exporter(ABC):
         Unreachable
             They may be written later.
         """
+
+    def lacks(self, epoch: int) -> bool:
+        """Say whether it keeps the epochs of a run, and has none of this number."""
+        del epoch
+        return False
 
     def beat(self) -> None:  # noqa: B027 - few have anything to do
         """Show that the run lives; called about once a second."""

@@ -130,8 +130,18 @@ class Exports:
         for outlet in self._outlets:
             outlet.offer(record)
 
+    def lacks(self, epoch: int) -> bool:
+        """Say whether one of them keeps the epochs of the run, and not this one."""
+        return any(outlet.lacks(epoch) for outlet in self._outlets)
+
+    def complete(self, record: EpochRecord) -> None:
+        """Hand a record of an epoch that an earlier process ran to those that lack it."""
+        for outlet in self._outlets:
+            if outlet.lacks(record.epoch):
+                outlet.offer(record)
+
     def close(self, ending: Ending) -> tuple[ExportSummary, ...]:
-        """Close all of them; tell of those that were asked for, and of a history that failed."""
+        """Close all of them; report on those that were asked for, and a history that failed."""
         summaries = [outlet.close(ending) for outlet in self._outlets]
         own = [each for each in summaries[self._asked_for :] if each.error is not None]
         return (*summaries[: self._asked_for], *own)

@@ -11,16 +11,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import time
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from evenkey.exporters.record import EpochRecord, HotKey, RunInfo
+from evenkey.exporters.history_files import VERSION, encoded, read_record
+from evenkey.exporters.record import RunInfo
 from evenkey.files import create_whole, write_whole
 
 if TYPE_CHECKING:
@@ -28,24 +25,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evenkey.exporters.base import Ending
+    from evenkey.exporters.record import EpochRecord
 
 __all__ = ["RUN_FILE", "History"]
 
 RUN_FILE = "run.json"
 """What tells the history of a run from other directories."""
-
-_SCALARS = {"int": pa.int64(), "float": pa.float64()}
-_LOADS = pa.list_(pa.int64())
-_HOT_KEYS = pa.list_(
-    pa.struct({"key": pa.string(), "messages": pa.int64(), "pool": _LOADS, "held": _LOADS})
-)
-_LISTS = {"loads": _LOADS, "epoch_loads": _LOADS, "hottest": _HOT_KEYS}
-_SCHEMA = pa.schema(
-    [
-        (each.name, _LISTS.get(each.name) or _SCALARS[str(each.type)])
-        for each in dataclasses.fields(EpochRecord)
-    ]
-)
 
 
 class History:
@@ -76,7 +61,8 @@ class History:
             The directory cannot be written.
         """
         self.epochs.mkdir(parents=True, exist_ok=True)
-        write_whole(self._run, json.dumps(vars(run), indent=2, sort_keys=True).encode())
+        content = {**vars(run), "version": VERSION}
+        write_whole(self._run, json.dumps(content, indent=2, sort_keys=True).encode())
         self._ended.unlink(missing_ok=True)
         self._alive.touch()
 
@@ -84,10 +70,8 @@ class History:
         """Write an epoch's record, unless it has one."""
         if not self._held():
             return
-        table = pa.Table.from_pylist([dataclasses.asdict(record)], schema=_SCHEMA)
-        sink = pa.BufferOutputStream()
-        pq.write_table(table, sink)
-        create_whole(self.epochs / f"{record.epoch:08d}.parquet", sink.getvalue().to_pybytes())
+        if not self.has(record.epoch):
+            create_whole(self._epoch(record.epoch), encoded(record))
         self._alive.touch()
 
     def beat(self) -> None:
@@ -106,30 +90,39 @@ class History:
 
         Raises
         ------
-        OSError, ValueError
-            There is no history here, or it cannot be read.
+        OSError, ValueError, TypeError
+            There is no history here, or it cannot be read: a later version wrote it, perhaps.
         """
-        return RunInfo(**_read_json(self._run))
+        content = _read_json(self._run)
+        version = content.pop("version", 1)
+        if version > VERSION:
+            message = (
+                f"{self._run} is of version {version}: this evenkey reads up to {VERSION}; "
+                "install a newer one"
+            )
+            raise ValueError(message)
+        return RunInfo(**content)
 
     def numbers(self) -> list[int]:
         """Epochs that have a record, ascending."""
         return sorted(int(file.stem) for file in self.epochs.glob("*.parquet"))
+
+    def has(self, epoch: int) -> bool:
+        """Say whether an epoch has a record."""
+        return self._epoch(epoch).exists()
 
     def record(self, epoch: int) -> EpochRecord:
         """Read an epoch's record.
 
         Raises
         ------
-        OSError
+        OSError, ValueError
             There is none, or it cannot be read.
         """
-        (row,) = pq.ParquetFile(self.epochs / f"{epoch:08d}.parquet").read().to_pylist()
-        hottest = tuple(
-            HotKey(each["key"], each["messages"], tuple(each["pool"]), tuple(each["held"]))
-            for each in row.pop("hottest")
-        )
-        row |= {name: tuple(row[name]) for name in ("loads", "epoch_loads")}
-        return EpochRecord(**row, hottest=hottest)
+        return read_record(self._epoch(epoch))
+
+    def _epoch(self, epoch: int) -> Path:
+        return self.epochs / f"{epoch:08d}.parquet"
 
     def ended(self) -> tuple[Ending, float] | None:
         """How and when (seconds since 1970) the run ended; None while it goes on."""

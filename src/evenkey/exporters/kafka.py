@@ -96,7 +96,9 @@ class Kafka(Exporter):
         """One message."""
         if self._form == "influx":
             return ["\n".join(lines(self._run, record)).encode()]
-        return [json.dumps(vars(self._run) | dataclasses.asdict(record)).encode()]
+        hottest = [dataclasses.asdict(each) for each in record.hottest]
+        told = {**vars(self._run), "epoch": record.epoch, "ended": record.ended}
+        return [json.dumps({**told, **record.figures, "hottest": hottest}).encode()]
 
     def write(self, points: Sequence[bytes]) -> None:
         """Send messages, and wait until the broker has them all."""

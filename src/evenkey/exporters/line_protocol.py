@@ -7,6 +7,7 @@ a series that InfluxDB keeps an index of, and keys are without number.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -25,15 +26,16 @@ def lines(run: RunInfo, record: EpochRecord) -> list[str]:
     """Write a record as points at the millisecond in which its epoch ended."""
     tags = {"run": run.run, "dataset": run.dataset, "grouping": run.grouping}
     at = round(1000 * record.ended)
-    points = [line("evenkey_epoch", tags, record.figures(), at)]
-    for worker, (load, epoch_load) in enumerate(zip(record.loads, record.epoch_loads, strict=True)):
-        loads: dict[str, str | float] = {"load": load, "epoch_load": epoch_load}
-        points.append(line("evenkey_worker", {**tags, "worker": str(worker)}, loads, at))
+    points = [line("evenkey_epoch", tags, {"epoch": record.epoch, **record.numbers()}, at)]
+    by_worker = record.by_worker()
+    for worker in range(run.workers if by_worker else 0):
+        fields = {name: values[worker] for name, values in by_worker.items()}
+        points.append(line("evenkey_worker", {**tags, "worker": str(worker)}, fields, at))
     for rank, hot in enumerate(record.hottest, start=1):
         figures: dict[str, str | float] = {
             "key": hot.key,
             "messages": hot.messages,
-            "share_percent": 100 * hot.messages / max(1, record.messages),
+            "share_percent": 100 * hot.messages / max(1, record["epoch_messages"]),
             "pool": len(hot.pool),
             "workers": " ".join(map(str, hot.pool)),
         }
@@ -54,7 +56,7 @@ def line(
         Empty values are left out, as the protocol has none; line ends become blanks and
         backslashes slashes, which it cannot hold.
     fields
-        Whole numbers stay whole; at least one.
+        Whole numbers stay whole; at least one. NaN, which the protocol cannot hold, is left out.
     at
         Milliseconds since 1970.
 
@@ -64,8 +66,13 @@ def line(
     'load,grouping=pkg(choices\\=3) messages=7i,share=0.5,key="a b" 9'
     """
     head = ",".join([measurement, *(f"{name}={_tag(text)}" for name, text in tags.items() if text)])
-    body = ",".join(f"{name}={_field(value)}" for name, value in fields.items())
+    known = {name: value for name, value in fields.items() if not _is_nan(value)}
+    body = ",".join(f"{name}={_field(value)}" for name, value in known.items())
     return f"{head} {body} {at}"
+
+
+def _is_nan(value: str | float) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _tag(text: str) -> str:

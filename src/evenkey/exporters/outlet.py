@@ -51,6 +51,10 @@ class Outlet:
         self._thread = threading.Thread(target=self._serve, name=f"to {exporter.to}", daemon=True)
         self._thread.start()
 
+    def lacks(self, epoch: int) -> bool:
+        """Say whether the exporter keeps epochs, and has none of this number."""
+        return self._exporter.lacks(epoch)
+
     def offer(self, record: EpochRecord) -> None:
         """Queue the points of a record, and drop the oldest ones where there is no room."""
         points = self._exporter.points(record)

@@ -63,6 +63,10 @@ class Parquet(Exporter):
         for record in points:
             self._history.add(record)
 
+    def lacks(self, epoch: int) -> bool:
+        """Say whether there is no file of this epoch."""
+        return not self._history.has(epoch)
+
     def beat(self) -> None:
         """Touch the sign of life."""
         self._history.beat()

@@ -12,6 +12,7 @@ from evenkey.errors import ConfigurationError
 from evenkey.exporters.base import Exporter
 from evenkey.exporters.extras import load_extra
 from evenkey.exporters.served_hosts import ServedHosts
+from evenkey.metrics import FIGURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,27 +21,14 @@ if TYPE_CHECKING:
     from evenkey.exporters.address import Address, HostPort
     from evenkey.exporters.base import Ending
     from evenkey.exporters.record import EpochRecord, RunInfo
+    from evenkey.metrics import Figure
 
-__all__ = ["Prometheus"]
+__all__ = ["Prometheus", "prometheus_name"]
 
 _PORT = 9108
 _LONGEST_LABEL = 64
 
-_FAMILIES: dict[str, tuple[str, str, float]] = {
-    "evenkey_epoch": ("Number of the last epoch that ended.", "epoch", 1),
-    "evenkey_epoch_messages": ("Messages of that epoch.", "messages", 1),
-    "evenkey_duration_seconds": ("Since the first epoch started.", "duration", 1),
-    "evenkey_throughput": ("Messages a second over the duration.", "throughput", 1),
-    "evenkey_epoch_throughput": ("Messages a second in the last epoch.", "epoch_throughput", 1),
-    "evenkey_epoch_seconds": ("How long the last epoch took.", "latency_ms", 1e-3),
-    "evenkey_std_dev_percent": ("Standard deviation of loads, % of messages.", "std_dev", 1),
-    "evenkey_epoch_std_dev_percent": ("The same of the last epoch.", "epoch_std_dev", 1),
-    "evenkey_dist_cost": ("Mean number of workers a key lies on.", "dist_cost", 1),
-    "evenkey_epoch_dist_cost": ("The same of the last epoch.", "epoch_dist_cost", 1),
-    "evenkey_max_over_mean": ("Fullest worker over the mean.", "max_over_mean", 1),
-    "evenkey_epoch_max_over_mean": ("The same of the last epoch.", "epoch_max_over_mean", 1),
-}
-"""Gauges with one sample a run: name to help, figure of the record, and factor."""
+_MS_A_SECOND = 1000
 
 
 class Prometheus(Exporter):
@@ -120,24 +108,11 @@ class Prometheus(Exporter):
         record = self._latest
         if record is None:
             return
-        figures = record.figures()
-        for name, (text, figure, factor) in _FAMILIES.items():
-            yield self._family(name, text, [({}, factor * figures[figure])])
-        yield self._counter("evenkey_messages", "Messages placed.", record.total_count)
-        yield self._counter("evenkey_rejected", "Lines in dead letters.", record.rejected)
         yield self._family(
-            "evenkey_latency_seconds",
-            "Duration of epochs: percentiles over the run.",
-            [
-                ({"quantile": "0.5"}, record.latency_p50_ms / 1000),
-                ({"quantile": "0.99"}, record.latency_p99_ms / 1000),
-            ],
+            "evenkey_epoch", "Number of the last epoch that ended.", [({}, record.epoch)]
         )
-        yield self._family(
-            "evenkey_load",
-            "Messages of a worker.",
-            [({"worker": str(worker)}, load) for worker, load in enumerate(record.loads)],
-        )
+        for name in record.figures:
+            yield self._figure(FIGURES[name], record[name])
         yield self._family(
             "evenkey_hot_key_messages",
             "Messages of the last epoch's heaviest keys.",
@@ -156,10 +131,30 @@ class Prometheus(Exporter):
             family.add_metric([*self._labels.values(), *labels.values()], value)
         return family
 
-    def _counter(self, name: str, text: str, value: int) -> Any:
-        family = self._core.CounterMetricFamily(name, text, labels=list(self._labels))
-        family.add_metric(list(self._labels.values()), value)
-        return family
+    def _figure(self, figure: Figure, value: Any) -> Any:
+        """One figure, under the name and in the unit that Prometheus asks for."""
+        name, text = prometheus_name(figure), figure.text
+        if figure.by_worker:
+            return self._family(name, text, [({"worker": str(w)}, v) for w, v in enumerate(value)])
+        if figure.counts_up:
+            family = self._core.CounterMetricFamily(name, text, labels=list(self._labels))
+            family.add_metric(list(self._labels.values()), value)
+            return family
+        return self._family(
+            name, text, [({}, value / _MS_A_SECOND if figure.unit == "ms" else value)]
+        )
+
+
+def prometheus_name(figure: Figure) -> str:
+    """What a figure is called there: times are in seconds, and what counts up ends in _total.
+
+    Examples
+    --------
+    >>> [prometheus_name(FIGURES[name]) for name in ("epoch_latency_ms", "messages")]
+    ['evenkey_epoch_latency_seconds', 'evenkey_messages_total']
+    """
+    name = figure.name.removesuffix("_ms") + ("_seconds" if figure.unit == "ms" else "")
+    return f"evenkey_{name}{'_total' if figure.counts_up else ''}"
 
 
 def _hot_keys(record: EpochRecord) -> list[tuple[dict[str, str], int, int]]:

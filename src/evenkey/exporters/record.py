@@ -1,8 +1,16 @@
-"""What is exported: who runs, and the metrics of each epoch."""
+"""What is exported: who runs, and the figures of each epoch."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evenkey.metrics import FIGURES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evenkey.metrics import Value
 
 __all__ = ["EpochRecord", "HotKey", "RunInfo"]
 
@@ -18,9 +26,11 @@ class RunInfo:
     dataset
         Name of the dataset, or the input's paths.
     grouping
-        Its spelling.
+        Its spelling; of a join its pipeline and mode.
     workers, sources
         How many there are.
+    load_unit
+        What the loads of workers are counted in, such as ``messages``.
     """
 
     run: str
@@ -28,6 +38,7 @@ class RunInfo:
     grouping: str
     workers: int
     sources: int
+    load_unit: str = "messages"
 
 
 @dataclass(frozen=True)
@@ -54,11 +65,12 @@ class HotKey:
 
 @dataclass(frozen=True)
 class EpochRecord:
-    """The observer's metrics after an epoch (DKG paper, section 4.7).
+    """The figures of a run after an epoch (DKG paper, section 4.7).
 
-    What begins with ``epoch`` is of this epoch alone; loads, balance and replication without
-    it are of the whole run up to here, epochs before a restart included. Times and rates are
-    of the process that runs now.
+    Which figures there are depends on the job. All of them are declared in
+    `evenkey.metrics.FIGURES`, with their units and meanings. What begins with ``epoch`` is of this
+    epoch alone; loads, balance and replication without it are of the whole run up to here, epochs
+    before a restart included. Times and rates are of the process that ran the epoch.
 
     Parameters
     ----------
@@ -66,53 +78,41 @@ class EpochRecord:
         Number of the micro-batch.
     ended
         When it ended, in seconds since 1970.
-    messages
-        In this epoch.
-    total_count
-        Messages up to here (TOTAL_COUNT).
-    rejected
-        Lines in dead letters up to here.
-    duration
-        Seconds from the start of the first epoch to the end of this one (DURATION).
-    throughput, epoch_throughput
-        Messages a second (THROUGHPUT, equation 6): over the duration, and in this epoch.
-    latency_ms, latency_p50_ms, latency_p99_ms
-        How long this epoch took, and percentiles over the epochs up to here.
-    std_dev, epoch_std_dev
-        Standard deviation of the workers' loads in percent of all messages (STD_DEV,
-        equation 7).
-    dist_cost, epoch_dist_cost
-        Mean number of workers a key lies on (DIST_COST, equation 8).
-    max_over_mean, epoch_max_over_mean
-        Fullest worker over the mean.
-    loads, epoch_loads
-        Messages of each worker; what they weigh, where weights are observed.
+    figures
+        By their names: a number, or one number for each worker.
     hottest
         Heaviest keys of this epoch, the heaviest first.
+
+    Raises
+    ------
+    ValueError
+        A figure is declared nowhere.
     """
 
     epoch: int
     ended: float
-    messages: int
-    total_count: int
-    rejected: int
-    duration: float
-    throughput: float
-    epoch_throughput: float
-    latency_ms: float
-    latency_p50_ms: float
-    latency_p99_ms: float
-    std_dev: float
-    epoch_std_dev: float
-    dist_cost: float
-    epoch_dist_cost: float
-    max_over_mean: float
-    epoch_max_over_mean: float
-    loads: tuple[int, ...]
-    epoch_loads: tuple[int, ...]
+    figures: Mapping[str, Value]
     hottest: tuple[HotKey, ...] = ()
 
-    def figures(self) -> dict[str, int | float]:
-        """Give everything that is one number, but when it was."""
-        lists = ("ended", "loads", "epoch_loads", "hottest")
-        return {name: value for name, value in vars(self).items() if name not in lists}
+    def __post_init__(self) -> None:
+        unknown = self.figures.keys() - FIGURES.keys()
+        if unknown:
+            message = (
+                f"figures {sorted(unknown)} are not declared: evenkey.metrics.FIGURES names all"
+            )
+            raise ValueError(message)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.figures[name]
+
+    def get(self, name: str) -> Any:
+        """Give a figure, or None where the job has none of that name."""
+        return self.figures.get(name)
+
+    def numbers(self) -> dict[str, int | float]:
+        """Give the figures that are one number each."""
+        return {n: v for n, v in self.figures.items() if isinstance(v, int | float)}
+
+    def by_worker(self) -> dict[str, tuple[int, ...] | tuple[float, ...]]:
+        """Give the figures that are one number for each worker."""
+        return {n: v for n, v in self.figures.items() if isinstance(v, tuple)}

@@ -1,23 +1,51 @@
-"""Metrics: pure functions over the messages that workers got."""
+"""Metrics: pure functions over the messages that workers got, and the vocabulary of figures."""
 
 from __future__ import annotations
 
 from evenkey.metrics.epoch import EpochMetrics, epoch_figures
+from evenkey.metrics.figure import Figure, Figures, Value, figure, known
+from evenkey.metrics.figures import (
+    FIGURES,
+    Balance,
+    JoinFigures,
+    Outcome,
+    Pace,
+    Paced,
+    RunMetrics,
+    Seen,
+    Spread,
+    shown_in,
+)
 from evenkey.metrics.load import imbalance, imbalance_fraction, max_over_mean, stddev_percent
 from evenkey.metrics.load_distance import load_distances, max_load_distance
 from evenkey.metrics.replication import PairCounts, dist_cost_lower_bound
 from evenkey.metrics.throughput import messages_per_second
 
 __all__ = [
+    "FIGURES",
+    "Balance",
     "EpochMetrics",
+    "Figure",
+    "Figures",
+    "JoinFigures",
+    "Outcome",
+    "Pace",
+    "Paced",
     "PairCounts",
+    "RunMetrics",
+    "Seen",
+    "Spread",
+    "Value",
     "dist_cost_lower_bound",
     "epoch_figures",
+    "figure",
     "imbalance",
     "imbalance_fraction",
+    "known",
     "load_distances",
     "max_load_distance",
     "max_over_mean",
     "messages_per_second",
+    "shown_in",
     "stddev_percent",
 ]

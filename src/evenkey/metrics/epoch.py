@@ -7,56 +7,33 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenkey.metrics.load import max_over_mean, stddev_percent
+from evenkey.metrics.figures import Seen, Spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
     from evenkey.metrics.replication import PairCounts
 
 __all__ = ["EpochMetrics", "epoch_figures"]
 
-_FIGURES = ("max_over_mean", "stddev_percent", "dist_cost", "dist_cost_lower_bound")
 
-
-@dataclass(frozen=True)
-class EpochMetrics:
+@dataclass(frozen=True, kw_only=True)
+class EpochMetrics(Spread):
     """How one epoch's messages were spread.
 
     Parameters
     ----------
     epoch
         Its number.
-    messages
-        How many there were.
-    keys, pairs
-        Distinct keys, and distinct (worker, key) pairs.
-    max_over_mean, stddev_percent, dist_cost, dist_cost_lower_bound
-        As the functions of `evenkey.metrics` define them.
     """
 
     epoch: int
-    messages: int
-    keys: int
-    pairs: int
-    max_over_mean: float
-    stddev_percent: float
-    dist_cost: float
-    dist_cost_lower_bound: float = 1.0
 
     @classmethod
-    def of(cls, epoch: int, counts: PairCounts, messages: int) -> EpochMetrics:
+    def of_epoch(cls, epoch: int, counts: PairCounts, messages: int) -> Self:
         """Make them from what the workers got in an epoch, and how many messages that were."""
-        return cls(
-            epoch,
-            messages,
-            counts.keys,
-            counts.pairs,
-            max_over_mean(counts.loads),
-            stddev_percent(counts.loads),
-            counts.dist_cost,
-            counts.dist_cost_lower_bound,
-        )
+        return cls(epoch=epoch, **vars(Spread.of(Seen(counts, messages))))
 
 
 def epoch_figures(epochs: Sequence[EpochMetrics]) -> dict[str, object]:
@@ -65,19 +42,26 @@ def epoch_figures(epochs: Sequence[EpochMetrics]) -> dict[str, object]:
     Returns
     -------
     dict
-        ``epochs``, how many there were; ``epoch_max_over_mean``, ``epoch_stddev_percent``,
-        ``epoch_dist_cost`` and ``epoch_dist_cost_lower_bound``, each with the median over them,
-        ``p50``, and the largest, ``max``; both None where there is no epoch.
+        ``epochs``, how many there were; and of ``epoch_max_over_mean``, ``epoch_dist_cost`` and all
+        others that are no whole numbers the median over them, ``p50``, and the largest, ``max``;
+        both None where there is no epoch.
 
     Examples
     --------
-    >>> epochs = [EpochMetrics(i, 9, 3, 3, load, 0.0, 1.0) for i, load in enumerate((1.5, 3.0))]
+    >>> from evenkey.metrics import PairCounts
+    >>> epochs = []
+    >>> for number, workers in enumerate([[0, 0, 0, 1], [0, 0, 1, 1]]):
+    ...     counts = PairCounts(workers=2)
+    ...     counts.add(np.array(workers), np.arange(4, dtype=np.uint64))
+    ...     epochs.append(EpochMetrics.of_epoch(number, counts, messages=4))
     >>> epoch_figures(epochs)["epoch_max_over_mean"]
-    {'p50': 2.25, 'max': 3.0}
+    {'p50': 1.25, 'max': 1.5}
     """
+    names = [each.name for each in Spread.declared() if each.of_epoch and not each.whole]
+    records = [each.named(of_epoch=True) for each in epochs]
     figures: dict[str, object] = {"epochs": len(epochs)}
-    for name in _FIGURES:
-        values = [getattr(each, name) for each in epochs]
+    for name in names:
+        values = [record[name] for record in records]
         p50, most = (float(np.median(values)), max(values)) if values else (None, None)
-        figures[f"epoch_{name}"] = {"p50": p50, "max": most}
+        figures[name] = {"p50": p50, "max": most}
     return figures

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenkey.runs.commits import epoch_name
 from evenkey.runs.ends import offsets_of
-from evenkey.runs.timing import Timing
+from evenkey.runs.timing import Span, Timing
 from evenkey.spark.exact import OVERFLOWS
 
 if TYPE_CHECKING:
@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from evenkey.runs.directory import RunDirectory
     from evenkey.runs.sinks import Sink
 
-__all__ = ["EpochEnd", "earlier_timings", "late_rows", "overflowed_results"]
+__all__ = [
+    "EpochEnd",
+    "earlier_spans",
+    "earlier_timings",
+    "late_rows",
+    "overflowed_results",
+]
 
 _DROPPED = "numRowsDroppedByWatermark"
 
@@ -136,6 +142,20 @@ def earlier_timings(commits: Commits) -> list[Timing]:
         if commit.claim != commits.claim and "began" in commit.figures:
             by_claim.setdefault(commit.claim, []).append(commit)
     return [_timing(by_claim[claim]) for claim in sorted(by_claim)]
+
+
+def earlier_spans(commits: Commits) -> dict[int, tuple[int, Span]]:
+    """Say when the epochs ran that earlier processes committed, and under which claim, by number.
+
+    Their times go from Spark's note of an epoch's begin to its commit.
+    """
+    spans = {}
+    for epoch in commits.epochs():
+        commit = commits.read(epoch_name(epoch))
+        if commit is not None and commit.claim != commits.claim and "began" in commit.figures:
+            began, ended = 1000 * commit.figures["began"], 1000 * commit.figures["ended"]
+            spans[epoch] = (commit.claim, Span(began, 0.0, ended - began))
+    return spans
 
 
 def _timing(commits: Iterable[Commit]) -> Timing:

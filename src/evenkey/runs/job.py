@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
     from typing import Self
 
     from pyspark.sql import DataFrame, SparkSession
@@ -124,7 +125,7 @@ class Job(ABC, Generic[ReportT]):
         del spark, directory
 
     @abstractmethod
-    def info(self, history: RunDirectory | None) -> RunInfo:
+    def info(self, history: Path | None) -> RunInfo:
         """Say who runs, for the exporters; a run that goes on keeps the name in its history."""
 
     @abstractmethod

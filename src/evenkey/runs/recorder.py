@@ -1,27 +1,23 @@
-"""The recorder: what the observer saw and how long it took, as records for the exporters."""
+"""The recorder: what a job measured of each epoch and how long it took, as records to export."""
 
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import pyarrow.compute as pc
+from typing import TYPE_CHECKING, Any, cast
 
 from evenkey.exporters import EpochRecord, History, RunInfo
-from evenkey.metrics import messages_per_second
-from evenkey.runs.epoch_files import SPLITS
+from evenkey.metrics import Pace, Paced
 from evenkey.runs.timing import Span, span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
     from typing import Self
 
-    from evenkey.exporters import Ending, Exports, ExportSummary
-    from evenkey.pipelines.aggregate.observer import Observed
-    from evenkey.runs.directory import RunDirectory
-    from evenkey.runs.epoch_files import EpochFiles
+    from evenkey.exporters import Ending, Exports, ExportSummary, HotKey
+    from evenkey.metrics import Value
 
 __all__ = ["Recorder", "run_info"]
 
@@ -30,48 +26,83 @@ _SHORTEST_MS = 1.0
 
 
 def run_info(
-    what: str, dataset: str, workers: int, sources: int, history: RunDirectory | None
+    name: str,
+    dataset: str,
+    *,
+    workers: int,
+    sources: int,
+    history: Path | None,
+    load_unit: str = "messages",
 ) -> RunInfo:
-    """Say who runs; a run that goes on keeps the name in its history.
+    """Say who runs; the run that a history belongs to keeps its name.
 
     Parameters
     ----------
-    what
-        The grouping's spelling, or what else runs.
+    name
+        What runs: a grouping's spelling, or a join's pipeline and mode.
     dataset
         Name of the dataset, or the input's paths.
     workers, sources
         How many there are.
     history
         Where this run's history lies, if it has one.
+    load_unit
+        What loads are counted in.
     """
-    name = f"{what}-{datetime.now(UTC):%Y%m%dT%H%M%S.%f}"
+    run = f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%S.%f}"
     if history is not None:
-        # Where there is none yet, or one of another version, a new name will do.
+        # Where there is none yet, or one that cannot be read, a new name will do.
         with contextlib.suppress(OSError, ValueError, TypeError):
-            name = History(history.history).run().run
-    return RunInfo(name, dataset, what, workers, sources)
+            run = History(history).run().run
+    return RunInfo(run, dataset, name, workers, sources, load_unit)
+
+
+@dataclass
+class _Clock:
+    """The time that the epochs of one process took, added up."""
+
+    began: float | None = None
+    messages: int = 0
+    lengths: list[float] = field(default_factory=list)
+
+    def add(self, ran: Span, messages: int) -> None:
+        """Take in an epoch."""
+        if self.began is None:
+            self.began = ran.began
+        self.messages += messages
+        self.lengths.append(max(ran.length, _SHORTEST_MS))
+
+    def figures(self, ended: float, messages: int) -> dict[str, Value]:
+        """Give the figures of time up to the end of the last epoch, which had so many messages."""
+        length, began = self.lengths[-1], ended if self.began is None else self.began
+        makespan = max(ended - began, _SHORTEST_MS)
+        run = Pace.of(Paced(self.messages, makespan, self.lengths))
+        epoch = Pace.of(Paced(messages, length, [length]))
+        return {**run.named(of_epoch=False), **epoch.named(of_epoch=True)}
 
 
 class Recorder:
-    """Makes a record of each epoch that this process ran, and offers it to the exporters.
+    """Makes a record of each epoch and offers it to the exporters; knows nothing of the job.
+
+    Of epochs that this process ran, all exporters get the record. Of those that earlier processes
+    committed, it goes to where it may be missing since its process was killed before it was
+    exported: to histories.
 
     Parameters
     ----------
     exports
         Take the records; closed with the recorder.
-    files
-        Where splitters count what they rejected.
+    earlier
+        When the epochs ran that earlier processes committed, and under which claim.
     """
 
-    def __init__(self, exports: Exports, files: EpochFiles) -> None:
+    def __init__(
+        self, exports: Exports, earlier: Mapping[int, tuple[int, Span]] | None = None
+    ) -> None:
         self._exports = exports
-        self._files = files
+        self._earlier = dict(earlier or {})
         self._spans: dict[int, Span] = {}
-        self._first_start: float | None = None
-        self._lengths: list[float] = []
-        self._messages = 0
-        self._rejected = 0
+        self._clocks: dict[int | None, _Clock] = {}
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -83,7 +114,7 @@ class Recorder:
             self.close("paused" if _interrupted(kind) else "failed")
 
     def close(self, ending: Ending) -> tuple[ExportSummary, ...]:
-        """Let the exporters write what is left, and tell what became of all."""
+        """Let the exporters write what is left, and say what became of all."""
         self._closed = True
         return self._exports.close(ending)
 
@@ -92,48 +123,32 @@ class Recorder:
         for each in progresses:
             self._spans[each["batchId"]] = span(each)
 
-    def record(self, seen: Observed) -> None:
-        """Offer an epoch's record; one that an earlier process ran is only added up."""
-        epoch, run = seen.epoch, seen.run
-        self._rejected += self._rejected_in(epoch.epoch)
-        if epoch.epoch not in self._spans:
-            return
-        ran = self._spans.pop(epoch.epoch)
-        length = max(ran.length, _SHORTEST_MS)
-        if self._first_start is None:
-            self._first_start = ran.began
-        duration_ms = max(ran.ended - self._first_start, _SHORTEST_MS)
-        self._lengths.append(length)
-        self._messages += epoch.messages
-        p50, p99 = np.percentile(self._lengths, [50, 99])
-        self._exports.offer(
-            EpochRecord(
-                epoch=epoch.epoch,
-                ended=ran.ended / 1000,
-                messages=epoch.messages,
-                total_count=run.messages,
-                rejected=self._rejected,
-                duration=duration_ms / 1000,
-                throughput=messages_per_second(self._messages, duration_ms / 1000),
-                epoch_throughput=messages_per_second(epoch.messages, length / 1000),
-                latency_ms=length,
-                latency_p50_ms=float(p50),
-                latency_p99_ms=float(p99),
-                std_dev=run.stddev_percent,
-                epoch_std_dev=epoch.stddev_percent,
-                dist_cost=run.dist_cost,
-                epoch_dist_cost=epoch.dist_cost,
-                max_over_mean=run.max_over_mean,
-                epoch_max_over_mean=epoch.max_over_mean,
-                loads=run.loads,
-                epoch_loads=seen.loads,
-                hottest=seen.hottest,
-            )
-        )
+    def record(
+        self, epoch: int, figures: Mapping[str, Value], hottest: tuple[HotKey, ...] = ()
+    ) -> None:
+        """Offer the record of an epoch.
 
-    def _rejected_in(self, epoch: int) -> int:
-        counts = self._files.read(SPLITS, [epoch])
-        return 0 if counts is None else int(pc.sum(counts["rejected"]).as_py())
+        Parameters
+        ----------
+        epoch
+            Its number; epochs come in order.
+        figures
+            What the job measured, by the names of `evenkey.metrics.FIGURES`, ``epoch_messages``
+            among them; the figures of time are added here.
+        hottest
+            Heaviest keys of the epoch, the heaviest first.
+        """
+        own = epoch in self._spans
+        if not own and epoch not in self._earlier:
+            return
+        claim, ran = (None, self._spans.pop(epoch)) if own else self._earlier.pop(epoch)
+        messages = cast("int", figures["epoch_messages"])
+        clock = self._clocks.setdefault(claim, _Clock())
+        clock.add(ran, messages)
+        if own or self._exports.lacks(epoch):
+            pace = clock.figures(ran.ended, messages)
+            record = EpochRecord(epoch, ran.ended / 1000, {**figures, **pace}, hottest)
+            (self._exports.offer if own else self._exports.complete)(record)
 
 
 def _interrupted(kind: type[BaseException] | None) -> bool:

@@ -9,7 +9,7 @@ from evenkey.errors import ConfigurationError
 from evenkey.exporters import Exports
 from evenkey.runs.directory import RunDirectory
 from evenkey.runs.driving import drive
-from evenkey.runs.epochs import EpochEnd, earlier_timings
+from evenkey.runs.epochs import EpochEnd, earlier_spans, earlier_timings
 from evenkey.runs.faults import faults_named
 from evenkey.runs.gate import Gate
 from evenkey.runs.job import Outcome
@@ -76,14 +76,14 @@ def run(
             find_offsets(spark, job.topics, directory)
         job.prepare(spark, directory)
         directory.begin(options.manifest())
-        kept = None if options.output is None else directory
+        history = None if options.output is None else directory.history
         exports = Exports(
             options.export,
-            job.info(kept),
-            history=None if kept is None else kept.history,
+            job.info(history),
+            history=history,
             held=lambda: directory.claim.held,
         )
-        with Recorder(exports, directory.files) as recorder:
+        with Recorder(exports, earlier_spans(directory.commits)) as recorder:
             if prepare:
                 announce(on_progress, job.name, "warming up")
                 job.warm_up(spark)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.metrics import EpochMetrics, PairCounts
+from evenkey.metrics import EpochMetrics, PairCounts, RunMetrics, Seen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,22 +41,11 @@ class Placement:
     def end_epoch(self) -> None:
         """End an epoch, if there are epochs and it holds a message."""
         if self._by_epoch and self._epoch.keys:
-            self.epochs.append(EpochMetrics.of(len(self.epochs), self._epoch, self._messages))
+            self.epochs.append(EpochMetrics.of_epoch(len(self.epochs), self._epoch, self._messages))
             self._messages = 0
             self._whole.merge(self._epoch)
             self._epoch = PairCounts(self._whole.workers)
 
-    @property
-    def pairs(self) -> int:
-        """Distinct (worker, key) pairs of all epochs that have ended."""
-        return self._whole.pairs
-
-    @property
-    def dist_cost_lower_bound(self) -> float:
-        """What DistCost must be at least, of all epochs that have ended."""
-        return self._whole.dist_cost_lower_bound
-
-    @property
-    def keys(self) -> int:
-        """Distinct keys of all epochs that have ended."""
-        return self._whole.keys
+    def metrics(self, messages: int, average_imbalance: float) -> RunMetrics:
+        """Metrics over all epochs that have ended, and what is known of all messages."""
+        return RunMetrics.of(Seen(self._whole, messages, average_imbalance))

@@ -6,21 +6,16 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from evenkey.errors import ConfigurationError
-from evenkey.metrics import (
-    epoch_figures,
-    imbalance_fraction,
-    max_over_mean,
-    messages_per_second,
-    stddev_percent,
-)
+from evenkey.metrics import epoch_figures, messages_per_second
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from evenkey.metrics import EpochMetrics
+    from evenkey.metrics import EpochMetrics, RunMetrics
 
 __all__ = ["Agreement", "SimulationReport"]
 
@@ -64,12 +59,8 @@ class SimulationReport:
     ----------
     setting
         What was simulated, by the names of the command line.
-    messages, keys, pairs
-        Messages, distinct keys, distinct (worker, key) pairs.
-    dist_cost_lower_bound
-        As `evenkey.metrics.dist_cost_lower_bound` defines it.
-    loads
-        int64[W], load of each worker: its messages, or their weights where those are observed.
+    metrics
+        How messages were spread; loads are messages, or their weights where those are observed.
     messages_held
         int64[W], messages of each worker, by which a simulated cost is counted.
     average_imbalance
@@ -91,11 +82,7 @@ class SimulationReport:
     """
 
     setting: dict[str, Any]
-    messages: int
-    keys: int
-    pairs: int
-    dist_cost_lower_bound: float
-    loads: NDArray[np.int64]
+    metrics: RunMetrics
     messages_held: NDArray[np.int64]
     average_imbalance: float
     series: pa.Table
@@ -105,6 +92,26 @@ class SimulationReport:
     routing_seconds: float
     memory_bytes: int
     rejected: int
+
+    @property
+    def messages(self) -> int:
+        """How many there were."""
+        return self.metrics.messages
+
+    @property
+    def keys(self) -> int:
+        """Distinct keys."""
+        return self.metrics.keys
+
+    @property
+    def pairs(self) -> int:
+        """Distinct (worker, key) pairs."""
+        return self.metrics.pairs
+
+    @property
+    def loads(self) -> NDArray[np.int64]:
+        """int64[W], load of each worker."""
+        return np.array(self.metrics.loads, dtype=np.int64)
 
     def to_json(self, cost_ms: float = 1.0) -> dict[str, Any]:
         """Give the figures under the names that all commands share.
@@ -125,21 +132,12 @@ class SimulationReport:
             message = f"cost_ms = {cost_ms:g}: must be at least 0 ms"
             raise ConfigurationError(message)
         makespan_ms = cost_ms * int(self.messages_held.max())
-        total = int(self.loads.sum())
         figures = {
             **self.setting,
-            "messages": self.messages,
-            "keys": self.keys,
-            "pairs": self.pairs,
+            **self.metrics.named(of_epoch=False),
+            "loads": list(self.metrics.loads),
             "rejected": self.rejected,
-            "loads": self.loads.tolist(),
             "messages_held": self.messages_held.tolist(),
-            "max_over_mean": max_over_mean(self.loads),
-            "imbalance_fraction": imbalance_fraction(self.loads),
-            "average_imbalance_fraction": self.average_imbalance / max(1, total),
-            "stddev_percent": stddev_percent(self.loads),
-            "dist_cost": self.pairs / self.keys if self.keys else 1.0,
-            "dist_cost_lower_bound": self.dist_cost_lower_bound,
             "seconds": self.seconds,
             "makespan_ms": makespan_ms,
             "messages_per_second": 1000 * self.messages / makespan_ms if makespan_ms else None,

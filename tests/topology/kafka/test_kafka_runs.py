@@ -6,7 +6,7 @@ import itertools
 import json
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from decimal import Decimal
 from typing import Any
 
@@ -93,13 +93,19 @@ def test_results_and_dead_letters_are_records_of_topics(spark, broker, topic, tm
 
 
 def test_any_fields_of_records_are_keys_and_values(spark, broker, topic, tmp_path):
-    records = [
-        {"region": region, "user": f"user {n % 3}", "amount": n / 4}
-        for n in range(60)
-        for region in ("EU", None)
-    ]
+    records = [(region, f"user {n % 3}", n / 4) for n in range(60) for region in ("EU", None)]
     poison = b'{"region": "EU", "user": "user 1", "amount": "many"}'
-    fill(broker, topic, [*(json.dumps(each).encode() for each in records), poison])
+    fill(
+        broker,
+        topic,
+        [
+            *(
+                json.dumps(dict(zip(("region", "user", "amount"), each, strict=True))).encode()
+                for each in records
+            ),
+            poison,
+        ],
+    )
     types = "amount decimal(12,2)"
     config = PipelineConfig(
         kafka=f"{broker.server}/{topic}",
@@ -113,13 +119,13 @@ def test_any_fields_of_records_are_keys_and_values(spark, broker, topic, tmp_pat
     )
     report = run(config)
     assert (report.finished, report.lines, report.rejected) == (True, 121, 1)
-    truth: Counter[tuple[str | None, str]] = Counter()
-    for each in records:
-        truth[each["region"], each["user"]] += Decimal(each["amount"])
+    truth: dict[tuple[str | None, str], Decimal] = defaultdict(Decimal)
+    for region, user, amount in records:
+        truth[region, user] += Decimal(amount)
     rows = read_results(
-        spark, f"{broker.server}/{topic}-out", config.aggregator, key=config.key, types=types
+        spark, f"{broker.server}/{topic}-out", config.aggregator, key="region,user", types=types
     )
-    found: Counter[tuple[str | None, str]] = Counter()
+    found: dict[tuple[str | None, str], Decimal] = defaultdict(Decimal)
     for row in rows.toArrow().to_pylist():
         found[row["region"], row["user"]] += row["sum"]
     assert found == truth

@@ -22,6 +22,7 @@ from evenkey.runs.topic_sink import KafkaSink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -73,10 +74,17 @@ class AggregateJob(Job[RunReport]):
             check_loaded(spark, AVRO)
         return spark
 
-    def info(self, history: RunDirectory | None) -> RunInfo:
+    def info(self, history: Path | None) -> RunInfo:
         """Say who runs."""
         config = self.config
-        return run_info(self.name, self.found.name, config.workers, config.routers, history)
+        return run_info(
+            self.name,
+            self.found.name,
+            workers=config.workers,
+            sources=config.routers,
+            history=history,
+            load_unit=config.observe_by,
+        )
 
     def warm_up(self, spark: SparkSession) -> None:
         """Run a small stream first."""

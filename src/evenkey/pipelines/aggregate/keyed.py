@@ -10,6 +10,7 @@ from evenkey.groupings import PlannedGrouping
 from evenkey.kafka.connector import connector_settings
 from evenkey.pipelines.aggregate.observer import Observer
 from evenkey.pipelines.aggregate.planning import EpochPlanner
+from evenkey.pipelines.aggregate.records import AggregateRecords
 from evenkey.pipelines.aggregate.report import ReportT
 from evenkey.runs.epoch_files import DEAD_LETTERS
 from evenkey.runs.epochs import late_rows, overflowed_results
@@ -94,7 +95,8 @@ class KeyedWork(Work[ReportT]):
         self.rows = rows
         self.sink = sink
         self.expected = expected
-        on_epoch = None if recorder is None else recorder.record
+        records = None if recorder is None else AggregateRecords(recorder, directory.files)
+        on_epoch = None if records is None else records.add
         self.measures = Observer(directory.files, options.workers, by=observe_by, on_epoch=on_epoch)
         self._directory = directory
         self._options = options

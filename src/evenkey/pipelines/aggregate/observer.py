@@ -16,14 +16,7 @@ import pyarrow.compute as pc
 
 from evenkey.exporters import HotKey
 from evenkey.hashing import hash_strings
-from evenkey.metrics import (
-    EpochMetrics,
-    PairCounts,
-    imbalance,
-    imbalance_fraction,
-    max_over_mean,
-    stddev_percent,
-)
+from evenkey.metrics import EpochMetrics, PairCounts, RunMetrics, Seen, imbalance
 from evenkey.pipelines.aggregate.worker import PLACED
 
 if TYPE_CHECKING:
@@ -34,29 +27,10 @@ if TYPE_CHECKING:
     from evenkey.groupings import By
     from evenkey.runs.epoch_files import EpochFiles
 
-__all__ = ["Observed", "Observer", "RunMetrics"]
+__all__ = ["Observed", "Observer"]
 
 _HOTTEST = 10
 _LONGEST_KEY = 256
-
-
-@dataclass(frozen=True)
-class RunMetrics:
-    """How all messages of a run were spread; see `evenkey.metrics` for the definitions.
-
-    Loads, and what is made of them, are of messages or of their weights, as they are observed.
-    """
-
-    messages: int
-    keys: int
-    pairs: int
-    loads: tuple[int, ...]
-    max_over_mean: float
-    imbalance_fraction: float
-    average_imbalance_fraction: float
-    stddev_percent: float
-    dist_cost: float
-    dist_cost_lower_bound: float
 
 
 @dataclass(frozen=True)
@@ -129,7 +103,7 @@ class Observer:
         messages = int(pc.sum(table["messages"]).as_py())
         self.messages += messages
         self._imbalances.append(imbalance(self._counts.loads))
-        metrics = EpochMetrics.of(epoch, counts, messages)
+        metrics = EpochMetrics.of_epoch(epoch, counts, messages)
         self.epochs.append(metrics)
         if self._on_epoch is not None:
             loads = tuple(map(int, counts.loads))
@@ -137,20 +111,8 @@ class Observer:
 
     def metrics(self) -> RunMetrics:
         """Metrics over all epochs taken in so far."""
-        loads = self._counts.loads
-        return RunMetrics(
-            messages=self.messages,
-            keys=self._counts.keys,
-            pairs=self._counts.pairs,
-            loads=tuple(int(load) for load in loads),
-            max_over_mean=max_over_mean(loads),
-            imbalance_fraction=imbalance_fraction(loads),
-            average_imbalance_fraction=float(np.mean(self._imbalances or [0.0]))
-            / max(1, int(loads.sum())),
-            stddev_percent=stddev_percent(loads),
-            dist_cost=self._counts.dist_cost,
-            dist_cost_lower_bound=self._counts.dist_cost_lower_bound,
-        )
+        average = float(np.mean(self._imbalances or [0.0]))
+        return RunMetrics.of(Seen(self._counts, self.messages, average))
 
 
 _NULL = "(null)"

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from evenkey.exporters import ExportSummary
-from evenkey.metrics import EpochMetrics, epoch_figures
-from evenkey.pipelines.aggregate.observer import RunMetrics
+from evenkey.metrics import EpochMetrics, Outcome, Pace, Paced, RunMetrics, epoch_figures, known
 from evenkey.runs.timing import Timing
 
 if TYPE_CHECKING:
@@ -110,10 +107,9 @@ class RunReport:
         here = (directory.results, directory.path / "dead-letters", directory.state)
         paths = zip(_PATHS, here, strict=True)
         timing = Timing(record["timing"]["makespan_ms"], tuple(record["timing"]["epoch_ms"]))
-        metrics = {**record["metrics"], "loads": tuple(record["metrics"]["loads"])}
         nested = {
-            "metrics": RunMetrics(**metrics),
-            "epochs": tuple(EpochMetrics(**each) for each in record["epochs"]),
+            "metrics": RunMetrics.restored(record["metrics"]),
+            "epochs": tuple(EpochMetrics.restored(each) for each in record["epochs"]),
             "timing": timing,
             "exports": tuple(ExportSummary(**each) for each in record["exports"]),
             "finished_before": True,
@@ -122,14 +118,13 @@ class RunReport:
         return RunReport(**{**record, **nested})
 
     @property
-    def messages_per_second(self) -> float:
-        """Messages over the makespan; 0 if no epoch ran."""
-        milliseconds = self.timing.makespan_ms
-        return 1000 * self.metrics.messages / milliseconds if milliseconds else 0.0
+    def pace(self) -> Pace:
+        """How fast messages went through, over the whole run."""
+        timing = self.timing
+        return Pace.of(Paced(self.metrics.messages, timing.makespan_ms, timing.epoch_ms))
 
     def to_json(self) -> dict[str, Any]:
         """Give the figures under the names that all commands share."""
-        metrics = self.metrics
         return {
             "dataset": self.dataset,
             "grouping": self.grouping,
@@ -137,24 +132,10 @@ class RunReport:
             "sources": self.sources,
             "route_by": self.route_by,
             "observe_by": self.observe_by,
-            "messages": metrics.messages,
-            "lines": self.lines,
-            "rejected": self.rejected,
-            "late": self.late,
-            "overflows": self.overflows,
-            "keys": metrics.keys,
-            "pairs": metrics.pairs,
-            "loads": list(metrics.loads),
-            "max_over_mean": metrics.max_over_mean,
-            "imbalance_fraction": metrics.imbalance_fraction,
-            "average_imbalance_fraction": metrics.average_imbalance_fraction,
-            "stddev_percent": metrics.stddev_percent,
-            "dist_cost": metrics.dist_cost,
-            "dist_cost_lower_bound": metrics.dist_cost_lower_bound,
-            "seconds": self.seconds,
-            "makespan_ms": self.timing.makespan_ms,
-            "messages_per_second": self.messages_per_second,
-            "latency_ms": _latency(self.timing.epoch_ms),
+            **known(self.metrics),
+            "loads": list(self.metrics.loads),
+            **known(Outcome.of(self)),
+            **known(self.pace),
             **epoch_figures(self.epochs),
             "finished": self.finished,
             "finished_before": self.finished_before,
@@ -168,12 +149,6 @@ class RunReport:
 
 
 ReportT = TypeVar("ReportT", bound=RunReport)
-
-
-def _latency(milliseconds: Sequence[float]) -> dict[str, float | None]:
-    if not milliseconds:
-        return {"p50": None, "p99": None}
-    return {f"p{part}": float(np.percentile(milliseconds, part)) for part in (50, 99)}
 
 
 def _text(path: Path | None) -> str | None:

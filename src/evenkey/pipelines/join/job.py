@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 
+from evenkey.exporters import History
 from evenkey.files import replacing
 from evenkey.joins import DynamicDistributor, Mode, SpatialMatch, balanced_join
 from evenkey.joins.dead_letters import DEAD_LETTERS, STATIC_DEAD_LETTERS
@@ -25,6 +26,7 @@ from evenkey.pipelines.join.inputs import (
 from evenkey.pipelines.join.matches import UNITED, matches_of, united
 from evenkey.pipelines.join.measures import JoinMeasures
 from evenkey.pipelines.join.report import JoinReport, epochs_of
+from evenkey.pipelines.join.seen import load_unit
 from evenkey.pipelines.join.session import join_session
 from evenkey.pipelines.join.sink import digest_of, sink_of
 from evenkey.runs.job import Job, Work
@@ -35,6 +37,7 @@ from evenkey.runs.timing import span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -94,11 +97,18 @@ class JoinJob(Job[JoinReport]):
         manifest = _stored(self._static, self._match(), self.config, directory)
         self._source = publication_input(spark, self.config, directory, manifest)
 
-    def info(self, history: RunDirectory | None) -> RunInfo:
+    def info(self, history: Path | None) -> RunInfo:
         """Say who runs."""
         config = self.config
         dataset = "publications" if config.draws else str(config.input or config.kafka)
-        return run_info(self.name, dataset, config.workers, config.sources, history)
+        return run_info(
+            self.name,
+            dataset,
+            workers=config.workers,
+            sources=config.sources,
+            history=history,
+            load_unit=load_unit(by_items=config.by_items),
+        )
 
     def warm_up(self, spark: SparkSession) -> None:
         """Start the Python workers and let them import what they need."""
@@ -169,8 +179,14 @@ class _JoinWork(Work[JoinReport]):
         self.sink = sink_of(job.config, directory)
         self.expected = source.expected
         self.offsets = source.offsets
-        self.measures = JoinMeasures(job.config, self._log)
-        del recorder
+        kept = job.config.output is not None
+        self.measures = JoinMeasures(
+            job.config,
+            self._log,
+            recorder=recorder,
+            rejected=self._rejected,
+            history=History(directory.history) if kept else None,
+        )
 
     def emitted(self, rows: DataFrame) -> DataFrame:
         """Give a row a publication, with the subscriptions that it matched."""
@@ -178,6 +194,10 @@ class _JoinWork(Work[JoinReport]):
 
     def _log(self, query: StreamingQuery) -> EpochLog:
         return EpochLog(self._directory.state / "epochs" / str(query.id))
+
+    def _rejected(self) -> int:
+        letters = self._directory.dead_letters
+        return letters.rows(DEAD_LETTERS) + letters.rows(STATIC_DEAD_LETTERS)
 
     def report(self, outcome: Outcome) -> JoinReport:
         """Report the run, compared with a join in one process where that is wanted."""
@@ -189,7 +209,6 @@ class _JoinWork(Work[JoinReport]):
         if config.verify:
             publications = all_publications(self._spark, config, directory, source)
             expected = str(reference_digest(publications, subscriptions, config.subject))
-        letters = directory.dead_letters
         log, partitions = self._log(outcome.query), config.partitions_or_default
         progress = progress_of(outcome.query)
         published = sum(int(each["numInputRows"]) for each in progress)
@@ -208,7 +227,7 @@ class _JoinWork(Work[JoinReport]):
             epochs=tuple(epochs_of(log, partitions, config.workers)),
             timing=outcome.timing,
             epoch_ms={each["batchId"]: span(each).length for each in progress},
-            rejected=letters.rows(DEAD_LETTERS) + letters.rows(STATIC_DEAD_LETTERS),
+            rejected=self._rejected(),
             finished=outcome.finished,
             results=directory.results if config.output is not None else None,
             expected_digest=expected,

@@ -1,9 +1,10 @@
-"""Measures the epochs of a join once they have ended."""
+"""Measures the epochs of a join once they have ended, and has them recorded."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evenkey.pipelines.join.records import JoinRecords
 from evenkey.pipelines.join.report import epochs_of
 from evenkey.runs.timing import epochs_of as progress_of
 
@@ -12,8 +13,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql.streaming import StreamingQuery
 
+    from evenkey.exporters import History
     from evenkey.joins.epoch_log import EpochLog
     from evenkey.pipelines.join.config import JoinConfig
+    from evenkey.runs.recorder import Recorder
 
 __all__ = ["JoinMeasures"]
 
@@ -27,27 +30,61 @@ class JoinMeasures:
         What runs.
     log
         Gives the log of a query.
+    recorder
+        Takes the record of each epoch; None: nobody does.
+    rejected
+        Counts the dead letters so far.
+    history
+        Of the run, if it has one.
     """
 
-    def __init__(self, config: JoinConfig, log: Callable[[StreamingQuery], EpochLog]) -> None:
+    def __init__(
+        self,
+        config: JoinConfig,
+        log: Callable[[StreamingQuery], EpochLog],
+        *,
+        recorder: Recorder | None,
+        rejected: Callable[[], int],
+        history: History | None,
+    ) -> None:
         self._config = config
         self._log = log
+        self._recorder = recorder
+        self._rejected = rejected
+        self._history = history
+        self._records: JoinRecords | None = None
         self._last = -1
         self.messages = 0
         self.max_over_mean: float | None = None
 
     def catch_up(self, query: StreamingQuery, last: int | None = None) -> None:
         """Take in the epochs that have ended, or those up to the last of them."""
+        log = self._log(query)
         for progress in progress_of(query):
             epoch = progress["batchId"]
             if epoch > self._last and (last is None or epoch <= last):
                 self._last = epoch
                 self.messages += progress["numInputRows"]
-                self.max_over_mean = 1 + self._distance(query, epoch)
+                self.max_over_mean = 1 + self._distance(log, epoch)
+        if self._recorder is not None:
+            self._records = self._records or self._recorded(self._recorder, log)
+            self._records.catch_up(last)
 
-    def _distance(self, query: StreamingQuery, epoch: int) -> float:
+    def _recorded(self, recorder: Recorder, log: EpochLog) -> JoinRecords:
+        config = self._config
+        return JoinRecords(
+            recorder,
+            log,
+            partitions=config.partitions_or_default,
+            workers=config.workers,
+            by_items=config.by_items,
+            threshold=config.threshold,
+            rejected=self._rejected,
+            history=self._history,
+        )
+
+    def _distance(self, log: EpochLog, epoch: int) -> float:
         """MLDC of an epoch: the most loaded slot over the mean, less 1."""
         config = self._config
-        partitions = config.partitions_or_default
-        epochs = epochs_of(self._log(query), partitions, config.workers, only=epoch)
+        epochs = epochs_of(log, config.partitions_or_default, config.workers, only=epoch)
         return epochs[0].max_load_distance(by_items=config.by_items) if epochs else 0.0

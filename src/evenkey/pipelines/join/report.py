@@ -1,8 +1,9 @@
-"""What a join pipeline tells when it has ended."""
+"""What a join pipeline reports when it has ended."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from evenkey.exporters import ExportSummary
 from evenkey.joins.epoch_log import work_of
 from evenkey.joins.work import items, load_per_location, seconds
-from evenkey.metrics import max_load_distance
+from evenkey.metrics import JoinFigures, Pace, Paced, known, max_load_distance
 from evenkey.pipelines.join.places import skewed_workers
+from evenkey.pipelines.join.seen import JoinSeen
 from evenkey.runs.timing import Timing
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["JoinEpoch", "JoinReport", "epochs_of"]
 
 
+# The threshold is an option, the same in all epochs.
+_TOLD = [each for each in JoinFigures.declared() if each.name != "mldc_threshold"]
 _ARRAYS = ("items", "seconds", "slot_seconds", "first_items")
 
 
@@ -53,6 +57,8 @@ class JoinEpoch:
         Rows that the join gave.
     first_items
         float64[W], items of the partitions that each slot had at first, wherever they are now.
+    messages
+        Publications of the stream, each once; 0 where a version wrote it that did not count them.
     """
 
     epoch: int
@@ -65,6 +71,29 @@ class JoinEpoch:
     static_loads: int
     pairs: int
     first_items: NDArray[np.float64]
+    messages: int = 0
+
+    def seen(self, *, by_items: bool, threshold: float = float("nan")) -> JoinSeen:
+        """Give what the figures of the epoch are computed from.
+
+        Parameters
+        ----------
+        by_items
+            Whether the mode balances items, else seconds.
+        threshold
+            MLDC above which partitions move.
+        """
+        return JoinSeen(
+            self.messages,
+            self.items,
+            self.seconds,
+            by_items,
+            threshold,
+            self.pairs,
+            len(self.moved),
+            self.static_loads,
+            self.redistribution_seconds,
+        )
 
     def max_load_distance(self, *, by_items: bool) -> float:
         """MLDC of the epoch, of items or of seconds."""
@@ -110,6 +139,7 @@ def _epoch(
         sum(len(record.loaded) for record in records),
         sum(each[2] for record in records for each in record.work.values()),
         load_per_location(np.arange(partitions, dtype=np.int32) % workers, items(work), workers),
+        work.total,
     )
 
 
@@ -204,6 +234,12 @@ class JoinReport:
         return [each.max_load_distance(by_items=self.by_items) for each in self.epochs]
 
     @property
+    def pace(self) -> Pace:
+        """How fast publications went through, over the whole run."""
+        timing = self.timing
+        return Pace.of(Paced(self.publications, timing.makespan_ms, timing.epoch_ms))
+
+    @property
     def realised_skew(self) -> float:
         """Share of all items that came to partitions of the skewed workers, as they lay at first.
 
@@ -220,40 +256,42 @@ class JoinReport:
 
     def to_json(self) -> dict[str, Any]:
         """Give the figures under the names of the command line."""
-        wall = self.timing.makespan_ms / 1000
-        latency = self.timing.epoch_ms
         return {
             "pipeline": self.pipeline,
             "mode": self.mode,
             "workers": self.workers,
             "partitions": self.partitions,
-            "publications": self.publications,
             "subscriptions": self.subscriptions,
+            **self._figures(),
+            "messages": self.publications,
             "matches": self.matches,
             "matched_publications": self.matched_publications,
             "pairs_digest": self.pairs_digest,
             "expected_digest": self.expected_digest,
             "skew": self.skew,
             "realised_skew": self.realised_skew,
-            "throughput": self.publications / wall if wall else 0.0,
-            "latency_ms": {
-                name: float(np.percentile(latency, rank)) if latency else None
-                for name, rank in (("p50", 50), ("p99", 99))
-            },
-            "epoch_ms": list(latency),
-            "mldc": self.mldc,
-            "mldc_items": [each.max_load_distance(by_items=True) for each in self.epochs],
-            "mldc_seconds": [each.max_load_distance(by_items=False) for each in self.epochs],
+            **known(self.pace),
+            "epoch_latency_ms": list(self.timing.epoch_ms),
             "redistributions": [self._redistribution(each) for each in self.epochs if each.moved],
-            "static_loads": [each.static_loads for each in self.epochs],
             "modelled_makespan_seconds": self.modelled_makespan_seconds,
-            "wall_seconds": wall,
             "epochs": len(self.epochs),
             "rejected": self.rejected,
             "finished": self.finished,
             "finished_before": self.finished_before,
             "exports": [each.to_json() for each in self.exports],
             "results": None if self.results is None else str(self.results),
+        }
+
+    def _figures(self) -> dict[str, Any]:
+        """What was joined: figures of the run, and of epochs in a list over them."""
+        if not self.epochs:
+            return {each.name: [] if each.of_epoch else 0 for each in _TOLD}
+        seen = [each.seen(by_items=self.by_items) for each in self.epochs]
+        run = JoinFigures.of(reduce(JoinSeen.plus, seen)).named(of_epoch=False)
+        epochs = [JoinFigures.of(each).named(of_epoch=True) for each in seen]
+        return {
+            each.name: [epoch[each.name] for epoch in epochs] if each.of_epoch else run[each.name]
+            for each in _TOLD
         }
 
     def _redistribution(self, epoch: JoinEpoch) -> dict[str, Any]:
@@ -270,8 +308,8 @@ class JoinReport:
             "moved_partitions": list(epoch.moved),
             "seconds": epoch.redistribution_seconds,
             "load_seconds": epoch.moved_load_seconds,
-            "epoch_ms": self.epoch_ms.get(epoch.epoch),
-            "usual_epoch_ms": {
+            "epoch_latency_ms": self.epoch_ms.get(epoch.epoch),
+            "usual_epoch_latency_ms": {
                 "p50": float(np.median(usual)) if usual else None,
                 "max": max(usual, default=None),
             },

@@ -30,6 +30,7 @@ from evenkey.streams.row_groups import RowGroup, row_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -100,10 +101,16 @@ class LearnJob(Job[LearningReport]):
         """Take a session as the pipeline's."""
         return keyed_session(self._config, shuffle_partitions=self._config.aggregators)
 
-    def info(self, history: RunDirectory | None) -> RunInfo:
+    def info(self, history: Path | None) -> RunInfo:
         """Say who runs."""
         config = self._config
-        return run_info(self.name, self._records[0], config.workers, config.sources, history)
+        return run_info(
+            self.name,
+            self._records[0],
+            workers=config.workers,
+            sources=config.sources,
+            history=history,
+        )
 
     def warm_up(self, spark: SparkSession) -> None:
         """Run a small stream of the pipeline's first."""

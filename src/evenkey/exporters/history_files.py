@@ -1,0 +1,99 @@
+"""Records as Parquet files, those that earlier versions wrote among them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evenkey.exporters.record import EpochRecord, HotKey
+from evenkey.metrics import FIGURES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evenkey.metrics import Figure
+
+__all__ = ["VERSION", "encoded", "read_record"]
+
+VERSION = 2
+"""Of a history; raised where names or meanings of columns change."""
+
+_MARK = b"evenkey.history"
+_WORKERS = pa.list_(pa.int64())
+_HOT_KEYS = pa.list_(
+    pa.struct({"key": pa.string(), "messages": pa.int64(), "pool": _WORKERS, "held": _WORKERS})
+)
+_OF_VERSION_1 = {
+    "messages": "epoch_messages",
+    "total_count": "messages",
+    "duration": "makespan_ms",
+    "throughput": "messages_per_second",
+    "epoch_throughput": "epoch_messages_per_second",
+    "latency_ms": "epoch_latency_ms",
+    "std_dev": "stddev_percent",
+    "epoch_std_dev": "epoch_stddev_percent",
+}
+"""What figures were called in histories of version 1; all others have kept their names."""
+_MS_A_SECOND = 1000
+
+
+def encoded(record: EpochRecord) -> bytes:
+    """Give a record as a Parquet file of one row, a column for each of its figures."""
+    columns = [
+        ("epoch", pa.int64()),
+        ("ended", pa.float64()),
+        *((name, _type(FIGURES[name])) for name in record.figures),
+        ("hottest", _HOT_KEYS),
+    ]
+    schema = pa.schema(columns, metadata={_MARK: str(VERSION).encode()})
+    hottest = [asdict(each) for each in record.hottest]
+    row = {"epoch": record.epoch, "ended": record.ended, **record.figures, "hottest": hottest}
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist([row], schema=schema), sink)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def read_record(file: Path) -> EpochRecord:
+    """Read a record of any version.
+
+    Raises
+    ------
+    OSError
+        There is none, or it cannot be read.
+    ValueError
+        A later version wrote it.
+    """
+    parquet = pq.ParquetFile(file)
+    version = int((parquet.schema_arrow.metadata or {}).get(_MARK, b"1"))
+    if version > VERSION:
+        message = (
+            f"{file} is of version {version}: this evenkey reads up to {VERSION}; "
+            "install a newer one"
+        )
+        raise ValueError(message)
+    (row,) = parquet.read().to_pylist()
+    if version == 1:
+        row = _renamed(row)
+    hottest = tuple(
+        HotKey(each["key"], each["messages"], tuple(each["pool"]), tuple(each["held"]))
+        for each in row.pop("hottest")
+    )
+    epoch, ended = row.pop("epoch"), row.pop("ended")
+    # A figure that is declared no more has no meaning to anybody.
+    figures = {n: tuple(v) if isinstance(v, list) else v for n, v in row.items() if n in FIGURES}
+    return EpochRecord(epoch, ended, figures, hottest)
+
+
+def _renamed(row: dict[str, Any]) -> dict[str, Any]:
+    renamed = {_OF_VERSION_1.get(name, name): value for name, value in row.items()}
+    renamed["makespan_ms"] *= _MS_A_SECOND
+    return renamed
+
+
+def _type(figure: Figure) -> pa.DataType:
+    number = pa.int64() if figure.whole else pa.float64()
+    return pa.list_(number) if figure.by_worker else number

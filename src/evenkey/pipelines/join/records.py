@@ -1,0 +1,86 @@
+"""Records of a join's epochs, made from its epoch log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenkey.pipelines.join.report import epochs_of
+from evenkey.pipelines.join.seen import JoinSeen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evenkey.exporters import History
+    from evenkey.joins.epoch_log import EpochLog
+    from evenkey.pipelines.join.report import JoinEpoch
+    from evenkey.runs.recorder import Recorder
+
+__all__ = ["JoinRecords"]
+
+
+class JoinRecords:
+    """Gives a recorder the figures of each epoch of a join once it has ended.
+
+    Parameters
+    ----------
+    recorder
+        Takes them.
+    log
+        What the slots of the join's query wrote down, those of earlier processes included.
+    partitions, workers
+        How many there are.
+    by_items
+        Whether the mode's load is items, else seconds.
+    threshold
+        MLDC above which partitions move.
+    rejected
+        Counts the dead letters so far.
+    history
+        Of the run, if it has one: the log does not keep all epochs of a long run.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        log: EpochLog,
+        *,
+        partitions: int,
+        workers: int,
+        by_items: bool,
+        threshold: float,
+        rejected: Callable[[], int],
+        history: History | None = None,
+    ) -> None:
+        self._recorder = recorder
+        self._log = log
+        self._size = partitions, workers
+        self._by_items, self._threshold = by_items, threshold
+        self._rejected = rejected
+        self._history = history
+        self._last = -1
+        self._run: JoinSeen | None = None
+
+    def catch_up(self, last_epoch: int | None = None) -> None:
+        """Take in the epochs that have ended since the last call, up to `last_epoch`."""
+        for number in self._log.epochs():
+            if number > self._last and (last_epoch is None or number <= last_epoch):
+                for epoch in epochs_of(self._log, *self._size, only=number):
+                    self._take_in(epoch)
+                self._last = number
+
+    def _take_in(self, epoch: JoinEpoch) -> None:
+        seen = epoch.seen(by_items=self._by_items, threshold=self._threshold)
+        if self._run is None and epoch.epoch > 0:
+            self._run = self._seen_before(epoch.epoch)
+        self._run = seen if self._run is None else self._run.plus(seen)
+        figures = {**self._run.figures(of_epoch=False), **seen.figures(of_epoch=True)}
+        self._recorder.record(epoch.epoch, {**figures, "rejected": self._rejected()})
+
+    def _seen_before(self, epoch: int) -> JoinSeen | None:
+        """What was seen up to an epoch that the log keeps no more, by its record."""
+        history = self._history
+        earlier = [] if history is None else [each for each in history.numbers() if each < epoch]
+        if history is None or not earlier:
+            return None
+        record = history.record(earlier[-1])
+        return JoinSeen.before(record, by_items=self._by_items, workers=self._size[1])

@@ -1,0 +1,85 @@
+"""Write the table of all figures: python -m tools.figures_table docs/figures.md."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenkey.exporters.prometheus import prometheus_name
+from evenkey.metrics import FIGURES, Balance, JoinFigures, Outcome, Pace, RunMetrics
+
+if TYPE_CHECKING:
+    from evenkey.metrics import Figure, Figures
+
+__all__ = ["main", "page"]
+
+_HEAD = """\
+# Figures
+
+Made by `make figures` of the declarations in `src/evenkey/metrics/figures.py`; a test keeps it
+current.
+
+A figure has one name everywhere: in `--json`, in records of epochs, in histories, InfluxDB, Kafka,
+and with `evenkey_` before it in Prometheus, where times are in seconds and what counts up ends in
+`_total`. Of a figure that is of the run and of each epoch, `epoch_NAME` is the epoch's. In a report
+it is the median over the epochs, `p50`, and the largest, `max`; of a join a list over its epochs. A
+figure that a version did not know is null.
+"""
+
+_GROUPS: tuple[tuple[str, type[Figures]], ...] = (
+    ("Of every job", Balance),
+    ("Where keys lie, of jobs with keys", RunMetrics),
+    ("Time", Pace),
+    ("What became of the input", Outcome),
+    ("Of joins", JoinFigures),
+)
+_PLACES = {
+    "card": "live page and Grafana, as a number",
+    "chart": "live page and Grafana, as a line",
+    "summary": "`evenkey run`",
+    "comparison": "`evenkey compare`",
+    "simulation": "`evenkey simulate`",
+}
+
+
+def _row(names: list[str]) -> str:
+    figures = [FIGURES[name] for name in names]
+    shown = [said for place, said in _PLACES.items() if any(place in f.shown for f in figures)]
+    cells = (
+        ", ".join(f"`{name}`" for name in names),
+        figures[0].text,
+        figures[0].unit if not figures[0].by_worker else f"{figures[0].unit}, a list by worker",
+        ", ".join(f"`{prometheus_name(each)}`" for each in figures),
+        "; ".join(shown),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _names(figure: Figure) -> list[str]:
+    twin = f"epoch_{figure.name}"
+    return [figure.name, *([twin] if twin in FIGURES else [])]
+
+
+def page() -> str:
+    """Give the page, group by group."""
+    lines, done = [_HEAD], set[str]()
+    for title, group in _GROUPS:
+        lines += [f"## {title}", "", "| name | what it is | unit | Prometheus | shown in |"]
+        lines.append("|---|---|---|---|---|")
+        for figure in group.declared():
+            names = _names(figure)
+            if figure.name not in done:
+                lines.append(_row(names))
+            done.update(names)
+        lines.append("")
+    return "\n".join(lines)
+
+
+def main(file: Path) -> None:
+    """Write the page."""
+    file.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
