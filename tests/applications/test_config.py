@@ -9,7 +9,7 @@ import pytest
 from evenkey.applications import APPLICATIONS, ApplicationConfig, Documents, NaiveBayes, parse
 from evenkey.errors import ConfigurationError
 from evenkey.pipelines.aggregate import PipelineConfig
-from evenkey.pipelines.learn.labelled import labelled
+from evenkey.pipelines.learn.labelled_streams import labelled
 
 STREAM = {"dataset": "zipf(z=1,keys=9)"}
 

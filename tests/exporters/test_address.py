@@ -6,7 +6,7 @@ import pytest
 
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import check_address
-from evenkey.exporters.address import Address, HostPort
+from evenkey.exporters.address import ExportAddress, HostPort
 from evenkey.pipelines.aggregate import PipelineConfig
 
 SECRET = "hunter2"
@@ -54,17 +54,17 @@ def test_several_addresses_or_one_are_a_configuration():
 
 
 def test_hosts_and_ports():
-    assert Address.parse("prometheus://[::1]:90").host_port(9108) == HostPort("::1", 90)
-    assert Address.parse("prometheus://box").host_port(9108) == HostPort("box", 9108)
+    assert ExportAddress.parse("prometheus://[::1]:90").host_port(9108) == HostPort("::1", 90)
+    assert ExportAddress.parse("prometheus://box").host_port(9108) == HostPort("box", 9108)
     for text in ("prometheus://box:99999", "prometheus://box:x", "prometheus://a:1,b:2"):
         with pytest.raises(ConfigurationError, match="is not a HOST or HOST:PORT"):
-            Address.parse(text).host_port(9108)
+            ExportAddress.parse(text).host_port(9108)
 
 
 def test_options_are_checked():
-    address = Address.parse("influxdb://box/db?queue=10&color=red")
+    address = ExportAddress.parse("influxdb://box/db?queue=10&color=red")
     with pytest.raises(ConfigurationError, match="no option 'color'; it has queue, tls"):
         address.only("queue", "tls")
     assert (address.whole("queue", 5), address.whole("size", 5)) == (10, 5)
     with pytest.raises(ConfigurationError, match="queue = '0' must be a whole number"):
-        Address.parse("influxdb://box/db?queue=0").whole("queue", 5)
+        ExportAddress.parse("influxdb://box/db?queue=0").whole("queue", 5)

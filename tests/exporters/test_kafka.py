@@ -8,7 +8,7 @@ import pytest
 
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import Exports, Unreachable
-from evenkey.exporters.address import Address
+from evenkey.exporters.address import ExportAddress
 from evenkey.exporters.kafka import Kafka
 from evenkey.exporters.line_protocol import lines
 from tests.exporters.records import RUN, record
@@ -52,7 +52,7 @@ class NoBroker:
 def exporter(monkeypatch):
     monkeypatch.setattr("confluent_kafka.Producer", FakeProducer)
     monkeypatch.setattr(FakeProducer, "failure", None)
-    return lambda text: Kafka(Address.parse(text), RUN)
+    return lambda text: Kafka(ExportAddress.parse(text), RUN)
 
 
 def test_a_message_an_epoch(exporter):

@@ -18,7 +18,7 @@ from evenkey.errors import ConfigurationError
 from evenkey.groupings import parse
 from evenkey.spark.learning import Lesson, LessonCollector, TableLearner
 from evenkey.spark.routing_table import RoutingTables
-from evenkey.spark.routing_task import Source
+from evenkey.spark.routing_tasks import Source
 from evenkey.spark.task import TaskId
 from tests.spark import oracle
 

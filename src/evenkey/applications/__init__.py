@@ -19,7 +19,7 @@ from evenkey.doors import late
 from evenkey.pipelines.application import Application
 from evenkey.pipelines.join import JoinConfig
 from evenkey.pipelines.learn.in_process import InProcess, Trained
-from evenkey.pipelines.learn.labelled import LabelledStream
+from evenkey.pipelines.learn.labelled_streams import LabelledStream
 from evenkey.pipelines.learn.learner import Learner, Model
 
 if TYPE_CHECKING:

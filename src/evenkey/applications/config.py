@@ -13,7 +13,7 @@ from evenkey.options import option
 from evenkey.pipelines.aggregate.config import PipelineConfig
 from evenkey.pipelines.aggregate.options import PipelineOptions
 from evenkey.pipelines.learn.config import LearnConfig, LearningOptions
-from evenkey.pipelines.learn.labelled import labelled
+from evenkey.pipelines.learn.labelled_streams import labelled
 from evenkey.pipelines.learn.learner import Learner
 
 if TYPE_CHECKING:

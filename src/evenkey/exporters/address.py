@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from evenkey.errors import ConfigurationError
 
-__all__ = ["Address", "HostPort", "without_password"]
+__all__ = ["ExportAddress", "HostPort", "without_password"]
 
 _PASSWORD = re.compile(r"(?P<before>://[^/@:?#]*:)[^/@]*(?=@)")
 _SECRET_OPTION = re.compile(
@@ -39,7 +39,7 @@ class HostPort:
 
 
 @dataclass(frozen=True)
-class Address:
+class ExportAddress:
     """An address, taken apart.
 
     Parameters
@@ -66,7 +66,7 @@ class Address:
     options: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def parse(cls, text: str) -> Address:
+    def parse(cls, text: str) -> ExportAddress:
         """Take an address apart.
 
         Raises
@@ -76,7 +76,7 @@ class Address:
 
         Examples
         --------
-        >>> address = Address.parse("influxdb://me@localhost:8086/evenkey?queue=100")
+        >>> address = ExportAddress.parse("influxdb://me@localhost:8086/evenkey?queue=100")
         >>> address.kind, address.user, address.place, address.path, address.options
         ('influxdb', 'me', 'localhost:8086', 'evenkey', {'queue': '100'})
         """

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from evenkey.errors import ConfigurationError
-from evenkey.exporters.address import Address
+from evenkey.exporters.address import ExportAddress
 from evenkey.exporters.influxdb import InfluxDB
 from evenkey.exporters.kafka import Kafka
 from evenkey.exporters.outlet import Outlet
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from evenkey.exporters.base import Ending, Exporter, ExportSummary
     from evenkey.exporters.record import EpochRecord, RunInfo
 
-    Maker: TypeAlias = Callable[[Address, RunInfo], Exporter]
+    Maker: TypeAlias = Callable[[ExportAddress, RunInfo], Exporter]
 
 __all__ = ["Exports", "check_address"]
 
 _QUEUE = 50_000
 
 
-def _parquet(address: Address, run: RunInfo) -> Exporter:
+def _parquet(address: ExportAddress, run: RunInfo) -> Exporter:
     name = re.sub(r"[^\w.=()-]", "_", run.run)
     return Parquet(Path(address.path) / name, run)
 
 
-def _check_parquet(address: Address) -> None:
+def _check_parquet(address: ExportAddress) -> None:
     if not address.path:
         message = f"export = {address.text!r}: it names no directory; write parquet:DIRECTORY"
         raise ConfigurationError(message)
@@ -49,7 +49,7 @@ _KINDS: dict[str, Maker] = {
     "parquet": _parquet,
     "prometheus": Prometheus,
 }
-_CHECKS: dict[str, Callable[[Address], None]] = {
+_CHECKS: dict[str, Callable[[ExportAddress], None]] = {
     "influxdb": InfluxDB.check,
     "kafka": Kafka.check,
     "parquet": _check_parquet,
@@ -71,7 +71,7 @@ def check_address(text: str) -> str:
     >>> check_address("prometheus://127.0.0.1:9108")
     'prometheus://127.0.0.1:9108'
     """
-    address = Address.parse(text)
+    address = ExportAddress.parse(text)
     if address.kind not in _KINDS:
         kind = "exporter"
         raise unknown_name(kind, address.kind, _KINDS)
@@ -113,7 +113,7 @@ class Exports:
         self._asked_for = len(addresses)
         try:
             for text in addresses:
-                address = Address.parse(text)
+                address = ExportAddress.parse(text)
                 exporter = _KINDS[address.kind](address, run)
                 self._outlets.append(Outlet(exporter, capacity=address.whole("queue", _QUEUE)))
             if history is not None:

@@ -13,7 +13,7 @@ from evenkey.exporters.secrets import secret
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenkey.exporters.address import Address
+    from evenkey.exporters.address import ExportAddress
     from evenkey.exporters.base import Ending
     from evenkey.exporters.record import EpochRecord, RunInfo
 
@@ -45,7 +45,7 @@ class InfluxDB(Exporter):
         The address cannot be, or the package is missing.
     """
 
-    def __init__(self, address: Address, run: RunInfo) -> None:
+    def __init__(self, address: ExportAddress, run: RunInfo) -> None:
         self.check(address)
         at = address.host_port(_PORT)
         password = secret("EVENKEY_INFLUXDB_PASSWORD")
@@ -71,7 +71,7 @@ class InfluxDB(Exporter):
         )
 
     @staticmethod
-    def check(address: Address) -> None:
+    def check(address: ExportAddress) -> None:
         """Refuse an address that cannot be one of InfluxDB."""
         address.only("queue", "tls")
         address.host_port(_PORT)

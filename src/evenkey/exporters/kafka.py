@@ -15,7 +15,7 @@ from evenkey.exporters.secrets import secret
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenkey.exporters.address import Address
+    from evenkey.exporters.address import ExportAddress
     from evenkey.exporters.base import Ending
     from evenkey.exporters.record import EpochRecord, RunInfo
 
@@ -48,7 +48,7 @@ class Kafka(Exporter):
         The address or an option cannot be, or the package is missing.
     """
 
-    def __init__(self, address: Address, run: RunInfo) -> None:
+    def __init__(self, address: ExportAddress, run: RunInfo) -> None:
         self.check(address)
         client = {name: value for name, value in address.options.items() if "." in name}
         self._form = address.options.get("format", "json")
@@ -72,7 +72,7 @@ class Kafka(Exporter):
             raise ConfigurationError(message) from None
 
     @staticmethod
-    def check(address: Address) -> None:
+    def check(address: ExportAddress) -> None:
         """Refuse an address that cannot be one of a topic."""
         address.only("format", "queue", *(name for name in address.options if "." in name))
         form = address.options.get("format", "json")

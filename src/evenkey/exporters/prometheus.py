@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from wsgiref.types import WSGIApplication
 
-    from evenkey.exporters.address import Address, HostPort
+    from evenkey.exporters.address import ExportAddress, HostPort
     from evenkey.exporters.base import Ending
     from evenkey.exporters.record import EpochRecord, RunInfo
     from evenkey.metrics import Figure
@@ -49,7 +49,7 @@ class Prometheus(Exporter):
         missing.
     """
 
-    def __init__(self, address: Address, run: RunInfo) -> None:
+    def __init__(self, address: ExportAddress, run: RunInfo) -> None:
         self.check(address)
         at = address.host_port(_PORT)
         client = load_extra("prometheus_client", "prometheus", "export to Prometheus")
@@ -78,7 +78,7 @@ class Prometheus(Exporter):
         self._thread.start()
 
     @staticmethod
-    def check(address: Address) -> None:
+    def check(address: ExportAddress) -> None:
         """Refuse an address that cannot be one of Prometheus."""
         address.only("queue", "allow-host")
         address.host_port(_PORT)

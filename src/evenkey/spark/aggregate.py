@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from evenkey.groupings import Grouping
-    from evenkey.spark.routing_task import Load
+    from evenkey.spark.routing_tasks import Load
 
 __all__ = [
     "WORKER",

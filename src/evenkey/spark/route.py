@@ -19,7 +19,7 @@ from evenkey.spark.columns import (
 )
 from evenkey.spark.frequencies import plan_of
 from evenkey.spark.planned import route_planned
-from evenkey.spark.routing_task import Load, check_plan, needs_plan, routing_task
+from evenkey.spark.routing_tasks import Load, check_plan, needs_plan, routing_task
 from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["RowGroup", "read_group", "row_groups"]
+__all__ = ["RowGroup", "find_row_groups", "read_group"]
 
 _DIGEST_BYTES = 16
 _END_BYTES = 8
@@ -41,7 +41,7 @@ class RowGroup(NamedTuple):
     digest: str
 
 
-def row_groups(path: str | Path, columns: tuple[str, ...] | None = None) -> list[RowGroup]:
+def find_row_groups(path: str | Path, columns: tuple[str, ...] | None = None) -> list[RowGroup]:
     """Digest columns of each row group of a file.
 
     Parameters

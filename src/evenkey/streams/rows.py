@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.streams.row_columns import check_columns, key_text, key_type, value_type
-from evenkey.streams.row_groups import RowGroup, read_group, row_groups
+from evenkey.streams.row_groups import RowGroup, find_row_groups, read_group
 from evenkey.streams.splits import Columns, RawMessages, vet
 from evenkey.streams.splits.columns import EVENT_TIME, value_name
 from evenkey.streams.splits.composite import compose
@@ -86,7 +86,7 @@ class RowIndex:
         for number, path in enumerate(paths):
             try:
                 file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
-                found = row_groups(path, names)
+                found = find_row_groups(path, names)
             except (OSError, pa.ArrowInvalid) as error:
                 message = f"input {path} is no Parquet file ({error}): name another, or pass split"
                 raise ConfigurationError(message) from error

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from evenkey.pipelines.aggregate.config import PipelineConfig
-    from evenkey.pipelines.aggregate.inputs import Found
+    from evenkey.pipelines.aggregate.found import FoundInput
 
 __all__ = ["Own", "described", "with_own_keys"]
 
@@ -44,7 +44,7 @@ class Own(NamedTuple):
         return cls(F.col(EVENT_TIME if EVENT_TIME in messages.columns else "time"), values)
 
 
-def described(messages: DataFrame, config: PipelineConfig, found: Found) -> DataFrame:
+def described(messages: DataFrame, config: PipelineConfig, found: FoundInput) -> DataFrame:
     """Let the key of messages say of which types its columns are, for `with_own_keys`.
 
     Inside a run a key is one text, whatever it was: it is routed, counted and shown as such.

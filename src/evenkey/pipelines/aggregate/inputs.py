@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 from pyspark.sql import functions as F
@@ -14,18 +14,18 @@ from evenkey.kafka.client import ClientSettings
 from evenkey.kafka.offsets import OffsetRange
 from evenkey.kafka.source import PLACES, kafka_lines
 from evenkey.pipelines.aggregate.columns import described
+from evenkey.pipelines.aggregate.found import FoundInput
 from evenkey.pipelines.aggregate.kept import keep_records, kept_records
 from evenkey.pipelines.aggregate.splitting import LATEST, split_lines, vet_rows
 from evenkey.pipelines.aggregate.streams import generated_stream, index_input, lines_splitter
 from evenkey.runs.sources import (
     GeneratorReading,
     LinesReading,
-    Reading,
     RowsReading,
     stream_of,
 )
 from evenkey.spark.route import routes_natively
-from evenkey.spark.routing_task import routing_task
+from evenkey.spark.routing_tasks import routing_task
 from evenkey.streams import RowIndex, SplitLines
 
 if TYPE_CHECKING:
@@ -36,33 +36,14 @@ if TYPE_CHECKING:
     from evenkey.pipelines.aggregate.config import PipelineConfig
     from evenkey.pipelines.aggregate.kept import Extent
     from evenkey.runs.directory import RunDirectory
-    from evenkey.spark.routing_task import RoutingTask
+    from evenkey.spark.routing_tasks import RoutingTask
     from evenkey.streams.splits import Splitter
 
 __all__ = [
-    "Found",
     "Input",
     "find_input",
     "open_input",
 ]
-
-
-class Found(NamedTuple):
-    """What a configuration reads, found without Spark.
-
-    Parameters
-    ----------
-    name
-        The dataset's name, or the paths.
-    reading
-        Gives rows by position; None for topics, which Spark's own connector reads.
-    splitter
-        Takes lines apart; None where the rows bear keys.
-    """
-
-    name: str
-    reading: Reading | None
-    splitter: Splitter | None
 
 
 @dataclass(frozen=True)
@@ -91,7 +72,7 @@ class Input:
     offsets: OffsetRange | None = None
 
 
-def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
+def find_input(config: PipelineConfig, directory: RunDirectory) -> FoundInput:
     """Find what a configuration reads, or what the run in this directory found before.
 
     Raises
@@ -103,9 +84,9 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
     """
     if config.dataset is not None:
         stream = generated_stream(config.dataset, config)
-        return Found(stream.name, GeneratorReading(stream), None)
+        return FoundInput(stream.name, GeneratorReading(stream), None)
     if config.kafka is not None:
-        return Found(config.kafka, None, lines_splitter(config))
+        return FoundInput(config.kafka, None, lines_splitter(config))
     if directory.begun:
         return _found(config, *kept_records(config, directory))
     records = index_input(config, directory.unpacked)
@@ -116,7 +97,7 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> Found:
 
 
 def open_input(
-    spark: SparkSession, found: Found, config: PipelineConfig, directory: RunDirectory
+    spark: SparkSession, found: FoundInput, config: PipelineConfig, directory: RunDirectory
 ) -> Input:
     """Make a stream of messages of what was found."""
     if found.reading is None:
@@ -150,11 +131,11 @@ def open_input(
     return Input(found.name, messages, config.routers, found.reading.total)
 
 
-def _found(config: PipelineConfig, records: SplitLines | RowIndex, extent: Extent) -> Found:
+def _found(config: PipelineConfig, records: SplitLines | RowIndex, extent: Extent) -> FoundInput:
     name = ", ".join(map(str, config.input))
     if isinstance(records, RowIndex):
-        return Found(name, RowsReading(records, *extent), None)
-    return Found(name, LinesReading(records.index, *extent), records.splitter)
+        return FoundInput(name, RowsReading(records, *extent), None)
+    return FoundInput(name, LinesReading(records.index, *extent), records.splitter)
 
 
 def _extent(config: PipelineConfig, positions: int) -> Extent:
@@ -235,5 +216,5 @@ def _open_topics(
         places=PLACES,
         routing=_routing(spark, config, directory),
     )
-    messages = described(messages, config, Found(name, None, splitter))
+    messages = described(messages, config, FoundInput(name, None, splitter))
     return Input(name, messages, config.routers, total, offsets)

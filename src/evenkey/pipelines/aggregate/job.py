@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from evenkey.exporters import RunInfo
     from evenkey.options import KeyedOptions
-    from evenkey.pipelines.aggregate.inputs import Found
+    from evenkey.pipelines.aggregate.found import FoundInput
     from evenkey.runs.job import Outcome
     from evenkey.runs.recorder import Recorder
     from evenkey.runs.sinks import Sink
@@ -55,7 +55,7 @@ class AggregateJob(Job[RunReport]):
         self.name = str(config.resolved_grouping())
         self.options = self.topics = self.config = config
         self._console = console
-        self._found: Found | None = None
+        self._found: FoundInput | None = None
 
     def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> RunReport:
         """Make the report of a run that was finished before."""
@@ -118,7 +118,7 @@ class AggregateJob(Job[RunReport]):
         return work
 
     @property
-    def found(self) -> Found:
+    def found(self) -> FoundInput:
         """What is read; `find` has found it."""
         assert self._found is not None  # noqa: S101 - the runner calls in order
         return self._found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evenkey.groupings import PlannedGrouping
 from evenkey.kafka.connector import connector_settings
 from evenkey.pipelines.aggregate.observer import Observer
-from evenkey.pipelines.aggregate.planning import EpochPlanner
+from evenkey.pipelines.aggregate.planning import KeyPlanner
 from evenkey.pipelines.aggregate.records import AggregateRecords
 from evenkey.pipelines.aggregate.report import ReportT
 from evenkey.runs.epoch_files import DEAD_LETTERS
@@ -107,7 +107,7 @@ class KeyedWork(Work[ReportT]):
         self._planner = None
         grouping = options.resolved_grouping()
         if isinstance(grouping, PlannedGrouping):
-            self._planner = EpochPlanner(
+            self._planner = KeyPlanner(
                 spark, grouping, options.workers, directory, ahead, by=route_by
             )
             self._planner.start()

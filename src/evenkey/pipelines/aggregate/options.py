@@ -19,9 +19,9 @@ from evenkey.options import (
 )
 from evenkey.streams.splits import read_names, read_types, spell_names
 
-__all__ = ["AggregationOptions", "PipelineOptions", "Sink"]
+__all__ = ["AggregationOptions", "PipelineOptions", "SinkName"]
 
-Sink = Literal["parquet", "jsonl", "console", "memory", "kafka"]
+SinkName = Literal["parquet", "jsonl", "console", "memory", "kafka"]
 
 _MOST_AHEAD = 1e11
 """Seconds: what can be added to a timestamp of Spark's."""
@@ -141,7 +141,7 @@ class AggregationOptions(Configuration):
         None,
         "File with the Avro schema of the records; they are split as JSON objects of its fields.",
     )
-    sink: Sink = option(
+    sink: SinkName = option(
         "Output",
         "memory",
         "Where results go; where there is an output, parquet unless it is given.",

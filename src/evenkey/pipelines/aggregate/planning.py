@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from evenkey.runs.sources import Reading
     from evenkey.streams.splits import Splitter
 
-__all__ = ["EpochPlanner", "PlannableInput"]
+__all__ = ["KeyPlanner", "PlannableInput"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class PlannableInput:
     sources: int
 
 
-class EpochPlanner:
+class KeyPlanner:
     """Makes the plan of each epoch before the epoch starts.
 
     Workers tell how many messages of each key they held before an epoch ends, so its plan is made

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from evenkey.runs.epoch_files import EpochFiles
-    from evenkey.spark.routing_task import RoutingTask
+    from evenkey.spark.routing_tasks import RoutingTask
     from evenkey.streams.splits import Splitter
 
 __all__ = ["LATEST", "split_lines", "vet_rows"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evenkey.doors import late
 from evenkey.pipelines.learn.config import LearnConfig
 from evenkey.pipelines.learn.in_process import InProcess, Trained
-from evenkey.pipelines.learn.labelled import LabelledStream
+from evenkey.pipelines.learn.labelled_streams import LabelledStream
 from evenkey.pipelines.learn.learner import Learner, Model
 
 if TYPE_CHECKING:

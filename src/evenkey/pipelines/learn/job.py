@@ -13,7 +13,7 @@ from evenkey.pipelines.aggregate.keyed import KeyedWork, keyed_session
 from evenkey.pipelines.aggregate.plan import routed_messages
 from evenkey.pipelines.aggregate.report import RunReport
 from evenkey.pipelines.learn.kept_records import keep_records
-from evenkey.pipelines.learn.labelled import labelled
+from evenkey.pipelines.learn.labelled_streams import labelled
 from evenkey.pipelines.learn.models import Models
 from evenkey.pipelines.learn.reading import FileRecords, GeneratedRecords
 from evenkey.pipelines.learn.report import LearningReport, epochs_learned
@@ -26,7 +26,7 @@ from evenkey.runs.sinks import Sink
 from evenkey.runs.sources import stream_of
 from evenkey.spark.aggregate import WORKER, merge_partials, messages_of, partial_aggregates
 from evenkey.spark.place import place
-from evenkey.streams.row_groups import RowGroup, row_groups
+from evenkey.streams.row_groups import RowGroup, find_row_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -92,7 +92,7 @@ class LearnJob(Job[LearningReport]):
             directory.files.write(
                 SPLITS, 0, 0, pa.table({"lines": [kept.rows + bad], "rejected": [bad]})
             )
-            groups = row_groups(target)
+            groups = find_row_groups(target)
             keep_reading(directory, {"kind": "records", "groups": groups})
         name = ", ".join(map(str, config.input))
         self._found = name, FileRecords(target, config, groups)

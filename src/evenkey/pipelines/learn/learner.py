@@ -12,7 +12,7 @@ import pyarrow as pa  # noqa: TC002 - as above
 from evenkey.checking import check_fields, shown
 from evenkey.errors import ConfigurationError
 from evenkey.pipelines.application import Application
-from evenkey.pipelines.learn.labelled import LabelledStream  # noqa: TC001 - as above
+from evenkey.pipelines.learn.labelled_streams import LabelledStream  # noqa: TC001 - as above
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

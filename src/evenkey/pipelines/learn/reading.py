@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evenkey.pipelines.learn.config import LearnConfig
-    from evenkey.pipelines.learn.labelled import LabelledStream
+    from evenkey.pipelines.learn.labelled_streams import LabelledStream
 
 __all__ = ["FileRecords", "GeneratedRecords"]
 
