@@ -114,7 +114,7 @@ def test_every_grouping_has_its_own_assignments(golden):
 
 
 def test_spark_assigns_the_same(golden, spark):
-    from evenkey.spark.route import routed
+    from evenkey.spark.routing import routed
 
     start = datetime(2020, 1, 1, tzinfo=UTC)
     rows = [

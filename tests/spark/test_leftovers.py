@@ -18,7 +18,7 @@ from pyspark import accumulators
 from evenkey import spark as operators
 from evenkey.groupings import parse
 from evenkey.spark import LoadObserver, learning
-from evenkey.spark.route import routed as routed_by
+from evenkey.spark.routing import routed as routed_by
 from evenkey.spark.routing_table import RoutingTables
 from tests.servers import eventually
 

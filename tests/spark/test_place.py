@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.errors import ConfigurationError
-from evenkey.spark.place import _murmur3, _split
+from evenkey.spark.placing import _murmur3, _split
 from evenkey.streams import generated
 from tests.spark import oracle
 

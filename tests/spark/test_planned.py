@@ -12,7 +12,7 @@ from evenkey import spark as operators
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping, parse
 from evenkey.groupings.planned import Plan
-from evenkey.spark.route import routed as routed_by
+from evenkey.spark.routing import routed as routed_by
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from evenkey.streams import generated
 from tests.spark import oracle

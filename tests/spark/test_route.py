@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from evenkey import spark as operators
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import available, parse
-from evenkey.spark.route import routed as routed_by
+from evenkey.spark.routing import routed as routed_by
 from evenkey.spark.routing_tasks import routing_task
 from evenkey.streams import generated
 from tests.spark import oracle

@@ -51,19 +51,19 @@ def read_back(file: Path, form: str):
     ("name", "form"), [("a.csv", "csv"), ("a.jsonl", "json"), ("a.parquet", "parquet")]
 )
 def test_written_messages_come_back(stream, tmp_path, name, form):
-    assert datasets.write(stream, tmp_path / name) == form
+    assert datasets.write_dataset(stream, tmp_path / name) == form
     assert read_back(tmp_path / name, form) == messages(stream)
 
 
 def test_lines_are_the_keys(stream, tmp_path):
-    assert datasets.write(stream, tmp_path / "a.csv", "lines") == "lines"
+    assert datasets.write_dataset(stream, tmp_path / "a.csv", "lines") == "lines"
     keys = [key for key, _, _ in messages(stream)]
     assert (tmp_path / "a.csv").read_text().splitlines() == keys
 
 
 def test_keys_are_counted_exactly(stream):
     seen: list[int] = []
-    summary = datasets.summarize(stream, top=1000, on_progress=seen.append)
+    summary = datasets.summarize_dataset(stream, top=1000, on_progress=seen.append)
     counts = Counter(key for key, _, _ in messages(stream))
     assert dict(summary.top) == counts
     assert [count for _, count in summary.top] == sorted(counts.values(), reverse=True)
@@ -77,26 +77,26 @@ def test_weights_are_added_up_and_never_lost(tmp_path):
     expected = Counter[str]()
     for key, count, _ in messages(stream):
         expected[key] += count
-    summary = datasets.summarize(stream, top=1000)
+    summary = datasets.summarize_dataset(stream, top=1000)
     assert dict(summary.top) == expected
     assert (summary.messages, summary.weight) == (2000, expected.total())
     assert expected.total() > 4000
-    datasets.write(stream, tmp_path / "a.csv")
+    datasets.write_dataset(stream, tmp_path / "a.csv")
     assert read_back(tmp_path / "a.csv", "csv") == messages(stream)
     with pytest.raises(ConfigurationError, match="have weights: write csv, json or parquet"):
-        datasets.write(stream, tmp_path / "a.txt")
+        datasets.write_dataset(stream, tmp_path / "a.txt")
 
 
 def test_a_failed_writing_leaves_what_was_there(stream, tmp_path):
     file = tmp_path / "a.txt"
-    datasets.write(stream, file)
+    datasets.write_dataset(stream, file)
     before = file.read_bytes()
 
     def fail(done: int) -> None:
         raise RuntimeError(done)
 
     with pytest.raises(RuntimeError):
-        datasets.write(stream, file, overwrite=True, on_progress=fail)
+        datasets.write_dataset(stream, file, overwrite=True, on_progress=fail)
     assert [each.name for each in tmp_path.iterdir()] == ["a.txt"]
     assert file.read_bytes() == before
 
@@ -104,6 +104,6 @@ def test_a_failed_writing_leaves_what_was_there(stream, tmp_path):
 def test_files_that_cannot_be_written_are_refused(stream, tmp_path):
     (tmp_path / "a.txt").touch()
     with pytest.raises(ConfigurationError, match=r"a\.txt exists"):
-        datasets.write(stream, tmp_path / "a.txt")
+        datasets.write_dataset(stream, tmp_path / "a.txt")
     with pytest.raises(ConfigurationError, match="cannot be written"):
-        datasets.write(stream, tmp_path / "a.txt" / "b.txt")
+        datasets.write_dataset(stream, tmp_path / "a.txt" / "b.txt")

@@ -9,12 +9,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from evenkey.advice.advising import Advice, advise
 from evenkey.advice.measure import Skew, TopKey, ZipfFit, fit_zipf, measure
 from evenkey.advice.predict import Prediction, predict, usual_groupings, worker_range
 from evenkey.advice.program import Setting, check_split
 from evenkey.advice.recommend import EVEN, Recommendation, combined_by_spark, recommend
 from evenkey.advice.sample import Sample, Sampling, sampled
+from evenkey.doors import late
+
+if TYPE_CHECKING:
+    from evenkey.advice.page import check_page as check_page
+    from evenkey.advice.page import write_page as write_page
 
 __all__ = [
     "EVEN",
@@ -38,3 +45,11 @@ __all__ = [
     "usual_groupings",
     "worker_range",
 ]
+
+__getattr__ = late(
+    __name__,
+    {
+        "check_page": "evenkey.advice.page",
+        "write_page": "evenkey.advice.page",
+    },
+)

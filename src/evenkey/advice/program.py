@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.aggregators import Count, Mean, Sum, parse
 from evenkey.errors import ConfigurationError
-from evenkey.streams.splits import read_names
+from evenkey.streams import read_names
 
 if TYPE_CHECKING:
     from evenkey.advice.recommend import Recommendation

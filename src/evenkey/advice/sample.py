@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenkey.streams import MessageStream
-    from evenkey.streams.file_stream import Records
+    from evenkey.streams import MessageStream, Records
 
 __all__ = ["Sample", "Sampling", "sampled"]
 

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import TYPE_CHECKING
 
 from evenkey.aggregators.base import WORKER, Aggregator, Algebraic
 from evenkey.aggregators.count import Count
@@ -22,7 +23,12 @@ from evenkey.aggregators.mean import Mean
 from evenkey.aggregators.sum import Sum
 from evenkey.aggregators.tally import Tally
 from evenkey.aggregators.top_k import TopK
+from evenkey.doors import late
 from evenkey.spelling import read
+
+if TYPE_CHECKING:
+    from evenkey.aggregators.base import Merge as Merge
+    from evenkey.aggregators.groups import check_names as check_names
 
 __all__ = [
     "WORKER",
@@ -41,6 +47,14 @@ __all__ = [
     "parse",
     "reduce_groups",
 ]
+
+__getattr__ = late(
+    __name__,
+    {
+        "Merge": "evenkey.aggregators.base",
+        "check_names": "evenkey.aggregators.groups",
+    },
+)
 
 
 def available() -> dict[str, type[Aggregator]]:

@@ -13,8 +13,7 @@ from evenkey.aggregators.base import Aggregator
 from evenkey.aggregators.groups import check_names, number_groups
 from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError, RunError
-from evenkey.sketches import ApproximateHistogram
-from evenkey.sketches.histograms import Bins, check_capacity, check_values
+from evenkey.sketches import ApproximateHistogram, Bins, check_capacity, check_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

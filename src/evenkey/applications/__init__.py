@@ -18,9 +18,7 @@ from evenkey.applications.word_count import WordCount
 from evenkey.doors import late
 from evenkey.pipelines.application import Application
 from evenkey.pipelines.join import JoinConfig
-from evenkey.pipelines.learn.in_process import InProcess, Trained
-from evenkey.pipelines.learn.labelled_streams import LabelledStream
-from evenkey.pipelines.learn.learner import Learner, Model
+from evenkey.pipelines.learn import InProcess, LabelledStream, Learner, Model, Trained
 
 if TYPE_CHECKING:
     from evenkey.applications.classifying import classify, classify_by_words
@@ -32,11 +30,7 @@ if TYPE_CHECKING:
         produce_publications,
         run_join,
     )
-    from evenkey.pipelines.learn.config import LearnConfig
-    from evenkey.pipelines.learn.models import Models
-    from evenkey.pipelines.learn.report import LearningReport
-    from evenkey.pipelines.learn.training import train
-    from evenkey.pipelines.learn.vetting import rejected_records
+    from evenkey.pipelines.learn import LearnConfig, LearningReport, Models, rejected_records, train
 
 __all__ = [
     "APPLICATIONS",

@@ -11,7 +11,7 @@ from evenkey.pipelines.application import Application
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evenkey.pipelines.aggregate.options import PipelineOptions
+    from evenkey.pipelines.aggregate import PipelineOptions
 
 __all__ = ["PipelineApplication"]
 

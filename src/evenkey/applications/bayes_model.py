@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenkey.aggregators import reduce_groups
-from evenkey.pipelines.learn.learner import Model
-from evenkey.streams.splits import Words
+from evenkey.pipelines.learn import Model
+from evenkey.streams import Words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,13 +13,8 @@ from pyspark.sql.types import StringType, StructField, StructType
 from evenkey.applications.bayes_model import BayesModel, words_of
 from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
-from evenkey.pipelines.learn.learner import Model
-from evenkey.pipelines.learn.models import Models
-from evenkey.spark.aggregate import WORKER
-from evenkey.spark.columns import absent, check_frame, key_columns
-from evenkey.spark.place import place
-from evenkey.spark.route import route
-from evenkey.spark.workers import in_workers
+from evenkey.pipelines.learn import Model, Models
+from evenkey.spark import WORKER, absent, check_frame, in_workers, key_columns, place, route
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

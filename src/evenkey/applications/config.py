@@ -10,11 +10,8 @@ from evenkey.applications.base import PipelineApplication
 from evenkey.applications.catalogue import parse
 from evenkey.errors import ConfigurationError
 from evenkey.options import option
-from evenkey.pipelines.aggregate.config import PipelineConfig
-from evenkey.pipelines.aggregate.options import PipelineOptions
-from evenkey.pipelines.learn.config import LearnConfig, LearningOptions
-from evenkey.pipelines.learn.labelled_streams import labelled
-from evenkey.pipelines.learn.learner import Learner
+from evenkey.pipelines.aggregate import PipelineConfig, PipelineOptions
+from evenkey.pipelines.learn import LearnConfig, Learner, LearningOptions, labelled
 
 if TYPE_CHECKING:
     from evenkey.pipelines.application import Application

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
-from evenkey.pipelines.learn.labelled_streams import LabelledStream
+from evenkey.pipelines.learn import LabelledStream
 from evenkey.streams import Zipf
 
 __all__ = ["Documents"]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from evenkey.groupings import Grouping
-    from evenkey.pipelines.aggregate.options import PipelineOptions
+    from evenkey.pipelines.aggregate import PipelineOptions
 
 __all__ = ["FindHeavyHitters", "workers_of_a_key"]
 

@@ -11,10 +11,18 @@ from evenkey.applications.heavy_keys import workers_of_a_key
 from evenkey.checking import check_one_of
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import parse as parse_grouping
-from evenkey.spark.aggregate import aggregate, check_windows
-from evenkey.spark.columns import check_frame, column_names, time_column, windowed_column
-from evenkey.spark.keys import check_names, one_key, with_keys
-from evenkey.spark.times import without_far_ahead
+from evenkey.spark import (
+    aggregate,
+    check_frame,
+    check_names,
+    check_windows,
+    column_names,
+    one_key,
+    time_column,
+    windowed_column,
+    with_keys,
+    without_far_ahead,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,13 +16,13 @@ from evenkey.applications.bayes_model import DOCUMENT, BayesModel, words_of
 from evenkey.applications.documents import Documents
 from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
-from evenkey.pipelines.learn.learner import Learner
+from evenkey.pipelines.learn import Learner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evenkey.aggregators import Aggregator
-    from evenkey.pipelines.learn.config import LearnConfig
+    from evenkey.pipelines.learn import LearnConfig
 
 __all__ = ["NaiveBayes"]
 

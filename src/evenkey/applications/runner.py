@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 from evenkey.applications.config import ApplicationConfig
 from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
-from evenkey.pipelines.aggregate.config import PipelineConfig
-from evenkey.pipelines.aggregate.job import AggregateJob
-from evenkey.pipelines.learn.config import LearnConfig
-from evenkey.pipelines.learn.job import LearnJob
-from evenkey.runs.runner import run as run_job
+from evenkey.pipelines.aggregate import AggregateJob, PipelineConfig
+from evenkey.pipelines.learn import LearnConfig, LearnJob
+from evenkey.runs import run as run_job
 
 if TYPE_CHECKING:
-    from evenkey.pipelines.aggregate.report import RunReport
-    from evenkey.pipelines.learn.learner import Learner
-    from evenkey.pipelines.learn.report import LearningReport
-    from evenkey.runs.progress import OnProgress
+    from evenkey.pipelines.aggregate import RunReport
+    from evenkey.pipelines.learn import Learner, LearningReport
+    from evenkey.runs import OnProgress
 
 __all__ = ["run", "run_learner"]
 

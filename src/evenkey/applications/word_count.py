@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenkey.applications.base import PipelineApplication
-from evenkey.streams.suffixes import split_of
+from evenkey.streams import split_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evenkey.pipelines.aggregate.options import PipelineOptions
+    from evenkey.pipelines.aggregate import PipelineOptions
 
 __all__ = ["WordCount", "split_into_words"]
 

@@ -14,7 +14,7 @@ from evenkey.cli.errors import reported
 from evenkey.cli.options import distinct_groupings, with_pipeline_options
 from evenkey.cli.output import JsonOption, print_json
 from evenkey.errors import ConfigurationError
-from evenkey.pipelines.aggregate.config import PipelineConfig
+from evenkey.pipelines.aggregate import PipelineConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,7 +102,7 @@ def _advise(
     )
     advice.check_split(setting.split)
     if html is not None:
-        from evenkey.advice.page import check_page
+        from evenkey.advice import check_page
 
         check_page(html)
     taken = _sample(config, sample, cast("Sampling", sampling))
@@ -128,7 +128,7 @@ def _worker_counts(text: str) -> list[int]:
 
 def _sample(config: PipelineConfig, length: int, sampling: Sampling) -> Sample:
     from evenkey import advice
-    from evenkey.pipelines.aggregate.streams import opened_records
+    from evenkey.pipelines.aggregate import opened_records
 
     with opened_records(config) as records:
         return advice.sampled(", ".join(map(str, config.input)), records, length, sampling)
@@ -148,7 +148,7 @@ def _shown_step() -> Iterator[Callable[[str], None]]:
 def _print(outcome: Advice, html: Path | None, *, as_json: bool) -> None:
     page = None
     if html is not None:
-        from evenkey.advice.page import write_page
+        from evenkey.advice import write_page
 
         page = str(write_page(outcome, html))
     if as_json:

@@ -11,7 +11,7 @@ from evenkey.cli.options import distinct_groupings, with_options_of
 from evenkey.cli.output import JsonOption, print_json, standard_output_kept
 from evenkey.cli.progress import shown_progress
 from evenkey.cli.summary import print_comparison
-from evenkey.pipelines.aggregate.config import PipelineConfig
+from evenkey.pipelines.aggregate import PipelineConfig
 
 __all__ = ["register"]
 

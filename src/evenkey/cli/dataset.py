@@ -15,11 +15,16 @@ from evenkey.cli.errors import reported
 from evenkey.cli.output import JsonOption, number, print_json, print_title, whole
 from evenkey.cli.produce import produce_command
 from evenkey.cli.progress import message_bar
-from evenkey.streams import datasets
-from evenkey.streams.datasets import DatasetFormat
+from evenkey.streams import (
+    DatasetFormat,
+    catalogue,
+    generated,
+    summarize_dataset,
+    write_dataset,
+)
 
 if TYPE_CHECKING:
-    from evenkey.streams.datasets import Published
+    from evenkey.streams import Published
 
 __all__ = ["register"]
 
@@ -46,7 +51,7 @@ def register(app: typer.Typer) -> None:
 def _list() -> None:
     """List the generated datasets; those that stand in for others, with the published figures."""
     console = Console()
-    entries = datasets.catalogue()
+    entries = catalogue()
     table = _table("messages")
     table.add_column("what it is")
     for each in entries:
@@ -80,9 +85,9 @@ def _describe(
     as_json: JsonOption = False,
 ) -> None:
     """Count a dataset's keys and name the heaviest."""
-    stream = datasets.generated(name, messages=messages, seed=seed)
+    stream = generated(name, messages=messages, seed=seed)
     with message_bar("counting", stream.length) as show:
-        summary = datasets.summarize(stream, top=top, on_progress=show)
+        summary = summarize_dataset(stream, top=top, on_progress=show)
     figures = summary.to_json()
     if as_json:
         print_json({**figures, "seed": seed})
@@ -126,7 +131,7 @@ def _write(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
 ) -> None:
     """Write a dataset to a file that `evenkey run --input` reads back."""
-    stream = datasets.generated(name, messages=messages, seed=seed, rate=rate)
+    stream = generated(name, messages=messages, seed=seed, rate=rate)
     with message_bar("writing", stream.length) as show:
-        chosen = datasets.write(stream, file, form, overwrite=overwrite, on_progress=show)
+        chosen = write_dataset(stream, file, form, overwrite=overwrite, on_progress=show)
     typer.echo(f"{whole(stream.length)} messages of {stream.name} lie in {file} ({chosen})")

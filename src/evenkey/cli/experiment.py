@@ -15,7 +15,7 @@ from rich.table import Table
 
 from evenkey.cli.errors import interrupted_with, reported
 from evenkey.cli.output import JsonOption, print_json, print_title, whole
-from evenkey.options.files import check_output
+from evenkey.options import check_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

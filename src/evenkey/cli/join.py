@@ -13,8 +13,8 @@ from evenkey.cli.output import JsonOption, print_json, standard_output_kept, who
 from evenkey.cli.produce import SENT
 from evenkey.cli.progress import message_bar, shown_progress
 from evenkey.errors import ConfigurationError
-from evenkey.kafka.address import Address
-from evenkey.pipelines.join.config import JoinConfig, ModeName
+from evenkey.kafka import Address
+from evenkey.pipelines.join import JoinConfig, ModeName
 from evenkey.spelling import split_list
 
 __all__ = ["register"]

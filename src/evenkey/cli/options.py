@@ -18,7 +18,7 @@ from typer.core import TyperOption
 
 from evenkey.errors import ConfigurationError
 from evenkey.options import fact
-from evenkey.pipelines.aggregate.config import PipelineConfig
+from evenkey.pipelines.aggregate import PipelineConfig
 from evenkey.spelling import split_list
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pydantic.fields import FieldInfo
 
-    from evenkey.options.base import Configuration
+    from evenkey.options import Configuration
 
 __all__ = ["distinct_groupings", "option_name", "with_options_of", "with_pipeline_options"]
 

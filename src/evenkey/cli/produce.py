@@ -11,10 +11,7 @@ import typer
 from evenkey.cli.errors import interrupted_with
 from evenkey.cli.output import JsonOption, print_json, whole
 from evenkey.cli.progress import message_bar
-from evenkey.kafka.address import Address
-from evenkey.kafka.client import ClientSettings
-from evenkey.kafka.producing import produce
-from evenkey.kafka.records import ValueFormat, find_records, parse_time
+from evenkey.kafka import Address, ClientSettings, ValueFormat, find_records, parse_time, produce
 
 __all__ = ["SENT", "produce_command"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from evenkey.applications.config import ApplicationConfig
+from evenkey.applications import ApplicationConfig
 from evenkey.cli.errors import going_on, reported
 from evenkey.cli.options import with_options_of
 from evenkey.cli.output import JsonOption, print_json, standard_output_kept

@@ -12,7 +12,7 @@ from evenkey.cli.output import JsonOption, print_json
 from evenkey.cli.progress import message_bar
 from evenkey.cli.simulation_table import print_simulations
 from evenkey.errors import ConfigurationError
-from evenkey.pipelines.aggregate.config import PipelineConfig
+from evenkey.pipelines.aggregate import PipelineConfig
 
 if TYPE_CHECKING:
     from evenkey.simulation import Feed, HashName
@@ -107,7 +107,7 @@ def _simulate(
     spellings = _spellings(config, groupings)
     config.check_paths()
     # Not before: what is wrong is told, and help shown, without kernels.
-    from evenkey.pipelines.aggregate.streams import opened_stream
+    from evenkey.pipelines.aggregate import opened_stream
     from evenkey.simulation import simulate
 
     results = []

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from evenkey.pipelines.aggregate.report import RunReport
+    from evenkey.pipelines.aggregate import RunReport
 
 __all__ = ["print_comparison", "print_run"]
 

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenkey.errors import ConfigurationError
-from evenkey.streams import FileStream, LineIndex, SplitLines, generated
-from evenkey.streams.compressed import unpack
-from evenkey.streams.splits import Edges
+from evenkey.streams import Edges, FileStream, LineIndex, SplitLines, generated, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

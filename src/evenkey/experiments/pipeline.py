@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
     from evenkey.experiments.scenario import OnMessages, Value
     from evenkey.groupings import By
-    from evenkey.kafka.records import ValueFormat
-    from evenkey.pipelines.aggregate import PipelineConfig
-    from evenkey.pipelines.aggregate.report import RunReport
+    from evenkey.kafka import ValueFormat
+    from evenkey.pipelines.aggregate import PipelineConfig, RunReport
     from evenkey.runs import EpochProgress
 
 _SLOTS = 100
@@ -99,7 +98,7 @@ class PipelineRun(Timed):
     def once(self, on_messages: OnMessages | None = None) -> TimedRun:
         """Run the pipeline from its source to the last commit."""
         from evenkey.pipelines.aggregate import run
-        from evenkey.spark.session_kinds import change_session
+        from evenkey.spark import change_session
 
         fresh = change_session(self.kind)
         if fresh:
@@ -124,7 +123,7 @@ class PipelineRun(Timed):
         name, messages, seed = self.dataset.name, self.dataset.messages, self.dataset.seed
         rate = self.dataset.rate
         if self.kafka is not None:
-            from evenkey.kafka.replaying import replayed
+            from evenkey.kafka import replayed
 
             stream = generated(name, messages=messages, seed=seed, rate=rate)
             form: ValueFormat = "json" if stream.weighs else "lines"
@@ -132,11 +131,11 @@ class PipelineRun(Timed):
             with replayed(stream, self.kafka, partitions=self.sources, form=form) as topic:
                 yield {"kafka": topic, **columns}
         elif self.from_file:
-            from evenkey.streams.datasets import write
+            from evenkey.streams import write_dataset
 
             with tempfile.TemporaryDirectory(prefix="evenkey-") as directory:
                 file = Path(directory) / "stream.txt"
-                write(generated(name, messages=messages, seed=seed), file, "lines")
+                write_dataset(generated(name, messages=messages, seed=seed), file, "lines")
                 yield {"input": file, "split": "lines", "messages": messages, "rate": rate}
         else:
             yield {}
@@ -144,7 +143,7 @@ class PipelineRun(Timed):
     def config(self, **given: Any) -> PipelineConfig:
         """Give the pipeline's configuration; its stream is generated unless one is given."""
         from evenkey.pipelines.aggregate import PipelineConfig
-        from evenkey.spark.sessions import local_master
+        from evenkey.spark import local_master
 
         stream = self.dataset
         generator = {"dataset": stream.name, "messages": stream.messages, "rate": stream.rate}

@@ -95,7 +95,7 @@ def run(
         raise ConfigurationError(message)
     declared = [scenario.seeded(seed) for scenario in experiment.scenarios(scale)]
     if kafka is not None:
-        from evenkey.kafka.replaying import check_servers
+        from evenkey.kafka import check_servers
 
         declared = [scenario.through(kafka) for scenario in declared]
         check_servers(kafka)

@@ -6,6 +6,9 @@ stops the stream; what it could not take is counted.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from evenkey.doors import late
 from evenkey.exporters.base import Ending, Exporter, ExportSummary, Unreachable
 from evenkey.exporters.exports import Exports, check_address
 from evenkey.exporters.extras import load_extra
@@ -13,6 +16,9 @@ from evenkey.exporters.history import RUN_FILE, History
 from evenkey.exporters.outlet import Outlet
 from evenkey.exporters.record import EpochRecord, HotKey, RunInfo
 from evenkey.exporters.served_hosts import ServedHosts
+
+if TYPE_CHECKING:
+    from evenkey.exporters.secrets import secret as secret
 
 __all__ = [
     "RUN_FILE",
@@ -30,3 +36,10 @@ __all__ = [
     "check_address",
     "load_extra",
 ]
+
+__getattr__ = late(
+    __name__,
+    {
+        "secret": "evenkey.exporters.secrets",
+    },
+)

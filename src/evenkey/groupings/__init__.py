@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from evenkey.doors import late
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.dynamic_key import DynamicKeyGrouping
@@ -24,6 +26,16 @@ from evenkey.groupings.tables import (
 )
 from evenkey.groupings.weights import By
 from evenkey.spelling import read
+
+if TYPE_CHECKING:
+    from evenkey.groupings.planned import OFFSET as OFFSET
+    from evenkey.groupings.planned import OWNER_BITS as OWNER_BITS
+    from evenkey.groupings.planned import KeyStatistics as KeyStatistics
+    from evenkey.groupings.planned import Plan as Plan
+    from evenkey.groupings.planned import compile_plan as compile_plan
+    from evenkey.groupings.planned import unplanned as unplanned
+    from evenkey.groupings.weights import MOST_WEIGHT as MOST_WEIGHT
+    from evenkey.groupings.weights import limited as limited
 
 __all__ = [
     "By",
@@ -54,7 +66,20 @@ OLD_NAMES = {
 }
 """What groupings were called before version 0.2."""
 
-__getattr__ = late(__name__, {}, gone=OLD_NAMES)
+__getattr__ = late(
+    __name__,
+    {
+        "KeyStatistics": "evenkey.groupings.planned",
+        "MOST_WEIGHT": "evenkey.groupings.weights",
+        "OFFSET": "evenkey.groupings.planned",
+        "OWNER_BITS": "evenkey.groupings.planned",
+        "Plan": "evenkey.groupings.planned",
+        "compile_plan": "evenkey.groupings.planned",
+        "limited": "evenkey.groupings.weights",
+        "unplanned": "evenkey.groupings.planned",
+    },
+    gone=OLD_NAMES,
+)
 
 
 def available() -> dict[str, type[Grouping]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from evenkey.doors import late
 from evenkey.joins.balanced import balanced_join
 from evenkey.joins.dead_letters import DeadLetters
 from evenkey.joins.distributor import DynamicDistributor
@@ -10,6 +13,26 @@ from evenkey.joins.on import SpatialMatch
 from evenkey.joins.slots import CLUSTER_SETTINGS
 from evenkey.joins.static_side import refresh
 from evenkey.joins.static_store import StaticStore
+
+if TYPE_CHECKING:
+    from evenkey.joins.dead_letters import DEAD_LETTERS as DEAD_LETTERS
+    from evenkey.joins.dead_letters import STATIC_DEAD_LETTERS as STATIC_DEAD_LETTERS
+    from evenkey.joins.epoch_log import EpochLog as EpochLog
+    from evenkey.joins.epoch_log import EpochPlan as EpochPlan
+    from evenkey.joins.epoch_log import SlotRecord as SlotRecord
+    from evenkey.joins.epoch_log import work_of as work_of
+    from evenkey.joins.geometry import vet as vet
+    from evenkey.joins.pairs import PairsDigest as PairsDigest
+    from evenkey.joins.partitioners import Leaves as Leaves
+    from evenkey.joins.reference import reference_digest as reference_digest
+    from evenkey.joins.relations import RELATIONS as RELATIONS
+    from evenkey.joins.slots import own_processes as own_processes
+    from evenkey.joins.static_manifest import Manifest as Manifest
+    from evenkey.joins.static_spreading import leaves_of as leaves_of
+    from evenkey.joins.static_writing import write_static as write_static
+    from evenkey.joins.work import items as items
+    from evenkey.joins.work import load_per_location as load_per_location
+    from evenkey.joins.work import seconds as seconds
 
 __all__ = [
     "CLUSTER_SETTINGS",
@@ -22,3 +45,27 @@ __all__ = [
     "balanced_join",
     "refresh",
 ]
+
+__getattr__ = late(
+    __name__,
+    {
+        "DEAD_LETTERS": "evenkey.joins.dead_letters",
+        "EpochLog": "evenkey.joins.epoch_log",
+        "EpochPlan": "evenkey.joins.epoch_log",
+        "Leaves": "evenkey.joins.partitioners",
+        "Manifest": "evenkey.joins.static_manifest",
+        "PairsDigest": "evenkey.joins.pairs",
+        "RELATIONS": "evenkey.joins.relations",
+        "STATIC_DEAD_LETTERS": "evenkey.joins.dead_letters",
+        "SlotRecord": "evenkey.joins.epoch_log",
+        "items": "evenkey.joins.work",
+        "leaves_of": "evenkey.joins.static_spreading",
+        "load_per_location": "evenkey.joins.work",
+        "own_processes": "evenkey.joins.slots",
+        "reference_digest": "evenkey.joins.reference",
+        "seconds": "evenkey.joins.work",
+        "vet": "evenkey.joins.geometry",
+        "work_of": "evenkey.joins.epoch_log",
+        "write_static": "evenkey.joins.static_writing",
+    },
+)

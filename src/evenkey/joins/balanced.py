@@ -27,14 +27,14 @@ from evenkey.joins.spreading import KeySpread, SpaceSpread
 from evenkey.joins.static_side import static_side
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.work import items, seconds
-from evenkey.spark.columns import (
+from evenkey.spark import (
     column_names,
     find_columns,
+    in_workers,
     key_columns,
+    temporary_directory,
     time_column,
 )
-from evenkey.spark.sessions import temporary_directory
-from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

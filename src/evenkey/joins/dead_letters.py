@@ -9,7 +9,7 @@ import pyarrow as pa
 import shapely
 
 from evenkey.errors import RunError
-from evenkey.spark.task import current_task
+from evenkey.spark import current_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

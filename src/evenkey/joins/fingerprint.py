@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StringType, StructType, VariantType
 
-from evenkey.spark.columns import key_columns
+from evenkey.spark import key_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -16,8 +16,7 @@ from evenkey.joins.planning import BATCH
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.work import CLOCKS
 from evenkey.joins.worker_cache import CacheKey, WorkerCache, process_cache
-from evenkey.spark.task import current_task
-from evenkey.spark.times import seconds_of
+from evenkey.spark import current_task, seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evenkey.joins.distributor import DynamicDistributor
     from evenkey.joins.epoch_log import SlotRecord
     from evenkey.joins.static_manifest import StaticVersion
-    from evenkey.spark.task import TaskId
+    from evenkey.spark import TaskId
 
 __all__ = ["JoinPlanner", "first_owners"]
 

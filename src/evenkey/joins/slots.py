@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from evenkey.joins.partition_join import SLOT
-from evenkey.spark.place import place
+from evenkey.spark import place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from evenkey.joins.geometry import vet
 from evenkey.joins.partition_join import CANDIDATES, FIRST, PARTITION, SLOT
 from evenkey.joins.partitioners import Leaves
 from evenkey.joins.static_store import StaticStore
-from evenkey.spark.task import current_task
+from evenkey.spark import current_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

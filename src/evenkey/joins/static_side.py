@@ -14,7 +14,7 @@ from evenkey.joins.partitioners import Leaves
 from evenkey.joins.sides import check_store, renamed
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.static_writing import write_static
-from evenkey.spark.columns import check_frame
+from evenkey.spark import check_frame
 from evenkey.spelling import unknown_name
 
 if TYPE_CHECKING:

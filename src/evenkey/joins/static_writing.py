@@ -18,8 +18,7 @@ from evenkey.joins.partition_join import HASH, PARTITION, RELATION
 from evenkey.joins.spreading import INDEX_SCHEMA
 from evenkey.joins.static_manifest import StaticFile
 from evenkey.joins.static_spreading import StaticSpread, divide
-from evenkey.spark.columns import key_columns
-from evenkey.spark.workers import in_workers
+from evenkey.spark import in_workers, key_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

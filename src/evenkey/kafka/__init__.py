@@ -9,12 +9,53 @@ from evenkey.kafka.address import Address
 from evenkey.kafka.client import ClientSettings
 
 if TYPE_CHECKING:
+    from evenkey.kafka.address import check_topic as check_topic
+    from evenkey.kafka.avro import read_schema as read_schema
+    from evenkey.kafka.connector import AVRO as AVRO
+    from evenkey.kafka.connector import admin_client as admin_client
+    from evenkey.kafka.connector import check_findable as check_findable
+    from evenkey.kafka.connector import check_loaded as check_loaded
+    from evenkey.kafka.connector import connector_settings as connector_settings
+    from evenkey.kafka.offsets import OffsetRange as OffsetRange
+    from evenkey.kafka.offsets import find_range as find_range
+    from evenkey.kafka.offsets import parse_offsets as parse_offsets
+    from evenkey.kafka.producing import Produced as Produced
     from evenkey.kafka.producing import produce
+    from evenkey.kafka.records import Record as Record
+    from evenkey.kafka.records import ValueFormat as ValueFormat
+    from evenkey.kafka.records import find_records as find_records
+    from evenkey.kafka.records import parse_time as parse_time
+    from evenkey.kafka.replaying import check_servers as check_servers
+    from evenkey.kafka.replaying import replayed as replayed
     from evenkey.kafka.results import read_results
+    from evenkey.kafka.source import PLACES as PLACES
+    from evenkey.kafka.source import kafka_lines as kafka_lines
 
 __all__ = ["Address", "ClientSettings", "produce", "read_results"]
 
 __getattr__ = late(
     __name__,
-    {"produce": "evenkey.kafka.producing", "read_results": "evenkey.kafka.results"},
+    {
+        "AVRO": "evenkey.kafka.connector",
+        "OffsetRange": "evenkey.kafka.offsets",
+        "PLACES": "evenkey.kafka.source",
+        "Produced": "evenkey.kafka.producing",
+        "Record": "evenkey.kafka.records",
+        "ValueFormat": "evenkey.kafka.records",
+        "admin_client": "evenkey.kafka.connector",
+        "check_findable": "evenkey.kafka.connector",
+        "check_loaded": "evenkey.kafka.connector",
+        "check_servers": "evenkey.kafka.replaying",
+        "check_topic": "evenkey.kafka.address",
+        "connector_settings": "evenkey.kafka.connector",
+        "find_range": "evenkey.kafka.offsets",
+        "find_records": "evenkey.kafka.records",
+        "kafka_lines": "evenkey.kafka.source",
+        "parse_offsets": "evenkey.kafka.offsets",
+        "parse_time": "evenkey.kafka.records",
+        "produce": "evenkey.kafka.producing",
+        "read_results": "evenkey.kafka.results",
+        "read_schema": "evenkey.kafka.avro",
+        "replayed": "evenkey.kafka.replaying",
+    },
 )

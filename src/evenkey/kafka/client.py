@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from evenkey.errors import ConfigurationError
-from evenkey.exporters.secrets import secret
+from evenkey.exporters import secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from evenkey.errors import ConfigurationError
-from evenkey.streams import SPAN_SECONDS, generated
-from evenkey.streams.files import LineIndex, find_files
-from evenkey.streams.suffixes import check_input
+from evenkey.streams import SPAN_SECONDS, LineIndex, check_input, find_files, generated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from evenkey.aggregators import parse as parse_aggregator
 from evenkey.kafka.address import Address
 from evenkey.kafka.client import ClientSettings
 from evenkey.kafka.connector import check_loaded
-from evenkey.streams.splits import read_names, read_types
+from evenkey.streams import read_names, read_types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from evenkey.kafka.avro import json_lines
-from evenkey.spark.times import FAR_AHEAD, far_ahead
+from evenkey.spark import FAR_AHEAD, far_ahead
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -8,8 +8,7 @@ from pydantic import BeforeValidator
 
 from evenkey.options.base import Configuration
 from evenkey.options.fields import MOST, AnyPath, option, paths
-from evenkey.streams import SPAN_SECONDS
-from evenkey.streams.suffixes import SplitName, check_input
+from evenkey.streams import SPAN_SECONDS, SplitName, check_input
 
 __all__ = ["EpochOptions", "InputOptions"]
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator
 
 from evenkey.errors import ConfigurationError
-from evenkey.kafka.address import Address, check_topic
+from evenkey.kafka import Address, check_topic
 from evenkey.options.base import Configuration
 from evenkey.options.fields import AnyPath, option
 
 if TYPE_CHECKING:
-    from evenkey.streams.suffixes import SplitName
+    from evenkey.streams import SplitName
 
 __all__ = ["KafkaOptions"]
 
@@ -28,7 +28,7 @@ def _one_topic(text: str) -> str:
 
 def _offsets(text: str) -> str:
     if text not in ("earliest", "latest"):
-        from evenkey.kafka.offsets import parse_offsets
+        from evenkey.kafka import parse_offsets
 
         parse_offsets(text)
     return text
@@ -99,8 +99,7 @@ class KafkaOptions(Configuration):
         addresses = [each for each in (self.source_address, self.sink_address) if each is not None]
         if not addresses:
             return
-        from evenkey.kafka.client import ClientSettings
-        from evenkey.kafka.connector import check_findable
+        from evenkey.kafka import ClientSettings, check_findable
 
         ClientSettings.read(self.kafka_config)
         check_findable()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
-    from evenkey.kafka.offsets import OffsetRange
+    from evenkey.kafka import OffsetRange
     from evenkey.runs.directory import RunDirectory
     from evenkey.runs.gate import Gate
     from evenkey.runs.progress import Phase, Watch

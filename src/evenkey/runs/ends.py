@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql.streaming import StreamingQuery
 
-    from evenkey.kafka.offsets import OffsetRange
+    from evenkey.kafka import OffsetRange
     from evenkey.runs.gate import Gate
 
 __all__ = ["DrainedEnd", "End", "OffsetsEnd", "offsets_of"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evenkey.runs.commits import epoch_name
 from evenkey.runs.ends import offsets_of
 from evenkey.runs.timing import Span, Timing
-from evenkey.spark.exact import OVERFLOWS
+from evenkey.spark import OVERFLOWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
     from evenkey.exporters import ExportSummary, RunInfo
-    from evenkey.kafka.offsets import OffsetRange
-    from evenkey.options.kafka import KafkaOptions
-    from evenkey.options.run import RunOptions
+    from evenkey.kafka import OffsetRange
+    from evenkey.options import KafkaOptions, RunOptions
     from evenkey.runs.directory import RunDirectory
     from evenkey.runs.progress import Measures
     from evenkey.runs.recorder import Recorder

@@ -17,14 +17,14 @@ from evenkey.runs.progress import Watch, announce
 from evenkey.runs.recorder import Recorder
 from evenkey.runs.timing import epochs_of, timing_of
 from evenkey.runs.topics import find_offsets, open_output
-from evenkey.spark.gateway import ending_unlogged, java_deaths_named
+from evenkey.spark import ending_unlogged, java_deaths_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from evenkey.options.run import RunOptions
+    from evenkey.options import RunOptions
     from evenkey.runs.job import Job, ReportT
     from evenkey.runs.progress import OnProgress
 

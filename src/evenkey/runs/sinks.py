@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from evenkey.runs.commits import RESULTS, epoch_name
 from evenkey.runs.parts import Part
-from evenkey.spark.task import current_task
+from evenkey.spark import current_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
-    from evenkey.streams import KeyStream
-    from evenkey.streams.files import LineIndex
-    from evenkey.streams.rows import RowIndex
+    from evenkey.streams import KeyStream, LineIndex, RowIndex
 
 __all__ = [
     "DealtReading",

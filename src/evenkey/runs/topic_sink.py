@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-    from evenkey.kafka.address import Address
-    from evenkey.kafka.client import ClientSettings
+    from evenkey.kafka import Address, ClientSettings
     from evenkey.runs.commits import Commit, Commits
     from evenkey.runs.epoch_files import EpochFiles
     from evenkey.runs.parts import Part

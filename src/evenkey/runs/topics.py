@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenkey.kafka.client import ClientSettings
-from evenkey.kafka.connector import admin_client, check_loaded
-from evenkey.kafka.offsets import find_range
+from evenkey.kafka import ClientSettings, admin_client, check_loaded, find_range
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from evenkey.options.kafka import KafkaOptions
+    from evenkey.options import KafkaOptions
     from evenkey.runs.directory import RunDirectory
 
 __all__ = ["find_offsets", "open_output"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenkey.groupings.weights import limited
+from evenkey.groupings import limited
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, get_args
 
 from evenkey.checking import check_workers, shown
 from evenkey.errors import ConfigurationError
-from evenkey.groupings import parse
-from evenkey.groupings.weights import By, limited
+from evenkey.groupings import By, limited, parse
 from evenkey.simulation.estimation import parse_estimation
 from evenkey.simulation.feeding import Feeding
 from evenkey.simulation.frequencies import frequencies

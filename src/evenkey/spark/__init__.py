@@ -7,14 +7,57 @@ Each takes a DataFrame first, so that it goes into a chain by ``df.transform``::
 
 from __future__ import annotations
 
-from evenkey.spark.aggregate import aggregate
+from typing import TYPE_CHECKING
+
+from evenkey.doors import late
+from evenkey.spark.aggregating import aggregate
 from evenkey.spark.observe import EpochLoads, LoadObserver, observe
-from evenkey.spark.place import place
+from evenkey.spark.placing import place
 from evenkey.spark.planned import fit
-from evenkey.spark.route import Load, route
+from evenkey.spark.routing import Load, route
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from evenkey.spark.sessions import session
 from evenkey.spark.times import rows_far_ahead
+
+if TYPE_CHECKING:
+    from evenkey.spark.aggregating import WORKER as WORKER
+    from evenkey.spark.aggregating import check_windows as check_windows
+    from evenkey.spark.aggregating import group_columns as group_columns
+    from evenkey.spark.aggregating import merge_partials as merge_partials
+    from evenkey.spark.aggregating import messages_of as messages_of
+    from evenkey.spark.aggregating import partial_aggregates as partial_aggregates
+    from evenkey.spark.columns import absent as absent
+    from evenkey.spark.columns import check_frame as check_frame
+    from evenkey.spark.columns import column_names as column_names
+    from evenkey.spark.columns import find_columns as find_columns
+    from evenkey.spark.columns import key_columns as key_columns
+    from evenkey.spark.columns import quoted as quoted
+    from evenkey.spark.columns import same_name as same_name
+    from evenkey.spark.columns import time_column as time_column
+    from evenkey.spark.columns import windowed_column as windowed_column
+    from evenkey.spark.exact import OVERFLOWS as OVERFLOWS
+    from evenkey.spark.gateway import ending_unlogged as ending_unlogged
+    from evenkey.spark.gateway import java_deaths_named as java_deaths_named
+    from evenkey.spark.keys import check_names as check_names
+    from evenkey.spark.keys import one_key as one_key
+    from evenkey.spark.keys import with_keys as with_keys
+    from evenkey.spark.routing import routed as routed
+    from evenkey.spark.routing import routes_natively as routes_natively
+    from evenkey.spark.routing_tasks import RoutingTask as RoutingTask
+    from evenkey.spark.routing_tasks import routing_task as routing_task
+    from evenkey.spark.session_kinds import change_session as change_session
+    from evenkey.spark.sessions import local_master as local_master
+    from evenkey.spark.sessions import temporary_directory as temporary_directory
+    from evenkey.spark.task import TaskId as TaskId
+    from evenkey.spark.task import current_task as current_task
+    from evenkey.spark.times import FAR_AHEAD as FAR_AHEAD
+    from evenkey.spark.times import far_ahead as far_ahead
+    from evenkey.spark.times import seconds_of as seconds_of
+    from evenkey.spark.times import without_far_ahead as without_far_ahead
+    from evenkey.spark.work import TIME as TIME
+    from evenkey.spark.work import WEIGHT as WEIGHT
+    from evenkey.spark.work import WorkerTask as WorkerTask
+    from evenkey.spark.workers import in_workers as in_workers
 
 __all__ = [
     "EpochLoads",
@@ -30,3 +73,47 @@ __all__ = [
     "rows_far_ahead",
     "session",
 ]
+
+__getattr__ = late(
+    __name__,
+    {
+        "FAR_AHEAD": "evenkey.spark.times",
+        "OVERFLOWS": "evenkey.spark.exact",
+        "RoutingTask": "evenkey.spark.routing_tasks",
+        "TIME": "evenkey.spark.work",
+        "TaskId": "evenkey.spark.task",
+        "WEIGHT": "evenkey.spark.work",
+        "WORKER": "evenkey.spark.aggregating",
+        "WorkerTask": "evenkey.spark.work",
+        "absent": "evenkey.spark.columns",
+        "change_session": "evenkey.spark.session_kinds",
+        "check_frame": "evenkey.spark.columns",
+        "check_names": "evenkey.spark.keys",
+        "check_windows": "evenkey.spark.aggregating",
+        "column_names": "evenkey.spark.columns",
+        "current_task": "evenkey.spark.task",
+        "ending_unlogged": "evenkey.spark.gateway",
+        "far_ahead": "evenkey.spark.times",
+        "find_columns": "evenkey.spark.columns",
+        "group_columns": "evenkey.spark.aggregating",
+        "in_workers": "evenkey.spark.workers",
+        "java_deaths_named": "evenkey.spark.gateway",
+        "key_columns": "evenkey.spark.columns",
+        "local_master": "evenkey.spark.sessions",
+        "merge_partials": "evenkey.spark.aggregating",
+        "messages_of": "evenkey.spark.aggregating",
+        "one_key": "evenkey.spark.keys",
+        "partial_aggregates": "evenkey.spark.aggregating",
+        "quoted": "evenkey.spark.columns",
+        "routed": "evenkey.spark.routing",
+        "routes_natively": "evenkey.spark.routing",
+        "routing_task": "evenkey.spark.routing_tasks",
+        "same_name": "evenkey.spark.columns",
+        "seconds_of": "evenkey.spark.times",
+        "temporary_directory": "evenkey.spark.sessions",
+        "time_column": "evenkey.spark.columns",
+        "windowed_column": "evenkey.spark.columns",
+        "with_keys": "evenkey.spark.keys",
+        "without_far_ahead": "evenkey.spark.times",
+    },
+)

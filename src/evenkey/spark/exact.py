@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-    from evenkey.aggregators import Algebraic
-    from evenkey.aggregators.base import Merge
+    from evenkey.aggregators import Algebraic, Merge
 
 __all__ = ["OVERFLOWS", "count_overflows", "finished_natively", "merged_natively", "overflows_in"]
 

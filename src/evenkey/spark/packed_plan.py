@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evenkey.groupings.planned import compile_plan
+from evenkey.groupings import compile_plan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenkey.groupings.planned import Plan
+    from evenkey.groupings import Plan
 
 __all__ = ["LIMIT_BITS", "MOST_WORKERS", "ONE_CELL", "WORKER_BITS", "Positions", "pack_plan"]
 

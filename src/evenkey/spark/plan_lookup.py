@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
 from evenkey.errors import ConfigurationError
-from evenkey.groupings.planned import OFFSET, OWNER_BITS, Plan, unplanned
+from evenkey.groupings import OFFSET, OWNER_BITS, Plan, unplanned
 from evenkey.spark.columns import row_numbers
 from evenkey.spark.packed_plan import (
     LIMIT_BITS,

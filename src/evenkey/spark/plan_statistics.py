@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, Row
 
-    from evenkey.groupings import PlannedGrouping
-    from evenkey.groupings.planned import KeyStatistics
+    from evenkey.groupings import KeyStatistics, PlannedGrouping
 
 __all__ = ["count_keys", "learn_from"]
 

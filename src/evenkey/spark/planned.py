@@ -10,8 +10,7 @@ from pyspark.sql import functions as F
 from evenkey.checking import check_path, number
 from evenkey.doors import without
 from evenkey.errors import ConfigurationError
-from evenkey.groupings import PlannedGrouping, parse
-from evenkey.groupings.planned import Plan
+from evenkey.groupings import Plan, PlannedGrouping, parse
 from evenkey.spark.columns import check_frame, key_hash, number_column
 from evenkey.spark.listening import listen
 from evenkey.spark.plan_lookup import LookupTask, with_planned_worker
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from evenkey.groupings import Grouping, Snapshot
-    from evenkey.groupings.planned import KeyStatistics
+    from evenkey.groupings import Grouping, KeyStatistics, Snapshot
 
 __all__ = ["fit", "route_planned"]
 

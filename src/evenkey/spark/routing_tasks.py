@@ -74,7 +74,7 @@ def routing_task(
     session
         Where the tasks run.
     grouping, workers, rate, load, state, plan
-        As for `evenkey.spark.route.routed`.
+        As for `evenkey.spark.routing.routed`.
     weighted
         Whether messages count as much as they weigh; otherwise as 1.
     streaming

@@ -17,7 +17,9 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from evenkey.errors import ConfigurationError
-from evenkey.streams import Entry, KeyStream, MessageBatch, Published, catalogue, generated
+from evenkey.streams.base import KeyStream, MessageBatch
+from evenkey.streams.entries import Entry, catalogue, generated
+from evenkey.streams.published import Published
 from evenkey.streams.suffixes import split_of_suffix
 
 if TYPE_CHECKING:
@@ -32,8 +34,8 @@ __all__ = [
     "Published",
     "catalogue",
     "generated",
-    "summarize",
-    "write",
+    "summarize_dataset",
+    "write_dataset",
 ]
 
 DatasetFormat = Literal["lines", "csv", "json", "parquet"]
@@ -84,7 +86,7 @@ class DatasetSummary:
         }
 
 
-def summarize(
+def summarize_dataset(
     stream: KeyStream, *, top: int = 10, on_progress: Callable[[int], None] | None = None
 ) -> DatasetSummary:
     """Count the keys of a stream, exactly.
@@ -123,7 +125,7 @@ def summarize(
     )
 
 
-def write(
+def write_dataset(
     stream: KeyStream,
     file: Path,
     form: DatasetFormat | None = None,

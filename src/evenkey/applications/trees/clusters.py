@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
-from evenkey.pipelines.learn.labelled_streams import LabelledStream
+from evenkey.pipelines.learn import LabelledStream
 
 __all__ = ["Clusters"]
 

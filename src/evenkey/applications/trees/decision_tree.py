@@ -17,15 +17,15 @@ from evenkey.applications.trees.model import NodeSplit, TreeModel, feature_matri
 from evenkey.applications.trees.splitting import Criterion, best_split
 from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
-from evenkey.pipelines.learn.learner import Learner
-from evenkey.sketches.histograms import check_capacity
+from evenkey.pipelines.learn import Learner
+from evenkey.sketches import check_capacity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from evenkey.pipelines.learn.config import LearnConfig
+    from evenkey.pipelines.learn import LearnConfig
 
 __all__ = ["DecisionTree"]
 

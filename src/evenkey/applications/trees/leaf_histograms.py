@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.aggregators import Aggregator, Histogram, number_groups
-from evenkey.aggregators.groups import check_names
+from evenkey.aggregators import Aggregator, Histogram, check_names, number_groups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

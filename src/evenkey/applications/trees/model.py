@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenkey.errors import RunError
-from evenkey.pipelines.learn.learner import Model
+from evenkey.pipelines.learn import Model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,11 +10,11 @@ from evenkey.aggregators import WORKER
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping
-from evenkey.streams.splits import read_types
+from evenkey.streams import read_types
 
 if TYPE_CHECKING:
     from evenkey.pipelines.aggregate.options import PipelineOptions
-    from evenkey.streams.suffixes import SplitName
+    from evenkey.streams import SplitName
 
 __all__ = [
     "check_avro",

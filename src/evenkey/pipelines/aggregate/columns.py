@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type
 
-from evenkey.runs.sources import RowsReading
-from evenkey.spark.columns import quoted
-from evenkey.streams.splits.columns import EVENT_TIME, value_name
+from evenkey.runs import RowsReading
+from evenkey.spark import quoted
+from evenkey.streams import EVENT_TIME, value_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

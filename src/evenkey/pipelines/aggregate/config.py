@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evenkey.errors import ConfigurationError
-from evenkey.kafka.avro import read_schema
+from evenkey.kafka import read_schema
 from evenkey.pipelines.aggregate.checks import (
     check_avro,
     check_columns,
@@ -14,8 +14,7 @@ from evenkey.pipelines.aggregate.checks import (
     check_work,
 )
 from evenkey.pipelines.aggregate.options import PipelineOptions
-from evenkey.streams import generated
-from evenkey.streams.suffixes import SplitName, split_of
+from evenkey.streams import SplitName, generated, split_of
 
 __all__ = ["PipelineConfig"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from evenkey.runs.sources import Reading
-    from evenkey.streams.splits import Splitter
+    from evenkey.runs import Reading
+    from evenkey.streams import Splitter
 
 __all__ = ["FoundInput"]
 

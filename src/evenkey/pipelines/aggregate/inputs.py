@@ -8,24 +8,14 @@ from typing import TYPE_CHECKING, cast
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from evenkey.kafka.address import Address
-from evenkey.kafka.avro import read_schema
-from evenkey.kafka.client import ClientSettings
-from evenkey.kafka.offsets import OffsetRange
-from evenkey.kafka.source import PLACES, kafka_lines
+from evenkey.kafka import PLACES, Address, ClientSettings, OffsetRange, kafka_lines, read_schema
 from evenkey.pipelines.aggregate.columns import described
 from evenkey.pipelines.aggregate.found import FoundInput
 from evenkey.pipelines.aggregate.kept import keep_records, kept_records
 from evenkey.pipelines.aggregate.splitting import LATEST, split_lines, vet_rows
 from evenkey.pipelines.aggregate.streams import generated_stream, index_input, lines_splitter
-from evenkey.runs.sources import (
-    GeneratorReading,
-    LinesReading,
-    RowsReading,
-    stream_of,
-)
-from evenkey.spark.route import routes_natively
-from evenkey.spark.routing_tasks import routing_task
+from evenkey.runs import GeneratorReading, LinesReading, RowsReading, stream_of
+from evenkey.spark import routes_natively, routing_task
 from evenkey.streams import RowIndex, SplitLines
 
 if TYPE_CHECKING:
@@ -35,9 +25,9 @@ if TYPE_CHECKING:
 
     from evenkey.pipelines.aggregate.config import PipelineConfig
     from evenkey.pipelines.aggregate.kept import Extent
-    from evenkey.runs.directory import RunDirectory
-    from evenkey.spark.routing_tasks import RoutingTask
-    from evenkey.streams.splits import Splitter
+    from evenkey.runs import RunDirectory
+    from evenkey.spark import RoutingTask
+    from evenkey.streams import Splitter
 
 __all__ = [
     "Input",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TextIO
 
-from evenkey.kafka.client import ClientSettings
-from evenkey.kafka.connector import AVRO, check_loaded
+from evenkey.kafka import AVRO, ClientSettings, check_loaded
 from evenkey.options import GroupingOptions, WorkOptions
 from evenkey.pipelines.aggregate.config import PipelineConfig
 from evenkey.pipelines.aggregate.inputs import find_input, open_input
@@ -13,12 +12,16 @@ from evenkey.pipelines.aggregate.keyed import KeyedWork, keyed_session
 from evenkey.pipelines.aggregate.plan import results
 from evenkey.pipelines.aggregate.planning import PlannableInput
 from evenkey.pipelines.aggregate.report import RunReport
-from evenkey.runs.directory import RunDirectory
-from evenkey.runs.job import Job
-from evenkey.runs.recorder import run_info
-from evenkey.runs.runner import execute
-from evenkey.runs.sinks import ConsoleSink, FileSink, MemorySink
-from evenkey.runs.topic_sink import KafkaSink
+from evenkey.runs import (
+    ConsoleSink,
+    FileSink,
+    Job,
+    KafkaSink,
+    MemorySink,
+    RunDirectory,
+    execute,
+    run_info,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,9 +32,7 @@ if TYPE_CHECKING:
     from evenkey.exporters import RunInfo
     from evenkey.options import KeyedOptions
     from evenkey.pipelines.aggregate.found import FoundInput
-    from evenkey.runs.job import Outcome
-    from evenkey.runs.recorder import Recorder
-    from evenkey.runs.sinks import Sink
+    from evenkey.runs import Outcome, Recorder, Sink
 
 __all__ = ["AggregateJob", "warm_up"]
 

@@ -6,15 +6,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenkey.errors import ConfigurationError
 from evenkey.pipelines.aggregate.streams import lines_splitter
-from evenkey.runs.recalling import keep_reading, recall_reading, tuples
-from evenkey.streams import LineIndex, RowIndex, SplitLines
-from evenkey.streams.row_groups import RowGroup
-from evenkey.streams.splits import Columns, CsvRecords, JsonLines
+from evenkey.runs import keep_reading, recall_reading, tuples
+from evenkey.streams import (
+    Columns,
+    CsvRecords,
+    JsonLines,
+    LineIndex,
+    RowGroup,
+    RowIndex,
+    SplitLines,
+)
 
 if TYPE_CHECKING:
     from evenkey.pipelines.aggregate.config import PipelineConfig
-    from evenkey.runs.directory import RunDirectory
-    from evenkey.streams.splits import Splitter
+    from evenkey.runs import RunDirectory
+    from evenkey.streams import Splitter
 
 __all__ = ["Extent", "keep_records", "kept_records"]
 

@@ -7,15 +7,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from evenkey.groupings import PlannedGrouping
-from evenkey.kafka.connector import connector_settings
+from evenkey.kafka import connector_settings
 from evenkey.pipelines.aggregate.observer import Observer
 from evenkey.pipelines.aggregate.planning import KeyPlanner
 from evenkey.pipelines.aggregate.records import AggregateRecords
 from evenkey.pipelines.aggregate.report import ReportT
-from evenkey.runs.epoch_files import DEAD_LETTERS
-from evenkey.runs.epochs import late_rows, overflowed_results
-from evenkey.runs.job import Work
-from evenkey.spark.sessions import local_master, session
+from evenkey.runs import DEAD_LETTERS, Work, late_rows, overflowed_results
+from evenkey.spark import local_master, session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,10 +21,7 @@ if TYPE_CHECKING:
     from evenkey.groupings import By
     from evenkey.options import KeyedOptions
     from evenkey.pipelines.aggregate.planning import PlannableInput
-    from evenkey.runs.directory import RunDirectory
-    from evenkey.runs.job import Outcome
-    from evenkey.runs.recorder import Recorder
-    from evenkey.runs.sinks import Sink
+    from evenkey.runs import Outcome, Recorder, RunDirectory, Sink
 
 __all__ = ["KeyedWork", "keyed_session"]
 

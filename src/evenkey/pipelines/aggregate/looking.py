@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from evenkey.errors import ConfigurationError
-from evenkey.streams.splits import Columns, JsonLines
-from evenkey.streams.splits.typed import Guess
+from evenkey.streams import Columns, Guess, JsonLines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TypeAlias
 
     from evenkey.pipelines.aggregate.config import PipelineConfig
-    from evenkey.streams import LineIndex
-    from evenkey.streams.splits import CsvRecords
+    from evenkey.streams import CsvRecords, LineIndex
 
     Records: TypeAlias = CsvRecords | JsonLines
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
     from evenkey.groupings import By
-    from evenkey.runs.epoch_files import EpochFiles
+    from evenkey.runs import EpochFiles
 
 __all__ = ["Observed", "Observer"]
 

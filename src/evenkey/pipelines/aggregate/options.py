@@ -17,7 +17,7 @@ from evenkey.options import (
     KeyedOptions,
     option,
 )
-from evenkey.streams.splits import read_names, read_types, spell_names
+from evenkey.streams import read_names, read_types, spell_names
 
 __all__ = ["AggregationOptions", "PipelineOptions", "SinkName"]
 

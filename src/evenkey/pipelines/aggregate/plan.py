@@ -9,17 +9,17 @@ from pyspark.sql import functions as F
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.pipelines.aggregate.columns import Own, with_own_keys
 from evenkey.pipelines.aggregate.worker import PipelineWorker
-from evenkey.runs.closing import closing_rows
-from evenkey.spark.aggregate import (
+from evenkey.runs import closing_rows
+from evenkey.spark import (
+    TIME,
     WORKER,
     group_columns,
     merge_partials,
     messages_of,
     partial_aggregates,
+    place,
+    routed,
 )
-from evenkey.spark.place import place
-from evenkey.spark.route import routed
-from evenkey.spark.work import TIME
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from evenkey.aggregators import Aggregator
     from evenkey.options import GroupingOptions
     from evenkey.pipelines.aggregate.config import PipelineConfig
-    from evenkey.runs.directory import RunDirectory
+    from evenkey.runs import RunDirectory
 
 __all__ = ["results", "routed_messages"]
 

@@ -9,11 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.groupings.planned import KeyStatistics
-from evenkey.groupings.weights import limited
+from evenkey.groupings import KeyStatistics, limited
 from evenkey.hashing import hash_strings
 from evenkey.pipelines.aggregate.worker import PLACED
-from evenkey.spark.routing_table import RoutingTable, RoutingTables
+from evenkey.spark import RoutingTable, RoutingTables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,9 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from evenkey.groupings import By, PlannedGrouping, Snapshot
-    from evenkey.runs.directory import RunDirectory
-    from evenkey.runs.sources import Reading
-    from evenkey.streams.splits import Splitter
+    from evenkey.runs import Reading, RunDirectory
+    from evenkey.streams import Splitter
 
 __all__ = ["KeyPlanner", "PlannableInput"]
 

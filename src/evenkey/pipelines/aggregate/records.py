@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
-from evenkey.runs.epoch_files import SPLITS
+from evenkey.runs import SPLITS
 
 if TYPE_CHECKING:
     from evenkey.pipelines.aggregate.observer import Observed
-    from evenkey.runs.epoch_files import EpochFiles
-    from evenkey.runs.recorder import Recorder
+    from evenkey.runs import EpochFiles, Recorder
 
 __all__ = ["AggregateRecords"]
 

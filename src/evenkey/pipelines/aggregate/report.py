@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenkey.exporters import ExportSummary
 from evenkey.metrics import EpochMetrics, Outcome, Pace, Paced, RunMetrics, epoch_figures, known
-from evenkey.runs.timing import Timing
+from evenkey.runs import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from evenkey.groupings import By
-    from evenkey.runs.directory import RunDirectory
+    from evenkey.runs import RunDirectory
 
 __all__ = ["ReportT", "RunReport"]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TextIO
 
 from evenkey.pipelines.aggregate.job import AggregateJob
-from evenkey.runs.runner import run as run_job
-from evenkey.runs.runner import variants
+from evenkey.runs import run as run_job
+from evenkey.runs import variants
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenkey.pipelines.aggregate.config import PipelineConfig
     from evenkey.pipelines.aggregate.report import RunReport
-    from evenkey.runs.progress import OnProgress
+    from evenkey.runs import OnProgress
 
 __all__ = ["compare", "run"]
 

@@ -10,23 +10,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenkey.hashing import hash_strings
-from evenkey.runs.epoch_files import DEAD_LETTERS, SPLITS
-from evenkey.runs.sources import MESSAGES, spelled
-from evenkey.spark.aggregate import WORKER
-from evenkey.spark.task import current_task
-from evenkey.spark.times import FAR_AHEAD, seconds_of
-from evenkey.streams.rows import found_in
-from evenkey.streams.splits import Split, vet
-from evenkey.streams.splits.columns import EVENT_TIME
+from evenkey.runs import DEAD_LETTERS, MESSAGES, SPLITS, spelled
+from evenkey.spark import FAR_AHEAD, WORKER, current_task, seconds_of
+from evenkey.streams import EVENT_TIME, Split, found_in, vet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pyspark.sql import DataFrame
 
-    from evenkey.runs.epoch_files import EpochFiles
-    from evenkey.spark.routing_tasks import RoutingTask
-    from evenkey.streams.splits import Splitter
+    from evenkey.runs import EpochFiles
+    from evenkey.spark import RoutingTask
+    from evenkey.streams import Splitter
 
 __all__ = ["LATEST", "split_lines", "vet_rows"]
 

@@ -14,24 +14,26 @@ from evenkey.aggregators import parse as parse_aggregator
 from evenkey.errors import ConfigurationError
 from evenkey.pipelines.aggregate.looking import with_types
 from evenkey.streams import (
+    SPLITTERS,
+    Columns,
+    CsvRecords,
     FileStream,
     FirstRecords,
+    JsonLines,
     LineIndex,
     RowIndex,
     SplitLines,
     find_files,
     generated,
+    read_types,
+    unpack,
 )
-from evenkey.streams.compressed import unpack
-from evenkey.streams.splits import SPLITTERS, Columns, CsvRecords, JsonLines, read_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from evenkey.pipelines.aggregate.config import PipelineConfig
-    from evenkey.streams import KeyStream, MessageStream
-    from evenkey.streams.file_stream import Records
-    from evenkey.streams.splits import Splitter
+    from evenkey.streams import KeyStream, MessageStream, Records, Splitter
 
 __all__ = [
     "columns_of",

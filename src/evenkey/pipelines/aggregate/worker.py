@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.groupings.weights import MOST_WEIGHT
-from evenkey.spark.task import current_task
-from evenkey.spark.work import WEIGHT, WorkerTask
+from evenkey.groupings import MOST_WEIGHT
+from evenkey.spark import WEIGHT, WorkerTask, current_task
 
 if TYPE_CHECKING:
     from evenkey.aggregators import Aggregator
-    from evenkey.runs.epoch_files import EpochFiles
+    from evenkey.runs import EpochFiles
 
 __all__ = ["PLACED", "PipelineWorker"]
 

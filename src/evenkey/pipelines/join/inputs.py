@@ -10,8 +10,8 @@ import pyarrow.dataset as ds
 import shapely
 
 from evenkey.errors import ConfigurationError
-from evenkey.joins.geometry import vet
-from evenkey.kafka.offsets import OffsetRange
+from evenkey.joins import vet
+from evenkey.kafka import OffsetRange
 from evenkey.pipelines.join.atlas import atlas_of
 from evenkey.pipelines.join.places import draw_subscriptions, read_collisions
 from evenkey.pipelines.join.publishing import (
@@ -20,16 +20,16 @@ from evenkey.pipelines.join.publishing import (
     publications_of,
 )
 from evenkey.pipelines.join.topics import publications_of_topics, stream_of_topics
-from evenkey.runs.sources import stream_of
+from evenkey.runs import stream_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from evenkey.joins.static_manifest import Manifest
+    from evenkey.joins import Manifest
     from evenkey.pipelines.join.config import JoinConfig
-    from evenkey.runs.directory import RunDirectory
+    from evenkey.runs import RunDirectory
 
 __all__ = [
     "PublicationInput",

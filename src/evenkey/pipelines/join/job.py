@@ -10,13 +10,19 @@ import pyarrow.parquet as pq
 
 from evenkey.exporters import History
 from evenkey.files import replacing
-from evenkey.joins import DynamicDistributor, Mode, SpatialMatch, balanced_join
-from evenkey.joins.dead_letters import DEAD_LETTERS, STATIC_DEAD_LETTERS
-from evenkey.joins.epoch_log import EpochLog
-from evenkey.joins.reference import reference_digest
-from evenkey.joins.slots import own_processes
-from evenkey.joins.static_store import StaticStore
-from evenkey.joins.static_writing import write_static
+from evenkey.joins import (
+    DEAD_LETTERS,
+    STATIC_DEAD_LETTERS,
+    DynamicDistributor,
+    EpochLog,
+    Mode,
+    SpatialMatch,
+    StaticStore,
+    balanced_join,
+    own_processes,
+    reference_digest,
+    write_static,
+)
 from evenkey.pipelines.join.inputs import (
     all_publications,
     check_publications,
@@ -29,11 +35,8 @@ from evenkey.pipelines.join.report import JoinReport, epochs_of
 from evenkey.pipelines.join.seen import load_unit
 from evenkey.pipelines.join.session import join_session
 from evenkey.pipelines.join.sink import digest_of, sink_of
-from evenkey.runs.job import Job, Work
-from evenkey.runs.recorder import run_info
-from evenkey.runs.results import committed_tables
-from evenkey.runs.timing import epochs_of as progress_of
-from evenkey.runs.timing import span
+from evenkey.runs import Job, Work, committed_tables, run_info, span
+from evenkey.runs import epochs_of as progress_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -44,12 +47,10 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
     from evenkey.exporters import RunInfo
-    from evenkey.joins.static_manifest import Manifest
+    from evenkey.joins import Manifest
     from evenkey.pipelines.join.config import JoinConfig
     from evenkey.pipelines.join.inputs import PublicationInput
-    from evenkey.runs.directory import RunDirectory
-    from evenkey.runs.job import Outcome
-    from evenkey.runs.recorder import Recorder
+    from evenkey.runs import Outcome, Recorder, RunDirectory
 
 __all__ = ["JoinJob"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.pipelines.join.records import JoinRecords
 from evenkey.pipelines.join.report import epochs_of
-from evenkey.runs.timing import epochs_of as progress_of
+from evenkey.runs import epochs_of as progress_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
     from evenkey.exporters import History
-    from evenkey.joins.epoch_log import EpochLog
+    from evenkey.joins import EpochLog
     from evenkey.pipelines.join.config import JoinConfig
-    from evenkey.runs.recorder import Recorder
+    from evenkey.runs import Recorder
 
 __all__ = ["JoinMeasures"]
 

@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenkey.joins.static_spreading import leaves_of
-from evenkey.kafka.client import ClientSettings
-from evenkey.kafka.producing import produce
-from evenkey.kafka.records import Record
+from evenkey.joins import leaves_of
+from evenkey.kafka import ClientSettings, Record, produce
 from evenkey.pipelines.join.inputs import publications_of, subscriptions_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from evenkey.kafka.address import Address
-    from evenkey.kafka.producing import Produced
+    from evenkey.kafka import Address, Produced
     from evenkey.pipelines.join.config import JoinConfig
     from evenkey.pipelines.join.places import Publications
 

@@ -9,7 +9,7 @@ import numpy as np
 import shapely
 
 from evenkey.errors import RunError
-from evenkey.joins.partitioners import Leaves
+from evenkey.joins import Leaves
 from evenkey.pipelines.join.atlas import atlas_of
 from evenkey.pipelines.join.config import JoinConfig
 from evenkey.pipelines.join.places import (
@@ -20,8 +20,7 @@ from evenkey.pipelines.join.places import (
     draw_subscriptions,
     read_collisions,
 )
-from evenkey.runs.recalling import keep_reading, recall_reading
-from evenkey.runs.sources import Reading
+from evenkey.runs import Reading, keep_reading, recall_reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from evenkey.runs.directory import RunDirectory
+    from evenkey.runs import RunDirectory
 
 __all__ = ["PUBLICATIONS", "PublicationsReading", "keep_publications", "publications_of"]
 

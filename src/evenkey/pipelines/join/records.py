@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from evenkey.exporters import History
-    from evenkey.joins.epoch_log import EpochLog
+    from evenkey.joins import EpochLog
     from evenkey.pipelines.join.report import JoinEpoch
-    from evenkey.runs.recorder import Recorder
+    from evenkey.runs import Recorder
 
 __all__ = ["JoinRecords"]
 

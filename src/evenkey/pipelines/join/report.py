@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenkey.exporters import ExportSummary
-from evenkey.joins.epoch_log import work_of
-from evenkey.joins.work import items, load_per_location, seconds
+from evenkey.joins import items, load_per_location, seconds, work_of
 from evenkey.metrics import JoinFigures, Pace, Paced, known, max_load_distance
 from evenkey.pipelines.join.places import skewed_workers
 from evenkey.pipelines.join.seen import JoinSeen
-from evenkey.runs.timing import Timing
+from evenkey.runs import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenkey.joins.epoch_log import EpochLog, EpochPlan, SlotRecord
+    from evenkey.joins import EpochLog, EpochPlan, SlotRecord
 
 __all__ = ["JoinEpoch", "JoinReport", "epochs_of"]
 

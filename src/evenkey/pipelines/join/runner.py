@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenkey.pipelines.join.job import JoinJob
-from evenkey.runs.runner import run, variants
+from evenkey.runs import run, variants
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenkey.pipelines.join.config import JoinConfig
     from evenkey.pipelines.join.report import JoinReport
-    from evenkey.runs.progress import OnProgress
+    from evenkey.runs import OnProgress
 
 __all__ = ["compare_joins", "run_join"]
 

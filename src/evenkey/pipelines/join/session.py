@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenkey.joins import CLUSTER_SETTINGS
-from evenkey.kafka.connector import connector_settings
-from evenkey.spark.sessions import session
+from evenkey.kafka import connector_settings
+from evenkey.spark import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenkey.joins.pairs import PairsDigest
-from evenkey.kafka.client import ClientSettings
-from evenkey.runs.sinks import FileSink
-from evenkey.runs.topic_sink import KafkaSink
+from evenkey.joins import PairsDigest
+from evenkey.kafka import ClientSettings
+from evenkey.runs import FileSink, KafkaSink
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from evenkey.pipelines.join.config import JoinConfig
-    from evenkey.runs.directory import RunDirectory
-    from evenkey.runs.sinks import Sink
+    from evenkey.runs import RunDirectory, Sink
 
 __all__ = ["digest_of", "sink_of"]
 

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from evenkey.kafka.client import ClientSettings
-from evenkey.kafka.source import PLACES, kafka_lines
+from evenkey.kafka import PLACES, ClientSettings, kafka_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from evenkey.kafka.address import Address
-    from evenkey.kafka.offsets import OffsetRange
+    from evenkey.kafka import Address, OffsetRange
     from evenkey.pipelines.join.config import JoinConfig
 
 __all__ = ["publications_of_topics", "stream_of_topics"]

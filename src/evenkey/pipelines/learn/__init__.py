@@ -11,6 +11,9 @@ from evenkey.pipelines.learn.labelled_streams import LabelledStream
 from evenkey.pipelines.learn.learner import Learner, Model
 
 if TYPE_CHECKING:
+    from evenkey.pipelines.learn.config import LearningOptions as LearningOptions
+    from evenkey.pipelines.learn.job import LearnJob as LearnJob
+    from evenkey.pipelines.learn.labelled_streams import labelled as labelled
     from evenkey.pipelines.learn.models import Models
     from evenkey.pipelines.learn.report import LearningReport
     from evenkey.pipelines.learn.training import train
@@ -32,6 +35,9 @@ __all__ = [
 __getattr__ = late(
     __name__,
     {
+        "LearnJob": "evenkey.pipelines.learn.job",
+        "LearningOptions": "evenkey.pipelines.learn.config",
+        "labelled": "evenkey.pipelines.learn.labelled_streams",
         "LearningReport": "evenkey.pipelines.learn.report",
         "Models": "evenkey.pipelines.learn.models",
         "rejected_records": "evenkey.pipelines.learn.vetting",

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator
 
 from evenkey.errors import ConfigurationError
 from evenkey.options import Configuration, KeyedOptions, option
-from evenkey.streams.suffixes import SplitName, split_of
+from evenkey.streams import SplitName, split_of
 
 __all__ = ["LearnConfig", "LearningOptions"]
 

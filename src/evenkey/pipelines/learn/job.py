@@ -8,25 +8,32 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-from evenkey.pipelines.aggregate.job import warm_up
-from evenkey.pipelines.aggregate.keyed import KeyedWork, keyed_session
-from evenkey.pipelines.aggregate.plan import routed_messages
-from evenkey.pipelines.aggregate.report import RunReport
+from evenkey.pipelines.aggregate import (
+    KeyedWork,
+    RunReport,
+    keyed_session,
+    routed_messages,
+    warm_up,
+)
 from evenkey.pipelines.learn.kept_records import keep_records
 from evenkey.pipelines.learn.labelled_streams import labelled
 from evenkey.pipelines.learn.models import Models
 from evenkey.pipelines.learn.reading import FileRecords, GeneratedRecords
 from evenkey.pipelines.learn.report import LearningReport, epochs_learned
 from evenkey.pipelines.learn.tasks import LearningWorker, MessagesTask
-from evenkey.runs.epoch_files import DEAD_LETTERS, SPLITS
-from evenkey.runs.job import Job
-from evenkey.runs.recalling import keep_reading, recall_reading, tuples
-from evenkey.runs.recorder import run_info
-from evenkey.runs.sinks import Sink
-from evenkey.runs.sources import stream_of
-from evenkey.spark.aggregate import WORKER, merge_partials, messages_of, partial_aggregates
-from evenkey.spark.place import place
-from evenkey.streams.row_groups import RowGroup, find_row_groups
+from evenkey.runs import (
+    DEAD_LETTERS,
+    SPLITS,
+    Job,
+    Sink,
+    keep_reading,
+    recall_reading,
+    run_info,
+    stream_of,
+    tuples,
+)
+from evenkey.spark import WORKER, merge_partials, messages_of, partial_aggregates, place
+from evenkey.streams import RowGroup, find_row_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,10 +45,7 @@ if TYPE_CHECKING:
     from evenkey.exporters import RunInfo
     from evenkey.pipelines.learn.config import LearnConfig
     from evenkey.pipelines.learn.learner import Learner
-    from evenkey.runs.directory import RunDirectory
-    from evenkey.runs.job import Outcome
-    from evenkey.runs.parts import Part
-    from evenkey.runs.recorder import Recorder
+    from evenkey.runs import Outcome, Part, Recorder, RunDirectory
 
     Records = FileRecords | GeneratedRecords
 

@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 
 from evenkey.errors import ConfigurationError
 from evenkey.pipelines.learn.records import check_columns, pieces_of, schema_of
-from evenkey.streams.compressed import unpack
-from evenkey.streams.files import find_files
+from evenkey.streams import find_files, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -10,8 +10,8 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from evenkey.errors import RunError
 from evenkey.pipelines.learn.kept_records import ROWS_OF_A_GROUP
-from evenkey.runs.sources import DealtReading
-from evenkey.streams.row_groups import RowGroup, read_group
+from evenkey.runs import DealtReading
+from evenkey.streams import RowGroup, read_group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from evenkey.errors import ConfigurationError
-from evenkey.streams.splits import CsvRecords
+from evenkey.streams import CsvRecords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from evenkey.pipelines.aggregate.report import RunReport
+from evenkey.pipelines.aggregate import RunReport
 from evenkey.pipelines.learn.tasks import COUNTERS, TRIALS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from evenkey.pipelines.learn.learner import Model
-    from evenkey.runs.epoch_files import EpochFiles
+    from evenkey.runs import EpochFiles
 
 __all__ = ["EpochLearned", "LearningReport", "epochs_learned"]
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.pipelines.aggregate.worker import PipelineWorker
-from evenkey.spark.task import current_task
+from evenkey.pipelines.aggregate import PipelineWorker
+from evenkey.spark import current_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from evenkey.pipelines.learn.learner import Learner
     from evenkey.pipelines.learn.models import Models
-    from evenkey.runs.epoch_files import EpochFiles
+    from evenkey.runs import EpochFiles
 
 __all__ = ["COUNTERS", "TRIALS", "LearningWorker", "MessagesTask"]
 

@@ -15,12 +15,17 @@ from evenkey.checking import whole_number
 from evenkey.errors import ConfigurationError
 from evenkey.pipelines.learn.learner import check_learner
 from evenkey.pipelines.learn.vetting import REASON, vetted_records
-from evenkey.spark.aggregate import WORKER, merge_partials, messages_of, partial_aggregates
-from evenkey.spark.columns import check_frame
-from evenkey.spark.place import place
-from evenkey.spark.route import route
-from evenkey.spark.work import WorkerTask
-from evenkey.spark.workers import in_workers
+from evenkey.spark import (
+    WORKER,
+    WorkerTask,
+    check_frame,
+    in_workers,
+    merge_partials,
+    messages_of,
+    partial_aggregates,
+    place,
+    route,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,7 +10,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import ArrayType, AtomicType, NumericType
 
 from evenkey.errors import ConfigurationError
-from evenkey.spark.columns import find_columns, quoted
+from evenkey.spark import find_columns, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

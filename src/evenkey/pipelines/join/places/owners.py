@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from evenkey.joins.partitioners import Leaves
+    from evenkey.joins import Leaves
 
 __all__ = ["CandidateOwners", "PlaceRows", "chances"]
 

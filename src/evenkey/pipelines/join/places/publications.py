@@ -16,7 +16,7 @@ from evenkey.pipelines.join.places.owners import PlaceRows, chances
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenkey.joins.partitioners import Leaves
+    from evenkey.joins import Leaves
     from evenkey.pipelines.join.places.atlas import Atlas
     from evenkey.pipelines.join.places.owners import CandidateOwners
 

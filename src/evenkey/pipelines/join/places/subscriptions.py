@@ -9,7 +9,7 @@ import pyarrow as pa
 import shapely
 
 from evenkey.errors import ConfigurationError
-from evenkey.joins.relations import RELATIONS
+from evenkey.joins import RELATIONS
 from evenkey.pipelines.join.places.atlas import LEVELS, uniform
 
 if TYPE_CHECKING:

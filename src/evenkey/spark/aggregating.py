@@ -23,8 +23,8 @@ from evenkey.spark.columns import (
 )
 from evenkey.spark.exact import count_overflows, finished_natively, merged_natively
 from evenkey.spark.keys import check_groupable, check_result, one_key, with_keys
-from evenkey.spark.place import place
-from evenkey.spark.route import route
+from evenkey.spark.placing import place
+from evenkey.spark.routing import route
 from evenkey.spark.times import without_far_ahead
 from evenkey.spark.work import STATES, TIME, WEIGHT, WINDOW, FinishTask, MergeTask, WorkerTask
 from evenkey.spark.workers import in_workers
