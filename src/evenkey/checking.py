@@ -17,17 +17,6 @@ from evenkey.errors import ConfigurationError
 if typing.TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = [
-    "check_fields",
-    "check_one_of",
-    "check_path",
-    "check_text",
-    "check_workers",
-    "number",
-    "shown",
-    "whole_number",
-]
-
 _LONGEST = 80
 
 

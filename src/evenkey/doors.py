@@ -17,8 +17,6 @@ from evenkey.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["late", "without"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

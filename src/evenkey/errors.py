@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ConfigurationError", "EvenkeyError", "RunError"]
-
 
 class EvenkeyError(Exception):
     """Base of every error that evenkey raises on purpose."""

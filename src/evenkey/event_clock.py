@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["FAR", "EventClock", "in_step"]
-
 FAR = 3600.0
 """Seconds from the clock beyond which a row is doubted: an hour, in which dynamic key grouping
 forgets a key that it does not see."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["create_whole", "digest_of", "replacing", "sealed", "unsealed", "write_whole"]
-
 _DIGEST_BYTES = 16
 
 

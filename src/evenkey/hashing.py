@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["SPARK_SEED", "hash_longs", "hash_strings", "mix", "murmur3_strings"]
-
 SPARK_SEED = 42
 """Seed of Spark's ``xxhash64``."""
 

@@ -19,17 +19,6 @@ from evenkey.errors import ConfigurationError
 if typing.TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = [
-    "build",
-    "fields_of",
-    "parse",
-    "read",
-    "spell",
-    "spell_changed",
-    "split_list",
-    "unknown_name",
-]
-
 T = TypeVar("T")
 _SPELLING = re.compile(
     r"\s*(?P<name>[a-z0-9][\w-]*)\s*(?:\((?P<arguments>[^()]*)\))?\s*", re.IGNORECASE

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenkey.errors import ConfigurationError
-from evenkey.streams import datasets
+from evenkey.streams import datasets, generated
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(params=["country-skew-r80", "zipf(z=1.2,keys=50)"])
 def stream(request) -> KeyStream:
-    stream: KeyStream = datasets.generated(request.param, messages=3000, seed=7)
+    stream: KeyStream = generated(request.param, messages=3000, seed=7)
     return stream
 
 
@@ -73,7 +73,7 @@ def test_keys_are_counted_exactly(stream):
 
 
 def test_weights_are_added_up_and_never_lost(tmp_path):
-    stream = datasets.generated("wikipedia-pageviews-by-lang-like", messages=2000)
+    stream = generated("wikipedia-pageviews-by-lang-like", messages=2000)
     expected = Counter[str]()
     for key, count, _ in messages(stream):
         expected[key] += count

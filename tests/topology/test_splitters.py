@@ -10,11 +10,11 @@ import pytest
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
+from evenkey.aggregators import WORKER
 from evenkey.groupings import parse
 from evenkey.pipelines.aggregate.splitting import split_lines, vet_rows
 from evenkey.runs.epoch_files import DEAD_LETTERS, SPLITS, EpochFiles
 from evenkey.runs.sources import _ORIGIN_SECONDS, LinesReading, RowsReading, stream_of
-from evenkey.spark.aggregating import WORKER
 from evenkey.spark.routing_tasks import routing_task
 from evenkey.spark.times import FAR_AHEAD, far_ahead
 from evenkey.streams import generated

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from evenkey.advice.sample import Sample
 
-__all__ = ["Advice", "advise"]
-
 
 @dataclass(frozen=True)
 class Advice:

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from evenkey.advice.sample import Sample
 
-__all__ = ["Skew", "TopKey", "ZipfFit", "fit_zipf", "measure", "zipf_shares"]
-
 _TOP_KEYS = 10
 _STEEPEST = 20.0
 _HALVINGS = 50

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from evenkey.advice.advising import Advice
     from evenkey.advice.measure import Skew
 
-__all__ = ["check_page", "write_page"]
-
 _POINTS = 200
 """Ranks that are drawn, evenly spaced by their logarithm."""
 

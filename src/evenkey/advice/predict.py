@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from evenkey.advice.sample import Sample
 
-__all__ = ["BY_KEY", "YARDSTICK", "Prediction", "predict", "usual_groupings", "worker_range"]
-
 YARDSTICK = "sg"
 """The grouping that all others are measured by: as even as can be."""
 

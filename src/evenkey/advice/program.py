@@ -14,8 +14,6 @@ from evenkey.streams import read_names
 if TYPE_CHECKING:
     from evenkey.advice.recommend import Recommendation
 
-__all__ = ["Setting", "check_split", "program_for"]
-
 _READERS = {
     "csv": "spark.read.csv($paths, header=True)",
     "json": "spark.read.json($paths)",

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from evenkey.advice.measure import Skew
     from evenkey.advice.predict import Prediction
 
-__all__ = ["EVEN", "Recommendation", "combined_by_spark", "recommend"]
-
 EVEN = 1.1
 """Largest load over the mean that counts as even."""
 

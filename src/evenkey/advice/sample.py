@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from evenkey.streams import MessageStream, Records
 
-__all__ = ["Sample", "Sampling", "sampled"]
-
 Sampling = Literal["even", "first"]
 """Which lines or rows a sample has: some evenly spread over all, or the first ones."""
 

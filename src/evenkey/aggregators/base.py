@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
-__all__ = ["WORKER", "Aggregator", "Algebraic", "Merge"]
-
 Merge: TypeAlias = Literal["sum", "min", "max", "exact"]
 """How a state column merges, see `Algebraic.merges`."""
 

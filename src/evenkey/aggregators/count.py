@@ -13,8 +13,6 @@ from evenkey.aggregators.groups import reduce_groups
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Count"]
-
 
 @dataclass(frozen=True)
 class Count(Algebraic):

@@ -16,8 +16,6 @@ from evenkey.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Fold"]
-
 
 @dataclass(frozen=True)
 class Fold(Aggregator):

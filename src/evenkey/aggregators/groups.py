@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Reduction", "cast_or_raise", "check_names", "fitting", "number_groups", "reduce_groups"]
-
 Reduction: TypeAlias = Literal["sum", "min", "max", "values", "messages", "total", "exact"]
 
 _OPTIONS: dict[Reduction, tuple[str, pc.FunctionOptions]] = {

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["HeavyHitters"]
-
 _SUMMARIES = "summaries"
 _RESULT = ("key", "count", "error", "terms", "rank")
 _SUMMARY = (WORKER, "keys", "counts", "errors", "floor")

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Histogram"]
-
 _STATE = ("positions", "weights", "lows", "highs")
 
 

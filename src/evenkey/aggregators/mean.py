@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
-__all__ = ["Mean"]
-
 _DECIMAL_DIGITS = 38
 # Spark gives the mean of decimal(p, s) four digits more on either side; the state's type
 # holds ten more for its sum.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
-__all__ = ["Sum"]
-
 _DECIMAL_DIGITS = 38
 _EXTRA_DIGITS = 10
 

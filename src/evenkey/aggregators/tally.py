@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Tally"]
-
 _STATE = ("values", "counts")
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["TopK", "check_places", "places_in"]
-
 _STATE = ("keys", "counts", "errors", "floor")
 _COUNTERS_PER_PLACE = 10
 _FEWEST_COUNTERS = 1000

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from evenkey.pipelines.aggregate import PipelineOptions
 
-__all__ = ["PipelineApplication"]
-
 
 @dataclass(frozen=True)
 class PipelineApplication(Application):

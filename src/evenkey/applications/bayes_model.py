@@ -17,8 +17,6 @@ from evenkey.streams import Words
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DOCUMENT", "UNIT", "BayesModel", "words_of"]
-
 DOCUMENT = ""
 """Stands for a document among words: each document counts once, under its class."""
 UNIT = 2.0**-36

@@ -9,8 +9,6 @@ from evenkey.applications.word_count import WordCount
 from evenkey.pipelines.application import Application
 from evenkey.spelling import read
 
-__all__ = ["APPLICATIONS", "parse"]
-
 APPLICATIONS: dict[str, type[Application]] = {
     application.name: application
     for application in (WordCount, FindHeavyHitters, NaiveBayes, DecisionTree)

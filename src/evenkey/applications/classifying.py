@@ -10,11 +10,12 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
+from evenkey.aggregators import WORKER
 from evenkey.applications.bayes_model import BayesModel, words_of
 from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
 from evenkey.pipelines.learn import Model, Models
-from evenkey.spark import WORKER, absent, check_frame, in_workers, key_columns, place, route
+from evenkey.spark import absent, check_frame, in_workers, key_columns, place, route
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from evenkey.groupings import Grouping
-
-__all__ = ["classify", "classify_by_words"]
 
 _ANSWER = "document string, class int, units bigint"
 

@@ -16,8 +16,6 @@ from evenkey.pipelines.learn import LearnConfig, Learner, LearningOptions, label
 if TYPE_CHECKING:
     from evenkey.pipelines.application import Application
 
-__all__ = ["ApplicationConfig"]
-
 
 class ApplicationConfig(PipelineOptions, LearningOptions):
     """What ``evenkey run`` runs: a pipeline, or an application.

@@ -14,8 +14,6 @@ from evenkey.errors import ConfigurationError
 from evenkey.pipelines.learn import LabelledStream
 from evenkey.streams import Zipf
 
-__all__ = ["Documents"]
-
 _LABEL, _OWN = 1, 2
 """Which of the derived hash functions draws what."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from evenkey.groupings import Grouping
     from evenkey.pipelines.aggregate import PipelineOptions
 
-__all__ = ["FindHeavyHitters", "workers_of_a_key"]
-
 
 @dataclass(frozen=True)
 class FindHeavyHitters(PipelineApplication):

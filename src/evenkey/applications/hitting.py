@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import Grouping
 
-__all__ = ["heavy_hitters"]
-
 _ITEMS = "__items"
 
 

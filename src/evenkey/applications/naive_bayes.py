@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from evenkey.aggregators import Aggregator
     from evenkey.pipelines.learn import LearnConfig
 
-__all__ = ["NaiveBayes"]
-
 
 @dataclass(frozen=True)
 class NaiveBayes(Learner[BayesModel]):

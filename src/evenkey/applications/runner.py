@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from evenkey.pipelines.learn import Learner, LearningReport
     from evenkey.runs import OnProgress
 
-__all__ = ["run", "run_learner"]
-
 
 def run(
     config: ApplicationConfig,

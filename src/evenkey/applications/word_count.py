@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from evenkey.pipelines.aggregate import PipelineOptions
 
-__all__ = ["WordCount", "split_into_words"]
-
 
 @dataclass(frozen=True)
 class WordCount(PipelineApplication):

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from evenkey.aggregators import Aggregator
 
-__all__ = ["sample_messages", "yield_aggregator_checks"]
-
 _MESSAGES = 300
 _PARTS = 7
 _KEYS = 40

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Check = Callable[[Grouping], None]
 
-__all__ = ["yield_checks"]
-
 _MESSAGES = 3000
 _SECONDS = 300.0
 _WORKERS = 7

@@ -14,8 +14,6 @@ from evenkey.cli.output import number, print_title, whole
 if TYPE_CHECKING:
     from evenkey.advice import Advice
 
-__all__ = ["print_advice"]
-
 _SHOWN_KEYS = 5
 _LONGEST_KEY = 40
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from evenkey.advice import Advice, Sample, Sampling
 
-__all__ = ["register"]
-
 _FIELDS = ("input", "split", "key", "time", "sources")
 _PANEL = "Advice"
 

@@ -11,8 +11,6 @@ from evenkey.cli import advise, compare, dashboard, dataset, experiment, join, r
 from evenkey.cli.errors import show_traces
 from evenkey.cli.program import Program
 
-__all__ = ["app", "main"]
-
 app = typer.Typer(
     name="evenkey",
     cls=Program,

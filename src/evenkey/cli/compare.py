@@ -13,8 +13,6 @@ from evenkey.cli.progress import shown_progress
 from evenkey.cli.summary import print_comparison
 from evenkey.pipelines.aggregate import PipelineConfig
 
-__all__ = ["register"]
-
 _EXAMPLE = (
     "Example: evenkey compare --input clicks.csv --key user --groupings kg,planned. "
     "It has more options: evenkey compare --help-all"

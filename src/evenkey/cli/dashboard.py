@@ -9,8 +9,6 @@ import typer
 
 from evenkey.cli.errors import interrupted_with, reported
 
-__all__ = ["register"]
-
 
 def register(app: typer.Typer) -> None:
     """Add the command to a program."""

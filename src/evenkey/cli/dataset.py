@@ -26,8 +26,6 @@ from evenkey.streams import (
 if TYPE_CHECKING:
     from evenkey.streams import Published
 
-__all__ = ["register"]
-
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset, such as country-skew-r80.")]
 Messages = Annotated[
     int | None, typer.Option(min=1, help="How many messages; without it the dataset's own.")

@@ -23,15 +23,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-__all__ = [
-    "Explanation",
-    "explain",
-    "going_on",
-    "interrupted_with",
-    "reported",
-    "show_traces",
-]
-
 _FAILED, _USAGE, _INTERRUPTED, _TERMINATED = 1, 2, 130, 143
 
 _TRACES: ContextVar[bool] = ContextVar("_TRACES", default=False)

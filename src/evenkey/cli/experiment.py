@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from evenkey import experiments
     from evenkey.experiments import Experiment, Outcome
 
-__all__ = ["register"]
-
 _WIDTH = 160  # of tables that are not printed on a terminal
 
 

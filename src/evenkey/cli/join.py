@@ -17,8 +17,6 @@ from evenkey.kafka import Address
 from evenkey.pipelines.join import JoinConfig, ModeName
 from evenkey.spelling import split_list
 
-__all__ = ["register"]
-
 _ALL_MODES = ",".join(get_args(ModeName))
 _PRODUCES = {
     *("publications", "skew", "polygon_share", "polygon_clustering", "seconds", "seed"),

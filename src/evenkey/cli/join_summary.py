@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from evenkey.pipelines.join import JoinReport
 
-__all__ = ["print_join", "print_modes"]
-
 
 def print_join(report: JoinReport) -> None:
     """Print the figures of one run."""

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from evenkey.options import Configuration
 
-__all__ = ["distinct_groupings", "option_name", "with_options_of", "with_pipeline_options"]
-
 _CONFIG_FILE = inspect.Parameter(
     "config_file",
     inspect.Parameter.KEYWORD_ONLY,

@@ -16,15 +16,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-__all__ = [
-    "JsonOption",
-    "number",
-    "print_json",
-    "print_title",
-    "standard_output_kept",
-    "whole",
-]
-
 JsonOption = Annotated[
     bool,
     typer.Option("--json", help="Print one JSON object on standard output, and nothing else."),

@@ -13,8 +13,6 @@ from evenkey.cli.output import JsonOption, print_json, whole
 from evenkey.cli.progress import message_bar
 from evenkey.kafka import Address, ClientSettings, ValueFormat, find_records, parse_time, produce
 
-__all__ = ["SENT", "produce_command"]
-
 SENT = "what was sent stays in the topic, and the same command sends it again; use a new topic"
 """What an interrupt leaves behind."""
 

@@ -9,8 +9,6 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-__all__ = ["Program"]
-
 _USAGE_ERROR: Any = typer.BadParameter.__base__
 """What stands for any call that is not understood; Typer offers it under this name only."""
 

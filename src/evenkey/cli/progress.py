@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from evenkey.runs import EpochProgress
 
-__all__ = ["message_bar", "shown_progress"]
-
 _LONGEST_NAME = 20
 
 

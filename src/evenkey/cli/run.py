@@ -11,8 +11,6 @@ from evenkey.cli.output import JsonOption, print_json, standard_output_kept
 from evenkey.cli.progress import shown_progress
 from evenkey.cli.summary import print_run
 
-__all__ = ["register"]
-
 _EXAMPLE = (
     "Example: evenkey run --input clicks.csv --key user --workers 10 --output out. "
     "It has more options: evenkey run --help-all"

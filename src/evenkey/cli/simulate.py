@@ -17,8 +17,6 @@ from evenkey.pipelines.aggregate import PipelineConfig
 if TYPE_CHECKING:
     from evenkey.simulation import Feed, HashName
 
-__all__ = ["register"]
-
 _FIELDS = (
     "dataset",
     "input",

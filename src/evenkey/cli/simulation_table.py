@@ -15,8 +15,6 @@ from evenkey.metrics import shown_in
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["print_simulations"]
-
 
 def print_simulations(results: Sequence[dict[str, Any]]) -> None:
     """Print what was simulated, and a row for each grouping."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from evenkey.pipelines.aggregate import RunReport
 
-__all__ = ["print_comparison", "print_run"]
-
 _PREVIEW_ROWS = 10
 
 

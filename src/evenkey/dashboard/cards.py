@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from evenkey.exporters import EpochRecord
     from evenkey.pictures import Theme
 
-__all__ = ["cards", "standing"]
-
 _FIRST = "waiting for the first epoch"
 _STATES = {
     "running": "running",

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     _Point: TypeAlias = tuple[float | None, float | None, int | None]
 
-__all__ = ["hot_keys", "hot_keys_height", "loads", "over_time"]
-
 _MOST_POINTS = 1000
 """Of a line: more cannot be seen, and would be sent to the browser at each epoch."""
 _MARKED_POINTS = 60

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from evenkey.dashboard.runs import Run, Runs
     from evenkey.pictures import Figure, Theme
 
-__all__ = ["CHARTS", "Chart", "page"]
-
 _TICK_MS = 1000
 _CHART_HEIGHT = 290
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from evenkey.exporters import RunInfo
 
-__all__ = ["Run", "Runs", "State"]
-
 _SILENCE_SECONDS = 20.0
 """A run touches its sign of life every second: after so long it does not run any more."""
 _DEPTHS = ("", "*/", "*/*/", "*/*/*/")

@@ -12,8 +12,6 @@ from evenkey.exporters import ServedHosts, load_extra
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Server"]
-
 
 class Server:
     """Serves the page over runs, until it is closed.

@@ -8,8 +8,6 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from evenkey.errors import ConfigurationError
 
-__all__ = ["ExportAddress", "HostPort", "without_password"]
-
 _PASSWORD = re.compile(r"(?P<before>://[^/@:?#]*:)[^/@]*(?=@)")
 _SECRET_OPTION = re.compile(
     r"(?P<before>[?&;][^=&;]*(?:password|passwd|secret|token|\.pem|credential)[^=&;]*=)[^&;#]*",

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from evenkey.exporters.record import EpochRecord
 
-__all__ = ["Ending", "ExportSummary", "Exporter", "Unreachable"]
-
 Ending: TypeAlias = Literal["finished", "paused", "failed"]
 """How a run ended."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Maker: TypeAlias = Callable[[ExportAddress, RunInfo], Exporter]
 
-__all__ = ["Exports", "check_address"]
-
 _QUEUE = 50_000
 
 

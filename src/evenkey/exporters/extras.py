@@ -7,8 +7,6 @@ from typing import Any
 
 from evenkey.errors import ConfigurationError
 
-__all__ = ["load_extra"]
-
 
 def load_extra(module: str, extra: str, purpose: str) -> Any:
     """Import a module of an optional package.

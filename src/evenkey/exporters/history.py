@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from evenkey.exporters.base import Ending
     from evenkey.exporters.record import EpochRecord
 
-__all__ = ["RUN_FILE", "History"]
-
 RUN_FILE = "run.json"
 """What tells the history of a run from other directories."""
 

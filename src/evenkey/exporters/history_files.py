@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from evenkey.metrics import Figure
 
-__all__ = ["VERSION", "encoded", "read_record"]
-
 VERSION = 2
 """Of a history; raised where names or meanings of columns change."""
 

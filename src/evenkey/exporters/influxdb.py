@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from evenkey.exporters.base import Ending
     from evenkey.exporters.record import EpochRecord, RunInfo
 
-__all__ = ["InfluxDB"]
-
 _PORT = 8086
 _TIMEOUT_SECONDS = 5
 _NOT_FOUND, _TOO_MANY, _SERVER_ERROR = 404, 429, 500

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from evenkey.exporters.base import Ending
     from evenkey.exporters.record import EpochRecord, RunInfo
 
-__all__ = ["Kafka"]
-
 _TIMEOUT_SECONDS = 5
 _FORMATS = ("json", "influx")
 _PORT = 9092

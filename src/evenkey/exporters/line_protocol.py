@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from evenkey.exporters.record import EpochRecord, RunInfo
 
-__all__ = ["line", "lines"]
-
 _TAG_SPECIAL = re.compile(r"([,= ])")
 _FIELD_SPECIAL = re.compile(r'(["\\])')
 

@@ -12,8 +12,6 @@ from evenkey.exporters.base import Ending, Exporter, ExportSummary, Unreachable
 if TYPE_CHECKING:
     from evenkey.exporters.record import EpochRecord
 
-__all__ = ["Outlet"]
-
 _BEAT_SECONDS = 1.0
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 3.0
 

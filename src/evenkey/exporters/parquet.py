@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from evenkey.exporters.base import Ending
     from evenkey.exporters.record import EpochRecord, RunInfo
 
-__all__ = ["Parquet"]
-
 
 class Parquet(Exporter):
     """Writes one Parquet file an epoch, and signs of life between epochs.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from evenkey.exporters.record import EpochRecord, RunInfo
     from evenkey.metrics import Figure
 
-__all__ = ["Prometheus", "prometheus_name"]
-
 _PORT = 9108
 _LONGEST_LABEL = 64
 

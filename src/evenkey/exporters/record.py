@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from evenkey.metrics import Value
 
-__all__ = ["EpochRecord", "HotKey", "RunInfo"]
-
 
 @dataclass(frozen=True)
 class RunInfo:

@@ -11,8 +11,6 @@ from evenkey.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["secret"]
-
 
 def secret(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
     """Read a secret: the variable `name`, or the file that ``<name>_FILE`` names.

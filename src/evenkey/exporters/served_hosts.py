@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-__all__ = ["ServedHosts"]
-
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - compared with, not listened at
 _NAME = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?")

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Grouping", "Router", "Snapshot"]
-
 Snapshot: TypeAlias = "dict[str, NDArray[Any]]"
 
 
@@ -286,9 +284,11 @@ class LocalLoadRouter(Router):
         self.sent = np.zeros(workers, dtype=np.int64)
 
     def snapshot(self) -> Snapshot:
+        """Give the whole state."""
         return {"sent": self.sent.copy()}
 
     def restore(self, snapshot: Snapshot) -> None:
+        """Go on from a snapshot."""
         sent = snapshot["sent"]
         if sent.shape != (self.workers,):
             message = (

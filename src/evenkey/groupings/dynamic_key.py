@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["DynamicKeyGrouping"]
-
 _MOST_CYCLES = 1000
 _REFERENCE_POOLS = 10_000
 

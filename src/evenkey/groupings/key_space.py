@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["BABY", "DEPARTED", "ITEM", "OLD", "TEENAGE", "KeySpace", "moved"]
-
 DEPARTED, BABY, TEENAGE, OLD = -1, 0, 1, 2
 
 ITEM = np.dtype(

@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["items_of", "table_of"]
-
 _SMALLEST = 1024
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["PartialKeyGrouping"]
-
 
 @dataclass(frozen=True)
 class PartialKeyGrouping(Grouping):

@@ -12,8 +12,6 @@ from evenkey.groupings.base import Grouping, Router, Snapshot
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ShuffleGrouping"]
-
 
 @dataclass(frozen=True)
 class ShuffleGrouping(Grouping):

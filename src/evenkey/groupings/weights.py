@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_WEIGHT", "By", "limited"]
-
 By: TypeAlias = Literal["messages", "weights"]
 """Whether loads are counted in messages, or in what these weigh."""
 

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from evenkey.joins.partition_join import PartitionJoin
     from evenkey.joins.static_side import IfChanged
 
-__all__ = ["PARTITIONS_A_WORKER", "balanced_join"]
-
 PARTITIONS_A_WORKER = 4
 """Partitions for each worker where their number is not given, as in the experiments."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["DEAD_LETTERS", "STATIC_DEAD_LETTERS", "DeadLetters", "LetterBox"]
-
 DEAD_LETTERS = "dead-letters"
 """Kind under which the stream's are written, by epoch."""
 STATIC_DEAD_LETTERS = "static-dead-letters"

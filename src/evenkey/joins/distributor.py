@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from evenkey.joins.planner import Planner
     from evenkey.joins.work import LoadClock, LoadMetric
 
-__all__ = ["DynamicDistributor", "Window"]
-
 _MOST_EPOCHS = 64
 """Parts of the window that are kept apart: what falls into the same part is added up."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["EpochLog", "EpochPlan", "SlotRecord", "work_of"]
-
 
 @dataclass(frozen=True)
 class EpochPlan:

@@ -10,8 +10,6 @@ from evenkey.errors import RunError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["claim", "write_file"]
-
 
 def write_file(path: Path, content: bytes) -> None:
     """Write a file whole or not at all; its directory is made where it is not there.

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-__all__ = ["Fingerprint", "fingerprint_of"]
-
 _PIECE = 24
 """Bits of a hash that are added up at a time: 2^39 rows fit into a bigint."""
 

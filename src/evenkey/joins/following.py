@@ -16,8 +16,6 @@ from evenkey.errors import ConfigurationError, RunError
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["Following", "Then", "following"]
-
 _Rows: TypeAlias = pa.Table | pa.RecordBatch
 
 Then: TypeAlias = Callable[[pa.Table], _Rows | Iterable[_Rows]]

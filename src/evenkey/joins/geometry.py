@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["Vetted", "vet"]
-
 
 class Vetted(NamedTuple):
     """What is left of geometries after they were looked at.

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from evenkey.joins.static_manifest import StaticVersion
     from evenkey.joins.work import LoadClock
 
-__all__ = ["JoinTask"]
-
 _ROWS = 1 << 16
 """Rows that are gathered before they are joined, so that each partition gets many at once."""
 

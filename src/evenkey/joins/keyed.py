@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["How", "KeyedJoin", "KeyedPartition"]
-
 How = Literal["inner", "left"]
 
 _PAIRS = 1 << 20

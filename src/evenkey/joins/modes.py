@@ -9,8 +9,6 @@ from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
 from evenkey.spelling import unknown_name
 
-__all__ = ["MODES", "Balance", "Mode"]
-
 Balance = Literal["load", "rows"]
 """What the Dynamic Distributor takes for load: seconds of work, or rows."""
 

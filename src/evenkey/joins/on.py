@@ -11,8 +11,6 @@ from evenkey.joins.relations import codes_of
 from evenkey.joins.spatial import BruteForce, Candidates, Indexed, SpatialJoin
 from evenkey.spelling import unknown_name
 
-__all__ = ["PARTITIONERS", "PIPELINES", "Keys", "Pipeline", "SpatialMatch"]
-
 Pipeline = Literal["sps", "spis", "rihps", "risps"]
 
 PIPELINES: dict[str, type[SpatialJoin]] = {

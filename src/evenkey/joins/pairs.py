@@ -12,8 +12,6 @@ from evenkey.hashing import hash_longs, mix
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PairsDigest"]
-
 
 @dataclass
 class PairsDigest:

@@ -12,17 +12,6 @@ if TYPE_CHECKING:
 
     from evenkey.joins.worker_cache import Sized
 
-__all__ = [
-    "CANDIDATES",
-    "FIRST",
-    "HASH",
-    "PARTITION",
-    "RELATION",
-    "RESERVED",
-    "SLOT",
-    "PartitionJoin",
-]
-
 # Names that a user's columns are unlikely to bear.
 RESERVED = "__evenkey_"
 PARTITION = f"{RESERVED}partition"

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from evenkey.joins.work import load_per_location
 from evenkey.metrics import max_load_distance
 
-__all__ = ["GOOD_ENOUGH", "Planner", "greedy"]
-
 Planner: TypeAlias = Callable[
     [NDArray[np.int32], NDArray[np.float64], int],
     NDArray[np.int32],

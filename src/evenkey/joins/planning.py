@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from evenkey.joins.static_manifest import StaticVersion
     from evenkey.spark import TaskId
 
-__all__ = ["JoinPlanner", "first_owners"]
-
 KEPT = 1000
 """Epochs whose plans and records are kept."""
 BATCH = "batch"

@@ -13,8 +13,6 @@ from evenkey.joins.relations import RELATIONS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["reference_digest"]
-
 
 def reference_digest(
     publications: pa.Table,

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["RELATIONS", "codes_of", "holds", "mirrored"]
-
 
 class _Relation(NamedTuple):
     name: str

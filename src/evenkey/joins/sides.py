@@ -30,15 +30,6 @@ if TYPE_CHECKING:
 
     from evenkey.joins.static_manifest import Manifest
 
-__all__ = [
-    "aligned",
-    "check_sides",
-    "check_store",
-    "renamed",
-    "result_schema",
-    "stream_columns",
-]
-
 _NO_KEYS = (ArrayType, DoubleType, FloatType, MapType, StructType, VariantType)
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-__all__ = ["CLUSTER_SETTINGS", "on_slots", "own_processes"]
-
 _MARK = "EVENKEY_JOIN"
 
 CLUSTER_SETTINGS = {

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["BruteForce", "Candidates", "Indexed", "SpatialJoin", "SpatialPartition"]
-
 _PAIRS = 1 << 18
 """Pairs of geometries that are compared at a time."""
 _BYTES_OF_GEOMETRY = 4

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from evenkey.joins.planning import JoinPlanner
     from evenkey.joins.static_manifest import StaticVersion
 
-__all__ = ["INDEX_SCHEMA", "KeySpread", "SpaceSpread", "envelope_index"]
-
 INDEX_SCHEMA = pa.schema(
     [
         ("partition", pa.int32()),

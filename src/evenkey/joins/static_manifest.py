@@ -12,8 +12,6 @@ import pyarrow as pa
 
 from evenkey.joins.fingerprint import Fingerprint
 
-__all__ = ["Manifest", "StaticFile", "StaticVersion", "checksum"]
-
 
 def checksum(content: bytes) -> str:
     """BLAKE2b, 128 bits in hexadecimal."""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from evenkey.joins.fingerprint import Fingerprint
     from evenkey.joins.static_manifest import Manifest
 
-__all__ = ["IfChanged", "refresh", "static_side"]
-
 IfChanged = Literal["error", "refresh", "reuse"]
 """What is done where a directory holds another static side than the one given."""
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from evenkey.joins.dead_letters import DeadLetters
     from evenkey.joins.on import SpatialMatch
 
-__all__ = ["StaticSpread", "divide", "leaves_of"]
-
 _SAMPLE = 100_000
 """Static geometries whose centres the space is divided by."""
 

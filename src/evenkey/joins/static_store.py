@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from evenkey.joins.fingerprint import Fingerprint
 
-__all__ = ["StaticStore", "StaticWriter"]
-
 _VERSION = re.compile(r"v(\d+)\.json")
 _MANIFEST = "manifest.json"
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from evenkey.joins.static_manifest import Manifest
     from evenkey.joins.static_store import StaticStore, StaticWriter
 
-__all__ = ["kept_columns", "write_static"]
-
 _FILES = "partition int, rows bigint, bytes bigint, checksum string, index binary"
 _TASKS_A_CORE = 2
 

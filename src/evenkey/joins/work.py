@@ -9,16 +9,6 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "CLOCKS",
-    "LoadClock",
-    "LoadMetric",
-    "PartitionWork",
-    "items",
-    "load_per_location",
-    "seconds",
-]
-
 LoadClock = Literal["processor", "wall"]
 """What the seconds of a load are of: the joining thread's computing, or time that passed."""
 

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from evenkey.joins.static_manifest import StaticVersion
 
-__all__ = ["CacheKey", "Sized", "WorkerCache", "process_cache"]
-
 
 class Sized(Protocol):
     """Something that knows how much memory it takes."""

@@ -13,8 +13,6 @@ from evenkey.errors import ConfigurationError
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["Address", "check_topic"]
-
 _SERVER = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:,/\s]+):(\d{1,5})")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _HIGHEST_PORT = 65535

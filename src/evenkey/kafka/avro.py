@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column
 
-__all__ = ["json_lines", "read_schema"]
-
 
 def read_schema(file: Path) -> str:
     """Read an Avro schema.

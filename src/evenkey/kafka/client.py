@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-__all__ = ["ClientSettings"]
-
 _PREFIX = "EVENKEY_KAFKA_CLIENT_"
 _LOGIN_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",

@@ -21,16 +21,6 @@ if TYPE_CHECKING:
     from evenkey.kafka.address import Address
     from evenkey.kafka.client import ClientSettings
 
-__all__ = [
-    "AVRO",
-    "KAFKA",
-    "Module",
-    "admin_client",
-    "check_findable",
-    "check_loaded",
-    "connector_settings",
-]
-
 _JARS = Path("build", "kafka", "connector")
 _CHECKOUT = Path(__file__).resolve().parents[3]
 _TIMEOUT_MS = 20_000

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from evenkey.kafka.address import Address
     from evenkey.kafka.client import ClientSettings
 
-__all__ = ["OffsetRange", "Offsets", "find_range"]
-
 Offsets = dict[str, dict[int, int]]
 """Topic to partition to the offset of a record."""
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from evenkey.kafka.address import Address
     from evenkey.kafka.records import Record
 
-__all__ = ["Produced", "produce"]
-
 _TOLD_EVERY = 10_000
 _LATE_SECONDS = 0.01
 """A producer that is ahead of its rate by less than this does not wait."""

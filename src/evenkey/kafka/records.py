@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from evenkey.streams import KeyStream
 
-__all__ = ["Record", "Records", "ValueFormat", "find_records", "parse_time"]
-
 ValueFormat = Literal["lines", "json"]
 
 _BATCH = 1 << 16

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from evenkey.kafka.records import ValueFormat
     from evenkey.streams import KeyStream
 
-__all__ = ["check_servers", "replayed"]
-
 
 def check_servers(servers: str) -> None:
     """Make sure that a broker is there.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from evenkey.aggregators import Aggregator
 
-__all__ = ["read_results"]
-
 _WINDOW = ("window_start", "window_end")
 
 

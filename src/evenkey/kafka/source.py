@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from evenkey.kafka.client import ClientSettings
     from evenkey.kafka.offsets import OffsetRange
 
-__all__ = ["PLACES", "kafka_lines"]
-
 PLACES = ("topic", "partition", "offset")
 """Columns that say where a record is."""
 

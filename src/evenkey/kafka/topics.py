@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from evenkey.kafka.address import Address
     from evenkey.kafka.client import ClientSettings
 
-__all__ = ["SILENT", "Topic", "confluent_kafka"]
-
 _TIMEOUT_SECONDS = 20.0
 
 SILENT = logging.getLogger(__name__)

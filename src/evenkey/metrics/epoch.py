@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from evenkey.metrics.replication import PairCounts
 
-__all__ = ["EpochMetrics", "epoch_figures"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class EpochMetrics(Spread):

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Self
 
-__all__ = ["Figure", "Figures", "Place", "Scope", "Value", "figure"]
-
 Value: TypeAlias = "int | float | tuple[int, ...] | tuple[float, ...]"
 """A number, or one number for each worker."""
 

@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     from evenkey.metrics.figure import Figure, Place
     from evenkey.metrics.replication import PairCounts
 
-__all__ = [
-    "FIGURES",
-    "Balance",
-    "JoinFigures",
-    "Outcome",
-    "Pace",
-    "Paced",
-    "RunMetrics",
-    "Seen",
-    "Spread",
-    "shown_in",
-]
-
 
 @dataclass(frozen=True)
 class Seen:

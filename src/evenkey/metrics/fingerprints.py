@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["CountedFingerprints", "Fingerprints"]
-
 _SMALLEST = 1 << 10
 
 

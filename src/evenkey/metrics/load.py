@@ -11,8 +11,6 @@ from evenkey.errors import ConfigurationError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["imbalance", "imbalance_fraction", "max_over_mean", "stddev_percent"]
-
 
 def max_over_mean(loads: ArrayLike) -> float:
     """The fullest worker's load over the mean load; 1 is perfect, W is one worker for all.

@@ -11,8 +11,6 @@ from evenkey.metrics.load import imbalance
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["load_distances", "max_load_distance"]
-
 
 def load_distances(loads: ArrayLike) -> NDArray[np.float64]:
     """Load distance coefficient of each location, ``LDC_i = (L_i - mean) / mean``.

@@ -13,8 +13,6 @@ from evenkey.metrics.fingerprints import CountedFingerprints, Fingerprints
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PairCounts", "dist_cost_lower_bound"]
-
 _STEP = 1 << 14
 _IMBALANCE = 0.05
 _UNCOUNTED = np.empty(0, dtype=np.int64)

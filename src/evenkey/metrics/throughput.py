@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from evenkey.errors import ConfigurationError
 
-__all__ = ["messages_per_second"]
-
 
 def messages_per_second(messages: int, seconds: float) -> float:
     """Throughput: messages over the time that they took, in messages per second.

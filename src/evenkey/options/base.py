@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from pydantic import ValidationInfo
 
-__all__ = ["Configuration"]
-
 
 class Configuration(BaseModel):
     """A configuration; immutable, checked as a whole when it is made.

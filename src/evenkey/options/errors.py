@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from pydantic import ValidationError
 
-__all__ = ["describe"]
-
 _WANTED = {
     "bool": "must be true or false",
     "finite": "must be a finite number",

@@ -11,8 +11,6 @@ from pydantic import AfterValidator, BeforeValidator, Field
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-__all__ = ["MOST", "MOST_TASKS", "AnyPath", "Master", "fact", "option", "paths", "texts"]
-
 MOST = 2**63 - 1
 """The highest number of a message."""
 MOST_TASKS = 2**31 - 1

@@ -11,8 +11,6 @@ from evenkey.errors import ConfigurationError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["check_output", "read_toml"]
-
 
 def read_toml(file: Path) -> dict[str, Any]:
     """Read options from a TOML file, dashes in their names turned into underscores.

@@ -14,8 +14,6 @@ from evenkey.options.fields import MOST_TASKS, option
 if TYPE_CHECKING:
     from evenkey.groupings import Grouping
 
-__all__ = ["GroupingOptions", "WorkOptions"]
-
 _OVERRIDES = ("expected_keys", "warm_up", "teenage_period", "old_period")
 
 

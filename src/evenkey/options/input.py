@@ -10,8 +10,6 @@ from evenkey.options.base import Configuration
 from evenkey.options.fields import MOST, AnyPath, option, paths
 from evenkey.streams import SPAN_SECONDS, SplitName, check_input
 
-__all__ = ["EpochOptions", "InputOptions"]
-
 _LARGEST_BLOCK = 256
 _BLOCKS_A_SOURCE = 4
 

@@ -14,8 +14,6 @@ from evenkey.options.fields import AnyPath, option
 if TYPE_CHECKING:
     from evenkey.streams import SplitName
 
-__all__ = ["KafkaOptions"]
-
 _SPLITS_OF_FILES = ("csv", "parquet")
 _OF_A_TOPIC = ("starting_offsets", "record_part", "follow")
 _OF_OTHER_INPUT = ("messages", "rate", "arrival_rate")

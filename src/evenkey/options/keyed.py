@@ -12,8 +12,6 @@ from evenkey.options.run import RunOptions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["KeyedOptions"]
-
 _REFERENCE_DEFAULTS: Mapping[str, Any] = {
     "cost_ms": 1.0,
     "time_limit": 864_000.0,

@@ -13,8 +13,6 @@ from evenkey.options.base import Configuration
 from evenkey.options.fields import AnyPath, Master, option, texts
 from evenkey.options.files import check_output
 
-__all__ = ["RunOptions"]
-
 
 class RunOptions(Configuration):
     """Where a run runs, how long, and where it writes; a part of other configurations."""

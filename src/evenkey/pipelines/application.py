@@ -8,8 +8,6 @@ from typing import ClassVar
 
 from evenkey.spelling import spell_changed
 
-__all__ = ["Application"]
-
 
 @dataclass(frozen=True)
 class Application(ABC):

@@ -24,8 +24,6 @@ from evenkey.files import create_whole
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["Claim", "Holder"]
-
 _BEAT_SECONDS = 1.0
 _PATIENCE_SECONDS = 15.0
 _POLL_SECONDS = 0.1

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.datasource import ReadLimit
 
-__all__ = ["closing_rows"]
-
 _LATEST = datetime(9000, 1, 1, tzinfo=UTC)
 
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["BEFORE", "RESULTS", "Commit", "Commits", "epoch_name"]
-
 BEFORE = "before"
 """Name of the commit of what was found before the first epoch."""
 RESULTS = "results"

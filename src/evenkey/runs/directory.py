@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from typing import Self
 
-__all__ = ["RunDirectory"]
-
 _FORMAT = 2
 """Of what lies in the directory; the first is that of version 0.1."""
 

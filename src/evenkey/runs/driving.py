@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from evenkey.runs.gate import Gate
     from evenkey.runs.progress import Phase, Watch
 
-__all__ = ["drive"]
-
 _POLL_SECONDS = 0.2
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from evenkey.kafka import OffsetRange
     from evenkey.runs.gate import Gate
 
-__all__ = ["DrainedEnd", "End", "OffsetsEnd", "offsets_of"]
-
 _HEADER_LINES = 2
 """Of a file in Spark's log of offsets: its version, and settings of the query."""
 

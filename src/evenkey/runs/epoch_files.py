@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from evenkey.runs.parts import Part
 
-__all__ = ["DEAD_LETTERS", "SPLITS", "EpochFiles"]
-
 DEAD_LETTERS = "dead-letters"
 """Kind of the epoch files that hold rejected lines: where they are, line, reason."""
 SPLITS = "splits"

@@ -20,14 +20,6 @@ if TYPE_CHECKING:
     from evenkey.runs.directory import RunDirectory
     from evenkey.runs.sinks import Sink
 
-__all__ = [
-    "EpochEnd",
-    "earlier_spans",
-    "earlier_timings",
-    "late_rows",
-    "overflowed_results",
-]
-
 _DROPPED = "numRowsDroppedByWatermark"
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from evenkey.runs.directory import RunDirectory
 
-__all__ = ["faults_named"]
-
 _DISK_FULL = os.strerror(errno.ENOSPC)
 
 

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["Gate", "pauses_unlogged"]
-
 _PY4J = logging.getLogger("py4j.clientserver")
 
 

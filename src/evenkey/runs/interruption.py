@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["pausing"]
-
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from evenkey.runs.sinks import Sink
     from evenkey.runs.timing import Timing
 
-__all__ = ["Job", "Outcome", "Report", "ReportT", "Work"]
-
 
 class Report(Protocol):
     """What a run reports when it has ended."""

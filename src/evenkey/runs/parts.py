@@ -16,8 +16,6 @@ from evenkey.files import digest_of, write_whole
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Part", "encoded", "found_parts", "stage", "verified"]
-
 _NAME = re.compile(r"part-(\d{5,})-(\d+)-([0-9a-f]{32})\.(\w+)")
 
 

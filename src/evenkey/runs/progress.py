@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from evenkey.runs.recorder import Recorder
 
-__all__ = ["EpochProgress", "Measures", "OnProgress", "Phase", "Watch", "announce"]
-
 Phase = Literal["starting Spark", "warming up", "running", "closing", "pausing"]
 
 

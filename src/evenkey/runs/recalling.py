@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from evenkey.runs.directory import RunDirectory
 
-__all__ = ["keep_reading", "recall_reading", "tuples"]
-
 _FIELDS = "fields"
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from evenkey.exporters import Ending, Exports, ExportSummary, HotKey
     from evenkey.metrics import Value
 
-__all__ = ["Recorder", "run_info"]
-
 _SHORTEST_MS = 1.0
 """Spark reports whole milliseconds, and a rate over none is no number."""
 

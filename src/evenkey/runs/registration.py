@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.datasource import DataSource
 
-__all__ = ["register"]
-
 
 def register(spark: SparkSession, source: type[DataSource]) -> str:
     """Register a source and give the name to read it by.

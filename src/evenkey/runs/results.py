@@ -15,8 +15,6 @@ from evenkey.runs.commits import RESULTS, Commits
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["committed_tables", "read_results"]
-
 
 def read_results(output: str | Path) -> pa.Table:
     """Read the results that a run has committed so far; it may still go on.

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     OptionsT = TypeVar("OptionsT", bound=RunOptions)
 
-__all__ = ["execute", "run", "variants"]
-
 
 @java_deaths_named()
 def run(

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from evenkey.runs.commits import Commits
 
-__all__ = ["ConsoleSink", "FileSink", "MemorySink", "Sink"]
-
 
 class Sink(ABC):
     """Takes the results of each epoch; an epoch that runs again replaces its results."""

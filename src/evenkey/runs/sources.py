@@ -26,16 +26,6 @@ if TYPE_CHECKING:
 
     from evenkey.streams import KeyStream, LineIndex, RowIndex
 
-__all__ = [
-    "DealtReading",
-    "GeneratorReading",
-    "LinesReading",
-    "Reading",
-    "RowsReading",
-    "spelled",
-    "stream_of",
-]
-
 MESSAGES = "position bigint, key string, count bigint, time timestamp"
 LINES = "position bigint, line binary, time timestamp"
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql.streaming import StreamingQuery
 
-__all__ = ["Span", "Timing", "epochs_of", "ran", "span", "timing_of"]
-
 
 @dataclass(frozen=True)
 class Timing:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from evenkey.runs.parts import Part
     from evenkey.runs.sinks import FileSink
 
-__all__ = ["KafkaSink"]
-
 _IDENTITY = ("window_start", "rank", "publication")
 """Columns that identify a result, besides its key; those of them that a result has."""
 _CONTENT = ("line", "geometry", "reason")

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from evenkey.options import KafkaOptions
     from evenkey.runs.directory import RunDirectory
 
-__all__ = ["find_offsets", "open_output"]
-
 
 def open_output(spark: SparkSession, options: KafkaOptions) -> None:
     """Make the topics of results and dead letters that are not there, as the broker's defaults say.

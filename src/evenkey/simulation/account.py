@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from evenkey.simulation.sources import Messages
 
-__all__ = ["Account"]
-
 _NO_WEIGHTS = np.empty(0, dtype=np.int64)
 
 

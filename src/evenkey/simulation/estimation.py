@@ -14,8 +14,6 @@ from evenkey.errors import ConfigurationError
 from evenkey.spelling import build, spell, unknown_name
 from evenkey.spelling import parse as parse_spelling
 
-__all__ = ["Estimation", "Global", "Local", "Probing", "parse_estimation"]
-
 _LONE_NUMBER = re.compile(r"\s*probing\s*\(\s*(?P<seconds>[^()=,]+?)\s*\)\s*", re.IGNORECASE)
 
 

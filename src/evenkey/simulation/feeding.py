@@ -14,8 +14,6 @@ from evenkey.spelling import unknown_name
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Feed", "Feeding"]
-
 Feed = Literal["shuffle", "key"]
 """How messages come to sources."""
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from evenkey.simulation.sources import Messages
     from evenkey.streams import MessageStream
 
-__all__ = ["count_keys", "frequencies"]
-
 _NO_WEIGHTS = np.empty(0, dtype=np.int64)
 
 

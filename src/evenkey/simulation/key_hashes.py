@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from evenkey.streams import MessageBatch, MessageStream
 
-__all__ = ["HashName", "KeyHashes"]
-
 HashName = Literal["xxhash64", "murmur3"]
 """Hashes of keys that figures can be made with."""
 

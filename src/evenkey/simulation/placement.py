@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from evenkey.simulation.sources import Messages
 
-__all__ = ["Placement"]
-
 
 class Placement:
     """Counts distinct (worker, key) pairs.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from evenkey.metrics import EpochMetrics, RunMetrics
 
-__all__ = ["Agreement", "SimulationReport"]
-
 
 @dataclass(frozen=True)
 class Agreement:

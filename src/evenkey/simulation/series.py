@@ -8,8 +8,6 @@ import pyarrow as pa
 
 from evenkey.errors import ConfigurationError
 
-__all__ = ["Point", "Series"]
-
 _SCHEMA = pa.schema(
     [
         ("messages", pa.int64()),

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from evenkey.simulation.key_hashes import HashName
     from evenkey.streams import MessageStream
 
-__all__ = ["simulate"]
-
 _BATCH_MESSAGES = 1 << 16
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from evenkey.groupings import Grouping, Snapshot
     from evenkey.simulation.estimation import Estimation
 
-__all__ = ["Messages", "Sources"]
-
 _WARM_UP_MESSAGES = 1000
 _WARM_UP_SECONDS = 120.0
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from evenkey.simulation.sources import Messages
     from evenkey.simulation.timeline import Piece
 
-__all__ = ["System"]
-
 
 class System:
     """S sources that send to W workers, and whoever watches them.

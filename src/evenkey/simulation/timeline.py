@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from evenkey.simulation.sources import Messages
 
-__all__ = ["Piece", "Timeline", "epochs"]
-
 
 class Piece(NamedTuple):
     """Messages between which nothing happens.

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-__all__ = ["Sketch"]
-
 
 class Sketch(ABC):
     """A summary of a stream in constant space, compared and pickled by its bytes."""

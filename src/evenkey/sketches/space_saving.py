@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Counters", "SpaceSaving"]
-
 _ROW = np.dtype([("key", "u8"), ("count", "f8"), ("error", "f8"), ("slot", "i8")])
 _SLOT = np.dtype([("key", "u8"), ("row", "i8")])
 _ENTRY = np.dtype([("count", "f8"), ("key", "u8"), ("row", "i8")])

@@ -14,13 +14,13 @@ from evenkey.spark.aggregating import aggregate
 from evenkey.spark.observe import EpochLoads, LoadObserver, observe
 from evenkey.spark.placing import place
 from evenkey.spark.planned import fit
-from evenkey.spark.routing import Load, route
+from evenkey.spark.routing import route
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
+from evenkey.spark.routing_tasks import Load
 from evenkey.spark.sessions import session
 from evenkey.spark.times import rows_far_ahead
 
 if TYPE_CHECKING:
-    from evenkey.spark.aggregating import WORKER as WORKER
     from evenkey.spark.aggregating import check_windows as check_windows
     from evenkey.spark.aggregating import group_columns as group_columns
     from evenkey.spark.aggregating import merge_partials as merge_partials
@@ -83,7 +83,6 @@ __getattr__ = late(
         "TIME": "evenkey.spark.work",
         "TaskId": "evenkey.spark.task",
         "WEIGHT": "evenkey.spark.work",
-        "WORKER": "evenkey.spark.aggregating",
         "WorkerTask": "evenkey.spark.work",
         "absent": "evenkey.spark.columns",
         "change_session": "evenkey.spark.session_kinds",

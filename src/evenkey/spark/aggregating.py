@@ -38,15 +38,6 @@ if TYPE_CHECKING:
     from evenkey.groupings import Grouping
     from evenkey.spark.routing_tasks import Load
 
-__all__ = [
-    "WORKER",
-    "aggregate",
-    "check_windows",
-    "merge_partials",
-    "messages_of",
-    "partial_aggregates",
-]
-
 _DURATION = re.compile(
     r"(\d+\s+(week|day|hour|minute|second|millisecond|microsecond)s?(\s+|$))+", re.IGNORECASE
 )

@@ -19,28 +19,11 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from evenkey.checking import check_text, check_workers, shown
+from evenkey.checking import check_text, shown
 from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-__all__ = [
-    "absent",
-    "check_frame",
-    "check_types",
-    "check_workers",
-    "column_names",
-    "find_columns",
-    "key_columns",
-    "key_hash",
-    "number_column",
-    "quoted",
-    "row_numbers",
-    "same_name",
-    "time_column",
-    "windowed_column",
-]
 
 _ROW_IN_PARTITION = (1 << 33) - 1
 _TIMES = (DateType, NumericType, TimestampNTZType, TimestampType)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from evenkey.aggregators import Algebraic, Merge
 
-__all__ = ["OVERFLOWS", "count_overflows", "finished_natively", "merged_natively", "overflows_in"]
-
 OVERFLOWS = "evenkey-overflows-"
 """What the names of the metrics begin with that count results which do not fit their type."""
 

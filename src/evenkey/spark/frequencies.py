@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import Grouping, Snapshot
 
-__all__ = ["plan_of"]
-
 
 def plan_of(
     df: DataFrame, hashed: Column, grouping: Grouping, workers: int, state: str | Path | None

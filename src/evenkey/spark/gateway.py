@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql.streaming import StreamingQuery
 
-__all__ = [
-    "LOG_VARIABLE",
-    "ending_unlogged",
-    "java_deaths_named",
-    "keep_quiet",
-    "log_level",
-    "start_java",
-]
-
 LOG_VARIABLE = "EVENKEY_SPARK_LOG"
 """Names a level of Spark's log, such as INFO: nothing is then hidden."""
 

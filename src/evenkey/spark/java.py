@@ -19,8 +19,6 @@ from evenkey.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["MINIMUM_JAVA", "ensure_java"]
-
 MINIMUM_JAVA = 17
 """The oldest Java that Spark 4 runs on."""
 

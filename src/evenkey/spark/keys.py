@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from evenkey.aggregators import Aggregator
 
-__all__ = ["check_groupable", "check_names", "check_result", "one_key", "with_keys"]
-
 
 def one_key(df: DataFrame, keys: Sequence[str]) -> Column:
     """Give the key as one column: the user's, or a struct of several under their names.

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from evenkey.groupings import Grouping, Snapshot
     from evenkey.spark.routing_table import RoutingTables
 
-__all__ = ["Lesson", "LessonCollector", "Lessons", "TableLearner", "learner"]
-
 logger = logging.getLogger(__name__)
 
 

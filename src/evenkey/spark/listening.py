@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     Receive: TypeAlias = Callable[[str, Any, Any], None]
     Forget: TypeAlias = Callable[[str], None]
 
-__all__ = ["listen"]
-
 _listening: WeakKeyDictionary[object, dict[str, _Listener]] = WeakKeyDictionary()
 _lock = threading.Lock()
 _PATIENCE_MS = 5000

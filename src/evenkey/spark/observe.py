@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame
 
-__all__ = ["EpochLoads", "LoadObserver", "observe"]
-
 _METRIC = "evenkey-loads-"
 
 

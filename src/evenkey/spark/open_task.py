@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["open_task"]
-
 
 def open_task(pickled: bytes) -> Any:
     """Unpickle a function of evenkey's.

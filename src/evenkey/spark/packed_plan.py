@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import Plan
 
-__all__ = ["LIMIT_BITS", "MOST_WORKERS", "ONE_CELL", "WORKER_BITS", "Positions", "pack_plan"]
-
 WORKER_BITS, LIMIT_BITS = 20, 24
 """A cell holds, from below, its worker, its other worker, and the limit between them."""
 

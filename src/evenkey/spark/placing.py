@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["place", "split_column"]
-
 _WORD = 1 << 32
 _C1, _C2 = 0xCC9E2D51, 0x1B873593
 _FMIX_1, _FMIX_2 = 0x85EBCA6B, 0xC2B2AE35

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from evenkey.groupings import PlannedGrouping, Snapshot
     from evenkey.spark.routing_table import RoutingTables
 
-__all__ = ["LookupTask", "read_memory", "with_planned_worker"]
-
 _GOLDEN = 0x9E3779B9
 """The golden ratio in units of 2**-32: its multiples, modulo 2**32, are spread evenly."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import KeyStatistics, PlannedGrouping
 
-__all__ = ["count_keys", "learn_from"]
-
 logger = logging.getLogger(__name__)
 
 _METRIC = "evenkey-keys-"

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import Grouping, KeyStatistics, Snapshot
 
-__all__ = ["fit", "route_planned"]
-
 
 @without(tables="it is state; pass state={value}")
 def fit(

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import Snapshot
 
-__all__ = ["Load", "route", "routed", "routes_natively"]
-
 
 @without(
     tables="it is state; pass state={value}",

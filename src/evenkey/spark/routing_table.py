@@ -23,8 +23,6 @@ from evenkey.files import write_whole
 if TYPE_CHECKING:
     from evenkey.groupings import Snapshot
 
-__all__ = ["RoutingTable", "RoutingTables"]
-
 _KEPT = 100
 _DIGEST_BYTES = 16  # stand behind the archive, where they do not disturb who opens it as such
 _FILE = re.compile(r"table-(\d{10})\.npz")

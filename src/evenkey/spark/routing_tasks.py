@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from evenkey.spark.learning import Lessons, TableLearner
     from evenkey.spark.task import TaskId
 
-__all__ = ["Load", "RoutingTask", "Source", "check_plan", "needs_plan", "routing_task"]
-
 Load = Literal["epoch", "lifetime"]
 
 

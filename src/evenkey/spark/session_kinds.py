@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-__all__ = ["change_session"]
-
 _started_for: list[str] = []
 """The kind of work that the active session was started for; empty while it is somebody else's."""
 

@@ -21,16 +21,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-__all__ = [
-    "TABLES",
-    "local_master",
-    "remove_temporary_of",
-    "session",
-    "session_id",
-    "session_owner",
-    "temporary_directory",
-]
-
 TABLES = "tables"
 """Purpose of temporary directories that hold routing tables, by query."""
 

@@ -8,8 +8,6 @@ from pyspark import TaskContext
 
 from evenkey.errors import RunError
 
-__all__ = ["TaskId", "current_task"]
-
 
 class TaskId(NamedTuple):
     """A task, the same however often it runs.

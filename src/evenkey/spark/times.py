@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.streaming import StreamingQuery
 
-__all__ = ["FAR_AHEAD", "far_ahead", "rows_far_ahead", "seconds_of", "without_far_ahead"]
-
 FAR_AHEAD = "__evenkey_far_ahead"
 """Column of whether a row's time is too far ahead to be taken in."""
 _METRIC = "evenkey-far-ahead"

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from evenkey.aggregators import Aggregator
 
-__all__ = ["FinishTask", "MergeTask", "WorkerTask"]
-
 # Names that a user's columns are unlikely to bear.
 TIME = "__time"
 WINDOW = "__window"

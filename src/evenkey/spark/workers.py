@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-__all__ = ["in_workers"]
-
 _ASK = "import json, sys, evenkey; print(json.dumps(sys.version_info[:2]))"
 _ASKING_SECONDS = 60
 _LOCAL = ("local", "local-cluster")

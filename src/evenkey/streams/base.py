@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from evenkey.streams.published import Published
 
-__all__ = ["SPAN_SECONDS", "KeyStream", "MessageBatch", "MessageStream"]
-
 SPAN_SECONDS = 400.0
 """Event time that a run spans where no rate is given."""
 

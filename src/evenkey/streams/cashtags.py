@@ -14,8 +14,6 @@ from evenkey.streams.published import Published
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Cashtags"]
-
 _WEEKS = 4
 _HOT = 5  # ticker symbols in the paper's figure 3
 _MODELS = {

@@ -15,8 +15,6 @@ from evenkey.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["bare_name", "unpack"]
-
 _CHUNK_BYTES = 1 << 20
 _CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zstd": "zstd"}
 

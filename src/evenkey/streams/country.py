@@ -17,8 +17,6 @@ from evenkey.streams.base import KeyStream
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["HOT_COUNTRY", "CountryHalfSkew", "CountrySkew", "countries"]
-
 HOT_COUNTRY = "Turkey"
 """The hot key of the country streams."""
 

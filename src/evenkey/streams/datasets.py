@@ -17,26 +17,14 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from evenkey.errors import ConfigurationError
-from evenkey.streams.base import KeyStream, MessageBatch
-from evenkey.streams.entries import Entry, catalogue, generated
-from evenkey.streams.published import Published
 from evenkey.streams.suffixes import split_of_suffix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Self
 
-__all__ = [
-    "DatasetFormat",
-    "DatasetSummary",
-    "Entry",
-    "KeyStream",
-    "Published",
-    "catalogue",
-    "generated",
-    "summarize_dataset",
-    "write_dataset",
-]
+    from evenkey.streams.base import KeyStream, MessageBatch
+    from evenkey.streams.published import Published
 
 DatasetFormat = Literal["lines", "csv", "json", "parquet"]
 

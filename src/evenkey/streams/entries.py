@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from evenkey.streams.published import Published
 
-__all__ = ["Entry", "catalogue", "generated"]
-
 _LEVEL = re.compile(r"(?P<family>.+)-r(?P<percent>\d+)")
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from evenkey.streams.files import LineIndex
     from evenkey.streams.splits import Split, Splitter
 
-__all__ = ["FileStream", "Records", "SplitLines"]
-
 
 class Records(Protocol):
     """Numbered pieces of input, any range of which can be split into messages."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LineIndex", "find_files"]
-
 _BLOCK_LINES = 256
 _CHUNK_BYTES = 1 << 23
 _DIGEST_BYTES = 8

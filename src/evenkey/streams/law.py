@@ -11,8 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Law", "harmonic", "law_of", "occurring"]
-
 _EXACT = 64  # ranks added up one by one; the error of the rest is then below 1e-14
 _GRID = 4001
 _STEEPEST = 20.0

@@ -16,8 +16,6 @@ from evenkey.streams.weighted import Weighted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Lognormal"]
-
 _PAPER = "PKG paper, table 1"
 _MESSAGES = 10_000_000
 

@@ -16,8 +16,6 @@ from evenkey.streams.weighted import Weighted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LookAlike", "LookAlikeModel"]
-
 _PKG = "PKG paper, table 1"
 _DKG = "DKG paper, table 2"
 

@@ -14,8 +14,6 @@ from evenkey.streams.published import Published
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["RecordCounts", "RecordLookAlike"]
-
 _DKG = "DKG paper, table 2"
 _SIZE = (1 << 32) - 1
 

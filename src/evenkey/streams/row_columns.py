@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from evenkey.streams.splits import Columns
 
-__all__ = ["check_columns", "key_text", "key_type", "value_type"]
-
 _OTHERS = {
     pa.uint8(): pa.int16(),
     pa.uint16(): pa.int32(),

@@ -13,8 +13,6 @@ import pyarrow.parquet as pq
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["RowGroup", "find_row_groups", "read_group"]
-
 _DIGEST_BYTES = 16
 _END_BYTES = 8
 """Of a Parquet file: the length of its footer, and its mark."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from evenkey.streams.splits import Split
 
-__all__ = ["FAULT", "RowIndex", "found_in"]
-
 FAULT = "fault"
 """Column of why a row is no message."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from evenkey.streams.file_stream import Records
 
-__all__ = ["FirstRecords", "SpreadRecords"]
-
 _PIECE = 1 << 16
 
 

@@ -13,8 +13,6 @@ from evenkey.streams.files import find_files
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["SplitName", "check_input", "split_of", "split_of_suffix"]
-
 SplitName = Literal[
     "words",
     "lines",

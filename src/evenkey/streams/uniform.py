@@ -13,8 +13,6 @@ from evenkey.streams.weighted import check_keys
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Uniform"]
-
 
 @dataclass(frozen=True)
 class Uniform(KeyStream):

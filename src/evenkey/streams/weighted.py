@@ -15,8 +15,6 @@ from evenkey.streams.base import KeyStream
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_KEYS", "Weighted", "check_keys"]
-
 MOST_KEYS = (1 << 31) - 1
 """Most keys that a generated stream can have: tables hold 32-bit ids."""
 

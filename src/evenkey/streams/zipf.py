@@ -15,8 +15,6 @@ from evenkey.streams.weighted import Weighted, check_keys
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Zipf"]
-
 
 @dataclass(frozen=True)
 class Zipf(Weighted):

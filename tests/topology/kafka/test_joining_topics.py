@@ -18,7 +18,8 @@ from evenkey.pipelines.join import (
     produce_publications,
     run_join,
 )
-from evenkey.pipelines.join.inputs import publications_of, subscriptions_of
+from evenkey.pipelines.join.inputs import subscriptions_of
+from evenkey.pipelines.join.publishing import publications_of
 from tests.brokers import consume
 
 SMALL: dict[str, Any] = {

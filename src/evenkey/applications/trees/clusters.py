@@ -12,8 +12,6 @@ from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.pipelines.learn import LabelledStream
 
-__all__ = ["Clusters"]
-
 _CENTRE, _CLUSTER, _RADIUS, _ANGLE = 1, 2, 3, 4
 """Which of the derived hash functions draws what."""
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from evenkey.pipelines.learn import LearnConfig
 
-__all__ = ["DecisionTree"]
-
 CLASS = "class"
 """Key of the messages of leaves that are not split any more: only their class is counted."""
 

@@ -14,8 +14,6 @@ from evenkey.aggregators import Aggregator, Histogram, check_names, number_group
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["LeafHistograms"]
-
 _CELL = ("leaf", "label")
 
 

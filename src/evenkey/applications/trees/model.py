@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["NodeSplit", "TreeModel", "feature_matrix"]
-
 _CLASSES = b"classes"
 
 

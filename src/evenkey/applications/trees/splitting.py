@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from evenkey.sketches import ApproximateHistogram
 
-__all__ = ["Criterion", "best_split", "impurity"]
-
 Criterion: TypeAlias = Literal["gini", "entropy"]
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["HeadGrouping"]
-
 _LEAST_CAPACITY = 1000
 _COUNTERS_A_HEAD_KEY = 4
 
@@ -115,18 +113,22 @@ class HeadRouter(LocalLoadRouter):
         )
 
     def snapshot(self) -> Snapshot:
+        """Give the whole state."""
         return {**super().snapshot(), **_memory_of(self._sketch), "tally": self._tally.copy()}
 
     def restore(self, snapshot: Snapshot) -> None:
+        """Go on from a snapshot."""
         super().restore(snapshot)
         if "sketch" in snapshot:
             self._sketch = _sketch_of(snapshot)
             self._tally = snapshot["tally"].astype(np.int64)
 
     def memory(self) -> Snapshot:
+        """Give what later epochs start from."""
         return _memory_of(self._sketch) if len(self._sketch) else {}
 
     def remember(self, memory: Snapshot) -> None:
+        """Start from what earlier epochs learned."""
         if not memory:
             return
         from evenkey.groupings.heads import _kernels

@@ -11,8 +11,6 @@ from evenkey.groupings.heads.base import HeadGrouping, HeadRouter
 if TYPE_CHECKING:
     from evenkey.groupings.base import Router
 
-__all__ = ["DChoices"]
-
 
 @dataclass(frozen=True)
 class DChoices(HeadGrouping):

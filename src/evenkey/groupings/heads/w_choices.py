@@ -10,8 +10,6 @@ from evenkey.groupings.heads.base import HeadGrouping, HeadRouter
 if TYPE_CHECKING:
     from evenkey.groupings.base import Router
 
-__all__ = ["WChoices"]
-
 
 @dataclass(frozen=True)
 class WChoices(HeadGrouping):

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Capacities"]
-
 
 class Capacities(tuple[float, ...]):
     """How much each worker can take, in proportion: ``"2:1:1"`` or ``(2, 1, 1)``.

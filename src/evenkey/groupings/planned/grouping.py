@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["PlannedGrouping", "Planning"]
-
 Planning = Literal["auto", "previous", "current", "fit"]
 
 _BUCKETS_PER_WORKER = 64

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from evenkey.groupings.planned.plan import Plan
 
-__all__ = ["OFFSET", "OWNER_BITS", "Lookup", "compile_plan"]
-
 OWNER_BITS = 24
 """Bits of a word that hold the bucket's owner; the multiplier lies above them."""
 

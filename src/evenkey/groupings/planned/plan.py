@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from evenkey.groupings.base import Snapshot
 
-__all__ = ["Plan", "make_plan", "unplanned"]
-
 _ARRAYS = ("owners", "keys", "starts", "places", "shares", "loads")
 
 

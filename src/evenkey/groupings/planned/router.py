@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from evenkey.groupings.planned.surprise import SurpriseRules
 
-__all__ = ["PlannedRouter"]
-
 _SOURCES_APART = 0.7548776662466927
 """The plastic number's inverse: its multiples are spread evenly, and not as the golden ratio's."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from evenkey.groupings.base import Snapshot
 
-__all__ = ["KeyStatistics"]
-
 _UNCERTAIN = 0.1
 
 

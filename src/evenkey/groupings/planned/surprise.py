@@ -12,18 +12,6 @@ if TYPE_CHECKING:
     from evenkey.groupings.base import Snapshot
     from evenkey.groupings.planned.statistics import KeyStatistics
 
-__all__ = [
-    "CELL_BITS",
-    "COUNTED",
-    "MULTIPLIER",
-    "NO_CELLS",
-    "NO_RULES",
-    "Cells",
-    "SurpriseRules",
-    "cells_for",
-    "expectations",
-]
-
 CELL_BITS = 16
 _CELL = np.dtype(
     [("count", "<i8"), ("expected", "<f4"), ("turn", "<u2"), ("width", "<u2")], align=True

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CardinalityAffinity"]
-
 
 @dataclass(frozen=True)
 class CardinalityAffinity(Grouping):

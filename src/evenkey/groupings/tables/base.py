@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["PLACE", "merge_places"]
-
 PLACE = np.dtype([("key", np.uint64), ("count", np.int64), ("place", np.int32)], align=True)
 """A key's hash, the weight of its messages here, and its place: a worker, or what else the
 grouping makes of it."""
@@ -63,18 +61,22 @@ class TableRouter(LocalLoadRouter):
         self._held = np.array([len(items)], dtype=np.int64)
 
     def snapshot(self) -> Snapshot:
+        """Give the whole state."""
         return {**super().snapshot(), "items": np.sort(items_of(self._table), order="key")}
 
     def restore(self, snapshot: Snapshot) -> None:
+        """Go on from a snapshot."""
         super().restore(snapshot)
         if "items" in snapshot:
             self._hold(snapshot["items"].astype(PLACE))
 
     def memory(self) -> Snapshot:
+        """Give what later epochs start from."""
         items = np.sort(items_of(self._table), order="key")
         return {"items": items} if len(items) else {}
 
     def remember(self, memory: Snapshot) -> None:
+        """Start from what earlier epochs learned."""
         if memory:
             self._hold(memory["items"].astype(PLACE))
 

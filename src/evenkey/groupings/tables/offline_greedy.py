@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["OfflineGreedy"]
-
 
 @dataclass(frozen=True)
 class OfflineGreedy(Grouping):

@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-__all__ = ["OnlineGreedy"]
-
-
 @dataclass(frozen=True)
 class OnlineGreedy(Grouping):
     """Online greedy (``on-greedy``): each new key to the least loaded worker, for good.

@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-__all__ = ["StaticChoices"]
-
-
 @dataclass(frozen=True)
 class StaticChoices(Grouping):
     """Static power of two choices (``potc``): key grouping by the better of two hashes.

@@ -11,8 +11,6 @@ from evenkey.joins.partitioners.leaves import PLANE, Leaves, check_partitions
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["kdb"]
-
 
 def kdb(points: NDArray[np.float64], partitions: int) -> Leaves:
     """Divide the plane into exactly P leaves that hold about as many of the points each.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["PLANE", "Leaves", "check_partitions"]
-
 PLANE = (-np.inf, -np.inf, np.inf, np.inf)
 """Bounds of everything: the outer leaves have no end, so that no point lies outside."""
 

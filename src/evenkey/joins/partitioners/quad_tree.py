@@ -12,8 +12,6 @@ from evenkey.joins.partitioners.leaves import Leaves, check_partitions
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["quad_tree"]
-
 
 def quad_tree(points: NDArray[np.float64], partitions: int) -> Leaves:
     """Divide the plane into P leaves by cutting the fullest one in the middle of both sides.

@@ -16,14 +16,6 @@ if TYPE_CHECKING:
     from evenkey.pipelines.aggregate.options import PipelineOptions
     from evenkey.streams import SplitName
 
-__all__ = [
-    "check_avro",
-    "check_columns",
-    "check_one_input",
-    "check_planning",
-    "check_work",
-]
-
 _SPLITS_WITH_COLUMNS = ("csv", "json", "parquet")
 _INPUTS = ("dataset", "input", "kafka")
 _MESSAGE_COLUMNS = ("count", WORKER)

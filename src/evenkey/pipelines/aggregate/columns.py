@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from evenkey.pipelines.aggregate.config import PipelineConfig
     from evenkey.pipelines.aggregate.found import FoundInput
 
-__all__ = ["Own", "described", "with_own_keys"]
-
 _KEY = "key"
 _TYPES = "evenkey.types"
 

@@ -16,8 +16,6 @@ from evenkey.pipelines.aggregate.checks import (
 from evenkey.pipelines.aggregate.options import PipelineOptions
 from evenkey.streams import SplitName, generated, split_of
 
-__all__ = ["PipelineConfig"]
-
 _FILE_SINKS = ("parquet", "jsonl")
 
 _KAFKA_LATENESS = 60.0

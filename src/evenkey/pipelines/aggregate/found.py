@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     from evenkey.runs import Reading
     from evenkey.streams import Splitter
 
-__all__ = ["FoundInput"]
-
 
 class FoundInput(NamedTuple):
     """What a configuration reads, found without Spark.

@@ -29,12 +29,6 @@ if TYPE_CHECKING:
     from evenkey.spark import RoutingTask
     from evenkey.streams import Splitter
 
-__all__ = [
-    "Input",
-    "find_input",
-    "open_input",
-]
-
 
 @dataclass(frozen=True)
 class Input:

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from evenkey.pipelines.aggregate.found import FoundInput
     from evenkey.runs import Outcome, Recorder, Sink
 
-__all__ = ["AggregateJob", "warm_up"]
-
 _WARM_UP_MESSAGES_PER_WORKER = 20
 
 

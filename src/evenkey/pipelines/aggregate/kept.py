@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from evenkey.runs import RunDirectory
     from evenkey.streams import Splitter
 
-__all__ = ["Extent", "keep_records", "kept_records"]
-
 Extent: TypeAlias = tuple[int, float, int]
 """How many positions are read, how many make a second, how many a source gets at a time."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from evenkey.pipelines.aggregate.planning import PlannableInput
     from evenkey.runs import Outcome, Recorder, RunDirectory, Sink
 
-__all__ = ["KeyedWork", "keyed_session"]
-
 
 def keyed_session(
     options: KeyedOptions, *, shuffle_partitions: int, topics: bool = False

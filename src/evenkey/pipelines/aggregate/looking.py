@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     Records: TypeAlias = CsvRecords | JsonLines
 
-__all__ = ["with_types"]
-
 _LINES = 1 << 14
 _MOST_FIELDS = 30
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from evenkey.groupings import By
     from evenkey.runs import EpochFiles
 
-__all__ = ["Observed", "Observer"]
-
 _HOTTEST = 10
 _LONGEST_KEY = 256
 

@@ -19,8 +19,6 @@ from evenkey.options import (
 )
 from evenkey.streams import read_names, read_types, spell_names
 
-__all__ = ["AggregationOptions", "PipelineOptions", "SinkName"]
-
 SinkName = Literal["parquet", "jsonl", "console", "memory", "kafka"]
 
 _MOST_AHEAD = 1e11

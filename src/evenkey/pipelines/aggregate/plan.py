@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from evenkey.aggregators import WORKER
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.pipelines.aggregate.columns import Own, with_own_keys
 from evenkey.pipelines.aggregate.worker import PipelineWorker
 from evenkey.runs import closing_rows
 from evenkey.spark import (
     TIME,
-    WORKER,
     group_columns,
     merge_partials,
     messages_of,
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from evenkey.options import GroupingOptions
     from evenkey.pipelines.aggregate.config import PipelineConfig
     from evenkey.runs import RunDirectory
-
-__all__ = ["results", "routed_messages"]
 
 _MOMENT = "__moment"
 _WEIGHT = "__weight_of"

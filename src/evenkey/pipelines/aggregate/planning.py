@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from evenkey.runs import Reading, RunDirectory
     from evenkey.streams import Splitter
 
-__all__ = ["KeyPlanner", "PlannableInput"]
-
 
 @dataclass(frozen=True)
 class PlannableInput:

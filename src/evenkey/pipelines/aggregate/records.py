@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from evenkey.pipelines.aggregate.observer import Observed
     from evenkey.runs import EpochFiles, Recorder
 
-__all__ = ["AggregateRecords"]
-
 
 class AggregateRecords:
     """Gives a recorder the figures of each epoch that the observer took in.

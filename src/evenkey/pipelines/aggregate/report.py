@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from evenkey.groupings import By
     from evenkey.runs import RunDirectory
 
-__all__ = ["ReportT", "RunReport"]
-
 _PATHS = ("results", "dead_letters", "state")
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from evenkey.pipelines.aggregate.report import RunReport
     from evenkey.runs import OnProgress
 
-__all__ = ["compare", "run"]
-
 
 def run(
     config: PipelineConfig,

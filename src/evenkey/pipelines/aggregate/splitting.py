@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evenkey.aggregators import WORKER
 from evenkey.hashing import hash_strings
 from evenkey.runs import DEAD_LETTERS, MESSAGES, SPLITS, spelled
-from evenkey.spark import FAR_AHEAD, WORKER, current_task, seconds_of
+from evenkey.spark import FAR_AHEAD, current_task, seconds_of
 from evenkey.streams import EVENT_TIME, Split, found_in, vet
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from evenkey.runs import EpochFiles
     from evenkey.spark import RoutingTask
     from evenkey.streams import Splitter
-
-__all__ = ["LATEST", "split_lines", "vet_rows"]
 
 LATEST = "__evenkey_latest"
 """Column of the latest time that a message of its own time may have."""

@@ -35,15 +35,6 @@ if TYPE_CHECKING:
     from evenkey.pipelines.aggregate.config import PipelineConfig
     from evenkey.streams import KeyStream, MessageStream, Records, Splitter
 
-__all__ = [
-    "columns_of",
-    "generated_stream",
-    "index_input",
-    "lines_splitter",
-    "opened_records",
-    "opened_stream",
-]
-
 
 @contextlib.contextmanager
 def opened_stream(config: PipelineConfig) -> Iterator[MessageStream]:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from evenkey.aggregators import Aggregator
     from evenkey.runs import EpochFiles
 
-__all__ = ["PLACED", "PipelineWorker"]
-
 PLACED = "placed"
 """Kind of the epoch files in which workers tell what they held: worker, key, messages, and weight
 where messages are routed or observed by their weights."""

@@ -9,8 +9,6 @@ from evenkey.pipelines.join.places import Atlas, read_atlas, synthetic_atlas
 if TYPE_CHECKING:
     from evenkey.pipelines.join.config import JoinConfig
 
-__all__ = ["atlas_of"]
-
 
 def atlas_of(config: JoinConfig) -> Atlas:
     """Read or make the polygons that subscriptions and publications come from."""

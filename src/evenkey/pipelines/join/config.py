@@ -10,8 +10,6 @@ from evenkey.options import MOST, MOST_TASKS, AnyPath, KafkaOptions, RunOptions,
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["JoinConfig", "ModeName", "PipelineName"]
-
 PipelineName = Literal["sps", "spis", "rihps", "risps"]
 ModeName = Literal[
     "static-strl",

@@ -17,7 +17,6 @@ from evenkey.pipelines.join.places import draw_subscriptions, read_collisions
 from evenkey.pipelines.join.publishing import (
     PublicationsReading,
     keep_publications,
-    publications_of,
 )
 from evenkey.pipelines.join.topics import publications_of_topics, stream_of_topics
 from evenkey.runs import stream_of
@@ -30,15 +29,6 @@ if TYPE_CHECKING:
     from evenkey.joins import Manifest
     from evenkey.pipelines.join.config import JoinConfig
     from evenkey.runs import RunDirectory
-
-__all__ = [
-    "PublicationInput",
-    "all_publications",
-    "check_publications",
-    "publication_input",
-    "publications_of",
-    "subscriptions_of",
-]
 
 _READ = pa.schema([("publication", pa.int64()), ("geometry", pa.binary())])
 

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from evenkey.pipelines.join.inputs import PublicationInput
     from evenkey.runs import Outcome, Recorder, RunDirectory
 
-__all__ = ["JoinJob"]
-
 _MB = 1 << 20
 _TASKS_TO_WARM_UP = 8
 _ROW_GROUP = 20_000

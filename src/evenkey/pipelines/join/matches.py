@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-__all__ = ["UNITED", "matches_of", "united"]
-
 UNITED = "publication bigint, subscriptions array<bigint>"
 """Schema of what `united` gives."""
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from evenkey.pipelines.join.config import JoinConfig
     from evenkey.runs import Recorder
 
-__all__ = ["JoinMeasures"]
-
 
 class JoinMeasures:
     """Reads what slots wrote down of each epoch.

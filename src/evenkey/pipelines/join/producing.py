@@ -10,7 +10,8 @@ import numpy as np
 
 from evenkey.joins import leaves_of
 from evenkey.kafka import ClientSettings, Record, produce
-from evenkey.pipelines.join.inputs import publications_of, subscriptions_of
+from evenkey.pipelines.join.inputs import subscriptions_of
+from evenkey.pipelines.join.publishing import publications_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from evenkey.kafka import Address, Produced
     from evenkey.pipelines.join.config import JoinConfig
     from evenkey.pipelines.join.places import Publications
-
-__all__ = ["produce_publications"]
 
 _BATCH = 1 << 14
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from evenkey.runs import RunDirectory
 
-__all__ = ["PUBLICATIONS", "PublicationsReading", "keep_publications", "publications_of"]
-
 PUBLICATIONS = "publication bigint, geometry binary, time timestamp"
 
 _BATCH_ROWS = 1 << 14

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from evenkey.pipelines.join.report import JoinEpoch
     from evenkey.runs import Recorder
 
-__all__ = ["JoinRecords"]
-
 
 class JoinRecords:
     """Gives a recorder the figures of each epoch of a join once it has ended.

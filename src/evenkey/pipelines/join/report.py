@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     from evenkey.joins import EpochLog, EpochPlan, SlotRecord
 
-__all__ = ["JoinEpoch", "JoinReport", "epochs_of"]
-
-
 # The threshold is an option, the same in all epochs.
 _TOLD = [each for each in JoinFigures.declared() if each.name != "mldc_threshold"]
 _ARRAYS = ("items", "seconds", "slot_seconds", "first_items")

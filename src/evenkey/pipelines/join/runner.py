@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from evenkey.pipelines.join.report import JoinReport
     from evenkey.runs import OnProgress
 
-__all__ = ["compare_joins", "run_join"]
-
 
 def run_join(
     config: JoinConfig, *, on_progress: OnProgress | None = None, prepare: bool = True

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from evenkey.exporters import EpochRecord
     from evenkey.metrics import Value
 
-__all__ = ["JoinSeen", "load_unit"]
-
 _MICROSECONDS = 1e6
 
 

@@ -17,8 +17,6 @@ from evenkey.spark import session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["join_session", "local_cluster_master"]
-
 _EXECUTOR_MB = 1024
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from evenkey.pipelines.join.config import JoinConfig
     from evenkey.runs import RunDirectory, Sink
 
-__all__ = ["digest_of", "sink_of"]
-
 
 def sink_of(config: JoinConfig, directory: RunDirectory) -> Sink:
     """The sink of a run: files, and from these a topic where one is named."""

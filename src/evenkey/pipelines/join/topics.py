@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from evenkey.kafka import Address, OffsetRange
     from evenkey.pipelines.join.config import JoinConfig
 
-__all__ = ["publications_of_topics", "stream_of_topics"]
-
 _VALUE = "publication bigint, geometry string"
 
 

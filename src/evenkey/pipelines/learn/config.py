@@ -10,8 +10,6 @@ from evenkey.errors import ConfigurationError
 from evenkey.options import Configuration, KeyedOptions, option
 from evenkey.streams import SplitName, split_of
 
-__all__ = ["LearnConfig", "LearningOptions"]
-
 _FORMATS = ("csv", "json", "parquet")
 
 

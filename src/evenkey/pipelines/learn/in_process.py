@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import Grouping, Snapshot
 
-__all__ = ["InProcess", "Trained"]
-
 _KEY = ("key",)
 
 

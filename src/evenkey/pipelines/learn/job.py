@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
+from evenkey.aggregators import WORKER
 from evenkey.pipelines.aggregate import (
     KeyedWork,
     RunReport,
@@ -32,7 +33,7 @@ from evenkey.runs import (
     stream_of,
     tuples,
 )
-from evenkey.spark import WORKER, merge_partials, messages_of, partial_aggregates, place
+from evenkey.spark import merge_partials, messages_of, partial_aggregates, place
 from evenkey.streams import RowGroup, find_row_groups
 
 if TYPE_CHECKING:
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
     from evenkey.runs import Outcome, Part, Recorder, RunDirectory
 
     Records = FileRecords | GeneratedRecords
-
-__all__ = ["LearnJob"]
 
 
 class LearnJob(Job[LearningReport]):

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from evenkey.pipelines.learn.learner import Learner
     from evenkey.pipelines.learn.records import Piece
 
-__all__ = ["ROWS_OF_A_GROUP", "Kept", "keep_records"]
-
 _NO_REASON = pa.scalar(None, pa.string())
 _ABSENT = r"^(|NA|N/A|null|NULL|None)$"
 _NUMBER = r"^[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?|inf|nan|Infinity|NaN)$"

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["LabelledStream", "labelled"]
-
 _WORD = 1 << 64
 
 

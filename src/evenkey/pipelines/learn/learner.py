@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from evenkey.aggregators import Aggregator
     from evenkey.pipelines.learn.config import LearnConfig
 
-__all__ = ["Learner", "Model", "ModelT", "check_learner"]
-
 
 class Model(ABC):
     """What was learned by the end of an epoch: a value, never changed.

@@ -14,8 +14,6 @@ from evenkey.errors import RunError
 from evenkey.files import create_whole
 from evenkey.pipelines.learn.learner import Learner, ModelT
 
-__all__ = ["Models"]
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from evenkey.pipelines.learn.config import LearnConfig
     from evenkey.pipelines.learn.labelled_streams import LabelledStream
 
-__all__ = ["FileRecords", "GeneratedRecords"]
-
 
 class _Records(DealtReading):
     """Rows with the columns of a schema, in blocks dealt to the sources by turn."""

@@ -19,8 +19,6 @@ from evenkey.streams import CsvRecords
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["Piece", "check_columns", "pieces_of", "schema_of"]
-
 _PIECE = 8192
 _SEEN = 1000
 """Records by which it is judged which columns hold numbers."""

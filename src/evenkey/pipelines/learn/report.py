@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from evenkey.pipelines.learn.learner import Model
     from evenkey.runs import EpochFiles
 
-__all__ = ["EpochLearned", "LearningReport", "epochs_learned"]
-
 
 @dataclass(frozen=True)
 class EpochLearned:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from evenkey.pipelines.learn.models import Models
     from evenkey.runs import EpochFiles
 
-__all__ = ["COUNTERS", "TRIALS", "LearningWorker", "MessagesTask"]
-
 COUNTERS = "counters"
 """Kind of the epoch files in which workers tell what they held: worker, counters."""
 TRIALS = "trials"

@@ -11,12 +11,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from evenkey.aggregators import WORKER
 from evenkey.checking import whole_number
 from evenkey.errors import ConfigurationError
 from evenkey.pipelines.learn.learner import check_learner
 from evenkey.pipelines.learn.vetting import REASON, vetted_records
 from evenkey.spark import (
-    WORKER,
     WorkerTask,
     check_frame,
     in_workers,
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import Grouping
     from evenkey.pipelines.learn.learner import Learner, Model, ModelT
-
-__all__ = ["train"]
 
 logger = logging.getLogger(__name__)
 

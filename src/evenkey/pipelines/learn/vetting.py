@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from evenkey.pipelines.learn.learner import Learner
 
-__all__ = ["REASON", "rejected_records", "vetted_records"]
-
 REASON = "reason"
 """Column that says why a record cannot be learned from; null where it can."""
 

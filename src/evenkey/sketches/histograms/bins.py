@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MOST_BINS", "Bins", "check_capacity", "check_values"]
-
 MOST_BINS = 1 << 20
 _LARGEST = 2.0**1022  # so that a difference of two values is finite
 _ROWS = 4

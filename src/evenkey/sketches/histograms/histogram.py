@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ApproximateHistogram"]
-
 _ITEM = np.dtype([("position", "<f8"), ("weight", "<f8"), ("low", "<f8"), ("high", "<f8")])
 _HEADER = struct.Struct("<8sqq")
 _MAGIC = b"evenkeyH"

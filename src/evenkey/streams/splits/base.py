@@ -12,8 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["RawMessages", "Split", "Splitter", "vet"]
-
 
 class Split(NamedTuple):
     """What a batch of lines holds.

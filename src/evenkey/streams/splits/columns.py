@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Self
 
-__all__ = ["EVENT_TIME", "TIMES", "Columns", "read_names", "spell_names", "value_name"]
-
 EVENT_TIME = "event_time"
 """Column of a message's own time, where records bear one."""
 TIMES = pa.timestamp("us", "UTC")

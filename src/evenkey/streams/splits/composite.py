@@ -11,8 +11,6 @@ import pyarrow.compute as pc
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["compose"]
-
 _ESCAPED = r"[\x00-\x1f]"
 
 

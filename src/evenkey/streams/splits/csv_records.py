@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from evenkey.streams.splits.columns import Columns
 
-__all__ = ["CsvRecords"]
-
 
 @dataclass(frozen=True)
 class CsvRecords(Splitter):

@@ -12,8 +12,6 @@ import pyarrow.compute as pc
 from evenkey.streams.splits.base import RawMessages, Splitter
 from evenkey.streams.splits.fields import Fields
 
-__all__ = ["Edges"]
-
 
 @dataclass(frozen=True)
 class Edges(Splitter):

@@ -11,8 +11,6 @@ import pyarrow as pa
 
 from evenkey.streams.splits.base import RawMessages, Splitter
 
-__all__ = ["TwitterElection"]
-
 
 @dataclass(frozen=True)
 class TwitterElection(Splitter):

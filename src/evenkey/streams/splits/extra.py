@@ -14,8 +14,6 @@ from evenkey.streams.splits.typed import read_values
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["read_extra"]
-
 
 def read_extra(
     columns: Columns, texts: Mapping[str, pa.StringArray], lines: int

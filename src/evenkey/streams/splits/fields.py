@@ -6,8 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["BAD_COUNT", "WHOLE", "Fields", "read_counts"]
-
 BAD_COUNT = "is not a whole number of at least 1"
 WHOLE = r"^\s*\+?[0-9]{1,18}\s*$"  # 18 digits always fit into 64 bits
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from evenkey.streams.splits.columns import Columns
 
-__all__ = ["JsonLines"]
-
 Row: TypeAlias = tuple[str | None, ...]
 """Some fields of a record, as texts."""
 

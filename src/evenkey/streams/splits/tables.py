@@ -13,13 +13,6 @@ import pyarrow.compute as pc
 from evenkey.streams.splits.base import RawMessages, Splitter
 from evenkey.streams.splits.fields import Fields, read_counts
 
-__all__ = [
-    "TwitterTicker",
-    "WikipediaClickstream",
-    "WikipediaPageviews",
-    "WikipediaPageviewsByLang",
-]
-
 _SECONDS = r"^[0-9]+(\.[0-9]+)?$"
 
 

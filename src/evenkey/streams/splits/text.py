@@ -11,8 +11,6 @@ import pyarrow.compute as pc
 
 from evenkey.streams.splits.base import RawMessages, Splitter
 
-__all__ = ["Country", "Lines", "Words"]
-
 
 @dataclass(frozen=True)
 class Lines(Splitter):

@@ -11,8 +11,6 @@ import pyarrow.compute as pc
 from evenkey.streams.splits.columns import TIMES
 from evenkey.streams.splits.typed import NUMBER, WHOLE, quoted
 
-__all__ = ["read_times", "times_of"]
-
 _DAY = r"^\d{4}-\d{2}-\d{2}"
 _CLOCK = r"[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?"
 _WITHOUT_ZONE = rf"{_DAY}(?:{_CLOCK})?$"

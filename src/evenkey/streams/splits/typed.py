@@ -15,8 +15,6 @@ from evenkey.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["NUMBER", "WHOLE", "Guess", "quoted", "read_types", "read_values", "spell_type"]
-
 WHOLE = r"^[+-]?([0-9]{1,18}|[0-8][0-9]{18})$"  # these always fit into 64 bits
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?$"
 _FLOATING = r"(?i)^([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?|nan|[+-]?inf(inity)?)$"

@@ -14,8 +14,6 @@ from evenkey.hashing import hash_longs, mix
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LEVELS", "Atlas", "uniform"]
-
 LEVELS = ("area", "district", "sector")
 """From the largest to the smallest, as British postcodes have them."""
 

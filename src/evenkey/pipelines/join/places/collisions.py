@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["read_collisions"]
-
 _COLUMNS = {"longitude", "latitude"}
 
 

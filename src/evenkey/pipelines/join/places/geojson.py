@@ -15,8 +15,6 @@ from evenkey.errors import ConfigurationError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["NAMES", "read_geojson"]
-
 NAMES = ("sector", "district", "name")
 """What may bear the name of a polygon, in this order."""
 

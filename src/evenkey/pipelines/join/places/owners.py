@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from evenkey.joins import Leaves
 
-__all__ = ["CandidateOwners", "PlaceRows", "chances"]
-
 _LEAST_PLACES = 0.01
 """Part of the places that must stay in the stream: it is no stream of one place."""
 _STEP = 1 << 14

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from evenkey.pipelines.join.places.atlas import Atlas
     from evenkey.pipelines.join.places.owners import CandidateOwners
 
-__all__ = ["BALANCED_SKEW", "PublicationMix", "Publications", "skewed_workers"]
-
 BALANCED_SKEW = 3 / 16
 """The skew coefficient that makes all workers equal."""
 

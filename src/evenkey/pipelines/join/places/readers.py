@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["read_atlas"]
-
 _POLYGONS = 2  # dimensions
 _LETTERS = re.compile(r"[A-Z]+")
 

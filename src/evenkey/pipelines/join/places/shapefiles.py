@@ -20,8 +20,6 @@ from evenkey.pipelines.join.places.geojson import NAMES
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["read_shapefile"]
-
 _GEOGRAPHIC = re.compile(r"\s*(GEOGCS|GEOGCRS|GEODCRS|GEODETICCRS|GEOGRAPHICCRS)\b", re.IGNORECASE)
 _NAME_OF_SYSTEM = re.compile(r'"([^"]*)"')
 _CODE_PAGE = re.compile(r"(?:ansi|oem|cp|windows|ibm)?[ _-]*(\d{3,5})", re.IGNORECASE)

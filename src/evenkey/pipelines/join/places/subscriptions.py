@@ -15,8 +15,6 @@ from evenkey.pipelines.join.places.atlas import LEVELS, uniform
 if TYPE_CHECKING:
     from evenkey.pipelines.join.places.atlas import Atlas
 
-__all__ = ["SUBSCRIPTION_SHARES", "draw_subscriptions"]
-
 SUBSCRIPTION_SHARES = (0.2, 0.3, 0.5)
 """Shares of areas, districts and sectors among subscriptions."""
 

@@ -13,8 +13,6 @@ from evenkey.pipelines.join.places.atlas import Atlas
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["synthetic_atlas"]
-
 _SIDE = 48
 """Sectors a side."""
 _DISTRICT, _AREA = 2, 4
