@@ -175,10 +175,11 @@ def _text(
     line: str, record: Any, path: str, what: str = "", *, as_written: bool = True
 ) -> str | None:
     """Give a field as text, None where it is null or missing."""
-    if _missing(record, path):
+    try:
+        value = _field(record, path)
+    except _FaultyError:
         return None
-    what = what or f"field {path!r}"
-    return _single(line, _field(record, path), path, what, as_written=as_written)
+    return _single(line, value, path, what or f"field {path!r}", as_written=as_written)
 
 
 def _single(line: str, value: Any, path: str, what: str, *, as_written: bool) -> str | None:
