@@ -147,7 +147,7 @@ def test_keys_of_parquet_keep_their_types(spark, tmp_path):
     table = pa.table(
         {
             "id": pa.array([7, -1, None, 7] * 50, pa.int32()),
-            "Key": pa.array([1.5, 2.0, float("nan"), None] * 50),
+            "Amount": pa.array([1.5, 2.0, float("nan"), None] * 50),
             "day": pa.array([1, 2, 3, 4] * 50, pa.int32()).cast(pa.date32()),
             "at": pa.array([0, 61, 0, 0] * 50, pa.timestamp("s")),
         }
@@ -157,7 +157,7 @@ def test_keys_of_parquet_keep_their_types(spark, tmp_path):
         input=tmp_path / "ids.parquet",
         key=["id", "day"],
         time="at",
-        aggregator="mean(column=Key)",
+        aggregator="mean(column=Amount)",
         output=tmp_path / "out",
         **SMALL,
     )
@@ -166,7 +166,7 @@ def test_keys_of_parquet_keep_their_types(spark, tmp_path):
     assert (types["id"], types["day"], types["mean"]) == ("int", "date", "double")
     own = spark.read.parquet(str(tmp_path / "ids.parquet"))
     grouped = own.groupBy(F.window(F.col("at").cast("timestamp"), "1 minute"), "id", "day")
-    expected = grouped.agg(F.avg("Key").alias("mean")).select("id", "day", "mean")
+    expected = grouped.agg(F.avg("Amount").alias("mean")).select("id", "day", "mean")
     assert Counter(map(str, rows.select("id", "day", "mean").collect())) == Counter(
         map(str, expected.collect())
     )

@@ -188,8 +188,6 @@ def _session(config: PipelineConfig) -> SparkSession:
     own = spark.newSession()
     own.conf.set("spark.sql.shuffle.partitions", config.aggregators)
     own.conf.set("spark.sql.session.timeZone", "UTC")
-    # Users' columns bear any names, ours among them.
-    own.conf.set("spark.sql.caseSensitive", "true")
     return own
 
 
