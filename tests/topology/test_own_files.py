@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
-from evenkey.pipelines.aggregate import PipelineConfig
+from evenkey.pipelines.aggregate import PipelineConfig, read_results
 from evenkey.pipelines.aggregate import run as run_prepared
 from tests.pausing import when_running
 
@@ -147,7 +147,7 @@ def test_keys_of_parquet_keep_their_types(spark, tmp_path):
     table = pa.table(
         {
             "id": pa.array([7, -1, None, 7] * 50, pa.int32()),
-            "Key": pa.array([1.5, 2.0, float("nan"), None] * 50),
+            "Amount": pa.array([1.5, 2.0, float("nan"), None] * 50),
             "day": pa.array([1, 2, 3, 4] * 50, pa.int32()).cast(pa.date32()),
             "at": pa.array([0, 61, 0, 0] * 50, pa.timestamp("s")),
         }
@@ -157,7 +157,7 @@ def test_keys_of_parquet_keep_their_types(spark, tmp_path):
         input=tmp_path / "ids.parquet",
         key=["id", "day"],
         time="at",
-        aggregator="mean(column=Key)",
+        aggregator="mean(column=Amount)",
         output=tmp_path / "out",
         **SMALL,
     )
@@ -166,10 +166,29 @@ def test_keys_of_parquet_keep_their_types(spark, tmp_path):
     assert (types["id"], types["day"], types["mean"]) == ("int", "date", "double")
     own = spark.read.parquet(str(tmp_path / "ids.parquet"))
     grouped = own.groupBy(F.window(F.col("at").cast("timestamp"), "1 minute"), "id", "day")
-    expected = grouped.agg(F.avg("Key").alias("mean")).select("id", "day", "mean")
+    expected = grouped.agg(F.avg("Amount").alias("mean")).select("id", "day", "mean")
     assert Counter(map(str, rows.select("id", "day", "mean").collect())) == Counter(
         map(str, expected.collect())
     )
+
+
+@pytest.mark.parametrize("sink", ["parquet", "jsonl"])
+def test_names_and_nested_fields_may_be_any(tmp_path, sink):
+    rows = [{"user": {"id": n % 3}, "a`b": "x", "order": {"to pay": n}, "at": n} for n in range(90)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    config = PipelineConfig(
+        input=tmp_path / "a.jsonl",
+        key=["user.id", "a`b"],
+        time="at",
+        aggregator="sum(column=order.to pay)",
+        aggregator_window=100.0,
+        output=tmp_path / "out",
+        sink=sink,
+        **SMALL,
+    )
+    assert run(config).finished
+    found = {(r["user.id"], r["a`b"]): r["sum"] for r in read_results(tmp_path / "out").to_pylist()}
+    assert found == {(str(k), "x"): sum(range(k, 90, 3)) for k in range(3)}
 
 
 def test_top_keys_bear_their_own_names(tmp_path):

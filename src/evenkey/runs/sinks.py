@@ -14,6 +14,8 @@ from pyspark.sql import functions as F
 from evenkey.runs.commits import RESULTS, epoch_name
 from evenkey.runs.parts import Part
 from evenkey.spark import current_task
+from evenkey.spark.any_names import NamedTask, with_plain_names
+from evenkey.spark.columns import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -75,9 +77,10 @@ class FileSink(Sink):
         """Write the epoch's parts; a task without results writes none."""
         rows = results
         if self._form == "json":
-            rows = results.select(F.to_json(F.struct(*results.columns)).alias("line"))
-        task = _WriteTask(self.commits, epoch_name(epoch), self._form)
-        reported = rows.mapInArrow(task, _REPORTED).collect()
+            row = F.struct(*map(quoted, results.columns))
+            rows = results.select(F.to_json(row).alias("line"))
+        task = NamedTask(_WriteTask(self.commits, epoch_name(epoch), self._form), rows.columns)
+        reported = with_plain_names(rows).mapInArrow(task, _REPORTED).collect()
         return [Part(RESULTS, **each.asDict(), form=self._form) for each in reported]
 
 

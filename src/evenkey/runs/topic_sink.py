@@ -12,6 +12,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from evenkey.runs.commits import RESULTS, epoch_name
 from evenkey.runs.epoch_files import DEAD_LETTERS
 from evenkey.runs.sinks import Sink
+from evenkey.spark.columns import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -97,8 +98,9 @@ class KafkaSink(Sink):
             self._write(letters, places, self._letters)
 
     def _write(self, rows: DataFrame, by: list[str], topic: str) -> None:
+        parts = {"key": by, "value": rows.columns}
         records = rows.select(
-            F.to_json(F.struct(*by)).alias("key"), F.to_json(F.struct(*rows.columns)).alias("value")
+            *(F.to_json(F.struct(*map(quoted, names))).alias(part) for part, names in parts.items())
         )
         (
             records.write.format("kafka")

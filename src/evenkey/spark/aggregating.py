@@ -13,6 +13,7 @@ from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse
 from evenkey.checking import check_text
 from evenkey.doors import without
 from evenkey.errors import ConfigurationError
+from evenkey.spark.any_names import NamedTask, with_plain_names
 from evenkey.spark.columns import (
     check_frame,
     column_names,
@@ -220,7 +221,9 @@ def partial_aggregates(placed: DataFrame, task: WorkerTask) -> DataFrame:
     ]
     schema = StructType([*fields, *from_arrow_schema(task.aggregator.state).fields])
     unused = [] if WORKER in task.aggregator.columns else [WORKER]
-    return placed.drop(*unused).mapInArrow(in_workers(placed.sparkSession, task), schema)
+    held = placed.drop(*unused)
+    named = in_workers(placed.sparkSession, NamedTask(task, held.columns))
+    return with_plain_names(held).mapInArrow(named, schema)
 
 
 def _has_no_zone(df: DataFrame, time: str) -> bool:

@@ -20,7 +20,8 @@ _SPLITS_WITH_COLUMNS = ("csv", "json", "parquet")
 _INPUTS = ("dataset", "input", "kafka")
 _MESSAGE_COLUMNS = ("count", WORKER)
 """Numbers that every message has, besides its key and its time: its own, its worker's."""
-_WINDOW = ("window_start", "window_end")
+_OF_ALL_RESULTS = ("window_start", "window_end", "epoch")
+"""Columns of all results; the last is their directory's name, which readers make a column of."""
 KEY = "key"
 """Name of the key inside a run."""
 
@@ -136,17 +137,19 @@ def _check_weight_alone(config: PipelineOptions) -> None:
 
 def _check_names_of_results(config: PipelineOptions) -> None:
     """Make sure that no two columns of the results have one name, however it is written."""
-    if KEY in config.value_names:
-        message = (
-            f"aggregator = {config.aggregator!r}: inside a run {KEY!r} is the name of the key; "
-            "rename this column in the input"
-        )
-        raise ConfigurationError(message)
+    for name in config.value_names:
+        # Spark does not tell names apart by case.
+        if name.lower() == KEY:
+            message = (
+                f"aggregator = {config.aggregator!r}: inside a run {name!r} is the name of the "
+                "key; rename this column in the input"
+            )
+            raise ConfigurationError(message)
     aggregator = parse_aggregator(config.aggregator)
     # Names do not depend on types.
     numbers = [(name, pa.int64()) for name in aggregator.columns]
     bound = aggregator.bind(pa.schema([(KEY, pa.string()), *numbers]))
-    own = [*_WINDOW, *(name for name in bound.result.names if name != KEY)]
+    own = [*_OF_ALL_RESULTS, *(name for name in bound.result.names if name != KEY)]
     names = [*own, *config.key_names]
     for number, name in enumerate(names):
         if name.lower() in (each.lower() for each in names[:number]):

@@ -43,8 +43,6 @@ def keyed_session(
     own = session(master, connector_settings() if topics else {}).newSession()
     own.conf.set("spark.sql.shuffle.partitions", shuffle_partitions)
     own.conf.set("spark.sql.session.timeZone", "UTC")
-    # Users' columns bear any names, ours among them.
-    own.conf.set("spark.sql.caseSensitive", "true")
     return own
 
 

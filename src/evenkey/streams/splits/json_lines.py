@@ -17,7 +17,7 @@ from evenkey.streams.splits.extra import read_extra
 from evenkey.streams.splits.fields import BAD_COUNT, WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Self
 
     from evenkey.streams.splits.columns import Columns
@@ -87,7 +87,7 @@ class JsonLines(Splitter):
         for line in text.to_pylist():
             row, count, fault = nothing, None, None
             try:
-                row, count = self._read(line)
+                row, count = self._read(line, others)
             except _FaultyError as error:
                 fault = str(error)
             rows.append(row)
@@ -101,10 +101,10 @@ class JsonLines(Splitter):
         line = pa.array(np.arange(len(rows)))
         return RawMessages(line, key, pa.array(counts, pa.int64()), fault, extra=extra)
 
-    def _read(self, line: str) -> tuple[Row, int]:
+    def _read(self, line: str, others: Sequence[str]) -> tuple[Row, int]:
         """Read the parts of the key and what else is wanted, as texts, and the count."""
         columns = self.columns
-        record = _parsed(line, exact=bool(columns.others))
+        record = _parsed(line, exact=bool(others))
         # A key is spelled alike whether or not values are read, which are taken as written.
         if len(columns.key) == 1:
             key = _field(record, columns.key[0])
@@ -119,7 +119,9 @@ class JsonLines(Splitter):
         if type(count) is not int or not 1 <= count < 1 << 63:
             message = f"the count {repr(count)[:80]} {BAD_COUNT}"
             raise _FaultyError(message)
-        return (*parts, *(_text(line, record, name) for name in columns.others)), count
+        if others:
+            parts = (*parts, *(_text(line, record, name) for name in others))
+        return parts, count
 
 
 class _FaultyError(Exception):
@@ -137,10 +139,13 @@ class _Number(float):
         return number
 
 
+_EXACT = json.JSONDecoder(parse_float=_Number)
+
+
 def _parsed(line: str, *, exact: bool) -> Any:
     """Parse a line; `exact` keeps how numbers are written."""
     try:
-        return json.loads(line, parse_float=_Number if exact else None)
+        return _EXACT.decode(line) if exact else json.loads(line)
     except (ValueError, RecursionError) as error:
         message = f"not JSON: {error}"
         raise _FaultyError(message) from error
@@ -168,10 +173,11 @@ def _text(
     line: str, record: Any, path: str, what: str = "", *, as_written: bool = True
 ) -> str | None:
     """Give a field as text, None where it is null or missing."""
-    if _missing(record, path):
+    try:
+        value = _field(record, path)
+    except _FaultyError:
         return None
-    what = what or f"field {path!r}"
-    return _single(line, _field(record, path), path, what, as_written=as_written)
+    return _single(line, value, path, what or f"field {path!r}", as_written=as_written)
 
 
 def _single(line: str, value: Any, path: str, what: str, *, as_written: bool) -> str | None:
@@ -179,10 +185,8 @@ def _single(line: str, value: Any, path: str, what: str, *, as_written: bool) ->
     if isinstance(value, dict | list):
         message = f"field {path!r} is not a single value"
         raise _FaultyError(message)
-    if value is None:
-        return None
-    if as_written and isinstance(value, _Number):
-        return value.text
+    if value is None or (as_written and isinstance(value, _Number)):
+        return None if value is None else value.text
     text = value if isinstance(value, str) else json.dumps(value)
     if "\\u" in line and any("\ud800" <= letter <= "\udfff" for letter in text):
         message = f"{what} holds half of a surrogate pair"
@@ -192,5 +196,4 @@ def _single(line: str, value: Any, path: str, what: str, *, as_written: bool) ->
 
 def _transposed(rows: list[Row], width: int) -> list[pa.StringArray]:
     """Make columns of rows."""
-    columns = zip(*rows, strict=True) if rows else ((),) * width
-    return [pa.array(column, pa.string()) for column in columns]
+    return [pa.array([row[place] for row in rows], pa.string()) for place in range(width)]

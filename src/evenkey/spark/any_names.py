@@ -1,0 +1,40 @@
+"""Python's work on rows whose columns bear any names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    ArrowTask: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+__all__ = ["NamedTask", "with_plain_names"]
+
+
+def with_plain_names(df: DataFrame) -> DataFrame:
+    """Number the columns: where it calls Python, Spark takes ``a.b`` for the field of a struct."""
+    return df.toDF(*(f"column_{number}" for number in range(len(df.columns))))
+
+
+class NamedTask:
+    """A task for ``mapInArrow`` that gives the columns of its batches their names back.
+
+    Parameters
+    ----------
+    task
+        Works on batches with these names.
+    names
+        In the order of the columns.
+    """
+
+    def __init__(self, task: ArrowTask, names: Sequence[str]) -> None:
+        self._task = task
+        self._names = list(names)
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run over the batches of one partition."""
+        return self._task(batch.rename_columns(self._names) for batch in batches)
