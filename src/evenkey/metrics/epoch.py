@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenkey.metrics.figures import Seen, Spread
+from evenkey.metrics.figures import Spread
+from evenkey.metrics.seen import Seen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
