@@ -35,8 +35,8 @@ _GROUPS: tuple[tuple[str, type[Figures]], ...] = (
     ("Of joins", JoinFigures),
 )
 _PLACES = {
-    "card": "live page and Grafana, as a number",
-    "chart": "live page and Grafana, as a line",
+    "card": "a number in page and Grafana",
+    "chart": "a line in page and Grafana",
     "summary": "`evenkey run`",
     "comparison": "`evenkey compare`",
     "simulation": "`evenkey simulate`",

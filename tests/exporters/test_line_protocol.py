@@ -37,10 +37,6 @@ def test_a_join_has_its_own_fields():
     assert first.endswith("worker=0 loads=140000i,epoch_loads=70000i 1700000001250")
 
 
-def test_a_number_that_is_not_known_is_left_out():
-    assert line("m", {}, {"x": 1, "y": float("nan")}, 5) == "m x=1i 5"
-
-
 def test_a_record_is_a_point_an_epoch_a_worker_and_a_hot_key():
     written = lines(RUN, record(7))
     assert [each.partition(",")[0] for each in written] == [

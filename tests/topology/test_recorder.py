@@ -49,14 +49,15 @@ def test_records_hold_what_the_job_measured_and_how_long_it_took(tmp_path):
     with Recorder(exports) as recorder:
         recorder.time([progress(0, 5000, 1000), progress(1, 6500, 500)])
         recorder.record(0, {"messages": 100, "epoch_messages": 100})
-        recorder.record(1, {"messages": 150, "epoch_messages": 50, "matches": 7})
+        measured = {"messages": 150, "epoch_messages": 50, "matches": 7, "mldc": float("nan")}
+        recorder.record(1, measured)
         recorder.close("finished")
     first, last = (History(tmp_path).record(epoch) for epoch in (0, 1))
     assert (first.ended, first["makespan_ms"], first["messages_per_second"]) == (6.0, 1000, 100)
     assert (last.ended, last["makespan_ms"], last["messages_per_second"]) == (7.0, 2000, 75)
     assert (last["epoch_latency_ms"], last["epoch_messages_per_second"]) == (500, 100)
     assert (last["latency_p50_ms"], last["latency_p99_ms"]) == (750, pytest.approx(995))
-    assert (last["matches"], first.get("matches")) == (7, None)
+    assert (last["matches"], first.get("matches"), last.get("mldc")) == (7, None, None)
 
 
 def test_epochs_whose_process_was_killed_before_their_export_are_in_the_history(

@@ -7,7 +7,6 @@ a series that InfluxDB keeps an index of, and keys are without number.
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING
 
@@ -54,7 +53,7 @@ def line(
         Empty values are left out, as the protocol has none; line ends become blanks and
         backslashes slashes, which it cannot hold.
     fields
-        Whole numbers stay whole; at least one. NaN, which the protocol cannot hold, is left out.
+        Whole numbers stay whole; at least one.
     at
         Milliseconds since 1970.
 
@@ -64,13 +63,8 @@ def line(
     'load,grouping=pkg(choices\\=3) messages=7i,share=0.5,key="a b" 9'
     """
     head = ",".join([measurement, *(f"{name}={_tag(text)}" for name, text in tags.items() if text)])
-    known = {name: value for name, value in fields.items() if not _is_nan(value)}
-    body = ",".join(f"{name}={_field(value)}" for name, value in known.items())
+    body = ",".join(f"{name}={_field(value)}" for name, value in fields.items())
     return f"{head} {body} {at}"
-
-
-def _is_nan(value: str | float) -> bool:
-    return isinstance(value, float) and math.isnan(value)
 
 
 def _tag(text: str) -> str:

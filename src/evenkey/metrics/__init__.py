@@ -10,15 +10,14 @@ from evenkey.metrics.figures import (
     JoinFigures,
     Outcome,
     Pace,
-    Paced,
     RunMetrics,
-    Seen,
     Spread,
     shown_in,
 )
 from evenkey.metrics.load import imbalance, imbalance_fraction, max_over_mean, stddev_percent
 from evenkey.metrics.load_distance import load_distances, max_load_distance
 from evenkey.metrics.replication import PairCounts, dist_cost_lower_bound
+from evenkey.metrics.seen import Paced, Seen
 from evenkey.metrics.throughput import messages_per_second
 
 __all__ = [

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenkey.metrics.figures import Seen, Spread
+from evenkey.metrics.figures import Spread
+from evenkey.metrics.seen import Seen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +62,8 @@ def epoch_figures(epochs: Sequence[EpochMetrics]) -> dict[str, object]:
     records = [each.named(of_epoch=True) for each in epochs]
     figures: dict[str, object] = {"epochs": len(epochs)}
     for name in names:
-        values = [record[name] for record in records]
+        # An epoch of an older version lacks what that did not know.
+        values = [each for each in map(itemgetter(name), records) if not math.isnan(each)]
         p50, most = (float(np.median(values)), max(values)) if values else (None, None)
         figures[name] = {"p50": p50, "max": most}
     return figures

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
@@ -144,9 +145,15 @@ class Recorder:
         clock = self._clocks.setdefault(claim, _Clock())
         clock.add(ran, messages)
         if own or self._exports.lacks(epoch):
-            pace = clock.figures(ran.ended, messages)
-            record = EpochRecord(epoch, ran.ended / 1000, {**figures, **pace}, hottest)
+            measured = {**figures, **clock.figures(ran.ended, messages)}
+            # What is not known has no figure: few formats hold NaN.
+            known = {name: each for name, each in measured.items() if not _is_nan(each)}
+            record = EpochRecord(epoch, ran.ended / 1000, known, hottest)
             (self._exports.offer if own else self._exports.complete)(record)
+
+
+def _is_nan(value: Value) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _interrupted(kind: type[BaseException] | None) -> bool:
