@@ -24,7 +24,7 @@ RECORDS = Documents(words=200, size=5, length=120).records(0, 120)
 def groupings(*quick):
     """All groupings that route streams; those that are not `quick` only in long runs.
 
-    All of them run in test_anywhere.py, without Spark. Not off-greedy: it is told frequencies.
+    All of them run in test_anywhere.py, without Spark. Not off-greedy: it is given frequencies.
     """
     return [
         grouping if grouping in quick else pytest.param(grouping, marks=pytest.mark.soak)

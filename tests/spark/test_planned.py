@@ -187,7 +187,7 @@ def test_a_stream_makes_its_plans(session, tmp_path):
     ],
 )
 def test_fit_refuses_what_cannot_be(batch, tmp_path, options, says):
-    usual = {"grouping": "planned", "tables": tmp_path}
+    usual = {"grouping": "planned", "state": tmp_path}
     with pytest.raises(ConfigurationError, match=says):
         operators.fit(batch, "key", workers=WORKERS, **{**usual, **options})
 
