@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from evenkey.runs.report import RunReport, Timing
-
 from evenkey.metrics import EpochMetrics, PairCounts, RunMetrics, Seen
+from evenkey.pipelines.aggregate.report import RunReport
 from evenkey.runs.directory import RunDirectory
+from evenkey.runs.timing import Timing
 
 OF_VERSION_1 = {"messages", "keys", "pairs", "max_over_mean", "stddev_percent", "dist_cost"}
 

@@ -16,17 +16,6 @@ from evenkey.metrics.load_distance import max_load_distance
 if TYPE_CHECKING:
     from evenkey.metrics.figure import Figure, Place
 
-__all__ = [
-    "FIGURES",
-    "Balance",
-    "JoinFigures",
-    "Outcome",
-    "Pace",
-    "RunMetrics",
-    "Spread",
-    "shown_in",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Balance(Figures):

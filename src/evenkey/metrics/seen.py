@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from evenkey.metrics.replication import PairCounts
 
-__all__ = ["Paced", "Seen"]
-
 
 @dataclass(frozen=True)
 class Seen:

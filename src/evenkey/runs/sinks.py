@@ -13,9 +13,7 @@ from pyspark.sql import functions as F
 
 from evenkey.runs.commits import RESULTS, epoch_name
 from evenkey.runs.parts import Part
-from evenkey.spark import current_task
-from evenkey.spark.any_names import NamedTask, with_plain_names
-from evenkey.spark.columns import quoted
+from evenkey.spark import NamedTask, current_task, quoted, with_plain_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -12,7 +12,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from evenkey.runs.commits import RESULTS, epoch_name
 from evenkey.runs.epoch_files import DEAD_LETTERS
 from evenkey.runs.sinks import Sink
-from evenkey.spark.columns import quoted
+from evenkey.spark import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

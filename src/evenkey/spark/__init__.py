@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from evenkey.spark.aggregating import merge_partials as merge_partials
     from evenkey.spark.aggregating import messages_of as messages_of
     from evenkey.spark.aggregating import partial_aggregates as partial_aggregates
+    from evenkey.spark.any_names import NamedTask as NamedTask
+    from evenkey.spark.any_names import with_plain_names as with_plain_names
     from evenkey.spark.columns import absent as absent
     from evenkey.spark.columns import check_frame as check_frame
     from evenkey.spark.columns import column_names as column_names
@@ -77,6 +79,8 @@ __all__ = [
 __getattr__ = late(
     __name__,
     {
+        "NamedTask": "evenkey.spark.any_names",
+        "with_plain_names": "evenkey.spark.any_names",
         "FAR_AHEAD": "evenkey.spark.times",
         "OVERFLOWS": "evenkey.spark.exact",
         "RoutingTask": "evenkey.spark.routing_tasks",

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     ArrowTask: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-__all__ = ["NamedTask", "with_plain_names"]
-
 
 def with_plain_names(df: DataFrame) -> DataFrame:
     """Number the columns: where it calls Python, Spark takes ``a.b`` for the field of a struct."""
