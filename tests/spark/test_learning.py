@@ -118,7 +118,7 @@ def test_a_table_of_another_worker_count_stops_the_query(setting):
     with pytest.raises(StreamingQueryException) as stopped:
         setting.run(workers=WORKERS + 1)
     assert "table-0000000001.npz was written by dkg with 10 workers" in str(stopped.value)
-    assert "choose another directory" in str(stopped.value)
+    assert "pass another directory" in str(stopped.value)
 
 
 def test_tables_that_cannot_be_read_stop_the_query(setting):

@@ -161,8 +161,8 @@ def check_store(
         differences.append(f"columns were {_listed(before)} and are now {_listed(now)}")
     if differences:
         message = (
-            f"the directory holds static data of another join ({'; '.join(differences)}): choose "
-            "another directory, or the options of before"
+            f"state holds static data of another join ({'; '.join(differences)}): choose "
+            "another state, or the options of before"
         )
         raise ConfigurationError(message)
 
