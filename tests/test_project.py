@@ -77,6 +77,11 @@ def test_rooms_without_an_engine_load_none() -> None:
     assert loaded.isdisjoint({"pyspark", "py4j", "numba", "plotly", "jinja2", "dash"})
 
 
+def test_sources_load_nothing_of_configurations() -> None:
+    # Each query starts a process for each of its sources, which loads no more than it reads with.
+    assert loaded_by("evenkey.runs.sources").isdisjoint({"pydantic", "pandas", "numba"})
+
+
 def test_every_make_target_is_listed_with_its_help() -> None:
     makefile = (ROOT / "Makefile").read_text().replace("\\\n", "")
     targets = re.search(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)
