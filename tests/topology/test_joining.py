@@ -10,7 +10,13 @@ import pytest
 import shapely
 
 from evenkey.errors import ConfigurationError
+from evenkey.exporters import Exports, History, RunInfo
+from evenkey.joins.epoch_log import EpochLog
 from evenkey.pipelines.join import JoinConfig, compare_joins, run_join
+from evenkey.pipelines.join.records import JoinRecords
+from evenkey.runs.commits import Commits
+from evenkey.runs.epochs import earlier_spans
+from evenkey.runs.recorder import Recorder
 
 if TYPE_CHECKING:
     from evenkey.runs import EpochProgress
@@ -26,6 +32,27 @@ SMALL: dict[str, Any] = {
     "seconds": 30,
     "min_items": 10,
 }
+
+
+def recorded(config, tmp_path):
+    """Records of the epochs of a run that has ended, made from its log and its commits."""
+    (log,) = (config.output / "state" / "epochs").iterdir()
+    history = History(tmp_path / "history")
+    run = RunInfo("join", "publications", config.name, config.workers, config.sources)
+    earlier = earlier_spans(Commits(config.output))
+    with Recorder(Exports([], run, history=history.directory), earlier) as recorder:
+        records = JoinRecords(
+            recorder,
+            EpochLog(log),
+            partitions=config.partitions_or_default,
+            workers=config.workers,
+            by_items=config.by_items,
+            threshold=config.threshold,
+            rejected=lambda: 0,
+        )
+        records.catch_up()
+        recorder.close("finished")
+    return [history.record(epoch) for epoch in history.numbers()]
 
 
 @pytest.mark.usefixtures("spark")
@@ -54,6 +81,16 @@ def test_pairs_are_those_of_one_process(pipeline, mode, tmp_path):
         assert 0 <= each["load_seconds"] < each["epoch_latency_ms"] / 1000
         assert each["usual_epoch_latency_ms"]["p50"] == each["usual_epoch_latency_ms"]["max"] > 0
     assert [each.messages for each in told[2:]] == [200, 400, 600]
+    records = recorded(config, tmp_path)
+    assert [each["mldc"] for each in records] == figures["mldc"]
+    assert [each["epoch_static_loads"] for each in records] == figures["epoch_static_loads"]
+    last = records[-1]
+    assert last["moved_partitions"] == figures["moved_partitions"]
+    if pipeline == "sps":
+        # Others give the join rows that are not publications, which the log cannot tell apart.
+        assert last["messages"] == figures["messages"] == 600
+        assert last["matches"] == figures["matches"]
+    assert len(last["loads"]) == config.workers
     rows = [
         row
         for file in (tmp_path / "out" / "results").rglob("*.parquet")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evenkey.pipelines.join.report import epochs_of
 from evenkey.pipelines.join.seen import JoinSeen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+    from typing import Any
 
     from evenkey.exporters import History
     from evenkey.joins import EpochLog
@@ -56,7 +58,18 @@ class JoinRecords:
         self._rejected = rejected
         self._history = history
         self._last = -1
+        self._published: dict[int, int] = {}
         self._run: JoinSeen | None = None
+
+    def time(self, progresses: Iterable[Any]) -> None:
+        """Take in Spark's reports of epochs: their publications, and for the recorder their times.
+
+        A pipeline may give the join some publications several times and others not at all, so the
+        log cannot count them.
+        """
+        told = list(progresses)
+        self._recorder.time(told)
+        self._published |= {each["batchId"]: int(each["numInputRows"]) for each in told}
 
     def catch_up(self, last_epoch: int | None = None) -> None:
         """Take in the epochs that have ended since the last call, up to `last_epoch`."""
@@ -68,11 +81,21 @@ class JoinRecords:
 
     def _take_in(self, epoch: JoinEpoch) -> None:
         seen = epoch.seen(by_items=self._by_items, threshold=self._threshold)
+        seen = replace(seen, messages=self._publications(epoch))
         if self._run is None and epoch.epoch > 0:
             self._run = self._seen_before(epoch.epoch)
         self._run = seen if self._run is None else self._run.plus(seen)
         figures = {**self._run.figures(of_epoch=False), **seen.figures(of_epoch=True)}
         self._recorder.record(epoch.epoch, {**figures, "rejected": self._rejected()})
+
+    def _publications(self, epoch: JoinEpoch) -> int:
+        """Publications of an epoch; of one that an earlier process ran, by its record."""
+        number, history = epoch.epoch, self._history
+        if number in self._published:
+            return self._published.pop(number)
+        if history is not None and history.has(number):
+            return int(history.record(number)["epoch_messages"])
+        return epoch.messages  # its process was killed before it was recorded
 
     def _seen_before(self, epoch: int) -> JoinSeen | None:
         """What was seen up to an epoch that the log keeps no more, by its record."""

@@ -54,7 +54,8 @@ class JoinEpoch:
     first_items
         float64[W], items of the partitions that each slot had at first, wherever they are now.
     messages
-        Publications of the stream, each once; 0 where a version wrote it that did not count them.
+        Items of the stream that came to the join, each once; 0 where a version wrote it that did
+        not count them.
     """
 
     epoch: int
