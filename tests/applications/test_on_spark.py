@@ -98,6 +98,12 @@ def test_words_asked_of_workers_give_the_models_own_answer(spark):
     told = [*model.predict(asked).to_pylist(), "class 0", "class 0"]
     df = spark.createDataFrame(list(enumerate(texts)), "id int, text string").repartition(3)
     direct = {row["id"]: row["prediction"] for row in classify(df, model).collect()}
+    # Columns of the user's may bear any name but the new one's.
+    for name in ("label", "told"):
+        named = classify(df.withColumn(name, F.lit("mine")), model).collect()
+        assert {row["id"]: (row[name], row["prediction"]) for row in named} == {
+            number: ("mine", answer) for number, answer in direct.items()
+        }
     assert direct == dict(enumerate(told))
     for grouping in ("pkg", "sg"):
         routed = classify_by_words(df, "id", "text", model, grouping=grouping, workers=3)

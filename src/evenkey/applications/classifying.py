@@ -53,18 +53,19 @@ def classify(df: DataFrame, model: Model | Models[Any], *, column: str = "predic
         raise ConfigurationError(message)
     absent(df, column)
     schema = StructType([*df.schema.fields, StructField(column, StringType())])
-    return df.mapInArrow(in_workers(df.sparkSession, _PredictTask(model)), schema)
+    return df.mapInArrow(in_workers(df.sparkSession, _PredictTask(model, column)), schema)
 
 
 class _PredictTask:
-    def __init__(self, model: Model | Models[Any]) -> None:
+    def __init__(self, model: Model | Models[Any], column: str) -> None:
         self._model = model
+        self._column = column
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         model = self._model.read() if isinstance(self._model, Models) else self._model
         for batch in batches:
             labels = model.predict(pa.Table.from_batches([batch]))
-            names = [*batch.schema.names, "label"]
+            names = [*batch.schema.names, self._column]
             yield pa.RecordBatch.from_arrays([*batch.columns, labels], names=names)
 
 
