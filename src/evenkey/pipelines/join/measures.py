@@ -58,14 +58,18 @@ class JoinMeasures:
     def catch_up(self, query: StreamingQuery, last: int | None = None) -> None:
         """Take in the epochs that have ended, or those up to the last of them."""
         log = self._log(query)
-        for progress in progress_of(query):
-            epoch = progress["batchId"]
-            if epoch > self._last and (last is None or epoch <= last):
-                self._last = epoch
-                self.messages += progress["numInputRows"]
-                self.max_over_mean = 1 + self._distance(log, epoch)
+        ended = [
+            progress
+            for progress in progress_of(query)
+            if progress["batchId"] > self._last and (last is None or progress["batchId"] <= last)
+        ]
+        for progress in ended:
+            self._last = progress["batchId"]
+            self.messages += progress["numInputRows"]
+            self.max_over_mean = 1 + self._distance(log, self._last)
         if self._recorder is not None:
             self._records = self._records or self._recorded(self._recorder, log)
+            self._records.time(ended)
             self._records.catch_up(last)
 
     def _recorded(self, recorder: Recorder, log: EpochLog) -> JoinRecords:
