@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,9 +88,13 @@ def _write(rows: DataFrame, output: Path) -> None:
     def write(batch: DataFrame, epoch: int) -> None:
         batch.write.mode("overwrite").parquet(str(output / "rows" / f"epoch={epoch}"))
 
+    checkpoint = output / "state" / "checkpoint"
+    if not any((checkpoint / "offsets").glob("[0-9]*")):
+        # As docs/operations.md says: killed in its first moment, Spark refuses what it left.
+        shutil.rmtree(checkpoint, ignore_errors=True)
     query = (
         rows.writeStream.foreachBatch(write)
-        .option("checkpointLocation", str(output / "state" / "checkpoint"))
+        .option("checkpointLocation", str(checkpoint))
         .start()
     )
     query.processAllAvailable()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,7 +109,17 @@ class RunDirectory:
         self._claim = Claim(self.path, self.state / "claims")
         self._open_files(self._claim.number)
         self.commits.recover()
+        self._forget_unused_checkpoint()
         self.asked_to_pause.unlink(missing_ok=True)
+
+    def _forget_unused_checkpoint(self) -> None:
+        """Delete a checkpoint in which no epoch was ever begun.
+
+        A process that is killed while Spark writes down its very first epoch leaves a part of that
+        file, for which Spark refuses the checkpoint for good.
+        """
+        if self.checkpoint.exists() and not any((self.checkpoint / "offsets").glob("[0-9]*")):
+            shutil.rmtree(self.checkpoint)
 
     @property
     def claim(self) -> Claim:

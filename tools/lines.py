@@ -1,0 +1,59 @@
+"""Lines of the package by room: ``python -m tools.lines [DIRECTORY]``.
+
+Counted are all lines, and those of code: not blank, no comment, no docstring.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import sys
+import tokenize
+from collections import Counter
+from pathlib import Path
+
+_NO_CODE = {
+    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENCODING),
+    *(tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER),
+}
+
+
+def lines_of_code(source: str) -> int:
+    """Count the lines of a file that hold code.
+
+    Examples
+    --------
+    >>> lines_of_code('\"\"\"A file.\"\"\"\\n\\nx = 1  # one\\n')
+    1
+    """
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in _NO_CODE:
+            lines |= set(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(source)):
+        holds = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        if holds and node.body and ast.get_docstring(node, clean=False) is not None:
+            text = node.body[0]
+            lines -= set(range(text.lineno, (text.end_lineno or text.lineno) + 1))
+    return len(lines)
+
+
+def main() -> None:
+    """Print a table of rooms, the largest first."""
+    package = Path(sys.argv[1] if len(sys.argv) > 1 else "src/evenkey")
+    files, lines, code = Counter[str](), Counter[str](), Counter[str]()
+    for file in sorted(package.rglob("*.py")):
+        parts = file.relative_to(package).parts
+        room = "(top)" if len(parts) == 1 else "/".join(parts[: 2 if parts[0] == "pipelines" else 1])
+        source = file.read_text("utf-8")
+        for key in (room, "all"):
+            files[key] += 1
+            lines[key] += source.count("\n")
+            code[key] += lines_of_code(source)
+    print(f"{'room':24}{'files':>8}{'lines':>8}{'code':>8}")  # noqa: T201 - what it is for
+    for room, count in lines.most_common():
+        print(f"{room:24}{files[room]:8,}{count:8,}{code[room]:8,}")  # noqa: T201 - as above
+
+
+if __name__ == "__main__":
+    main()
