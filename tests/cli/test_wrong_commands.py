@@ -202,7 +202,7 @@ PROCESSES = [
     "advise messages.csv --key usr",
     "join run --polygons polygons.geojson",
     "join run --input parq",
-    "dashboard --run missing",
+    "dashboard --run messages.csv",
     "dataset write nothing out.csv",
     "experiment run nothing",
 ]

@@ -80,11 +80,11 @@ class PipelineConfig(PipelineOptions):
             An input is missing, empty or unreadable, the output cannot be a directory, the
             connector of Kafka is not there, or no broker answers.
         """
+        if self.avro_schema is not None:
+            read_schema(self.avro_schema)
         super().check_paths()
         if self.input:
             self.resolved_split()
-        if self.avro_schema is not None:
-            read_schema(self.avro_schema)
 
     def derive(self) -> None:
         """Set what follows from other options."""
