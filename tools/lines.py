@@ -19,7 +19,7 @@ _NO_CODE = {
 
 
 def lines_of_code(source: str) -> int:
-    """Count the lines of a file that hold code.
+    r"""Count the lines of a file that hold code.
 
     Examples
     --------
@@ -44,7 +44,9 @@ def main() -> None:
     files, lines, code = Counter[str](), Counter[str](), Counter[str]()
     for file in sorted(package.rglob("*.py")):
         parts = file.relative_to(package).parts
-        room = "(top)" if len(parts) == 1 else "/".join(parts[: 2 if parts[0] == "pipelines" else 1])
+        room = (
+            "(top)" if len(parts) == 1 else "/".join(parts[: 2 if parts[0] == "pipelines" else 1])
+        )
         source = file.read_text("utf-8")
         for key in (room, "all"):
             files[key] += 1

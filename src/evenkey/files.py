@@ -95,7 +95,7 @@ def create_whole(path: Path, content: bytes, *, durable: bool = False) -> bool:
 
 
 def digest_of(content: bytes | memoryview) -> str:
-    """Give the digest that tells changed content from what was written: BLAKE2b, 128 bits."""
+    """Give the digest by which changed content is found: BLAKE2b, 128 bits."""
     return blake2b(content, digest_size=_DIGEST_BYTES).hexdigest()
 
 

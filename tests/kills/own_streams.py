@@ -93,9 +93,7 @@ def _write(rows: DataFrame, output: Path) -> None:
         # As docs/operations.md says: killed in its first moment, Spark refuses what it left.
         shutil.rmtree(checkpoint, ignore_errors=True)
     query = (
-        rows.writeStream.foreachBatch(write)
-        .option("checkpointLocation", str(checkpoint))
-        .start()
+        rows.writeStream.foreachBatch(write).option("checkpointLocation", str(checkpoint)).start()
     )
     query.processAllAvailable()
     query.stop()

@@ -25,5 +25,5 @@ class PipelineApplication(Application):
         Parameters
         ----------
         config
-            What was told besides; options that the user gave are not to be replaced.
+            What was given besides; options that the user gave are not to be replaced.
         """

@@ -36,7 +36,7 @@ class WordCount(PipelineApplication):
 
 
 def split_into_words(config: PipelineOptions) -> dict[str, Any]:
-    """Give the option that splits lines into words, unless the input tells another split."""
+    """Give the option that splits lines into words, unless the input has another split."""
     if config.split is not None or config.dataset is not None:
         return {}
     text = config.kafka is not None or split_of(config.input) == "lines"

@@ -92,7 +92,7 @@ def _advise(
     counts = _worker_counts(workers)
     chosen = None if groupings is None else distinct_groupings(config, groupings)
     config.check_paths()
-    # Not before: what is wrong is told, and help shown, without kernels.
+    # Not before: what is wrong is reported, and help shown, without kernels.
     from evenkey import advice
 
     setting = advice.Setting(

@@ -1,4 +1,4 @@
-"""Errors as the command line tells them: one clear line and an exit code, no trace."""
+"""Errors as the command line reports them: one clear line and an exit code, no trace."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def explain(error: BaseException) -> Explanation:
 
     Spark wraps an error of a task, or of a sink, several times: in the text of a Python
     trace, in the exceptions of the JVM, in the one that ends the query. What evenkey raised
-    on purpose is told as it was raised, however deep it lies; of other errors the innermost.
+    on purpose is reported as it was raised, however deep it lies; of other errors the innermost.
 
     Examples
     --------

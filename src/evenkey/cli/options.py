@@ -153,8 +153,8 @@ def with_options_of(
             given.pop("help_all", None)
             options = {name: given.pop(name) for name in fields}
             # An option that may be repeated comes as an empty list where it was not given.
-            told = {name: value for name, value in options.items() if value != []}
-            command(config=configuration.read(config_file, **told), **given)
+            chosen = {name: value for name, value in options.items() if value != []}
+            command(config=configuration.read(config_file, **chosen), **given)
 
         own = inspect.signature(command, eval_str=True).parameters.values()
         parameters = [

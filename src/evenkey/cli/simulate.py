@@ -104,7 +104,7 @@ def _simulate(
     """
     spellings = _spellings(config, groupings)
     config.check_paths()
-    # Not before: what is wrong is told, and help shown, without kernels.
+    # Not before: what is wrong is reported, and help shown, without kernels.
     from evenkey.pipelines.aggregate import opened_stream
     from evenkey.simulation import simulate
 
@@ -117,7 +117,7 @@ def _simulate(
                     config.with_options(grouping=spelling).resolved_grouping(),
                     workers=config.workers,
                     sources=config.sources,
-                    feed=cast("Feed", feed),  # what it cannot be is told by the simulator
+                    feed=cast("Feed", feed),  # what it cannot be is for the simulator to say
                     estimation=estimation,
                     hash=cast("HashName", hash_name),
                     route_by=config.route_by,

@@ -54,8 +54,8 @@ def _rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
     if "application" in figures:
         rows += _learned(figures)
     if figures["overflows"]:
-        told = f"{whole(figures['overflows'])} results are null: a sum does not fit its type"
-        rows.append(("overflows", told))
+        said = f"{whole(figures['overflows'])} results are null: a sum does not fit its type"
+        rows.append(("overflows", said))
     if figures["late"]:
         rows.append(("late", f"{whole(figures['late'])} partial results"))
     for name, label in (
@@ -73,11 +73,11 @@ def _rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
 def _learned(figures: dict[str, Any]) -> list[tuple[str, str]]:
     """Say what a learner learned."""
     accuracy = figures["accuracy"]
-    told = "no record was predicted" if accuracy is None else f"{number(100 * accuracy)} %"
+    said = "no record was predicted" if accuracy is None else f"{number(100 * accuracy)} %"
     counters, most = whole(figures["counters"]), whole(figures["most_counters"])
     return [
         ("records", whole(figures["records"])),
-        ("accuracy", f"{told}, each epoch by the model before it"),
+        ("accuracy", f"{said}, each epoch by the model before it"),
         ("counters", f"{counters} at most in an epoch, {most} on one worker"),
     ]
 

@@ -48,7 +48,7 @@ class ExportSummary:
 class Exporter(ABC):
     """Writes the figures of a run somewhere; called from one thread, apart from `points`.
 
-    Making one may raise a `ConfigurationError`: what the user can mend is told before the
+    Making one may raise a `ConfigurationError`: what the user can mend is reported before the
     run starts. Afterwards nothing that an exporter raises reaches the run.
     """
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evenkey.exporters.record import EpochRecord
 
 RUN_FILE = "run.json"
-"""What tells the history of a run from other directories."""
+"""What a history of a run has, and no other directory."""
 
 
 class History:

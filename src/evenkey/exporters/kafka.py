@@ -59,7 +59,7 @@ class Kafka(Exporter):
             "bootstrap.servers": address.place,
             "message.timeout.ms": 1000 * _TIMEOUT_SECONDS,
             "enable.idempotence": True,
-            "log_level": 0,  # what fails is told by the outlet
+            "log_level": 0,  # what fails is shared by the outlet
             **client,
         }
         try:
@@ -95,8 +95,8 @@ class Kafka(Exporter):
         if self._form == "influx":
             return ["\n".join(lines(self._run, record)).encode()]
         hottest = [dataclasses.asdict(each) for each in record.hottest]
-        told = {**vars(self._run), "epoch": record.epoch, "ended": record.ended}
-        return [json.dumps({**told, **record.figures, "hottest": hottest}).encode()]
+        shared = {**vars(self._run), "epoch": record.epoch, "ended": record.ended}
+        return [json.dumps({**shared, **record.figures, "hottest": hottest}).encode()]
 
     def write(self, points: Sequence[bytes]) -> None:
         """Send messages, and wait until the broker has them all."""

@@ -20,7 +20,7 @@ class RunInfo:
     Parameters
     ----------
     run
-        Tells runs apart; a run that goes on after a stop keeps it.
+        Its name, which no other run has; a run that goes on after a stop keeps it.
     dataset
         Name of the dataset, or the input's paths.
     grouping

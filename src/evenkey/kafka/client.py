@@ -60,8 +60,8 @@ class ClientSettings:
             The file cannot be read, or sets what evenkey sets; no message holds a value.
         """
         properties = {} if file is None else _parse(file)
-        told = {name.removesuffix("_FILE") for name in environment if name.startswith(_PREFIX)}
-        for name in sorted(told):
+        named = {name.removesuffix("_FILE") for name in environment if name.startswith(_PREFIX)}
+        for name in sorted(named):
             value = secret(name, environment)
             if value is not None:
                 properties[name.removeprefix(_PREFIX).lower().replace("_", ".")] = value

@@ -41,8 +41,8 @@ def connector_settings() -> dict[str, str]:
     ConfigurationError
         ``EVENKEY_KAFKA_JARS`` names no directory with jars.
     """
-    told = os.environ.get("EVENKEY_KAFKA_JARS")
-    for directory in [Path(told)] if told else [Path.cwd() / _JARS, _CHECKOUT / _JARS]:
+    named = os.environ.get("EVENKEY_KAFKA_JARS")
+    for directory in [Path(named)] if named else [Path.cwd() / _JARS, _CHECKOUT / _JARS]:
         jars = sorted(directory.glob("*.jar"))
         if jars:
             return {
@@ -51,8 +51,8 @@ def connector_settings() -> dict[str, str]:
                 "spark.redaction.regex": _HIDDEN,
                 "spark.sql.redaction.options.regex": _HIDDEN,
             }
-    if told:
-        message = f"EVENKEY_KAFKA_JARS = {told!r}: holds no jars; {_MEND}"
+    if named:
+        message = f"EVENKEY_KAFKA_JARS = {named!r}: holds no jars; {_MEND}"
         raise ConfigurationError(message)
     return {}
 

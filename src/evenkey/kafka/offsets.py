@@ -55,10 +55,10 @@ class OffsetRange:
         """How many partitions there were at the start."""
         return sum(map(len, self.start.values()))
 
-    def reached(self, told: Mapping[str, Mapping[str, int]]) -> bool:
-        """Whether a query that has come to offsets, as Spark tells them, has read it all."""
+    def reached(self, stated: Mapping[str, Mapping[str, int]]) -> bool:
+        """Whether a query that has come to offsets, as Spark reports them, has read it all."""
         return self.end is not None and all(
-            told.get(topic, {}).get(str(partition), 0) >= end
+            stated.get(topic, {}).get(str(partition), 0) >= end
             for topic, partitions in self.end.items()
             for partition, end in partitions.items()
             if end > self.start[topic][partition]
@@ -78,9 +78,9 @@ class OffsetRange:
             It is something else.
         """
         try:
-            told = json.loads(text)
-            start = _numbered(told["start"])
-            return cls(start, None if told["end"] is None else _numbered(told["end"]))
+            stated = json.loads(text)
+            start = _numbered(stated["start"])
+            return cls(start, None if stated["end"] is None else _numbered(stated["end"]))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             message = f"the offsets of the run cannot be read ({error}): choose another output"
             raise RunError(message) from error
@@ -150,9 +150,9 @@ def parse_offsets(text: str) -> Offsets:
 
 
 def _chosen(starting: str, earliest: Offsets, latest: Offsets) -> Offsets:
-    told = parse_offsets(starting)
+    stated = parse_offsets(starting)
     start = {topic: dict(partitions) for topic, partitions in earliest.items()}
-    for topic, partitions in told.items():
+    for topic, partitions in stated.items():
         for partition, offset in partitions.items():
             if partition not in start.get(topic, {}):
                 message = f"starting_offsets: there is no partition {partition} of topic {topic!r}"
@@ -163,10 +163,10 @@ def _chosen(starting: str, earliest: Offsets, latest: Offsets) -> Offsets:
     return start
 
 
-def _numbered(told: dict[str, dict[str, int]]) -> Offsets:
+def _numbered(stated: dict[str, dict[str, int]]) -> Offsets:
     return {
         topic: {int(partition): int(offset) for partition, offset in partitions.items()}
-        for topic, partitions in told.items()
+        for topic, partitions in stated.items()
     }
 
 
@@ -176,10 +176,10 @@ def _offsets(java: Any, client: Any, partitions: dict[str, list[int]], spec: Any
     places = {(t, p): of(t, p) for t, numbers in partitions.items() for p in numbers}
     for place in places.values():
         asked.put(place, spec)
-    told = client.listOffsets(asked).all().get()
+    stated = client.listOffsets(asked).all().get()
     found: Offsets = {topic: {} for topic in partitions}
     for (topic, partition), place in places.items():
-        found[topic][partition] = told.get(place).offset()
+        found[topic][partition] = stated.get(place).offset()
     return found
 
 

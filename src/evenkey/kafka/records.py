@@ -163,8 +163,8 @@ def parse_time(text: str) -> float:
     1577836800.0
     """
     try:
-        told = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError as error:
         message = f"start = {text!r}: must be a time such as 2020-01-01T00:00:00+00:00"
         raise ConfigurationError(message) from error
-    return (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -60,14 +60,14 @@ class Configuration(BaseModel):
             The file cannot be read or is not TOML (the message has the line), or as for the
             class; the message names the file where a value of it is at fault.
         """
-        told = {name: value for name, value in options.items() if value is not None}
+        chosen = {name: value for name, value in options.items() if value is not None}
         written = {} if file is None else read_toml(Path(file))
         try:
-            return cls(**{**written, **told})
+            return cls(**{**written, **chosen})
         except ConfigurationError as error:
             if not isinstance(error.__cause__, ValidationError):
                 raise
-            sources = dict.fromkeys(written.keys() - told.keys(), file)
+            sources = dict.fromkeys(written.keys() - chosen.keys(), file)
             message = describe(error.__cause__, cls.model_fields, sources)
             raise ConfigurationError(message) from error.__cause__
 

@@ -35,8 +35,8 @@ def keep_reading(
         It cannot be written.
     """
     archive = io.BytesIO()
-    told = np.frombuffer(json.dumps(fields).encode(), np.uint8)
-    np.savez(archive, allow_pickle=False, **{_FIELDS: told, **arrays})
+    encoded = np.frombuffer(json.dumps(fields).encode(), np.uint8)
+    np.savez(archive, allow_pickle=False, **{_FIELDS: encoded, **arrays})
     directory.keep(directory.reading, sealed(archive.getvalue()))
 
 

@@ -101,7 +101,7 @@ class _WriteTask:
         content = _lines(table) if self._form == "json" else _parquet(table)
         number = current_task().partition
         part = self._commits.stage(self._name, RESULTS, number, table.num_rows, content, self._form)
-        told = {"number": number, "rows": part.rows, "bytes": part.bytes, "digest": part.digest}
+        report = {"number": number, "rows": part.rows, "bytes": part.bytes, "digest": part.digest}
         schema = pa.schema(
             [
                 ("number", pa.int32()),
@@ -110,7 +110,7 @@ class _WriteTask:
                 ("digest", pa.string()),
             ]
         )
-        yield pa.RecordBatch.from_pylist([told], schema=schema)
+        yield pa.RecordBatch.from_pylist([report], schema=schema)
 
 
 def _parquet(table: pa.Table) -> bytes:

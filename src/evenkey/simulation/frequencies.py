@@ -1,4 +1,4 @@
-"""How often each key of a stream occurs: for groupings that are told beforehand."""
+"""How often each key of a stream occurs: for groupings that are given them beforehand."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
         A generated stream, or users' files.
     grouping
         A grouping or its spelling. One that is given the frequencies of keys gets the exact
-        ones: the stream is counted first. One that plans epochs is told at the end of each what
+        ones: the stream is counted first. One that plans epochs is given at the end of each what
         its sources learned in it; if it wants the next epoch counted first, that one is held in
         memory. The routers of all others live as long as the stream.
     workers, sources

@@ -42,10 +42,10 @@ def keep_records(records: SplitLines | RowIndex, extent: Extent, directory: RunD
     if isinstance(splitter, CsvRecords | JsonLines):
         columns = {"columns": splitter.columns.to_json()}
     header = splitter.header if isinstance(splitter, CsvRecords) else None
-    told = {"kind": "lines", "extent": extent, "split": splitter.name, "header": header}
+    kept = {"kind": "lines", "extent": extent, "split": splitter.name, "header": header}
     keep_reading(
         directory,
-        {**told, **columns, "index": index},
+        {**kept, **columns, "index": index},
         starts=lines.starts,
         segments=lines.segments,
         digests=lines.digests,
@@ -77,24 +77,24 @@ def kept_records(
     RunError
         It cannot be read.
     """
-    told, arrays = recall_reading(directory.reading)
-    index: dict[str, Any] = {name: tuples(value) for name, value in told["index"].items()}
-    if config.key is not None and "columns" not in told:
+    kept, arrays = recall_reading(directory.reading)
+    index: dict[str, Any] = {name: tuples(value) for name, value in kept["index"].items()}
+    if config.key is not None and "columns" not in kept:
         message = (
             f"output {directory.path} was begun by an earlier version of evenkey, which named the "
             "key of results otherwise: finish it with that version, or choose another output"
         )
         raise ConfigurationError(message)
-    if told["kind"] == "rows":
+    if kept["kind"] == "rows":
         index["groups"] = tuple((file, RowGroup(*group)) for file, group in index["groups"])
-        types = tuple(kind for _, kind in Columns.from_json(told["key_types"]).values)
-        columns = Columns.from_json(told["columns"])
-        return RowIndex(**index, columns=columns, key_types=types), told["extent"]
+        types = tuple(kind for _, kind in Columns.from_json(kept["key_types"]).values)
+        columns = Columns.from_json(kept["columns"])
+        return RowIndex(**index, columns=columns, key_types=types), kept["extent"]
     # The files, which say how they are split, may be gone: what was unpacked is read.
-    if told["header"] is not None:
-        splitter: Splitter = CsvRecords(tuple(told["header"]), Columns.from_json(told["columns"]))
-    elif "columns" in told:
-        splitter = JsonLines(Columns.from_json(told["columns"]))
+    if kept["header"] is not None:
+        splitter: Splitter = CsvRecords(tuple(kept["header"]), Columns.from_json(kept["columns"]))
+    elif "columns" in kept:
+        splitter = JsonLines(Columns.from_json(kept["columns"]))
     else:
-        splitter = lines_splitter(config.with_options(split=told["split"]))
-    return SplitLines(LineIndex(**{**index, **arrays}), splitter), told["extent"]
+        splitter = lines_splitter(config.with_options(split=kept["split"]))
+    return SplitLines(LineIndex(**{**index, **arrays}), splitter), kept["extent"]

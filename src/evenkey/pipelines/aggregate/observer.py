@@ -53,7 +53,7 @@ class Observer:
     by
         Whether loads are of messages, or of what these weigh.
     on_epoch
-        Is told of each epoch that was taken in, in order.
+        Is called with each epoch that was taken in, in order.
     """
 
     def __init__(

@@ -82,14 +82,19 @@ class RunReport:
 
     def to_record(self) -> dict[str, Any]:
         """Give what `restored` makes the report of, as JSON can hold it."""
-        told = {each.name: getattr(self, each.name) for each in fields(RunReport)}
+        plain = {each.name: getattr(self, each.name) for each in fields(RunReport)}
         nested = {
             "metrics": asdict(self.metrics),
             "epochs": [asdict(each) for each in self.epochs],
             "timing": asdict(self.timing),
             "exports": [asdict(each) for each in self.exports],
         }
-        return {**told, **nested, "table": None, **{name: _text(told[name]) for name in _PATHS}}
+        return {
+            **plain,
+            **nested,
+            "table": None,
+            **{name: _text(plain[name]) for name in _PATHS},
+        }
 
     @staticmethod
     def restored(record: Mapping[str, Any], directory: RunDirectory) -> RunReport:

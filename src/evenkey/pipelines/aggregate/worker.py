@@ -1,4 +1,4 @@
-"""The pipeline's worker: holds messages, waits their cost, and tells what it held."""
+"""The pipeline's worker: holds messages, waits their cost, and reports what it held."""
 
 from __future__ import annotations
 

@@ -122,18 +122,18 @@ def keep_publications(
     ends = publications_of(config, Leaves.from_json(partitioning)).ends
     if ends is not None:
         arrays["ends"] = ends
-    told = {"config": config.manifest(), "partitioning": dict(partitioning)}
-    keep_reading(directory, told, **arrays)
+    kept = {"config": config.manifest(), "partitioning": dict(partitioning)}
+    keep_reading(directory, kept, **arrays)
 
 
 @lru_cache(maxsize=2)
 def _load(file: Path, written: int) -> Publications:
     del written  # it is there so that another run's file of the same name is read anew
-    told, arrays = recall_reading(file)
+    kept, arrays = recall_reading(file)
     levels = {level: _polygons(arrays[level], arrays[f"{level}_ends"]) for level in _LEVELS}
     atlas = Atlas(**levels, area_of=arrays["area_of"], district_of=arrays["district_of"])
-    leaves = Leaves.from_json(told["partitioning"])
-    config, positions = JoinConfig(**told["config"]), arrays.get("positions")
+    leaves = Leaves.from_json(kept["partitioning"])
+    config, positions = JoinConfig(**kept["config"]), arrays.get("positions")
     return _made(config, leaves, atlas, positions, ends=arrays.get("ends"))
 
 

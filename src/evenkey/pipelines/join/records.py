@@ -67,9 +67,9 @@ class JoinRecords:
         A pipeline may give the join some publications several times and others not at all, so the
         log cannot count them.
         """
-        told = list(progresses)
-        self._recorder.time(told)
-        self._published |= {each["batchId"]: int(each["numInputRows"]) for each in told}
+        reports = list(progresses)
+        self._recorder.time(reports)
+        self._published |= {each["batchId"]: int(each["numInputRows"]) for each in reports}
 
     def catch_up(self, last_epoch: int | None = None) -> None:
         """Take in the epochs that have ended since the last call, up to `last_epoch`."""

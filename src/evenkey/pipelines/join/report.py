@@ -109,9 +109,9 @@ def epochs_of(
     return epochs
 
 
-def _restored_epoch(told: Mapping[str, Any]) -> JoinEpoch:
-    arrays = {name: np.array(told[name]) for name in _ARRAYS}
-    return JoinEpoch(**{**told, **arrays, "moved": tuple(told["moved"])})
+def _restored_epoch(plain: Mapping[str, Any]) -> JoinEpoch:
+    arrays = {name: np.array(plain[name]) for name in _ARRAYS}
+    return JoinEpoch(**{**plain, **arrays, "moved": tuple(plain["moved"])})
 
 
 def _epoch(
@@ -199,10 +199,10 @@ class JoinReport:
 
     def to_record(self) -> dict[str, Any]:
         """Give what `restored` makes the report of, as JSON can hold it."""
-        told = asdict(self)
-        for epoch in told["epochs"]:
+        plain = asdict(self)
+        for epoch in plain["epochs"]:
             epoch |= {name: epoch[name].tolist() for name in _ARRAYS}
-        return {**told, "results": None if self.results is None else str(self.results)}
+        return {**plain, "results": None if self.results is None else str(self.results)}
 
     @classmethod
     def restored(cls, record: Mapping[str, Any], results: Path) -> JoinReport:

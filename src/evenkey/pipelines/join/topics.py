@@ -62,5 +62,5 @@ def _parsed(lines: DataFrame) -> DataFrame:
     row = F.from_json(text, _VALUE)
     named = lines.withColumn("row", row).withColumn("publication", F.col("row.publication"))
     # A publication without a number could match, but nobody could say what has matched.
-    told = F.when(F.col("publication").isNotNull(), F.unhex("row.geometry"))
-    return named.withColumn("geometry", told)
+    well_formed = F.when(F.col("publication").isNotNull(), F.unhex("row.geometry"))
+    return named.withColumn("geometry", well_formed)

@@ -1,4 +1,4 @@
-"""What a learner's run tells when it has ended."""
+"""What a learner's run reports when it has ended."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class EpochLearned:
     records
         Records of the epoch.
     predicted, right
-        Those whose label the model of the epoch before told, and told rightly.
+        Those whose label the model of the epoch before predicted, and predicted rightly.
     counters
         What each worker held in its partial aggregates at the end of the epoch.
     """
@@ -86,7 +86,7 @@ class LearningReport(RunReport):
 
 
 def epochs_learned(files: EpochFiles) -> tuple[EpochLearned, ...]:
-    """Read what sources and workers told of each epoch."""
+    """Read what sources and workers reported of each epoch."""
     learned = []
     for epoch in files.epochs(TRIALS):
         trials, held = files.read(TRIALS, [epoch]), files.read(COUNTERS, [epoch])

@@ -31,7 +31,7 @@ class MessagesTask:
     models
         Where the model of the epoch before is.
     files
-        Where it is told how well that model did, one file a source and epoch.
+        Where it is guessed how well that model did, one file a source and epoch.
     """
 
     def __init__(self, models: Models[Any], files: EpochFiles) -> None:
@@ -46,10 +46,10 @@ class MessagesTask:
         records, predicted, right = 0, 0, 0
         for batch in batches:
             table = pa.Table.from_batches([batch])
-            told = model.predict(table.select(learner.fields.names))
-            records += len(told)
-            predicted += len(told) - told.null_count
-            right += pc.sum(pc.equal(told, table["label"].combine_chunks())).as_py() or 0
+            guessed = model.predict(table.select(learner.fields.names))
+            records += len(guessed)
+            predicted += len(guessed) - guessed.null_count
+            right += pc.sum(pc.equal(guessed, table["label"].combine_chunks())).as_py() or 0
             messages = learner.messages(table.select(["label", *learner.fields.names]), model)
             record = messages["record"].combine_chunks()
             placed = [batch["position"].take(record), batch["time"].take(record)]
@@ -62,7 +62,7 @@ class MessagesTask:
 
 
 class LearningWorker(PipelineWorker):
-    """A pipeline's worker that tells how many counters its partial aggregates hold.
+    """A pipeline's worker that reports how many counters its partial aggregates hold.
 
     Parameters
     ----------

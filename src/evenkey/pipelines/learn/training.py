@@ -100,13 +100,13 @@ def train(
         partials = partial_aggregates(placed, WorkerTask(bound, ("key",)))
         merged = merge_partials(partials, bound, window=None, watermark="0 seconds")
         model = learner.learn(model, merged.toArrow().sort_by("key"))
-    told = seen.get
-    if told["bad"]:
+    bad_ones = seen.get
+    if bad_ones["bad"]:
         logger.warning(
             "train: %d records are left out, of one of them %s; rejected_records(df, learner) "
             "gives them",
-            told["bad"],
-            told["why"],
+            bad_ones["bad"],
+            bad_ones["why"],
         )
     return model
 
