@@ -130,7 +130,7 @@ def test_json_and_parquet_give_the_same_records(tmp_path, suffix):
     else:
         path.write_text("".join(f"{json.dumps(row)}\n" for row in table.to_pylist()))
     target = tmp_path / "kept.parquet"
-    kept = keep_records(of_file(path, messages=100), NaiveBayes(), target, tmp_path)
+    kept = keep_records(of_file(path, messages=100).resolved(), NaiveBayes(), target, tmp_path)
     assert (kept.rows, kept.rejected.num_rows) == (100, 0)
     assert pq.read_table(target) == RECORDS.slice(0, 100)
 
@@ -151,4 +151,4 @@ def test_files_that_cannot_be_learned_from_are_refused(tmp_path, content, option
     path.write_text(content)
     config = of_file(path).with_options(**options)
     with pytest.raises(ConfigurationError, match=message):
-        keep_records(config, NaiveBayes(), tmp_path / "kept.parquet", tmp_path)
+        keep_records(config.resolved(), NaiveBayes(), tmp_path / "kept.parquet", tmp_path)

@@ -118,7 +118,7 @@ def test_a_topic_must_be_there(broker):
 
 def test_a_comparison_has_no_topic_for_results():
     config = JoinConfig(output_kafka="127.0.0.1:9/matches")
-    with pytest.raises(ConfigurationError, match="a comparison has the same matches"):
+    with pytest.raises(ConfigurationError, match="a comparison has the same results"):
         compare_joins(config, ["static-strl"])
 
 
