@@ -90,7 +90,7 @@ def summarize_dataset(
 
     Examples
     --------
-    >>> summarize(generated("country-skew-r80", messages=1000), top=1).top
+    >>> summarize_dataset(generated("country-skew-r80", messages=1000), top=1).top
     (('Turkey', 776),)
     """
     counts = np.zeros(stream.key_count, dtype=np.int64)
