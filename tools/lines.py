@@ -23,7 +23,7 @@ def lines_of_code(source: str) -> int:
 
     Examples
     --------
-    >>> lines_of_code('\"\"\"A file.\"\"\"\\n\\nx = 1  # one\\n')
+    >>> lines_of_code("x = 1  # one\n\n# no code\n")
     1
     """
     lines: set[int] = set()

@@ -90,6 +90,7 @@ def summarize_dataset(
 
     Examples
     --------
+    >>> from evenkey.streams import generated
     >>> summarize_dataset(generated("country-skew-r80", messages=1000), top=1).top
     (('Turkey', 776),)
     """
