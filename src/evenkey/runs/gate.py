@@ -18,7 +18,7 @@ class PausedError(Exception):
 
 
 class Gate:
-    """Lets no epoch begin once a run is to pause: not every source can be asked to offer no more.
+    """Lets no epoch begin once a run is to pause, where its source cannot be asked to offer no more.
 
     The epoch that it turns away has done no work yet. Its offsets are in the checkpoint, so
     it runs first when the run goes on.
@@ -27,10 +27,13 @@ class Gate:
     ----------
     paused
         The sign.
+    open_always
+        Whether the source itself looks at the sign: an epoch that it has offered is then ended.
     """
 
-    def __init__(self, paused: Path) -> None:
+    def __init__(self, paused: Path, *, open_always: bool) -> None:
         self._paused = paused
+        self._open_always = open_always
         self.turned_away = False
 
     def enter(self) -> None:
@@ -41,7 +44,7 @@ class Gate:
         PausedError
             The run is to pause. It ends the query, which Spark takes for an error.
         """
-        if self._paused.exists():
+        if not self._open_always and self._paused.exists():
             self.turned_away = True
             message = "evenkey: the run is paused"
             raise PausedError(message)

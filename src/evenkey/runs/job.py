@@ -74,6 +74,8 @@ class Work(ABC, Generic[ReportT]):
     """Messages of the input, where that is known."""
     offsets: OffsetRange | None = None
     """What is read of topics; None for any other input."""
+    asked_to_pause: bool = True
+    """Whether the source looks at the sign to pause, and then offers no more."""
     planning_ms: float = 0.0
     """What was done for the first epoch before it began."""
 

@@ -129,7 +129,7 @@ def execute(
     started = time.monotonic()
     work = job.open(spark, directory, recorder)
     end = EpochEnd(spark, directory, work.sink, windowed=job.windowed)
-    gate = Gate(directory.paused)
+    gate = Gate(directory.paused, open_always=work.asked_to_pause)
 
     def write(rows: DataFrame, epoch: int) -> None:
         gate.enter()

@@ -114,6 +114,7 @@ class AggregateJob(Job[RunReport]):
             observe_by=config.observe_by,
         )
         work.offsets = source.offsets
+        work.asked_to_pause = source.offsets is None
         return work
 
     @property

@@ -178,6 +178,7 @@ class _JoinWork(Work[JoinReport]):
         self.sink = sink_of(job.config, directory)
         self.expected = source.expected
         self.offsets = source.offsets
+        self.asked_to_pause = job.config.draws
         kept = job.config.output is not None
         self.measures = JoinMeasures(
             job.config,
