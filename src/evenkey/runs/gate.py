@@ -18,7 +18,7 @@ class PausedError(Exception):
 
 
 class Gate:
-    """Lets no epoch begin once a run is to pause, where its source cannot be asked to offer no more.
+    """Lets no epoch begin once a run is to pause, where the source cannot be asked to stop.
 
     The epoch that it turns away has done no work yet. Its offsets are in the checkpoint, so
     it runs first when the run goes on.
