@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
-from evenkey.pipelines.aggregate import PipelineConfig, read_results
+from evenkey import PipelineConfig, read_results
 from evenkey.pipelines.aggregate import run as run_prepared
 from tests.pausing import when_running
 

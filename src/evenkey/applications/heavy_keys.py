@@ -35,7 +35,7 @@ class FindHeavyHitters(PipelineApplication):
     --------
     >>> from evenkey.applications import ApplicationConfig
     >>> options = {"application": "heavy-hitters(k=3)", "dataset": "zipf(z=1,keys=9)"}
-    >>> ApplicationConfig(**options, grouping="pkg").pipeline().aggregator
+    >>> ApplicationConfig(**options, grouping="pkg").resolved().aggregator
     'heavy-hitters(k=3,choices=2,weight=count)'
     """
 
