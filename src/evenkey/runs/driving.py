@@ -96,7 +96,7 @@ def drive(
             finished = see(end.closed, "closing")
         if not finished:
             watch.pausing()
-        _rest(spark, query, gate, directory)
+        _rest(spark, query, gate, end, directory)
         watch.look(query, "running")
     return finished
 
@@ -114,14 +114,16 @@ def _wait(query: StreamingQuery, gate: Gate) -> None:
         query.awaitTermination()
 
 
-def _rest(spark: SparkSession, query: StreamingQuery, gate: Gate, directory: RunDirectory) -> None:
+def _rest(
+    spark: SparkSession, query: StreamingQuery, gate: Gate, end: End, directory: RunDirectory
+) -> None:
     """Let the epoch that runs end, and no other begin."""
     context = spark.sparkContext
     directory.paused.touch()
     # Spark takes the end by a pause for an error, and would print all of its plan.
     context.setLogLevel("OFF")
     try:
-        while query.isActive and query.status["isTriggerActive"]:
+        while query.isActive and not end.resting(query):
             _wait(query, gate)
         query.stop()
     finally:

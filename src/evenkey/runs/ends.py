@@ -33,6 +33,10 @@ class End(ABC):
     def closed(self) -> bool:
         """Whether all windows were closed, once the sign to close them is there."""
 
+    def resting(self, query: StreamingQuery) -> bool:
+        """Whether no epoch runs, once the sign to pause is there."""
+        return not query.status["isTriggerActive"]
+
 
 class DrainedEnd(End):
     """Of a source that has no more to offer once it is read; also where it offers no more.
@@ -63,6 +67,12 @@ class DrainedEnd(End):
         """Whether Spark has processed the closing row too."""
         self._closed = self._closed or self._pool.submit(self._query.processAllAvailable)
         return self._done(self._closed)
+
+    def resting(self, query: StreamingQuery) -> bool:
+        """Whether Spark has processed what was offered, or no epoch runs where none may begin."""
+        if not self._gate.open_always:
+            return super().resting(query)
+        return all(each.done() for each in (self._drained, self._closed) if each is not None)
 
     def _done(self, future: Future[None]) -> bool:
         if not future.done():

@@ -33,7 +33,7 @@ class Gate:
 
     def __init__(self, paused: Path, *, open_always: bool) -> None:
         self._paused = paused
-        self._open_always = open_always
+        self.open_always = open_always
         self.turned_away = False
 
     def enter(self) -> None:
@@ -44,7 +44,7 @@ class Gate:
         PausedError
             The run is to pause. It ends the query, which Spark takes for an error.
         """
-        if not self._open_always and self._paused.exists():
+        if not self.open_always and self._paused.exists():
             self.turned_away = True
             message = "evenkey: the run is paused"
             raise PausedError(message)
