@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from evenkey.kafka import OffsetRange
     from evenkey.runs.directory import RunDirectory
+    from evenkey.runs.ends import End
     from evenkey.runs.gate import Gate
     from evenkey.runs.progress import Phase, Watch
 
