@@ -55,12 +55,12 @@ class DrainedEnd(End):
         self._query = query
         self._gate = gate
         self._pool = stack.enter_context(ThreadPoolExecutor(max_workers=1))
-        self._drained: Future[None] | None = None
+        # Waited for from the start: a run may be to pause before anybody looks.
+        self._drained = self._pool.submit(query.processAllAvailable)
         self._closed: Future[None] | None = None
 
     def read(self) -> bool:
         """Whether Spark has processed all that was offered."""
-        self._drained = self._drained or self._pool.submit(self._query.processAllAvailable)
         return self._done(self._drained)
 
     def closed(self) -> bool:

@@ -63,9 +63,9 @@ class JoinMeasures:
             for progress in progress_of(query)
             if progress["batchId"] > self._last and (last is None or progress["batchId"] <= last)
         ]
-        for progress in ended:
-            self._last = progress["batchId"]
-            self.messages += progress["numInputRows"]
+        if ended:
+            self._last = ended[-1]["batchId"]
+            self.messages += sum(each["numInputRows"] for each in ended)
             self.max_over_mean = 1 + self._distance(log, self._last)
         if self._recorder is not None:
             self._records = self._records or self._recorded(self._recorder, log)
