@@ -1,0 +1,43 @@
+"""A directory is a store."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenkey.errors import ConfigurationError
+from evenkey.stores import LocalStore, store_at
+from tests.stores.conformance import CHECKS
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_a_directory(tmp_path, check):
+    check(LocalStore(tmp_path / "store"))
+
+
+def test_nothing_is_left_beside_objects(tmp_path):
+    store = LocalStore(tmp_path / "store")
+    store.put("a/object", b"x")
+    store.create("a/object", b"y")
+    store.delete("a/object")
+    assert [*(tmp_path / "store").iterdir()] == []
+
+
+def test_what_is_being_written_is_not_listed(tmp_path):
+    (tmp_path / ".object.0123").write_bytes(b"half")
+    assert LocalStore(tmp_path).names() == []
+
+
+@pytest.mark.parametrize("spelling", ["{}", "file://{}", "file:{}"])
+def test_a_path_and_its_uri_are_the_same_place(tmp_path, spelling):
+    place = tmp_path / "with a space"
+    text = spelling.format(place)
+    if text.startswith("file"):
+        text = text.replace(" ", "%20")
+    store_at(text).put("object", b"x")
+    assert (place / "object").read_bytes() == b"x"
+    assert store_at(place).url == str(place)
+
+
+def test_a_place_of_no_known_kind_is_refused():
+    with pytest.raises(ConfigurationError, match="no store is known for ftp://"):
+        store_at("ftp://host/state")
