@@ -1,4 +1,4 @@
-"""A real InfluxDB and a real Prometheus on loopback, started and stopped by tests."""
+"""A real InfluxDB, Prometheus and S3 on loopback, started and stopped by tests."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import shutil
 import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.parse
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-__all__ = ["InfluxServer", "PrometheusServer", "eventually", "fetch", "free_port"]
+__all__ = [
+    "InfluxServer",
+    "PrometheusServer",
+    "S3Server",
+    "eventually",
+    "fetch",
+    "free_port",
+    "s3_settings",
+]
 
 _PATIENCE = 30.0
 
@@ -178,3 +187,36 @@ class PrometheusServer(_Server):
         assert answer["status"] == "success"
         result: list[dict[str, Any]] = answer["data"]["result"]
         return result
+
+
+class S3Server(_Server):
+    program = sys.executable
+    ready = "/"
+
+    def command(self) -> list[str]:
+        return [self.program, "-m", "tests.s3_server", "127.0.0.1", str(self.port)]
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """As Hadoop knows them; any key opens it."""
+        return s3_settings(self.url)
+
+    def make_bucket(self, name: str) -> None:
+        """Make an empty bucket."""
+        self.put(name)
+
+    def put(self, path: str) -> None:
+        """Put an empty object, or a bucket, past all stores."""
+        request = urllib.request.Request(f"{self.url}/{path}", b"", method="PUT")  # noqa: S310 - loopback
+        urllib.request.urlopen(request, timeout=5).close()  # noqa: S310 - loopback
+
+
+def s3_settings(url: str) -> dict[str, str]:
+    """Settings by which Hadoop and stores reach an S3 for tests."""
+    return {
+        "fs.s3a.endpoint": url,
+        "fs.s3a.endpoint.region": "us-east-1",
+        "fs.s3a.path.style.access": "true",
+        "fs.s3a.access.key": "a-key-of-tests",
+        "fs.s3a.secret.key": "a-secret-of-tests",
+    }
