@@ -1,4 +1,4 @@
-"""A real InfluxDB, Prometheus and S3 on loopback, started and stopped by tests."""
+"""A real InfluxDB, Prometheus, S3 and HDFS on loopback, started and stopped by tests."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenkey.spark.java import ensure_java
 from tests.components import skip_without
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from typing import Self
 
 __all__ = [
@@ -31,6 +33,11 @@ __all__ = [
 ]
 
 _PATIENCE = 30.0
+
+ROOT = Path(__file__).resolve().parent.parent
+HADOOP = ROOT / "build" / "hadoop"
+HDFS_JARS = HADOOP / "hdfs"
+S3A_JARS = HADOOP / "s3a"
 
 _INFLUX = """\
 reporting-disabled = true
@@ -209,6 +216,39 @@ class S3Server(_Server):
         """Put an empty object, or a bucket, past all stores."""
         request = urllib.request.Request(f"{self.url}/{path}", b"", method="PUT")  # noqa: S310 - loopback
         urllib.request.urlopen(request, timeout=5).close()  # noqa: S310 - loopback
+
+
+class HdfsServer(_Server):
+    """One process: namenode and datanode."""
+
+    ready = "/webhdfs/v1/?op=GETFILESTATUS"
+
+    def __init__(self, directory: Path) -> None:
+        if not any(HDFS_JARS.glob("*.jar")):
+            skip_without("hdfs", f"there are no jars in {HDFS_JARS}: run make setup-hadoop")
+        self.program = str(ensure_java() / "bin" / "java")
+        super().__init__(directory)
+        self._rpc_port = free_port()
+        self.address = f"hdfs://127.0.0.1:{self._rpc_port}"
+
+    def command(self) -> list[str]:
+        where = ["127.0.0.1", str(self._rpc_port), str(self.port), str(self.directory / "hdfs")]
+        return [self.program, *hdfs_arguments(), *where]
+
+    def stop(self) -> None:
+        # Its shutdown waits for clients; nothing of it is used again.
+        if self._process is not None:
+            self._process.kill()
+        super().stop()
+
+
+def hdfs_arguments() -> list[str]:
+    """What Java is given to start an HDFS; host, two ports and a directory follow."""
+    spark = find_spec("pyspark")
+    assert spark is not None
+    assert spark.origin is not None
+    jars = f"{HDFS_JARS}/*:{Path(spark.origin).parent}/jars/*"
+    return ["-Xmx512m", "-XX:+UseSerialGC", "-cp", jars, str(ROOT / "tests" / "hdfs" / "Dfs.java")]
 
 
 def s3_settings(url: str) -> dict[str, str]:

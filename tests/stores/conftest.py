@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from tests.servers import S3Server
+from tests.servers import HdfsServer, S3Server
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +22,10 @@ def bucket(s3_server):
     name = f"lab-{uuid.uuid4().hex}"
     s3_server.make_bucket(name)
     return name
+
+
+@pytest.fixture(scope="session")
+def hdfs_server(tmp_path_factory):
+    """One HDFS for all tests."""
+    with HdfsServer(tmp_path_factory.mktemp("hdfs")) as server:
+        yield server
