@@ -1,4 +1,4 @@
-"""A real InfluxDB, Prometheus, S3 and HDFS on loopback, started and stopped by tests."""
+"""A real InfluxDB, Prometheus, S3, HDFS and others on loopback, started and stopped by tests."""
 
 from __future__ import annotations
 
@@ -94,11 +94,13 @@ class _Server:
 
     program: str
     ready: str
+    source = "apt-get"
 
     def __init__(self, directory: Path) -> None:
         if shutil.which(self.program) is None:
             component = {"influxd": "influxdb"}.get(self.program, self.program)
-            skip_without(component, f"{self.program} is not installed (apt-get: {component})")
+            reason = f"{self.program} is not installed ({self.source}: {component})"
+            skip_without(component, reason)
         self.directory = directory
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -123,10 +125,13 @@ class _Server:
     def _answers(self) -> bool:
         assert self._process is not None
         assert self._process.poll() is None, (self.directory / "log").read_text()
-        with contextlib.suppress(OSError):
+        try:
             fetch(self.url + self.ready)
-            return True
-        return False
+        except urllib.error.HTTPError:
+            return True  # it answers, though not to a stranger
+        except OSError:
+            return False
+        return True
 
     def stop(self) -> None:
         if self._process is not None:
@@ -216,6 +221,30 @@ class S3Server(_Server):
         """Put an empty object, or a bucket, past all stores."""
         request = urllib.request.Request(f"{self.url}/{path}", b"", method="PUT")  # noqa: S310 - loopback
         urllib.request.urlopen(request, timeout=5).close()  # noqa: S310 - loopback
+
+
+class AzureServer(_Server):
+    """Blobs in memory, of Azure's own emulator."""
+
+    program = "azurite-blob"
+    ready = "/"
+    source = "npm install azurite"
+
+    def command(self) -> list[str]:
+        place = ["--blobHost", "127.0.0.1", "--blobPort", str(self.port)]
+        return [self.program, *place, "--inMemoryPersistence", "--silent", "--skipApiVersionCheck"]
+
+
+class GcsServer(_Server):
+    """Google's objects in memory."""
+
+    program = "fake-gcs-server"
+    ready = "/_internal/healthcheck"
+    source = "go install github.com/fsouza/fake-gcs-server@latest"
+
+    def command(self) -> list[str]:
+        place = ["-scheme", "http", "-host", "127.0.0.1", "-port", str(self.port)]
+        return [self.program, *place, "-backend", "memory", "-log-level", "error"]
 
 
 class HdfsServer(_Server):
