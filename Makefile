@@ -13,13 +13,14 @@ unexport PYTHONDONTWRITEBYTECODE
 KILLS := 100
 SEED := 1
 KAFKA := build/kafka
+HADOOP := build/hadoop
 MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help setup demo test check faults soak kills bench freeze lint format types imports lock grafana figures \
-  setup-kafka kafka-up kafka-down clean
+  setup-kafka kafka-up kafka-down setup-hadoop cluster clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -83,6 +84,11 @@ kafka-up: $(READY) $(KAFKA)/.ready ## Start a Kafka broker on 127.0.0.1:9092 (EV
 kafka-down: $(READY) ## Stop that broker; its topics stay in build/kafka/run
 	@$(BIN)/python tools/kafka_broker.py down
 
+setup-hadoop: $(HADOOP)/.ready ## Fetch the jars by which Spark reaches S3, and of an HDFS, with Maven
+
+cluster: $(READY) $(HADOOP)/.ready ## Run the tests on hosts of their own: namespaces of this machine, which need root
+	@$(PYTEST) --numprocesses 0 -m soak tests/cluster tests/stores
+
 clean: ## Remove .venv and everything built or cached
 	@rm -rf $(VENV) build dist spark-warehouse metastore_db derby.log \
 	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
@@ -104,4 +110,12 @@ $(KAFKA)/.ready: connectors/pom.xml
 	@for part in connector broker; do echo "Fetching the jars of the $$part ..." >&2; \
 	  $(MAVEN) --activate-profiles $$part dependency:copy-dependencies -DincludeScope=runtime \
 	    -DoutputDirectory=$(CURDIR)/$(KAFKA)/$$part || exit 1; done
+	@touch $@
+
+$(HADOOP)/.ready: connectors/pom.xml
+	@command -v mvn >/dev/null || { echo "error: install Maven (mvn), which fetches the jars" >&2; exit 1; }
+	@rm -rf $(HADOOP)/s3a $(HADOOP)/hdfs
+	@for part in s3a hdfs; do echo "Fetching the jars of $$part ..." >&2; \
+	  $(MAVEN) --activate-profiles $$part dependency:copy-dependencies -DincludeScope=runtime \
+	    -DoutputDirectory=$(CURDIR)/$(HADOOP)/$$part || exit 1; done
 	@touch $@

@@ -1,4 +1,4 @@
-"""A real InfluxDB and a real Prometheus on loopback, started and stopped by tests."""
+"""A real InfluxDB, Prometheus, S3, HDFS and others on loopback, started and stopped by tests."""
 
 from __future__ import annotations
 
@@ -7,21 +7,37 @@ import json
 import shutil
 import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenkey.spark.java import ensure_java
 from tests.components import skip_without
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from typing import Self
 
-__all__ = ["InfluxServer", "PrometheusServer", "eventually", "fetch", "free_port"]
+__all__ = [
+    "InfluxServer",
+    "PrometheusServer",
+    "S3Server",
+    "eventually",
+    "fetch",
+    "free_port",
+    "s3_settings",
+]
 
 _PATIENCE = 30.0
+
+ROOT = Path(__file__).resolve().parent.parent
+HADOOP = ROOT / "build" / "hadoop"
+HDFS_JARS = HADOOP / "hdfs"
+S3A_JARS = HADOOP / "s3a"
 
 _INFLUX = """\
 reporting-disabled = true
@@ -78,11 +94,13 @@ class _Server:
 
     program: str
     ready: str
+    source = "apt-get"
 
     def __init__(self, directory: Path) -> None:
         if shutil.which(self.program) is None:
             component = {"influxd": "influxdb"}.get(self.program, self.program)
-            skip_without(component, f"{self.program} is not installed (apt-get: {component})")
+            reason = f"{self.program} is not installed ({self.source}: {component})"
+            skip_without(component, reason)
         self.directory = directory
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -107,10 +125,13 @@ class _Server:
     def _answers(self) -> bool:
         assert self._process is not None
         assert self._process.poll() is None, (self.directory / "log").read_text()
-        with contextlib.suppress(OSError):
+        try:
             fetch(self.url + self.ready)
-            return True
-        return False
+        except urllib.error.HTTPError:
+            return True  # it answers, though not to a stranger
+        except OSError:
+            return False
+        return True
 
     def stop(self) -> None:
         if self._process is not None:
@@ -178,3 +199,93 @@ class PrometheusServer(_Server):
         assert answer["status"] == "success"
         result: list[dict[str, Any]] = answer["data"]["result"]
         return result
+
+
+class S3Server(_Server):
+    program = sys.executable
+    ready = "/"
+
+    def command(self) -> list[str]:
+        return [self.program, "-m", "tests.s3_server", "127.0.0.1", str(self.port)]
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """As Hadoop knows them; any key opens it."""
+        return s3_settings(self.url)
+
+    def make_bucket(self, name: str) -> None:
+        """Make an empty bucket."""
+        self.put(name)
+
+    def put(self, path: str) -> None:
+        """Put an empty object, or a bucket, past all stores."""
+        request = urllib.request.Request(f"{self.url}/{path}", b"", method="PUT")  # noqa: S310 - loopback
+        urllib.request.urlopen(request, timeout=5).close()  # noqa: S310 - loopback
+
+
+class AzureServer(_Server):
+    """Blobs in memory, of Azure's own emulator."""
+
+    program = "azurite-blob"
+    ready = "/"
+    source = "npm install azurite"
+
+    def command(self) -> list[str]:
+        place = ["--blobHost", "127.0.0.1", "--blobPort", str(self.port)]
+        return [self.program, *place, "--inMemoryPersistence", "--silent", "--skipApiVersionCheck"]
+
+
+class GcsServer(_Server):
+    """Google's objects in memory."""
+
+    program = "fake-gcs-server"
+    ready = "/_internal/healthcheck"
+    source = "go install github.com/fsouza/fake-gcs-server@latest"
+
+    def command(self) -> list[str]:
+        place = ["-scheme", "http", "-host", "127.0.0.1", "-port", str(self.port)]
+        return [self.program, *place, "-backend", "memory", "-log-level", "error"]
+
+
+class HdfsServer(_Server):
+    """One process: namenode and datanode."""
+
+    ready = "/webhdfs/v1/?op=GETFILESTATUS"
+
+    def __init__(self, directory: Path) -> None:
+        if not any(HDFS_JARS.glob("*.jar")):
+            skip_without("hdfs", f"there are no jars in {HDFS_JARS}: run make setup-hadoop")
+        self.program = str(ensure_java() / "bin" / "java")
+        super().__init__(directory)
+        self._rpc_port = free_port()
+        self.address = f"hdfs://127.0.0.1:{self._rpc_port}"
+
+    def command(self) -> list[str]:
+        where = ["127.0.0.1", str(self._rpc_port), str(self.port), str(self.directory / "hdfs")]
+        return [self.program, *hdfs_arguments(), *where]
+
+    def stop(self) -> None:
+        # Its shutdown waits for clients; nothing of it is used again.
+        if self._process is not None:
+            self._process.kill()
+        super().stop()
+
+
+def hdfs_arguments() -> list[str]:
+    """What Java is given to start an HDFS; host, two ports and a directory follow."""
+    spark = find_spec("pyspark")
+    assert spark is not None
+    assert spark.origin is not None
+    jars = f"{HDFS_JARS}/*:{Path(spark.origin).parent}/jars/*"
+    return ["-Xmx512m", "-XX:+UseSerialGC", "-cp", jars, str(ROOT / "tests" / "hdfs" / "Dfs.java")]
+
+
+def s3_settings(url: str) -> dict[str, str]:
+    """Settings by which Hadoop and stores reach an S3 for tests."""
+    return {
+        "fs.s3a.endpoint": url,
+        "fs.s3a.endpoint.region": "us-east-1",
+        "fs.s3a.path.style.access": "true",
+        "fs.s3a.access.key": "a-key-of-tests",
+        "fs.s3a.secret.key": "a-secret-of-tests",
+    }

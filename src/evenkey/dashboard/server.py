@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenkey.errors import ConfigurationError
-from evenkey.exporters import ServedHosts, load_extra
+from evenkey.exporters import ServedHosts
+from evenkey.extras import load_extra
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

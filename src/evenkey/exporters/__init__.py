@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from evenkey.doors import late
 from evenkey.exporters.base import Ending, Exporter, ExportSummary, Unreachable
 from evenkey.exporters.exports import Exports, check_address
-from evenkey.exporters.extras import load_extra
 from evenkey.exporters.history import RUN_FILE, History
 from evenkey.exporters.outlet import Outlet
 from evenkey.exporters.record import EpochRecord, HotKey, RunInfo
@@ -34,7 +33,6 @@ __all__ = [
     "ServedHosts",
     "Unreachable",
     "check_address",
-    "load_extra",
 ]
 
 __getattr__ = late(

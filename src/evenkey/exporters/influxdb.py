@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from evenkey.errors import ConfigurationError
 from evenkey.exporters.base import Exporter, Unreachable
-from evenkey.exporters.extras import load_extra
 from evenkey.exporters.line_protocol import lines
 from evenkey.exporters.secrets import secret
+from evenkey.extras import load_extra
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from evenkey.errors import ConfigurationError
 from evenkey.exporters.base import Exporter
-from evenkey.exporters.extras import load_extra
 from evenkey.exporters.served_hosts import ServedHosts
+from evenkey.extras import load_extra
 from evenkey.metrics import FIGURES
 
 if TYPE_CHECKING:

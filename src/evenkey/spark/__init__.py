@@ -18,6 +18,7 @@ from evenkey.spark.routing import route
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from evenkey.spark.routing_tasks import Load
 from evenkey.spark.sessions import session
+from evenkey.spark.state import store_of
 from evenkey.spark.times import rows_far_ahead
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ __all__ = [
     "route",
     "rows_far_ahead",
     "session",
+    "store_of",
 ]
 
 __getattr__ = late(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -32,7 +33,7 @@ def scheme_of(place: str | Path) -> str:
 
 
 def store_at(place: str | Path | Store, settings: Mapping[str, str] | None = None) -> Store:
-    """Give the store at a place.
+    """Give the store at a place; nothing is connected to before it is used.
 
     Parameters
     ----------
@@ -40,27 +41,65 @@ def store_at(place: str | Path | Store, settings: Mapping[str, str] | None = Non
         A path, a URI, or a store, which is given back.
     settings
         Names and values such as ``fs.s3a.endpoint``, as Hadoop knows them; what they lack is
-        found in the environment.
+        found in the environment. They travel with the store and stand in none of its messages.
 
     Raises
     ------
     ConfigurationError
-        It is no place, or no store is known for its scheme.
+        It is no place, or it holds a password, or no store is known for its scheme.
     """
     from evenkey.stores.store import Store
 
     if isinstance(place, Store):
         return place
     check_path("place", place)
-    del settings  # a disk needs none
     scheme = scheme_of(place)
     if scheme == "file":
         return LocalStore(local_path(place))
-    message = (
-        f"{place}: no store is known for {scheme}://; name a path that the driver and all "
-        "executors share"
-    )
-    raise ConfigurationError(message)
+    if scheme not in _KINDS:
+        known = ", ".join(f"{each}://" for each in _KINDS)
+        message = (
+            f"{place}: no store is known for {scheme}://; name a path that the driver and all "
+            f"executors share, or a URI that begins with one of {known}"
+        )
+        raise ConfigurationError(message)
+    _check_uri(scheme, str(place))
+    module, name = _KINDS[scheme]
+    kind = getattr(import_module(f"evenkey.stores.{module}"), name)
+    store: Store = kind(str(place), settings or {})
+    return store
+
+
+_KINDS = {
+    "s3": ("s3", "S3Store"),
+    "s3a": ("s3", "S3Store"),
+    "hdfs": ("hdfs", "HdfsStore"),
+    "webhdfs": ("hdfs", "HdfsStore"),
+    "gs": ("gcs", "GcsStore"),
+    "abfs": ("abfs", "AbfsStore"),
+    "abfss": ("abfs", "AbfsStore"),
+}
+"""Schemes, and where their stores are: loaded when they are first needed."""
+
+
+def _check_uri(scheme: str, place: str) -> None:
+    _, slashes, rest = place.partition("://")
+    root = rest.partition("/")[0]
+    if not slashes:
+        message = (
+            f"{place}: must be {scheme}:// and a name; pass it as text, for a Path loses a slash"
+        )
+        raise ConfigurationError(message)
+    user, at, _ = root.rpartition("@")
+    if at and ":" in user:
+        message = (
+            f"{scheme}://...@...: a place must hold no password, as it stands in logs and "
+            "manifests; pass credentials by the environment or by spark.hadoop.fs.* settings"
+        )
+        raise ConfigurationError(message)
+    if not root:
+        message = f"{place}: no bucket or host is named; pass {scheme}://name/directory"
+        raise ConfigurationError(message)
 
 
 def local_path(place: str | Path) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import importlib
 import os
 import re
 import struct
@@ -15,6 +14,7 @@ import shapely.errors
 import shapely.geometry
 
 from evenkey.errors import ConfigurationError
+from evenkey.extras import load_extra
 from evenkey.pipelines.join.places.geojson import NAMES
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def read_shapefile(path: Path) -> list[tuple[str, shapely.Geometry]]:
         A file cannot be read, or is missing; a record has no name or no shape; or coordinates
         are not longitude and latitude.
     """
-    library = _library()
+    library = load_extra("shapefile", "shapefiles", "reading shapefiles")
     dbf = _beside(path, ".dbf")
     if not path.is_file() or dbf is None:
         missing = path if not path.is_file() else path.with_suffix(".dbf")
@@ -101,17 +101,6 @@ def _check_size(path: Path, shp: BinaryIO) -> None:
     if size < 2 * words:
         message = f"polygons {path}: it has {size} of its {2 * words} bytes; copy it once more"
         raise ConfigurationError(message)
-
-
-def _library() -> Any:
-    try:
-        return importlib.import_module("shapefile")
-    except ImportError as error:
-        message = (
-            "shapefiles are read by the package pyshp, which is not installed: "
-            "pip install 'evenkey[shapefiles]'"
-        )
-        raise ConfigurationError(message) from error
 
 
 def _beside(path: Path, suffix: str) -> Path | None:

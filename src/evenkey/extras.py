@@ -1,4 +1,4 @@
-"""Packages that only some exporters need."""
+"""Packages that only some of what the library does needs."""
 
 from __future__ import annotations
 

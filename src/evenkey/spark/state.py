@@ -1,0 +1,41 @@
+"""Where state lies: the store of a place, with the settings that a session has for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenkey.stores import store_at
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from evenkey.stores import Store
+
+_HADOOP = "spark.hadoop."
+_FILE_SYSTEMS = ("spark.hadoop.fs.", "spark.hadoop.dfs.", "spark.hadoop.google.")
+
+
+def store_of(session: SparkSession, place: str | Path | Store) -> Store:
+    """Give the store at a place, as Spark itself would reach it; connects to nothing yet.
+
+    Parameters
+    ----------
+    session
+        A classic one, or one of Spark Connect. Its ``spark.hadoop.fs.*`` and ``spark.hadoop.dfs.*``
+        settings travel with the store; what they lack is found in the environment of each process.
+    place
+        A path, a URI, or a store, which is given back.
+
+    Raises
+    ------
+    ConfigurationError
+        It is no place, or no store is known for its scheme.
+    """
+    settings = {
+        name.removeprefix(_HADOOP): value
+        for name, value in session.conf.getAll.items()
+        if name.startswith(_FILE_SYSTEMS)
+    }
+    return store_at(place, settings)

@@ -1,0 +1,73 @@
+"""What a maker's client does with one bucket, for `ObjectStore`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["NONCE", "Bucket", "Verdict"]
+
+NONCE = "evenkeynonce"
+"""Name of the metadata by which a writer knows its own object again."""
+
+
+class Verdict(Enum):
+    """What an error of a client means."""
+
+    ABSENT = auto()
+    """The object is not there."""
+    TAKEN = auto()
+    """The object is there, so it was not created."""
+    PASSING = auto()
+    """The same call may succeed later, and may even have succeeded."""
+    FINAL = auto()
+    """The same call will fail again."""
+
+
+class Bucket(ABC):
+    """One bucket, through its maker's client, which is made in each process when it is first used.
+
+    Methods raise the client's own errors; `verdict` sorts them. The client itself must not try
+    again: `ObjectStore` does.
+    """
+
+    @abstractmethod
+    def read(self, key: str) -> bytes:
+        """Read an object."""
+
+    @abstractmethod
+    def put(self, key: str, content: bytes) -> None:
+        """Write an object, in place of one that is there."""
+
+    @abstractmethod
+    def create(self, key: str, content: bytes, nonce: str) -> None:
+        """Write an object with its nonce if none is there: decided by the server, in one call."""
+
+    @abstractmethod
+    def nonce(self, key: str) -> str | None:
+        """Ask for the nonce of an object; None where it has none."""
+
+    @abstractmethod
+    def keys(self, prefix: str) -> Iterator[str]:
+        """List the objects whose keys begin with a prefix."""
+
+    @abstractmethod
+    def delete(self, key: str) -> None:
+        """Delete an object; may raise where it is not there."""
+
+    @abstractmethod
+    def verdict(self, error: Exception) -> Verdict:
+        """Sort an error of this client."""
+
+    @abstractmethod
+    def secrets(self) -> list[str]:
+        """What must not stand in a message."""
+
+    def mend(self, error: Exception) -> str:
+        """Say what helps against an error; empty where its own text does."""
+        del error
+        return ""

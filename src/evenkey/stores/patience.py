@@ -1,0 +1,48 @@
+"""Patience: calls to a store that may be slow, away for a while, or lose its answer."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ANSWER", "CONNECT", "PATIENCE", "patiently"]
+
+Result = TypeVar("Result")
+
+PATIENCE = 60.0
+"""Seconds after the first call in which a call is made again."""
+CONNECT = 5.0
+"""Seconds to wait for a connection."""
+ANSWER = 30.0
+"""Seconds to wait for the next bytes of an answer."""
+_FIRST_PAUSE = 0.1
+_LONGEST_PAUSE = 2.0
+
+
+def patiently(call: Callable[[], Result], passes: Callable[[Exception], bool]) -> Result:
+    """Call until it succeeds, fails for good, or has failed for `PATIENCE` seconds.
+
+    Pauses between calls grow from 0.1 to 2 seconds, each by chance between half and all of it, so
+    that the tasks of a stage do not come back at the same moment.
+
+    Parameters
+    ----------
+    call
+        May have been done by the store although it raised: it must be right when it is repeated.
+    passes
+        Says of an error whether the same call may succeed later.
+    """
+    end = time.monotonic() + PATIENCE
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            return call()
+        except Exception as error:
+            if not passes(error) or time.monotonic() >= end:
+                raise
+        time.sleep(pause * random.uniform(0.5, 1))  # noqa: S311 - no secret
+        pause = min(2 * pause, _LONGEST_PAUSE)

@@ -1,0 +1,206 @@
+"""Hosts out of namespaces: each has a network, a disk and processes of its own.
+
+A host is a process that sleeps in namespaces of its own; what runs there is started by entering
+these. When it is killed, all of its processes are, and its network and its disk are gone: that is
+how a host is lost, and how nothing of it outlives a test. All of the machine's own disk is
+read-only there, the checkout with the package among it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from tests.components import skip_without
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Self
+
+__all__ = ["WORK", "Hosts"]
+
+WORK = "/tmp/work"  # noqa: S108 - of the host's own disk
+"""Where programs of a host start, on its own disk."""
+_NETWORK = "10.93.0"
+_PROGRAMS = ("ip", "nsenter", "setpriv", "unshare", "mount")
+_OWN_DISKS = ("/tmp", "/var/tmp", "/srv", "/run", "/dev/shm")  # noqa: S108 - hidden on a host
+_SWITCH = "switch"
+_BRIDGE = "evenkey"
+
+
+class Hosts:
+    """Some hosts and the switch between them, until the block ends.
+
+    Parameters
+    ----------
+    directory
+        For what they have in common before they start, and for their programs' output.
+    names
+        Of the hosts; each reaches the others by these.
+    """
+
+    def __init__(self, directory: Path, names: Sequence[str]) -> None:
+        self.directory = directory
+        self.names = list(names)
+        self._anchors: dict[str, subprocess.Popen[bytes]] = {}
+        self._inner: dict[str, int] = {}
+
+    def __enter__(self) -> Self:
+        _skip_where_hosts_cannot_be()
+        lines = [f"{_NETWORK}.{n} {name}" for n, name in enumerate(self.names, 11)]
+        (self.directory / "hosts").write_text("\n".join(["127.0.0.1 localhost", *lines, ""]))
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.__exit__)
+            self._anchor(_SWITCH, "")
+            self._ip(_SWITCH, "link", "add", _BRIDGE, "type", "bridge")
+            self._ip(_SWITCH, "link", "set", "dev", _BRIDGE, "up")
+            for name in self.names:
+                self.start_host(name)
+            undo.pop_all()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for name in list(self._anchors):
+            self.lose(name)
+
+    def start_host(self, name: str, *, without: Path | None = None) -> None:
+        """Start a host, or one in the place of one that was lost: its disk is empty.
+
+        Parameters
+        ----------
+        name
+            One of those that have an address.
+        without
+            A directory of the machine that this host does not have.
+        """
+        mounts = [f"mount --bind {self.directory}/hosts /etc/hosts"]
+        mounts += [f"mount -t tmpfs -o mode=1777 tmpfs {disk}" for disk in _OWN_DISKS]
+        cache = Path.home() / ".cache"
+        cache.mkdir(exist_ok=True)
+        mounts += [f"mount -t tmpfs tmpfs {cache}", f"mkdir -p {WORK}", f"hostname {name}"]
+        if without is not None:
+            mounts += [f"mount -t tmpfs tmpfs {without}"]
+        self._anchor(name, " && ".join(["mount -o remount,bind,ro /", *mounts]))
+        address = f"{_NETWORK}.{self.names.index(name) + 11}/24"
+        switch = str(self._inner[_SWITCH])
+        self._ip(
+            name, "link", "add", "inside", "type", "veth", "peer", "name", name, "netns", switch
+        )
+        self._ip(_SWITCH, "link", "set", "dev", name, "master", _BRIDGE, "up")
+        self._ip(name, "addr", "add", address, "dev", "inside")
+        for link in ("lo", "inside"):
+            self._ip(name, "link", "set", "dev", link, "up")
+
+    def _anchor(self, name: str, prepare: str) -> None:
+        kinds = ["--net", "--mount", "--uts", "--ipc", "--pid", "--mount-proc", "--kill-child"]
+        steps = f"{prepare} && " if prepare else ""
+        script = f"{steps}echo up && exec sleep infinity"
+        ready = self.directory / f"{name}.ready"
+        # Opened here: a host cannot make the machine's disk read-only while it writes there.
+        with (self.directory / f"{name}.log").open("ab") as log, ready.open("wb") as output:
+            # Gone with the test run itself, however that ends.
+            outer = ["setpriv", "--pdeathsig", "KILL", "unshare", "--propagation", "private"]
+            anchor = subprocess.Popen(
+                [*outer, *kinds, "bash", "-c", script],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=log,
+            )
+        self._anchors[name] = anchor
+        deadline = time.monotonic() + 20
+        while not ready.read_text():
+            alive = anchor.poll() is None and time.monotonic() < deadline
+            assert alive, (self.directory / f"{name}.log").read_text()
+            time.sleep(0.02)
+        children = Path(f"/proc/{anchor.pid}/task/{anchor.pid}/children").read_text().split()
+        self._inner[name] = int(children[0])
+
+    def _ip(self, name: str, *words: str) -> None:
+        done = subprocess.run(
+            ["nsenter", "-t", str(self._inner[name]), "-n", "ip", *words],  # noqa: S607
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, (words, done.stderr)
+
+    def lose(self, name: str) -> None:
+        """Lose a host at once: its processes, its network and its disk."""
+        anchor = self._anchors.pop(name)
+        inner = self._inner.pop(name, None)
+        if inner is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(inner, signal.SIGKILL)
+        anchor.kill()
+        anchor.wait()
+
+    def cut(self, name: str) -> None:
+        """Pull a host's plug out of the switch; its processes go on."""
+        self._ip(_SWITCH, "link", "set", "dev", name, "down")
+
+    def mend(self, name: str) -> None:
+        """Put the plug back."""
+        self._ip(_SWITCH, "link", "set", "dev", name, "up")
+
+    def command(self, name: str, words: Sequence[str]) -> list[str]:
+        """Give the command that runs another on a host."""
+        where = ["-n", "-m", "-u", "-i", "-p", f"--wdns={WORK}"]
+        return ["nsenter", "-t", str(self._inner[name]), *where, "--", *words]
+
+    def start(
+        self, name: str, words: Sequence[str], settings: Mapping[str, str], output: IO[bytes]
+    ) -> subprocess.Popen[bytes]:
+        """Start a program on a host; it ends with the host, or by itself."""
+        return subprocess.Popen(
+            self.command(name, words),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env={**os.environ, **settings},
+        )
+
+    def run(
+        self, name: str, words: Sequence[str], settings: Mapping[str, str], seconds: int
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program on a host to its end, or kill it after some time."""
+        limited = ["timeout", "--signal=KILL", str(seconds), *words]
+        return subprocess.run(
+            self.command(name, limited),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, **settings},
+        )
+
+    def wait_for(self, name: str, port: int, seconds: float = 60) -> None:
+        """Wait until a port of a host is open."""
+        probe = ["bash", "-c", f": </dev/tcp/{name}/{port}"]
+        deadline = time.monotonic() + seconds
+        while self.run(name, probe, {}, 5).returncode:
+            assert time.monotonic() < deadline, f"nothing listens at {name}:{port}"
+            time.sleep(0.2)
+
+
+def _skip_where_hosts_cannot_be() -> None:
+    missing = [each for each in _PROGRAMS if shutil.which(each) is None]
+    if missing:
+        skip_without("cluster", f"hosts need {', '.join(missing)}")
+    if os.geteuid() != 0:
+        skip_without("cluster", "hosts are namespaces, which root alone makes here")
+    if Path(__file__).resolve().is_relative_to("/tmp"):  # noqa: S108 - hidden on a host
+        skip_without("cluster", "the checkout lies in /tmp, which hosts have to themselves")
+    tried = subprocess.run(
+        ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "true"],  # noqa: S607
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if tried.returncode:
+        skip_without("cluster", f"namespaces are not to be had here: {tried.stderr.strip()}")

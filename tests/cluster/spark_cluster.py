@@ -1,0 +1,189 @@
+"""Spark standalone on hosts of its own, with S3 and HDFS on another."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenkey.spark.java import ensure_java
+from tests.cluster.hosts import WORK, Hosts
+from tests.components import skip_without
+from tests.servers import HDFS_JARS, ROOT, S3A_JARS, hdfs_arguments, s3_settings
+
+if TYPE_CHECKING:
+    import subprocess
+    from typing import Self
+
+__all__ = ["BUCKET", "PLACES", "SparkCluster"]
+
+BUCKET = "lab"
+PLACES = {"s3": f"s3a://{BUCKET}", "hdfs": "hdfs://store:8020"}
+"""Where state is kept that all hosts reach."""
+
+_NAMES = ("driver", "driver2", "master", "worker1", "worker2", "store")
+_S3_PORT, _RPC_PORT, _HTTP_PORT, _MASTER_PORT = 9000, 8020, 9870, 7077
+_RESULT = "RESULT "
+_DELAY = f"{WORK}/delay"
+
+
+class SparkCluster:
+    """A master and two workers with two slots each, two hosts for drivers, and one for storage.
+
+    Parameters
+    ----------
+    directory
+        For logs.
+    storage
+        Whether there is any place that all hosts reach.
+    """
+
+    def __init__(self, directory: Path, *, storage: bool = True) -> None:
+        if storage and not any(S3A_JARS.glob("*.jar")):
+            skip_without("cluster", f"there are no jars in {S3A_JARS}: run make setup-hadoop")
+        self.directory = directory
+        self.hosts = Hosts(directory, _NAMES)
+        self._storage = storage
+        self._running: list[subprocess.Popen[bytes]] = []
+        self._defaults = directory / "conf"
+        spark = find_spec("pyspark")
+        assert spark is not None
+        assert spark.origin is not None
+        self._home = Path(spark.origin).parent
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as undo:
+            undo.enter_context(self.hosts)
+            undo.callback(self._reap)
+            if self._storage:
+                self.start_storage()
+            self._serve("master", "Master", ["--port", str(_MASTER_PORT)])
+            self.hosts.wait_for("master", _MASTER_PORT)
+            for name in ("worker1", "worker2"):
+                self.start_worker(name)
+            self._wait_for_workers(2)
+            self._undo = undo.pop_all()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._undo.close()
+
+    def _reap(self) -> None:
+        """Programs have ended with their hosts; let the system forget them."""
+        for name in list(self.hosts.names):
+            with contextlib.suppress(KeyError):
+                self.hosts.lose(name)
+        for each in self._running:
+            each.wait()
+
+    def start_storage(self) -> None:
+        """Start S3 and HDFS, which are empty."""
+        python = [sys.executable, "-m", "tests.s3_server", "store", str(_S3_PORT), _DELAY]
+        self.start("store", python, "s3")
+        if any(HDFS_JARS.glob("*.jar")):
+            java = str(ensure_java() / "bin" / "java")
+            where = ["store", str(_RPC_PORT), str(_HTTP_PORT), f"{WORK}/hdfs"]
+            self.start("store", [java, *hdfs_arguments(), *where], "hdfs")
+        self.hosts.wait_for("store", _S3_PORT)
+        url = f"http://store:{_S3_PORT}/{BUCKET}"
+        done = self.hosts.run("store", ["curl", "-sf", "-X", "PUT", url], {}, 30)
+        assert done.returncode == 0, done.stderr
+        log = self.directory / "store-hdfs.log"
+        deadline = time.monotonic() + 90
+        while "HDFS serves" not in log.read_text():
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.2)
+
+    def start_worker(self, name: str) -> None:
+        """Start Spark's worker on a host."""
+        slots = ["--cores", "2", "--memory", "2g"]
+        self._serve(name, "Worker", [*slots, f"spark://master:{_MASTER_PORT}"])
+
+    def _serve(self, name: str, kind: str, words: list[str]) -> None:
+        program = [
+            str(self._home / "bin" / "spark-class"),
+            f"org.apache.spark.deploy.{kind.lower()}.{kind}",
+        ]
+        self.start(name, [*program, "--host", name, *words], kind.lower())
+
+    def _wait_for_workers(self, count: int) -> None:
+        log = self.directory / "master-master.log"
+        deadline = time.monotonic() + 60
+        while log.read_text().count("Registering worker") < count:
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.2)
+
+    def start(self, name: str, words: list[str], log: str) -> subprocess.Popen[bytes]:
+        """Start a program on a host, with a log of its own."""
+        with (self.directory / f"{name}-{log}.log").open("ab") as output:
+            started = self.hosts.start(name, words, self.environment(name), output)
+        self._running.append(started)
+        return started
+
+    def environment(self, name: str) -> dict[str, str]:
+        """What programs of a host find in their environment."""
+        return {
+            "JAVA_HOME": str(ensure_java()),
+            "PYSPARK_PYTHON": sys.executable,
+            "PYTHONPATH": str(ROOT),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "SPARK_CONF_DIR": f"{WORK}/conf",
+            "SPARK_DAEMON_MEMORY": "512m",
+            "SPARK_HOME": str(self._home),
+            "SPARK_LOCAL_HOSTNAME": name,
+            "SPARK_MASTER": f"spark://master:{_MASTER_PORT}",
+            "SPARK_WORKER_DIR": f"{WORK}/apps",
+            # Nobody sends credentials by these.
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+
+    def settings(self, name: str) -> dict[str, str]:
+        """Settings of a session whose driver is on a host."""
+        jars = f"{S3A_JARS}/*"
+        hadoop = {
+            **s3_settings(f"http://store:{_S3_PORT}"),
+            "fs.s3a.bucket.probe": "0",
+            "fs.s3a.change.detection.mode": "none",
+            "fs.s3a.input.stream.type": "classic",
+            "dfs.namenode.http-address": f"store:{_HTTP_PORT}",
+        }
+        return {
+            "spark.driver.host": name,
+            "spark.driver.extraClassPath": jars,
+            "spark.executor.extraClassPath": jars,
+            "spark.executor.memory": "1g",
+            "spark.sql.shuffle.partitions": "4",
+            **{f"spark.hadoop.{key}": value for key, value in hadoop.items() if self._storage},
+        }
+
+    def run(
+        self, words: list[str], on: str = "driver", seconds: int = 240
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program on a driver's host, with the settings of Spark's defaults there."""
+        lines = "".join(f"{key} {value}\n" for key, value in self.settings(on).items())
+        write = ["bash", "-c", 'mkdir -p conf && printf %s "$0" >conf/spark-defaults.conf', lines]
+        assert self.hosts.run(on, write, {}, 10).returncode == 0
+        return self.hosts.run(on, words, self.environment(on), seconds)
+
+    def drive(self, case: str, on: str = "driver", seconds: int = 240, **given: Any) -> Any:
+        """Run a function of `cases` in a session on a driver's host; give what it returns."""
+        program = [sys.executable, "-m", "tests.cluster.drive", case, json.dumps(given)]
+        done = self.run(program, on, seconds)
+        told = [line for line in done.stdout.splitlines() if line.startswith(_RESULT)]
+        assert told, (done.returncode, done.stdout[-2000:], done.stderr[-6000:])
+        return json.loads(told[-1].removeprefix(_RESULT))
+
+    def evenkey(
+        self, words: list[str], on: str = "driver", seconds: int = 280
+    ) -> subprocess.CompletedProcess[str]:
+        """Run the command line on a driver's host."""
+        return self.run([str(Path(sys.executable).parent / "evenkey"), *words], on, seconds)
+
+    def slow_storage(self, seconds: float) -> None:
+        """Let S3 take so long for each request; 0 ends this."""
+        write = ["bash", "-c", f"echo {seconds} >{_DELAY}"]
+        assert self.hosts.run("store", write, {}, 10).returncode == 0

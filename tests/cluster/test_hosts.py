@@ -1,0 +1,51 @@
+"""What holds on separate hosts: batches are exact, stores are stores, checkpoints are Spark's."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cluster.spark_cluster import PLACES
+
+pytestmark = pytest.mark.soak
+
+BOTH = ["worker1", "worker2"]
+
+
+def test_hosts_share_no_disk(cluster):
+    run = cluster.hosts.run
+    for name in cluster.hosts.names:
+        write = f"echo {name} | tee own /srv/own /var/tmp/own && hostname"
+        assert run(name, ["bash", "-c", write], {}, 10).stdout.split() == [name, name]
+        assert run(name, ["bash", "-c", "echo x >/etc/own"], {}, 10).returncode != 0
+    for name in cluster.hosts.names:
+        assert run(name, ["cat", "own", "/srv/own"], {}, 10).stdout.split() == [name, name]
+
+
+@pytest.mark.parametrize("grouping", ["pkg", "dkg", "planned"])
+def test_a_batch_is_exact(cluster, grouping):
+    told = cluster.drive("batch", grouping=grouping)
+    assert told["sums"] == told["expected sums"]
+    assert told["rows"] == told["expected rows"]
+    assert told["partitions of a worker"] == [[worker, worker] for worker in range(4)]
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_a_store_holds_on_the_driver(cluster, kind):
+    assert cluster.drive("conformance_here", at=f"{PLACES[kind]}/here") == ["driver"]
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_a_store_holds_in_tasks(cluster, kind):
+    assert cluster.drive("conformance_in_tasks", at=f"{PLACES[kind]}/tasks") == BOTH
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_of_tasks_on_two_hosts_one_creates_an_object(cluster, kind):
+    told = cluster.drive("create_from_all_hosts", at=f"{PLACES[kind]}/race", objects=20)
+    assert told["created"] == told["kept"] == told["objects"] == 20
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_spark_keeps_its_own_checkpoint_there(cluster, kind):
+    told = cluster.drive("checkpoint", at=f"{PLACES[kind]}/checkpoint")
+    assert told["second"] > told["first"]

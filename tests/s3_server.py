@@ -1,0 +1,51 @@
+"""An S3 for tests: moto's server, in memory, in a process of its own.
+
+``python s3_server.py HOST PORT [FILE]``: FILE may hold a number of seconds, read before each
+request, that the server takes to answer it.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+
+def main() -> None:
+    """Serve until killed."""
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+    from werkzeug.serving import WSGIRequestHandler, run_simple
+
+    host, port, *files = sys.argv[1:]
+    application: Any = DomainDispatcherApplication(create_backend_app)
+    one_at_a_time = threading.Lock()
+
+    def serve(environ: Any, start: Any) -> Any:
+        for file in files:
+            time.sleep(_seconds(Path(file)))
+        # Moto looks whether an object is there and then writes it; S3 does both at once.
+        with one_at_a_time:
+            return application(environ, start)
+
+    class Quiet(WSGIRequestHandler):
+        """Keeps connections open, as S3 does, and writes no line for each request."""
+
+        protocol_version = "HTTP/1.1"
+
+        def log_request(self, *_: object) -> None:
+            pass
+
+    run_simple(host, int(port), serve, threaded=True, request_handler=Quiet)
+
+
+def _seconds(file: Path) -> float:
+    try:
+        return float(file.read_text())
+    except (FileNotFoundError, ValueError):
+        return 0.0
+
+
+if __name__ == "__main__":
+    main()

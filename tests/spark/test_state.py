@@ -1,0 +1,35 @@
+"""The store of a place has the settings of the session."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from evenkey.spark import store_of
+from evenkey.stores import LocalStore, store_at
+
+
+@pytest.fixture
+def settled(session):
+    own = session.newSession()
+    own.conf.set("spark.hadoop.fs.s3a.endpoint", "http://127.0.0.1:1")
+    own.conf.set("spark.hadoop.fs.s3a.secret.key", "a-secret-of-tests")
+    own.conf.set("spark.hadoop.fs.azure.account.key.a", "a-key-of-azure")
+    return own
+
+
+def test_settings_of_the_session_travel_with_the_store(settled):
+    store = store_of(settled, "s3a://bucket/state")
+    settings = {
+        "fs.s3a.endpoint": "http://127.0.0.1:1",
+        "fs.s3a.secret.key": "a-secret-of-tests",
+    }
+    assert store == pickle.loads(pickle.dumps(store)) == store_at("s3a://bucket/state", settings)
+    assert store != store_at("s3a://bucket/state")
+
+
+def test_a_path_and_a_store_need_none(settled, tmp_path):
+    store = store_of(settled, tmp_path)
+    assert store == LocalStore(tmp_path)
+    assert store_of(settled, store) is store

@@ -1,0 +1,103 @@
+"""Stores in Azure and Google's cloud, against emulators: run where these are installed."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from evenkey.errors import ConfigurationError
+from evenkey.stores import store_at
+from tests.servers import AzureServer, GcsServer
+from tests.stores.conformance import CHECKS
+from tests.stores.relays import Relay
+
+_ACCOUNT = "devstoreaccount1"
+_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+"""Of Azure's emulator, wherever it runs."""
+
+
+@pytest.fixture(scope="module")
+def azure(tmp_path_factory):
+    with AzureServer(tmp_path_factory.mktemp("azure")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def google(tmp_path_factory):
+    with GcsServer(tmp_path_factory.mktemp("gcs")) as server:
+        yield server
+
+
+@pytest.fixture(params=["azure", "google"])
+def cloud(request, monkeypatch):
+    """A relay to the emulator, and a place there."""
+    server = request.getfixturevalue(request.param)
+    name = f"lab-{uuid.uuid4().hex}"
+    with Relay(server.port) as relay:
+        if request.param == "azure":
+            from azure.storage.blob import BlobServiceClient
+
+            connection = (
+                f"DefaultEndpointsProtocol=http;AccountName={_ACCOUNT};AccountKey={_KEY};"
+                f"BlobEndpoint={relay.url}/{_ACCOUNT};"
+            )
+            monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", connection)
+            _no_clients_are_kept("abfs")
+            with BlobServiceClient.from_connection_string(connection) as client:
+                client.create_container(name)
+            yield relay, f"abfss://{name}@{_ACCOUNT}.dfs.core.windows.net/state"
+        else:
+            from google.cloud import storage
+
+            monkeypatch.setenv("STORAGE_EMULATOR_HOST", relay.url)
+            _no_clients_are_kept("gcs")
+            storage.Client.create_anonymous_client().create_bucket(name)
+            yield relay, f"gs://{name}/state"
+
+
+def _no_clients_are_kept(module):
+    from importlib import import_module
+
+    import_module(f"evenkey.stores.{module}")._client.cache_clear()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_a_container(cloud, check):
+    _, place = cloud
+    check(store_at(place))
+
+
+@pytest.mark.soak
+def test_who_creates_knows_it_though_answers_are_lost(cloud):
+    relay, place = cloud
+    store = store_at(place)
+    for lost in range(3):
+        for number in range(2):
+            relay.answers_to_lose = lost
+            created = store.create(f"claims/{lost}", b"%d" % number)
+            assert created == (number == 0)
+        assert store.read(f"claims/{lost}") == b"0"
+    assert relay.lost == 6
+
+
+@pytest.mark.soak
+def test_nothing_is_put_into_a_container_that_is_not_there(cloud):
+    _, place = cloud
+    store = store_at(place.replace("lab-", "none-"))
+    with pytest.raises(OSError, match="none-"):
+        store.put("object", b"")
+    with pytest.raises(OSError, match="none-"):
+        store.create("object", b"")
+
+
+def test_keys_of_an_account_are_in_nothing_that_is_shown():
+    host = "account.dfs.core.windows.net"
+    store = store_at(f"abfss://lab@{host}/state", {f"fs.azure.account.key.{host}": "a-key"})
+    assert not any("a-key" in text for text in (repr(store), str(store), store.path("object")))
+
+
+def test_a_place_without_an_account_is_refused():
+    with pytest.raises(ConfigurationError, match="abfss://container@account"):
+        store_at("abfss://container/state")
