@@ -7,10 +7,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import evenkey
+from evenkey.joins import balanced_join
 from evenkey.spark import aggregate, place, route, store_of
 from tests.stores.conformance import CHECKS
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
@@ -131,3 +134,89 @@ def checkpoint(spark: SparkSession, at: str) -> dict[str, int]:
 def _last_epoch(query: StreamingQuery) -> int:
     progress = query.lastProgress
     return -1 if progress is None else progress["batchId"]
+
+
+def counts_of(spark: SparkSession, output: str) -> dict[str, int]:
+    """Sum what a run has written, by key, with Spark's own reader."""
+    rows = spark.read.parquet(f"{output}/results").groupBy("key").sum("count").collect()
+    return {row[0]: row[1] for row in rows}
+
+
+def _stream(spark: SparkSession, rows: int = 4000) -> DataFrame:
+    source = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", rows)
+    return (
+        source.option("numPartitions", 4)
+        .load()
+        .selectExpr(
+            "if(value % 10 < 8, 'alice', 'user ' || value % 50) as user",
+            "value",
+            "timestamp_seconds(value div 100) as at",
+        )
+    )
+
+
+def _wait(query: StreamingQuery, epochs: int) -> None:
+    deadline = time.monotonic() + _EPOCHS_TO_WAIT
+    while query.isActive and _last_epoch(query) < epochs - 1:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    query.stop()
+    error = query.exception()
+    if error is not None:
+        raise error
+
+
+def route_learns(
+    spark: SparkSession, grouping: str, at: str | None, checkpoint: str, epochs: int
+) -> list[float]:
+    """Route a stream; the fullest worker over the mean of each epoch."""
+    fullest: dict[int, float] = {}
+
+    def look(batch: DataFrame, epoch: int) -> None:
+        loads = [row[1] for row in batch.groupBy("worker").count().collect()]
+        fullest[epoch] = 4 * max(loads) / sum(loads)
+
+    routed = route(_stream(spark), "user", grouping, 4, time="at", state=at)
+    query = routed.writeStream.foreachBatch(look).option("checkpointLocation", checkpoint).start()
+    _wait(query, epochs)
+    return [fullest[epoch] for epoch in sorted(fullest)]
+
+
+def join_stream(
+    spark: SparkSession,
+    balance: Literal["load"] | None,
+    *,
+    cache_static: bool,
+    at: str,
+    epochs: int,
+) -> dict[str, int]:
+    """Join a stream, up to an epoch, and compare with Spark's join of the same rows."""
+    static = spark.range(0, 50).selectExpr(
+        "if(id = 0, 'alice', 'user ' || id) as user", "id as profile"
+    )
+    joined = balanced_join(
+        _stream(spark, 1000),
+        static,
+        on="user",
+        workers=4,
+        balance=balance,
+        cache_static=cache_static,
+        time="at",
+        state=f"{at}/state",
+    )
+    writer = joined.select("value", "profile").writeStream.format("parquet")
+    query = writer.option("checkpointLocation", f"{at}/checkpoint").start(f"{at}/rows")
+    _wait(query, epochs)
+    ours = spark.read.parquet(f"{at}/rows")
+    last = ours.selectExpr("max(value) div 1000").first()
+    assert last is not None
+    values = spark.range(0, (last[0] + 1) * 1000).selectExpr(
+        "if(id % 10 < 8, 'alice', 'user ' || id % 50) as user", "id as value"
+    )
+    expected = values.join(static, "user").select("value", "profile")
+    return {
+        "epochs": last[0] + 1,
+        "rows": ours.count(),
+        "missing": expected.exceptAll(ours).count(),
+        "too many": ours.exceptAll(expected).count(),
+    }

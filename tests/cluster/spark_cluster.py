@@ -187,3 +187,8 @@ class SparkCluster:
         """Let S3 take so long for each request; 0 ends this."""
         write = ["bash", "-c", f"echo {seconds} >{_DELAY}"]
         assert self.hosts.run("store", write, {}, 10).returncode == 0
+
+    def objects(self, prefix: str) -> int:
+        """Count the objects below a prefix of S3, up to 1,000."""
+        url = f"http://store:{_S3_PORT}/{BUCKET}?list-type=2&prefix={prefix}"
+        return self.hosts.run("store", ["curl", "-sf", url], {}, 30).stdout.count("<Key>")

@@ -33,3 +33,9 @@ def test_a_path_and_a_store_need_none(settled, tmp_path):
     store = store_of(settled, tmp_path)
     assert store == LocalStore(tmp_path)
     assert store_of(settled, store) is store
+
+
+def test_what_the_session_does_not_show_may_be_passed(settled):
+    store = store_of(settled, "s3a://bucket/state", {"fs.s3a.secret.key": "another"})
+    settings = {"fs.s3a.endpoint": "http://127.0.0.1:1", "fs.s3a.secret.key": "another"}
+    assert store == store_at("s3a://bucket/state", settings)

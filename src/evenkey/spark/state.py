@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from evenkey.stores import store_at
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -17,7 +18,11 @@ _HADOOP = "spark.hadoop."
 _FILE_SYSTEMS = ("spark.hadoop.fs.", "spark.hadoop.dfs.", "spark.hadoop.google.")
 
 
-def store_of(session: SparkSession, place: str | Path | Store) -> Store:
+def store_of(
+    session: SparkSession,
+    place: str | Path | Store,
+    settings: Mapping[str, str] | None = None,
+) -> Store:
     """Give the store at a place, as Spark itself would reach it; connects to nothing yet.
 
     Parameters
@@ -27,15 +32,18 @@ def store_of(session: SparkSession, place: str | Path | Store) -> Store:
         settings travel with the store; what they lack is found in the environment of each process.
     place
         A path, a URI, or a store, which is given back.
+    settings
+        What the session does not show, such as ``{"fs.s3a.secret.key": ...}``: a Connect server
+        keeps to itself whatever ``spark.redaction.regex`` takes for a secret.
 
     Raises
     ------
     ConfigurationError
         It is no place, or no store is known for its scheme.
     """
-    settings = {
+    shown = {
         name.removeprefix(_HADOOP): value
         for name, value in session.conf.getAll.items()
         if name.startswith(_FILE_SYSTEMS)
     }
-    return store_at(place, settings)
+    return store_at(place, {**shown, **(settings or {})})

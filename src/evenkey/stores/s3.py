@@ -113,6 +113,7 @@ class S3Bucket(Bucket):
             ClientError,
             ConnectionError,  # noqa: A004 - its own name
             HTTPClientError,
+            IncompleteReadError,
             SSLError,
         )
 
@@ -126,11 +127,8 @@ class S3Bucket(Bucket):
             if status >= _SERVER_ERRORS or status == _TOO_MANY or code in _PASSING_CODES:
                 return Verdict.PASSING
             return Verdict.FINAL
-        if isinstance(error, (HTTPClientError, ConnectionError)) and not isinstance(
-            error, SSLError
-        ):
-            return Verdict.PASSING
-        return Verdict.FINAL
+        broken = isinstance(error, (ConnectionError, HTTPClientError, IncompleteReadError))
+        return Verdict.PASSING if broken and not isinstance(error, SSLError) else Verdict.FINAL
 
     def mend(self, error: Exception) -> str:
         """Say where credentials come from when there are none."""
