@@ -147,9 +147,7 @@ class StaticStore:
     def _gone(self, version: StaticVersion) -> RunError:
         on_disks = scheme_of(self.url) == "file"
         if on_disks and self._host not in ("", platform.node()):
-            return unseen(
-                self.store.path(f"{self.folder(version)}/{MANIFEST}"), f"host {self._host}"
-            )
+            return unseen(self.store.path(_name(version.number)), f"host {self._host}")
         return RunError(
             f"version {version.number} ({version.identity}) of the static data, by which this "
             f"join goes, is no longer in {self.url}: it was deleted, or made anew for another "

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from evenkey.doors import late
 from evenkey.spark.aggregating import aggregate
-from evenkey.spark.at_state import at_state as at_state
 from evenkey.spark.observe import EpochLoads, LoadObserver, observe
 from evenkey.spark.placing import place
 from evenkey.spark.planned import fit
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from evenkey.spark.sessions import local_master as local_master
     from evenkey.spark.sessions import temporary_directory as temporary_directory
     from evenkey.spark.state import store_of as store_of
+    from evenkey.spark.state_access import at_state as at_state
     from evenkey.spark.task import TaskId as TaskId
     from evenkey.spark.task import current_task as current_task
     from evenkey.spark.times import FAR_AHEAD as FAR_AHEAD
@@ -91,6 +91,7 @@ __getattr__ = late(
         "WEIGHT": "evenkey.spark.work",
         "WorkerTask": "evenkey.spark.work",
         "absent": "evenkey.spark.columns",
+        "at_state": "evenkey.spark.state_access",
         "change_session": "evenkey.spark.session_kinds",
         "check_frame": "evenkey.spark.columns",
         "check_names": "evenkey.spark.keys",
