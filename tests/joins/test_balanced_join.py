@@ -108,7 +108,7 @@ def test_a_corrupt_partition_fails_the_query_and_says_which(sides, tmp_path):
     stream, static = sides
     joined = balanced_join(stream, static.drop("t"), "k", workers=2, state=tmp_path)
     store = StaticStore(tmp_path / "static")
-    files = list(store.folder(store.latest()).glob("p*.parquet"))
+    files = list((tmp_path / "static" / store.folder(store.latest())).glob("p*.parquet"))
     for file in files:
         file.write_bytes(b"?" * file.stat().st_size)
     with pytest.raises(

@@ -16,6 +16,7 @@ from evenkey.joins.planning import JoinPlanner, first_owners
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.work import PartitionWork, items
 from evenkey.spark.task import TaskId
+from evenkey.stores import LocalStore
 
 WORKERS, PARTITIONS, EPOCHS, SECONDS = 4, 16, 60, 5.0
 ORIGIN, FUTURE, PAST = 1.6e9, 4e9, 0.0
@@ -29,8 +30,8 @@ def planner(tmp_path):
         store.begin(), {}, partitions=PARTITIONS, partitioning={}, columns={}, schema=schema
     )
     return JoinPlanner(
-        directory=tmp_path / "epochs",
-        store=tmp_path / "static",
+        epochs=LocalStore(tmp_path / "epochs"),
+        static=StaticStore(tmp_path / "static"),
         partitions=PARTITIONS,
         workers=WORKERS,
         distributor=DynamicDistributor(load=items),
@@ -50,7 +51,7 @@ def run(planner, times_of=lambda _epoch, _slot, began, ended: (began, ended), fi
     """
     moves = []
     for epoch in range(first, EPOCHS + 1):
-        plan = planner.plan(TaskId("q", epoch, 0))
+        plan = planner.decide(TaskId("q", epoch, 0))
         if plan.moved:
             moves.append(epoch)
         hot = int(epoch >= 30)
@@ -68,7 +69,7 @@ def run(planner, times_of=lambda _epoch, _slot, began, ended: (began, ended), fi
 
 @pytest.fixture
 def undisturbed(planner, tmp_path):
-    return run(replace(planner, directory=tmp_path / "undisturbed"))
+    return run(replace(planner, epochs=LocalStore(tmp_path / "undisturbed")))
 
 
 @pytest.mark.parametrize("wrong", [FUTURE, PAST, 253_402_300_799.0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -15,6 +16,7 @@ from evenkey.joins.epoch_log import SlotRecord
 from evenkey.joins.planning import JoinPlanner, first_owners
 from evenkey.joins.static_store import StaticStore
 from evenkey.spark.task import TaskId
+from evenkey.stores import LocalStore
 
 
 def add_version(directory, partitions=8):
@@ -34,8 +36,8 @@ def add_version(directory, partitions=8):
 def planner(tmp_path):
     manifest = add_version(tmp_path / "static")
     return JoinPlanner(
-        directory=tmp_path / "epochs",
-        store=tmp_path / "static",
+        epochs=LocalStore(tmp_path / "epochs"),
+        static=StaticStore(tmp_path / "static"),
         partitions=8,
         workers=4,
         distributor=DynamicDistributor(),
@@ -59,15 +61,15 @@ def work_skewed(planner, epoch, ended):
 
 
 def test_the_first_plan_deals_partitions_by_turn(planner):
-    plan = planner.plan(task(0))
+    plan = planner.decide(task(0))
     assert plan.owners == first_owners(8, 4) == (0, 1, 2, 3, 0, 1, 2, 3)
     assert (plan.version.number, plan.redistributions, plan.moved, plan.clock) == (1, 0, (), None)
 
 
 def test_partitions_move_after_a_skewed_epoch_and_stay_after_a_restart(planner):
-    planner.plan(task(0))
+    planner.decide(task(0))
     work_skewed(planner, 0, ended=112.0)
-    plan = planner.plan(task(1))
+    plan = planner.decide(task(1))
     assert plan.redistributions == 1
     assert plan.owners[0] != plan.owners[4]
     assert set(plan.moved) == {p for p in range(8) if plan.owners[p] != p % 4}
@@ -75,88 +77,88 @@ def test_partitions_move_after_a_skewed_epoch_and_stay_after_a_restart(planner):
     # A restart finds the plan, whatever has been written since.
     work_skewed(planner, 0, ended=500.0)
     again = replace(planner, distributor=None)
-    assert again.plan(task(1)) == plan
+    assert again.decide(task(1)) == plan
     # The next look is too soon for another redistribution.
     work_skewed(planner, 1, ended=124.0)
-    assert planner.plan(task(2)).owners == plan.owners
+    assert planner.decide(task(2)).owners == plan.owners
 
 
 def test_static_modes_plan_but_move_nothing(planner):
     still = replace(planner, distributor=None)
-    still.plan(task(0))
+    still.decide(task(0))
     work_skewed(still, 0, ended=112.0)
-    assert still.plan(task(1)).owners == first_owners(8, 4)
+    assert still.decide(task(1)).owners == first_owners(8, 4)
 
 
 def test_a_new_version_applies_from_the_next_epoch_on(planner):
-    assert planner.plan(task(0)).version.number == 1
-    add_version(planner.store)
-    assert planner.plan(task(0)).version.number == 1
-    assert planner.plan(task(1)).version.number == 2
+    assert planner.decide(task(0)).version.number == 1
+    add_version(planner.static.url)
+    assert planner.decide(task(0)).version.number == 1
+    assert planner.decide(task(1)).version.number == 2
 
 
 def test_a_directory_made_anew_has_plans_of_its_own(planner):
-    old = planner.plan(task(0)).version
-    shutil.rmtree(planner.directory)
-    shutil.rmtree(planner.store)
-    add_version(planner.store)
-    new = planner.plan(task(0)).version
+    old = planner.decide(task(0)).version
+    shutil.rmtree(planner.epochs.url)
+    shutil.rmtree(planner.static.url)
+    add_version(planner.static.url)
+    new = planner.decide(task(0)).version
     assert (new.number, old.number) == (1, 1)
     assert new != old
 
 
 def test_a_directory_made_anew_for_another_join_is_told(planner):
-    planner.plan(task(0))
-    shutil.rmtree(planner.store)
-    add_version(planner.store, partitions=4)
+    planner.decide(task(0))
+    shutil.rmtree(planner.static.url)
+    add_version(planner.static.url, partitions=4)
     with pytest.raises(RunError, match="made anew for another join"):
-        planner.plan(task(1))
+        planner.decide(task(1))
 
 
 def test_items_are_counted_since_the_stream_began_and_a_restart_keeps_the_count(planner):
-    planner.plan(task(0))
+    planner.decide(task(0))
     for epoch, items in enumerate((300, 40, 700)):
         record = SlotRecord(0, {0: (items, 0.1, 0)}, {}, 100.0 * epoch, 100.0 * epoch + 99)
         planner.log("q").record(epoch, record)
         # Another process plans each epoch.
         again = replace(planner)
-        assert again.plan(task(epoch + 1)).window.items == (300, 340, 1040)[epoch]
-    assert planner.plan(task(3)).redistributions == 0
-    assert len(planner.plan(task(3)).window.epochs) == 1
+        assert again.decide(task(epoch + 1)).window.items == (300, 340, 1040)[epoch]
+    assert planner.decide(task(3)).redistributions == 0
+    assert len(planner.decide(task(3)).window.epochs) == 1
 
 
 def test_tasks_that_plan_at_once_agree(planner):
     with ThreadPoolExecutor(8) as pool:
-        plans = list(pool.map(lambda _: planner.plan(task(0)), range(32)))
+        plans = list(pool.map(lambda _: planner.decide(task(0)), range(32)))
     assert all(plan == plans[0] for plan in plans)
-    assert len(list((planner.directory / "q").iterdir())) == 1
+    assert len(list((Path(planner.epochs.url) / "q").iterdir())) == 1
 
 
 def test_queries_have_plans_of_their_own_and_batches_have_none(planner):
-    planner.plan(task(0))
-    planner.plan(task(0, "other"))
-    assert planner.plan(task(0, "batch")).version == planner.batch_version
-    assert sorted(path.name for path in planner.directory.iterdir()) == ["other", "q"]
+    planner.decide(task(0))
+    planner.decide(task(0, "other"))
+    assert planner.decide(task(0, "batch")).version == planner.batch_version
+    assert sorted(path.name for path in Path(planner.epochs.url).iterdir()) == ["other", "q"]
 
 
 def test_processing_time_is_the_clock_where_there_is_no_event_time(planner):
     timeless = replace(planner, event_time=False)
-    first = timeless.plan(task(0))
+    first = timeless.decide(task(0))
     timeless.log("q").record(0, SlotRecord(0, {0: (5, 0.1, 0)}, {}))
-    assert timeless.plan(task(1)).clock > first.clock > 1.6e9
+    assert timeless.decide(task(1)).clock > first.clock > 1.6e9
 
 
 def test_old_plans_are_forgotten(planner, monkeypatch):
-    monkeypatch.setattr("evenkey.joins.planning.KEPT", 2)
+    monkeypatch.setattr("evenkey.joins.epoch_log.KEPT", 2)
     for epoch in range(5):
-        planner.plan(task(epoch))
+        planner.decide(task(epoch))
         work_skewed(planner, epoch, ended=12.0 * (epoch + 1))
     assert planner.log("q").epochs() == [3, 4]
     assert planner.log("q").plan(2) is None
 
 
 def test_a_damaged_plan_is_told(planner):
-    planner.plan(task(0))
-    (planner.directory / "q" / "plan-0000000000.json").write_text("[")
+    planner.decide(task(0))
+    (Path(planner.epochs.url) / "q" / "plan-0000000000.json").write_text("[")
     with pytest.raises(RunError, match="plan-0000000000"):
-        planner.plan(task(0))
+        planner.decide(task(0))

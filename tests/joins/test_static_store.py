@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import shutil
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -18,8 +19,8 @@ TABLE = pa.table({"k": [1, 2, 2], "v": ["a", None, "c"]})
 
 def write(store, tables, partitions=3, index=None):
     writer = pickle.loads(pickle.dumps(store.begin()))
-    files = {number: writer.write(number, table) for number, table in tables.items()}
-    extra = None if index is None else writer.write(None, index)
+    files = {number: writer.write(number, table)[0] for number, table in tables.items()}
+    extra = None if index is None else writer.write(None, index)[0]
     return store.commit(
         writer,
         files,
@@ -29,6 +30,10 @@ def write(store, tables, partitions=3, index=None):
         schema=TABLE.schema,
         index=extra,
     )
+
+
+def folder(store, version):
+    return Path(store.url) / store.folder(version)
 
 
 @pytest.fixture
@@ -49,7 +54,7 @@ def test_a_version_is_read_as_it_was_written(store):
 
 def test_a_store_that_is_made_anew_has_another_version_in_the_same_place(store):
     old = write(store, {0: TABLE}).version
-    shutil.rmtree(store.directory)
+    shutil.rmtree(store.url)
     new = write(store, {0: TABLE.slice(1)}).version
     assert (old.number, new.number) == (1, 1)
     assert store.latest() == new != old
@@ -91,17 +96,17 @@ def test_of_two_writers_of_one_version_one_fails(store):
 )
 def test_a_damaged_partition_is_told(store, damage, told):
     version = write(store, {0: TABLE}).version
-    damage(store.folder(version) / "p00000.parquet")
+    damage(folder(store, version) / "p00000.parquet")
     with pytest.raises(RunError, match=f"p00000.parquet .*{told}"):
         store.read(version, 0)
 
 
 def test_a_damaged_manifest_is_told(store):
     version = write(store, {0: TABLE}).version
-    (store.folder(version) / "manifest.json").write_text("{")
+    (folder(store, version) / "manifest.json").write_text("{")
     with pytest.raises(RunError, match=r"manifest\.json cannot be read"):
         store.manifest(version)
-    (store.directory / "v1.json").write_text("{")
+    (Path(store.url) / "v1.json").write_text("{")
     with pytest.raises(RunError, match=r"v1\.json cannot be read"):
         store.latest()
 

@@ -10,16 +10,17 @@ from evenkey.joins.distributor import DynamicDistributor
 from evenkey.joins.join_task import JoinTask
 from evenkey.joins.modes import Mode
 from evenkey.joins.on import PIPELINES, SpatialMatch
-from evenkey.joins.partition_join import PARTITION, SLOT
+from evenkey.joins.partition_join import PARTITION
 from evenkey.joins.partitioners import kdb
 from evenkey.joins.planning import JoinPlanner
 from evenkey.joins.spreading import SpaceSpread
 from evenkey.joins.static_manifest import StaticFile
 from evenkey.joins.static_spreading import StaticSpread
 from evenkey.joins.static_store import StaticStore
-from evenkey.joins.static_writing import WriteTask
 from evenkey.joins.work import items, seconds
+from evenkey.joins.write_tasks import WriteTask
 from evenkey.spark.task import TaskId
+from evenkey.stores import LocalStore
 
 QUERY = "q"
 
@@ -48,7 +49,7 @@ def write(store, static, match, leaves):
         partitioning={**match.to_json(), **leaves.to_json()},
         columns={"subscription": "bigint", "geometry": "binary"},
         schema=pa.schema([field for field in spread[0].schema if field.name != PARTITION]),
-        index=writer.write(None, pa.concat_tables(index)) if index else None,
+        index=writer.write(None, pa.concat_tables(index))[0] if index else None,
     )
 
 
@@ -63,8 +64,8 @@ class Join:
         manifest = self._write(static)
         load = items if kind.balance == "rows" else seconds
         planner = JoinPlanner(
-            directory=directory / "epochs",
-            store=store.directory,
+            epochs=LocalStore(directory / "epochs"),
+            static=store,
             partitions=partitions,
             workers=workers,
             distributor=DynamicDistributor(load=load, forced=forced) if kind.dynamic else None,
@@ -72,6 +73,7 @@ class Join:
             batch_version=manifest.version,
             shape=manifest.shape,
         )
+        self._planner = planner
         self.log = planner.log(QUERY)
         self._workers = workers
         self._spread = SpaceSpread(
@@ -93,10 +95,12 @@ class Join:
     def run(self, monkeypatch, epoch, published, digest):
         """Run an epoch and add its pairs to a digest."""
         self._at(monkeypatch, epoch, 0)
+        owners = np.array(self._planner.decide(TaskId(QUERY, epoch, 0)).owners)
         rows = pa.Table.from_batches(self._spread(published.to_batches()))
+        slots = owners[rows[PARTITION].to_numpy()]
         for slot in range(self._workers):
             self._at(monkeypatch, epoch, slot)
-            mine = rows.take(pa.array(np.flatnonzero(rows[SLOT].to_numpy() == slot)))
+            mine = rows.take(pa.array(np.flatnonzero(slots == slot)))
             for batch in self._task(mine.to_batches()):
                 digest.add(batch["publication"].to_numpy(), batch["subscription"].to_numpy())
 

@@ -267,7 +267,7 @@ CLASSES: Wrong = [
     ("did you mean 'intersects'", lambda _: joi.SpatialMatch(relation="intersect")),
     ("SpatialMatch: geometry = 5: must be text", lambda _: joi.SpatialMatch(geometry=5)),
     ("SpatialMatch: pipeline = 'fast': must be", lambda _: joi.SpatialMatch(pipeline="fast")),
-    ("directory = 5: must be a path", lambda _: joi.StaticStore(5)),
+    ("place = 5: must be a path", lambda _: joi.StaticStore(5)),
     ("zipf: keys = 2.5: must be a whole number", lambda _: stre.Zipf(1.0, 2.5)),
     ("zipf: messages = 'many': must be", lambda _: stre.Zipf(1.0, 10, messages="many")),
     ("5 cannot be read: write name", lambda _: stre.generated(5)),

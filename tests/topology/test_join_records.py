@@ -23,7 +23,6 @@ PARTITIONS, WORKERS = 4, 2
 def log(tmp_path):
     """Two epochs: partition 2 moves from slot 0 to slot 1 before the second."""
     log = EpochLog(tmp_path / "log")
-    log.directory.mkdir()
     version = StaticVersion(0, "made-up")
     log.settle(EpochPlan(0, version, (0, 1, 0, 1)))
     log.record(0, slot(0, {0: (10, 0.5, 4), 2: (20, 0.5, 6)}, {0: 0.1, 2: 0.1}))
@@ -108,7 +107,8 @@ def test_figures_are_those_of_the_report(tmp_path, log):
 
 def test_totals_go_on_where_the_log_keeps_the_first_epochs_no_more(tmp_path, log):
     recorded(tmp_path, log, epochs=(0,))
-    log.forget(0)
+    for name in ("plan-0000000000.json", *log.store.names("epoch=0000000000")):
+        log.store.delete(name)
     first, last = recorded(tmp_path, log, epochs=(1,))
     assert (first["messages"], last["messages"]) == (38, 77)
     assert (last["loads"], last["matches"], last["static_loads"]) == ((40, 40), 16, 5)

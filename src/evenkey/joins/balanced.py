@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BooleanType, IntegerType, StructField, StructType
 
-from evenkey.checking import check_one_of, check_path, check_workers, shown, whole_number
+from evenkey.checking import check_one_of, check_workers, shown, whole_number
 from evenkey.doors import without
 from evenkey.errors import ConfigurationError
 from evenkey.joins.distributor import DynamicDistributor
@@ -20,12 +19,12 @@ from evenkey.joins.modes import MODES, Mode
 from evenkey.joins.on import PIPELINES, Keys, SpatialMatch
 from evenkey.joins.partition_join import CANDIDATES, FIRST, HASH, PARTITION, SLOT
 from evenkey.joins.partitioners import Leaves
-from evenkey.joins.planning import JoinPlanner
+from evenkey.joins.planning import DecideTask, JoinPlanner
 from evenkey.joins.sides import aligned, check_sides, result_schema, stream_columns
 from evenkey.joins.slots import on_slots, own_processes
-from evenkey.joins.spreading import KeySpread, SpaceSpread
-from evenkey.joins.static_side import static_side
-from evenkey.joins.static_store import StaticStore
+from evenkey.joins.spreading import SpaceSpread
+from evenkey.joins.static_side import static_side, static_store
+from evenkey.joins.stored import state_at
 from evenkey.joins.work import items, seconds
 from evenkey.spark import (
     column_names,
@@ -38,6 +37,7 @@ from evenkey.spark import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from pyspark.sql import DataFrame
 
@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from evenkey.joins.keyed import How
     from evenkey.joins.modes import Balance
     from evenkey.joins.partition_join import PartitionJoin
+    from evenkey.joins.static_manifest import Manifest
     from evenkey.joins.static_side import IfChanged
+    from evenkey.stores import Store
 
 PARTITIONS_A_WORKER = 4
 """Partitions for each worker where their number is not given, as in the experiments."""
@@ -71,7 +73,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     *,
     cache_static: bool = True,
     partitions: int | None = None,
-    state: str | Path | None = None,
+    state: str | Path | Store | None = None,
     time: str | None = None,
     distributor: DynamicDistributor | None = None,
     cache_bytes: int = 1 << 30,
@@ -110,9 +112,10 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     partitions
         How many partitions, P; None: 4 a worker.
     state
-        Directory where static data and the log of epochs lie, beside the query's checkpoint;
-        reachable from driver and executors. A restarted query needs the same. None: a
-        temporary directory of this process, so a restart is not exact.
+        Where static data and the log of epochs lie: a path or URI (``s3a://...``) beside the
+        query's checkpoint, or a store, which the driver and all executors share. A restarted query
+        needs the same. None: a temporary directory of this machine, so a restart is not exact, and
+        hosts that do not share it are refused.
     time
         Timestamp column that is the Distributor's clock; None: processing time.
     distributor
@@ -155,7 +158,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     RunError
         A static row has a null key or an unusable geometry, or `state` cannot be
         written. In the query: a static partition is missing or not what was written,
-        `state` was made anew, or `then` fails.
+        `state` was made anew, a host does not see what another one wrote there, or `then` fails.
 
     Notes
     -----
@@ -171,8 +174,6 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     if distributor is not None and not isinstance(distributor, DynamicDistributor):
         message = f"distributor = {shown(distributor)}: pass a DynamicDistributor(...)"
         raise ConfigurationError(message)
-    if state is not None:
-        check_path("state", state)
     count = PARTITIONS_A_WORKER * workers if partitions is None else partitions
     if count < workers:
         message = (
@@ -186,20 +187,21 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         (time,) = find_columns(stream, time, "time")
     timezone = stream.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
     follows, result = following(then, schema, result_schema(stream, static, match), timezone)
-    root = Path(state or temporary_directory(stream.sparkSession, "join")).absolute()
-    store = StaticStore(root / "static")
+    session = stream.sparkSession
+    root = state_at(session, temporary_directory(session, "join") if state is None else state)
+    store = static_store(root)
     manifest = static_side(
         static,
         store,
         match,
         partitions=count,
         # Nobody comes back to a temporary directory.
-        if_changed=if_changed if state else "reuse",
+        if_changed="reuse" if state is None else if_changed,
         dead_letters=dead_letters,
     )
     planner = JoinPlanner(
-        directory=root / "epochs",
-        store=store.directory,
+        epochs=root.under("epochs"),
+        static=store.written_by(manifest.host),
         partitions=count,
         workers=workers,
         distributor=_distributor(mode, distributor),
@@ -210,7 +212,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     if isinstance(match, Keys):
         spread, join = _by_keys(stream, match, planner, how)
     else:
-        spread, join = _by_space(stream, match, planner, dead_letters)
+        spread, join = _by_space(stream, match, planner, manifest, dead_letters)
     task = JoinTask(
         join,
         planner,
@@ -220,9 +222,9 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         then=follows,
         load_clock=(distributor or DynamicDistributor()).load_clock,
     )
-    placed = on_slots(spread, workers, stay=mode.cache_static)
+    placed = on_slots(_with_slots(spread, planner), workers, stay=mode.cache_static)
     with own_processes(stream):
-        return placed.mapInArrow(in_workers(stream.sparkSession, task), result)
+        return placed.mapInArrow(in_workers(session, task), result)
 
 
 def _mode(balance: Balance | None, cache_static: bool) -> Mode:  # noqa: FBT001 - as it was passed
@@ -252,11 +254,7 @@ def _by_keys(
 ) -> tuple[DataFrame, PartitionJoin]:
     hashed = stream.withColumn(HASH, F.xxhash64(*key_columns(stream, on.columns)))
     partition = F.pmod(HASH, F.lit(planner.partitions)).cast("int")
-    numbered = hashed.withColumn(PARTITION, partition)
-    # Its types ask for the kind of UDF, which Spark itself would rather infer from the hints.
-    slots = in_workers(stream.sparkSession, KeySpread(planner).slots)
-    slot = F.arrow_udf(slots, "int")  # type: ignore[call-overload]
-    spread = numbered.withColumn(SLOT, slot.asNondeterministic()(PARTITION))
+    spread = hashed.withColumn(PARTITION, partition)
     return spread, KeyedJoin(on.columns, stream_columns(stream, on), how)
 
 
@@ -264,16 +262,16 @@ def _by_space(
     stream: DataFrame,
     on: SpatialMatch,
     planner: JoinPlanner,
+    manifest: Manifest,
     dead_letters: DeadLetters | None,
 ) -> tuple[DataFrame, PartitionJoin]:
     indexed = on.replicates_index
     task = SpaceSpread(planner, on.geometry, candidates=indexed, dead_letters=dead_letters)
     fields = [*stream.schema, StructField(PARTITION, IntegerType())]
-    fields += [StructField(SLOT, IntegerType()), StructField(FIRST, BooleanType())]
+    fields.append(StructField(FIRST, BooleanType()))
     if indexed:
         fields.append(StructField(CANDIDATES, ArrayType(IntegerType())))
-    store = StaticStore(planner.store)
-    leaves = Leaves.from_json(store.manifest(planner.batch_version).partitioning)
+    leaves = Leaves.from_json(manifest.partitioning)
     join = PIPELINES[on.pipeline](
         on.geometry,
         stream_columns(stream, on),
@@ -281,3 +279,12 @@ def _by_space(
         None if indexed else leaves.bounds,
     )
     return stream.mapInArrow(in_workers(stream.sparkSession, task), StructType(fields)), join
+
+
+def _with_slots(spread: DataFrame, planner: JoinPlanner) -> DataFrame:
+    """Add the slot that owns each row's partition, by the plan that one task has settled."""
+    session = spread.sparkSession
+    decided = session.range(0, 1, 1, 1).mapInArrow(
+        in_workers(session, DecideTask(planner)), "owners array<int>"
+    )
+    return spread.withColumn(SLOT, F.get(decided.scalar(), F.col(PARTITION)))

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
+import platform
+import re
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenkey.errors import RunError
 from evenkey.joins.distributor import Window
-from evenkey.joins.files import claim, write_file
+from evenkey.joins.meeting import unseen
 from evenkey.joins.static_manifest import StaticVersion
+from evenkey.joins.stored import at_once, create, find, put
 from evenkey.joins.work import PartitionWork
+from evenkey.stores import store_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from evenkey.stores import Store
+
+KEPT = 1000
+"""Epochs whose plans and records are kept."""
+
+_PLAN = re.compile(r"plan-(\d{10})\.json")
+_RECORDS = re.compile(r"epoch=(\d{10})/")
 
 
 @dataclass(frozen=True)
@@ -112,16 +126,16 @@ class SlotRecord:
 
 
 class EpochLog:
-    """Plans and records of a query's epochs, as files named by epoch.
+    """Plans and records of a query's epochs, as objects named by epoch.
 
     Parameters
     ----------
-    directory
-        Reachable under the same path from driver and executors.
+    place
+        A path, a URI or a `evenkey.stores.Store`, which the driver and all executors share.
     """
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
+    def __init__(self, place: str | Path | Store) -> None:
+        self.store = store_at(place)
 
     def plan(self, epoch: int) -> EpochPlan | None:
         """The plan of an epoch; None where it has none yet.
@@ -131,48 +145,120 @@ class EpochLog:
         RunError
             It cannot be read.
         """
-        path = self._plan(epoch)
-        return _read_plan(path) if path.exists() else None
+        # Read each time: a place that was made anew has other plans under the same names.
+        return self._decoded(epoch, find(self.store, _plan(epoch)))
+
+    def path(self, epoch: int) -> str:
+        """Where the plan of an epoch lies, for messages."""
+        return self.store.path(_plan(epoch))
+
+    def plans(self, *epochs: int) -> list[EpochPlan | None]:
+        """The plans of several epochs, read at the same time; None where there is none."""
+        return at_once([partial(self.plan, epoch) for epoch in epochs])
+
+    def _decoded(self, epoch: int, content: bytes | None) -> EpochPlan | None:
+        try:
+            return None if content is None else EpochPlan.from_bytes(content)
+        except (ValueError, KeyError, TypeError) as error:
+            message = (
+                f"{self.path(epoch)} cannot be read ({error}): start the query anew with a new "
+                "checkpoint"
+            )
+            raise RunError(message) from error
 
     def last_plan(self, before: int) -> EpochPlan | None:
-        """The last plan before an epoch; None where there is none."""
-        names = (path.stem.removeprefix("plan-") for path in self.directory.glob("plan-*.json"))
-        earlier = [int(name) for name in names if int(name) < before]
+        """The last plan before an epoch; None where there is none. It lists the whole log."""
+        found = (_PLAN.fullmatch(name) for name in self._names())
+        earlier = [int(match[1]) for match in found if match and int(match[1]) < before]
         return self.plan(max(earlier)) if earlier else None
 
     def settle(self, plan: EpochPlan) -> EpochPlan:
-        """Make this the plan of its epoch, or give the one that another task has settled."""
-        path = self._plan(plan.epoch)
-        claim(path, plan.to_bytes())
-        return _read_plan(path)
+        """Make this the plan of its epoch, or give the one that another task has settled.
+
+        The plan of `KEPT` epochs before is forgotten.
+        """
+        self._forget(_plan, plan.epoch)
+        content = plan.to_bytes()
+        if create(self.store, _plan(plan.epoch), content):
+            return EpochPlan.from_bytes(content)
+        settled = self.plan(plan.epoch)
+        if settled is None:
+            raise unseen(self.path(plan.epoch), f"host {platform.node()}")
+        return settled
 
     def record(self, epoch: int, record: SlotRecord) -> None:
-        """Write down what a slot did; a task that runs again replaces what it wrote."""
-        write_file(self._records(epoch) / f"slot-{record.slot:05d}.json", record.to_bytes())
+        """Write down what a slot did; a task that runs again replaces what it wrote.
+
+        What the slot did `KEPT` epochs before is forgotten.
+        """
+        put(self.store, _record(epoch, record.slot), record.to_bytes())
+        self._forget(partial(_record, slot=record.slot), epoch)
 
     def records(self, epoch: int) -> list[SlotRecord]:
-        """What the slots of an epoch did, in order of slots."""
-        files = sorted(self._records(epoch).glob("slot-*.json"))
-        return [SlotRecord.from_bytes(file.read_bytes()) for file in files]
+        """What the slots of an epoch did, in order of slots.
 
-    def epochs(self) -> list[int]:
-        """Numbers of the epochs that have records, ascending."""
-        names = (path.name.removeprefix("epoch=") for path in self.directory.glob("epoch=*"))
-        return sorted(map(int, names))
+        Raises
+        ------
+        RunError
+            A record cannot be read.
+        """
+        names = self._names(_records(epoch))
+        read = at_once([partial(find, self.store, name) for name in names])
+        return [
+            self._record_of(name, content)
+            for name, content in zip(names, read, strict=True)
+            if content is not None
+        ]
 
-    def forget(self, epoch: int) -> None:
-        """Delete an epoch's plan and records."""
-        for file in self._records(epoch).glob("slot-*.json"):
-            file.unlink(missing_ok=True)
-        if self._records(epoch).exists():
-            self._records(epoch).rmdir()
-        self._plan(epoch).unlink(missing_ok=True)
+    def _record_of(self, name: str, content: bytes) -> SlotRecord:
+        try:
+            return SlotRecord.from_bytes(content)
+        except (ValueError, KeyError, TypeError) as error:
+            path = self.store.path(name)
+            message = f"{path} cannot be read ({error}): delete it, and its loads do not count"
+            raise RunError(message) from error
 
-    def _plan(self, epoch: int) -> Path:
-        return self.directory / f"plan-{epoch:010d}.json"
+    def epochs(self, after: int | None = None) -> list[int]:
+        """Numbers of the epochs that have records, ascending.
 
-    def _records(self, epoch: int) -> Path:
-        return self.directory / f"epoch={epoch:010d}"
+        Parameters
+        ----------
+        after
+            An epoch that is known to have some: those that follow it without a gap are looked for,
+            and the rest of the log is not listed.
+        """
+        if after is None:
+            found = (_RECORDS.match(name) for name in self._names())
+            return sorted({int(match[1]) for match in found if match})
+        following = itertools.takewhile(
+            lambda epoch: self._names(_records(epoch)), itertools.count(after + 1)
+        )
+        return list(following)
+
+    def _forget(self, name: Callable[[int], str], epoch: int) -> None:
+        if epoch >= KEPT:
+            # What a store does not let go of is in nobody's way.
+            with contextlib.suppress(OSError):
+                self.store.delete(name(epoch - KEPT))
+
+    def _names(self, name: str = "") -> list[str]:
+        try:
+            return self.store.names(name)
+        except OSError as error:
+            message = f"{self.store.path(name)} cannot be listed ({error}): see to its store"
+            raise RunError(message) from error
+
+
+def _plan(epoch: int) -> str:
+    return f"plan-{epoch:010d}.json"
+
+
+def _records(epoch: int) -> str:
+    return f"epoch={epoch:010d}"
+
+
+def _record(epoch: int, slot: int) -> str:
+    return f"{_records(epoch)}/slot-{slot:05d}.json"
 
 
 def work_of(records: Sequence[SlotRecord], partitions: int) -> PartitionWork:
@@ -185,17 +271,3 @@ def work_of(records: Sequence[SlotRecord], partitions: int) -> PartitionWork:
             seconds[partition] += spent
     firsts = [record.distinct for record in records if record.distinct is not None]
     return PartitionWork(items, seconds, sum(firsts) if firsts else None)
-
-
-def _read_plan(path: Path) -> EpochPlan:
-    try:
-        # Read each time: a directory that was made anew has other plans in the same place.
-        return _decoded(path.read_bytes())
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        message = f"{path} cannot be read ({error}): start the query anew with a new checkpoint"
-        raise RunError(message) from error
-
-
-@lru_cache(maxsize=4)
-def _decoded(content: bytes) -> EpochPlan:
-    return EpochPlan.from_bytes(content)

@@ -13,7 +13,6 @@ from evenkey.event_clock import EventClock
 from evenkey.joins.epoch_log import SlotRecord
 from evenkey.joins.partition_join import FIRST, PARTITION, SLOT
 from evenkey.joins.planning import BATCH
-from evenkey.joins.static_store import StaticStore
 from evenkey.joins.work import CLOCKS
 from evenkey.joins.worker_cache import CacheKey, WorkerCache, process_cache
 from evenkey.spark import current_task, seconds_of
@@ -77,8 +76,6 @@ class JoinTask:
         """Run over the batches of one slot."""
         task = current_task()
         plan = self._planner.plan(task)
-        # What is cached here goes by the plan, and so would join on where all else must fail.
-        StaticStore(self._planner.store).check(plan.version)
         slot = _Slot(self, task.partition, plan, CLOCKS[self._load_clock], self._then)
         for rows in _gathered(batches):
             slot.take_times(rows, self._time)
@@ -90,7 +87,7 @@ class JoinTask:
         """The cache to use, without what this plan has no use for."""
         if not self._cache_static:
             return WorkerCache(self._cache_bytes)
-        cache, store = process_cache(self._cache_bytes), str(self._planner.store)
+        cache, store = process_cache(self._cache_bytes), self._planner.static.url
         cache.drop(
             lambda key: (
                 key.store == store
@@ -101,12 +98,12 @@ class JoinTask:
 
     def load(self, version: StaticVersion, partition: int) -> Any:
         """Load and prepare a static partition."""
-        table = StaticStore(self._planner.store).read(version, partition)
+        table = self._planner.static.read(version, partition)
         return self._join.prepare(table, partition)
 
     def key(self, slot: int, partition: int, version: StaticVersion) -> CacheKey:
         """What a partition is cached as."""
-        return CacheKey(str(self._planner.store), slot, partition, version)
+        return CacheKey(self._planner.static.url, slot, partition, version)
 
     def match(self, prepared: Any, rows: pa.Table) -> Iterator[pa.Table]:
         """Join rows with a partition."""

@@ -1,4 +1,4 @@
-"""Planning: the first task of an epoch decides what all tasks of it go by."""
+"""Planning: one task of an epoch decides, before all others begin, what they go by."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from evenkey.errors import RunError
 from evenkey.event_clock import FAR, in_step
 from evenkey.joins.epoch_log import EpochLog, EpochPlan, work_of
-from evenkey.joins.static_store import StaticStore
+from evenkey.joins.meeting import unseen
+from evenkey.spark import current_task
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator
 
     from evenkey.joins.distributor import DynamicDistributor
     from evenkey.joins.epoch_log import SlotRecord
     from evenkey.joins.static_manifest import StaticVersion
+    from evenkey.joins.static_store import StaticStore
     from evenkey.spark import TaskId
+    from evenkey.stores import Store
 
-KEPT = 1000
-"""Epochs whose plans and records are kept."""
 BATCH = "batch"
 """What a task's query is called where there is no streaming query."""
 
@@ -36,18 +38,19 @@ def first_owners(partitions: int, workers: int) -> tuple[int, ...]:
 class JoinPlanner:
     """Gives each epoch its plan, the same to every task however often the epoch runs.
 
-    There is no process of the Distributor's own: the first tasks of an epoch read what the
-    slots of the last one wrote down, decide, and claim the epoch's plan file; exactly one
-    succeeds and all others go by what it wrote. So an epoch's figures serve the very next
-    one, nothing is in memory that a restart could lose, and no epoch mixes two owners of a
-    partition or two versions of the static data.
+    There is no process of the Distributor's own: Spark runs one task before the others of an epoch
+    (`DecideTask`), which reads what the slots of the last epoch wrote down and settles the plan;
+    all others go by what it settled. Versions and clocks are no function of what was written, so a
+    plan is created exclusively: a task that decides once more gives the plan that is there. So an
+    epoch's figures serve the very next one, nothing is in memory that a restart could lose, and no
+    epoch mixes two owners of a partition or two versions of the static data.
 
     Parameters
     ----------
-    directory
-        Where the log of each query lies, in a subdirectory named by the query's id.
-    store
-        Directory of the static data.
+    epochs
+        Where the log of each query lies, under the query's id.
+    static
+        The static data.
     partitions, workers
         How many there are.
     distributor
@@ -60,8 +63,8 @@ class JoinPlanner:
         `Manifest.shape` of the versions that the join was made for.
     """
 
-    directory: Path
-    store: Path
+    epochs: Store
+    static: StaticStore
     partitions: int
     workers: int
     distributor: DynamicDistributor | None
@@ -71,33 +74,58 @@ class JoinPlanner:
 
     def log(self, query: str) -> EpochLog:
         """The log of a query."""
-        return EpochLog(self.directory / query)
+        return EpochLog(self.epochs.under(query))
+
+    def decide(self, task: TaskId) -> EpochPlan:
+        """Settle the plan of an epoch, or give the one that is settled.
+
+        Raises
+        ------
+        RunError
+            The static data, or the log, cannot be read.
+        """
+        if task.query == BATCH:
+            self.static.check(self.batch_version)
+            return self.plan(task)
+        log = self.log(task.query)
+        settled, last = log.plans(task.epoch, task.epoch - 1)
+        if settled is not None:
+            self.static.check(settled.version)
+            return settled
+        if last is None and task.epoch:
+            last = log.last_plan(task.epoch)
+        return log.settle(self._first(task.epoch) if last is None else self._next(log, last, task))
 
     def plan(self, task: TaskId) -> EpochPlan:
-        """Give the plan of a task's epoch, made now if nobody has made it yet."""
+        """Read the plan of a task's epoch, which is settled.
+
+        Raises
+        ------
+        RunError
+            It cannot be read, or this host does not see it.
+        """
         if task.query == BATCH:
             owners = first_owners(self.partitions, self.workers)
             return EpochPlan(task.epoch, self.batch_version, owners)
         log = self.log(task.query)
         settled = log.plan(task.epoch)
-        if settled is not None:
-            return settled
-        last = log.last_plan(task.epoch)
-        log.forget(task.epoch - KEPT)
-        return log.settle(self._first(task.epoch) if last is None else self._next(log, last, task))
+        if settled is None:
+            self.static.check(self.static.latest(self.batch_version))
+            raise unseen(log.path(task.epoch), "the host that decided this epoch")
+        return settled
 
     def _first(self, epoch: int) -> EpochPlan:
         clock = None if self.event_time else time.time()
         owners = first_owners(self.partitions, self.workers)
-        return EpochPlan(epoch, self._latest(), owners, clock=clock)
+        return EpochPlan(epoch, self._latest(self.batch_version), owners, clock=clock)
 
-    def _latest(self) -> StaticVersion:
-        store = StaticStore(self.store)
-        latest = store.latest()
-        if store.manifest(latest).shape != self.shape:
+    def _latest(self, known: StaticVersion) -> StaticVersion:
+        latest = self.static.latest(known)
+        if self.static.manifest(latest).shape != self.shape:
             message = (
-                f"the static data in {self.store} were made anew for another join while this one "
-                "ran: their columns, or how they are divided, are others; call balanced_join again"
+                f"the static data in {self.static.url} were made anew for another join while this "
+                "one ran: their columns, or how they are divided, are others; call balanced_join "
+                "again"
             )
             raise RunError(message)
         return latest
@@ -118,7 +146,7 @@ class JoinPlanner:
         moved = np.flatnonzero(owners != np.array(last.owners))
         return EpochPlan(
             task.epoch,
-            self._latest(),
+            self._latest(last.version),
             tuple(map(int, owners)),
             last.redistributions + bool(len(moved)),
             tuple(map(int, moved)),
@@ -161,3 +189,20 @@ def _span(records: list[SlotRecord]) -> tuple[float | None, float | None]:
         min(start for start, keeps in zip(starts, steady, strict=True) if keeps),
         max(end for end, keeps in zip(ends, steady, strict=True) if keeps),
     )
+
+
+class DecideTask:
+    """Settles the plan of the epoch that it runs in, and gives its owners as one row.
+
+    Spark runs it as a scalar subquery: to its end, before any task begins that uses its value.
+    """
+
+    def __init__(self, planner: JoinPlanner) -> None:
+        self._planner = planner
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Give the row, in place of the one that is there."""
+        for _ in batches:
+            plan = self._planner.decide(current_task())
+            owners = pa.array([plan.owners], pa.list_(pa.int32()))
+            yield pa.RecordBatch.from_arrays([owners], names=["owners"])

@@ -61,12 +61,15 @@ def own_processes(df: DataFrame) -> Iterator[None]:
     Spark keeps a pool of processes for each set of environment variables. Without this the
     task that joins would take any idle process of its executor, such as one that has only
     read the stream so far and holds no static partition. A local master has one pool of
-    processes for all slots, which this would only double.
+    processes for all slots, which this would only double. Over Connect a client has no say in
+    these variables: there the task that joins takes any idle process of its executor, so that
+    partitions may be loaded more often (decision 133).
     """
-    if _local(df):
+    context = getattr(df.sparkSession, "_sc", None)
+    if context is None or _local(df):
         yield
         return
-    environment = df.sparkSession.sparkContext.environment
+    environment = context.environment
     environment[_MARK] = "1"
     try:
         yield
@@ -75,5 +78,5 @@ def own_processes(df: DataFrame) -> Iterator[None]:
 
 
 def _local(df: DataFrame) -> bool:
-    master = df.sparkSession.sparkContext.master or "local"
+    master = df.sparkSession.conf.get("spark.master", "local") or "local"
     return master == "local" or master.startswith("local[")

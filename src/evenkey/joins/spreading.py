@@ -1,8 +1,7 @@
-"""Spreading: tasks that find the partition and the slot of each row of the stream."""
+"""Spreading: tasks that find the partitions of each row of a stream of geometries."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator  # noqa: TC003 - Spark reads the hints of the functions
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,20 +11,19 @@ import shapely
 
 from evenkey.joins.dead_letters import DEAD_LETTERS, LetterBox
 from evenkey.joins.geometry import vet
-from evenkey.joins.partition_join import CANDIDATES, FIRST, PARTITION, SLOT
+from evenkey.joins.partition_join import CANDIDATES, FIRST, PARTITION
 from evenkey.joins.partitioners import Leaves
-from evenkey.joins.static_store import StaticStore
 from evenkey.spark import current_task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
     from evenkey.joins.dead_letters import DeadLetters
     from evenkey.joins.planning import JoinPlanner
     from evenkey.joins.static_manifest import StaticVersion
+    from evenkey.joins.static_store import StaticStore
 
 INDEX_SCHEMA = pa.schema(
     [
@@ -37,26 +35,13 @@ INDEX_SCHEMA = pa.schema(
 """The replicated index: where each static row lies, and its envelope."""
 
 
-class KeySpread:
-    """Takes partitions of hashed keys to the slots that own them in this epoch."""
-
-    def __init__(self, planner: JoinPlanner) -> None:
-        self._planner = planner
-
-    def slots(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        """Take batches of partitions, int32, to slots."""
-        owners = np.array(self._planner.plan(current_task()).owners, dtype=np.int32)
-        for partitions in batches:
-            yield pa.array(owners[partitions.to_numpy()])
-
-
 class SpaceSpread:
     """Sends each row to the partitions where its geometry may find something.
 
     Parameters
     ----------
     planner
-        Knows the epoch's owners and version.
+        Knows the epoch's version.
     geometry
         The stream's column of geometries (WKB).
     candidates
@@ -82,22 +67,21 @@ class SpaceSpread:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over the batches of one of the stream's own partitions."""
         task = current_task()
-        plan = self._planner.plan(task)
-        owners = np.array(plan.owners, dtype=np.int32)
+        static, version = self._planner.static, self._planner.plan(task).version
         tables = (pa.Table.from_batches([batch]) for batch in batches)
         letters = LetterBox(self._dead_letters, DEAD_LETTERS, task.epoch)
         for table, geometries in letters.keep_good(tables, self._vetted):
             if self._candidates:
-                index = envelope_index(self._planner.store, plan.version)
+                index = envelope_index(static, version)
                 rows, partitions, lists = index.candidates(geometries)
             else:
-                leaves = _leaves(self._planner.store, plan.version)
+                leaves = _leaves(static, version)
                 rows, partitions = leaves.touched(shapely.bounds(geometries))
             columns = [column.combine_chunks().take(pa.array(rows)) for column in table.columns]
             # Copies of a row follow one another.
             first = pa.array(np.diff(rows, prepend=-1) != 0)
-            columns += [pa.array(partitions.astype(np.int32)), pa.array(owners[partitions]), first]
-            names = [*table.column_names, PARTITION, SLOT, FIRST]
+            columns += [pa.array(partitions.astype(np.int32)), first]
+            names = [*table.column_names, PARTITION, FIRST]
             if self._candidates:
                 columns, names = [*columns, lists], [*names, CANDIDATES]
             yield from pa.Table.from_arrays(columns, names=names).to_batches()
@@ -147,9 +131,9 @@ class _EnvelopeIndex(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def envelope_index(store: Path, version: StaticVersion) -> _EnvelopeIndex:
+def envelope_index(static: StaticStore, version: StaticVersion) -> _EnvelopeIndex:
     """Load the replicated index of a version; a process keeps the last two."""
-    table = StaticStore(store).read(version, None)
+    table = static.read(version, None)
     if table.schema.names != INDEX_SCHEMA.names:  # no static row at all
         table = INDEX_SCHEMA.empty_table()
     corners = [table[name].to_numpy() for name in ("left", "bottom", "right", "top")]
@@ -161,5 +145,5 @@ def envelope_index(store: Path, version: StaticVersion) -> _EnvelopeIndex:
 
 
 @lru_cache(maxsize=2)
-def _leaves(store: Path, version: StaticVersion) -> Leaves:
-    return Leaves.from_json(StaticStore(store).manifest(version).partitioning)
+def _leaves(static: StaticStore, version: StaticVersion) -> Leaves:
+    return Leaves.from_json(static.manifest(version).partitioning)

@@ -74,6 +74,8 @@ class Manifest:
         Of the DataFrame that was written; None where nobody wanted to pay for it.
     refreshed
         Whether it came in place of the version before, whose DataFrame programs may still pass.
+    host
+        Where it was written.
     """
 
     version: StaticVersion
@@ -84,6 +86,7 @@ class Manifest:
     schema: pa.Schema
     fingerprint: Fingerprint | None = None
     refreshed: bool = False
+    host: str = ""
 
     @property
     def partitions(self) -> int:
@@ -127,4 +130,5 @@ class Manifest:
             schema,
             None if known is None else Fingerprint(*known),
             fields["refreshed"],
+            fields.get("host", ""),
         )

@@ -1,11 +1,10 @@
-"""The static side of a join: written to a directory, found there again, or replaced."""
+"""The static side of a join: written to a store, found there again, or replaced."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from evenkey.checking import check_path
 from evenkey.doors import without
 from evenkey.errors import ConfigurationError
 from evenkey.joins.fingerprint import fingerprint_of
@@ -14,20 +13,30 @@ from evenkey.joins.partitioners import Leaves
 from evenkey.joins.sides import check_store, renamed
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.static_writing import write_static
-from evenkey.spark import check_frame
+from evenkey.joins.stored import state_at
+from evenkey.spark import at_state, check_frame
 from evenkey.spelling import unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import DataFrame
 
     from evenkey.joins.dead_letters import DeadLetters
     from evenkey.joins.fingerprint import Fingerprint
     from evenkey.joins.static_manifest import Manifest
+    from evenkey.stores import Store
+
+STATIC = "static"
+"""Name under which the static side lies in a join's state."""
 
 IfChanged = Literal["error", "refresh", "reuse"]
-"""What is done where a directory holds another static side than the one given."""
+"""What is done where a state holds another static side than the one given."""
+
+
+def static_store(state: Store) -> StaticStore:
+    """Give the static store of a join's state."""
+    return StaticStore(state.under(STATIC))
 
 
 def static_side(
@@ -61,11 +70,12 @@ def static_side(
     if if_changed not in get_args(IfChanged):
         error = unknown_name("if_changed", if_changed, get_args(IfChanged))
         raise error
-    latest = store.manifest(store.latest()) if store.versions() else None
-    if latest is not None:
-        check_store(latest, static, on, partitions)
+    session = static.sparkSession
+    held = at_state(session, partial(_held, store))
+    if held is not None:
+        check_store(held.latest, static, on, partitions)
     given = None if if_changed == "reuse" else fingerprint_of(static)
-    if latest is None:
+    if held is None:
         return write_static(
             static,
             store,
@@ -74,21 +84,33 @@ def static_side(
             dead_letters=dead_letters,
             fingerprint=given,
         )
-    if given is None or latest.fingerprint == given:
-        return latest
+    if given is None or held.latest.fingerprint == given:
+        return held.latest
     if if_changed == "refresh":
-        return _replace(latest, static, store, dead_letters, given, refreshed=False)
-    if given not in _replaced(latest, store):
-        raise ConfigurationError(_changed(latest, store, given))
-    return latest
+        return _replace(held.latest, static, store, dead_letters, given, refreshed=False)
+    if given not in held.replaced:
+        raise ConfigurationError(_changed(held.latest, store, given))
+    return held.latest
 
 
-def _replaced(latest: Manifest, store: StaticStore) -> Iterator[Fingerprint | None]:
-    """Of the versions that refreshes have replaced, back to the one that a join was made with."""
-    numbers = [each for each in store.versions() if each < latest.version.number]
-    while latest.refreshed and numbers:
-        latest = store.manifest(store.version(numbers.pop()))
-        yield latest.fingerprint
+class _Held(NamedTuple):
+    """What lies in a static store: the latest version, and what refreshes have replaced."""
+
+    latest: Manifest
+    replaced: list[Fingerprint | None]
+
+
+def _held(store: StaticStore) -> _Held | None:
+    """Look where state may be touched; the replaced go back to the one a join was made with."""
+    numbers = store.versions()
+    if not numbers:
+        return None
+    latest = before = store.manifest(store.version(numbers.pop()))
+    replaced: list[Fingerprint | None] = []
+    while before.refreshed and numbers:
+        before = store.manifest(store.version(numbers.pop()))
+        replaced.append(before.fingerprint)
+    return _Held(latest, replaced)
 
 
 def _changed(latest: Manifest, store: StaticStore, given: Fingerprint) -> str:
@@ -99,16 +121,17 @@ def _changed(latest: Manifest, store: StaticStore, given: Fingerprint) -> str:
         difference = f"it has {known.rows:,} rows, the one given {given.rows:,}"
     else:
         difference = f"both have {given.rows:,} rows, but not the same ones"
+    state = store.url.removesuffix(f"/{STATIC}")
     return (
-        f"state = {str(store.directory.parent)!r} holds another static side than the one given "
-        f"({difference}): pass if_changed='refresh' to put the one given in its place, "
-        "if_changed='reuse' to join with what is there, or another state"
+        f"state = {state!r} holds another static side than the one given ({difference}): pass "
+        "if_changed='refresh' to put the one given in its place, if_changed='reuse' to join with "
+        "what is there, or another state"
     )
 
 
 @without(directory="it is state; pass state={value}")
 def refresh(
-    static: DataFrame, state: str | Path, *, dead_letters: DeadLetters | None = None
+    static: DataFrame, state: str | Path | Store, *, dead_letters: DeadLetters | None = None
 ) -> int:
     """Replace the static side of a join, while its query runs or before it starts again.
 
@@ -138,9 +161,9 @@ def refresh(
         There is nothing to refresh, or as for `balanced_join`.
     """
     check_frame(static, "static")
-    check_path("state", state)
-    store = StaticStore(Path(state).absolute() / "static")
-    latest = store.manifest(store.latest())
+    session = static.sparkSession
+    store = static_store(state_at(session, state))
+    latest = at_state(session, partial(_latest, store))
     on = _match_of(latest)
     joined = on.columns if isinstance(on, Keys) else (on.geometry,)
     static = renamed(static, joined, joined)
@@ -171,6 +194,10 @@ def _replace(
         fingerprint=fingerprint,
         refreshed=refreshed,
     )
+
+
+def _latest(store: StaticStore) -> Manifest:
+    return store.manifest(store.latest())
 
 
 def _match_of(manifest: Manifest) -> Keys | SpatialMatch:

@@ -3,75 +3,74 @@
 from __future__ import annotations
 
 import json
+import platform
 import re
-import shutil
 import uuid
-from functools import lru_cache
-from pathlib import Path
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evenkey.checking import check_path
 from evenkey.errors import ConfigurationError, RunError
-from evenkey.joins.files import claim, write_file
+from evenkey.joins.meeting import unseen
 from evenkey.joins.static_manifest import Manifest, StaticFile, StaticVersion, checksum
+from evenkey.joins.static_writer import MANIFEST, StaticWriter, name_of
+from evenkey.joins.stored import at_once, create, delete_all, find, put
+from evenkey.stores import scheme_of, store_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from evenkey.joins.fingerprint import Fingerprint
+    from evenkey.stores import Store
 
 _VERSION = re.compile(r"v(\d+)\.json")
-_MANIFEST = "manifest.json"
 
 
-class StaticWriter:
-    """Writes the partitions of a new version; picklable, so that tasks can do so.
+class StaticStore:
+    """The versions of a join's static side, in a store.
 
-    Nobody sees the version before `StaticStore.commit`.
+    Two are equal that lie in the same place.
+
+    Parameters
+    ----------
+    place
+        A path, a URI or a `evenkey.stores.Store`, which the driver and all executors share.
+    host
+        Which wrote the version that a join goes by; another that does not see it names both.
     """
 
-    def __init__(self, directory: Path, version: StaticVersion) -> None:
-        self.directory = directory
-        self.version = version
+    def __init__(self, place: str | Path | Store, host: str = "") -> None:
+        self.store = store_at(place)
+        self._host = host
 
-    def write(self, partition: int | None, table: pa.Table) -> StaticFile:
-        """Write a partition, or the index where that is None, and say what was written.
+    def written_by(self, host: str) -> StaticStore:
+        """Give the same store, with the host that wrote the version which a join goes by."""
+        return StaticStore(self.store, host)
 
-        A task that runs twice replaces its file.
+    @property
+    def url(self) -> str:
+        """Where they lie."""
+        return self.store.url
+
+    def versions(self) -> list[int]:
+        """Numbers of the versions that are complete, ascending.
+
+        It lists all that is there: what runs in every epoch asks `latest` with what it knows.
 
         Raises
         ------
         RunError
-            The directory cannot be written.
+            The store cannot be read.
         """
-        sink = pa.BufferOutputStream()
-        pq.write_table(table, sink)
-        content = sink.getvalue().to_pybytes()
-        write_file(self.directory / _name(partition), content)
-        return StaticFile(table.num_rows, len(content), checksum(content))
-
-
-class StaticStore:
-    """The versions of a join's static side, in a directory.
-
-    Parameters
-    ----------
-    directory
-        Reachable under the same path from driver and executors, as a checkpoint is. Made
-        when the first version is written.
-    """
-
-    def __init__(self, directory: str | Path) -> None:
-        check_path("directory", directory)
-        self.directory = Path(directory)
-
-    def versions(self) -> list[int]:
-        """Numbers of the versions that are complete, ascending."""
-        found = (_VERSION.fullmatch(path.name) for path in self.directory.glob("v*"))
-        return sorted(int(match[1]) for match in found if match)
+        try:
+            found = (_VERSION.fullmatch(name) for name in self.store.names())
+            return sorted(int(match[1]) for match in found if match)
+        except OSError as error:
+            message = f"{self.url} cannot be listed ({error}): see to its store, and go on"
+            raise RunError(message) from error
 
     def version(self, number: int) -> StaticVersion:
         """The version that has a number.
@@ -81,51 +80,86 @@ class StaticStore:
         RunError
             There is none, or what names it cannot be read.
         """
-        path = self._name(number)
-        try:
-            return StaticVersion(number, json.loads(path.read_bytes())["identity"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            message = f"{path} cannot be read ({error}): write the static data again"
-            raise RunError(message) from error
+        found = self._named(number)
+        if found is None:
+            message = f"{self.store.path(_name(number))} is not there: write the static data again"
+            raise RunError(message)
+        return found
 
-    def latest(self) -> StaticVersion:
+    def latest(self, known: StaticVersion | None = None) -> StaticVersion:
         """The newest version.
+
+        Parameters
+        ----------
+        known
+            One that was the newest: from it those after it are asked for, two requests where
+            there is none, and nothing is listed.
 
         Raises
         ------
         RunError
             There is none.
         """
+        if known is not None:
+            here, there = self._two_from(known.number)
+            if here == known:
+                while there is not None:
+                    known, there = there, self._named(there.number + 1)
+                return known
         numbers = self.versions()
         if not numbers:
-            message = f"there is no static data in {self.directory}: write it first"
+            if known is not None:
+                raise self._gone(known)
+            message = f"there is no static data in {self.url}: write it first"
             raise RunError(message)
         return self.version(numbers[-1])
 
-    def folder(self, version: StaticVersion) -> Path:
-        """Where the files of a version lie."""
-        return self.directory / f"v{version.number}-{version.identity}"
+    def _two_from(self, number: int) -> list[StaticVersion | None]:
+        return at_once([partial(self._named, each) for each in (number, number + 1)])
+
+    def _named(self, number: int) -> StaticVersion | None:
+        content = find(self.store, _name(number))
+        if content is None:
+            return None
+        try:
+            return StaticVersion(number, json.loads(content)["identity"])
+        except (ValueError, KeyError, TypeError) as error:
+            path = self.store.path(_name(number))
+            message = f"{path} cannot be read ({error}): write the static data again"
+            raise RunError(message) from error
+
+    def folder(self, version: StaticVersion) -> str:
+        """Name under which the objects of a version lie."""
+        return f"v{version.number}-{version.identity}"
 
     def check(self, version: StaticVersion) -> None:
-        """Make sure that a version is there still.
+        """Make sure that a version is there still, by one request.
 
         Raises
         ------
         RunError
-            It is not: its directory was deleted, and perhaps made anew.
+            It is not: it was deleted, and perhaps made anew; or this host does not share the
+            place with the one that has seen it.
         """
-        if not (self.folder(version) / _MANIFEST).exists():
-            message = (
-                f"version {version.number} ({version.identity}) of the static data, by which this "
-                f"join goes, is no longer in {self.directory}: it was deleted, or made anew for "
-                "another join; call balanced_join again, and start its query again"
-            )
-            raise RunError(message)
+        if self._named(version.number) != version:
+            raise self._gone(version)
+
+    def _gone(self, version: StaticVersion) -> RunError:
+        on_disks = scheme_of(self.url) == "file"
+        if on_disks and self._host not in ("", platform.node()):
+            return unseen(self.store.path(_name(version.number)), f"host {self._host}")
+        return RunError(
+            f"version {version.number} ({version.identity}) of the static data, by which this "
+            f"join goes, is no longer in {self.url}: it was deleted, or made anew for another "
+            "join; call balanced_join again, and start its query again"
+        )
 
     def begin(self) -> StaticWriter:
         """Begin a new version."""
         version = StaticVersion(max(self.versions(), default=0) + 1, uuid.uuid4().hex)
-        return StaticWriter(self.folder(version), version)
+        writer = StaticWriter(self.store.under(self.folder(version)), version, platform.node())
+        writer.begin()
+        return writer
 
     def commit(
         self,
@@ -140,7 +174,7 @@ class StaticStore:
         fingerprint: Fingerprint | None = None,
         refreshed: bool = False,
     ) -> Manifest:
-        """Make a version visible, whole.
+        """Make a version visible, whole; a task that does so again changes nothing.
 
         Parameters
         ----------
@@ -166,7 +200,7 @@ class StaticStore:
         ConfigurationError
             Another writer has made the same version meanwhile.
         RunError
-            The directory cannot be written.
+            The store cannot be written.
         """
         nothing = StaticFile(0, 0, "")
         entries = tuple(files.get(number, nothing) for number in range(partitions))
@@ -179,28 +213,33 @@ class StaticStore:
             schema,
             fingerprint,
             refreshed,
+            platform.node(),
         )
-        write_file(writer.directory / _MANIFEST, manifest.to_bytes())
-        name = self._name(writer.version.number)
-        if not claim(name, json.dumps({"identity": writer.version.identity}).encode()):
-            shutil.rmtree(writer.directory, ignore_errors=True)
+        put(writer.store, MANIFEST, manifest.to_bytes())
+        number, identity = writer.version
+        named = create(self.store, _name(number), json.dumps({"identity": identity}).encode())
+        if not named and self._named(number) != writer.version:
+            delete_all(writer.store, writer.store.names())
             message = (
-                f"version {writer.version.number} of the static data in {self.directory} was "
-                "written by somebody else at the same time: write again"
+                f"version {number} of the static data in {self.url} was written by somebody else "
+                "at the same time: write again"
             )
             raise ConfigurationError(message)
         return manifest
 
+    def clear(self) -> None:
+        """Delete all versions, complete or not."""
+        delete_all(self.store, self.store.names())
+
     def manifest(self, version: StaticVersion) -> Manifest:
-        """Read what a version holds.
+        """Read what a version holds; a process remembers the last eight, which never change.
 
         Raises
         ------
         RunError
             There is no such version or its manifest cannot be read.
         """
-        self.check(version)
-        return _manifest(self.folder(version) / _MANIFEST)
+        return _manifest(self, version)
 
     def read(self, version: StaticVersion, partition: int | None) -> pa.Table:
         """Read a partition, or the index where that is None, and check that it is what was written.
@@ -208,43 +247,52 @@ class StaticStore:
         Raises
         ------
         RunError
-            Its file is missing or is not what was written.
+            It is missing or is not what was written.
         """
         manifest = self.manifest(version)
         expected = manifest.index if partition is None else manifest.files[partition]
         if expected is None or not expected.rows:
             return manifest.schema.empty_table()
-        path = self.folder(version) / _name(partition)
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise _broken(path, f"cannot be read: {error.strerror}") from error
+        name = f"{self.folder(version)}/{name_of(partition)}"
+        content = find(self.store, name)
+        if content is None:
+            self.check(version)
+            raise _broken(self.store.path(name), "cannot be read: it is not there")
         if checksum(content) != expected.checksum:
             reason = f"is not what was written: {len(content)} bytes in place of {expected.bytes}"
             if len(content) == expected.bytes:
                 reason = "is not what was written: its checksum differs"
-            raise _broken(path, reason)
+            raise _broken(self.store.path(name), reason)
         # One thread: its time is measured, and all cores have other tasks.
         return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
 
-    def _name(self, number: int) -> Path:
-        return self.directory / f"v{number}.json"
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StaticStore) and self.url == other.url
+
+    def __hash__(self) -> int:
+        return hash(self.url)
 
 
 @lru_cache(maxsize=8)
-def _manifest(path: Path) -> Manifest:
+def _manifest(store: StaticStore, version: StaticVersion) -> Manifest:
+    name = f"{store.folder(version)}/{MANIFEST}"
+    path, content = store.store.path(name), find(store.store, name)
+    if content is None:
+        store.check(version)
+        message = f"{path} is not there: write the static data again"
+        raise RunError(message)
     try:
-        return Manifest.from_bytes(path.read_bytes())
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return Manifest.from_bytes(content)
+    except (ValueError, KeyError, TypeError) as error:
         message = f"{path} cannot be read ({error}): write the static data again"
         raise RunError(message) from error
 
 
-def _name(partition: int | None) -> str:
-    return "index.parquet" if partition is None else f"p{partition:05d}.parquet"
+def _name(number: int) -> str:
+    return f"v{number}.json"
 
 
-def _broken(path: Path, reason: str) -> RunError:
+def _broken(path: str, reason: str) -> RunError:
     message = (
         f"static partition {path} {reason}; write the static data again (a new version "
         "applies from the next epoch on) or put the file back"

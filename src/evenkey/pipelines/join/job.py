@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import shutil
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
@@ -252,7 +251,7 @@ def _stored(
     if store.versions() and directory.begun:
         return store.manifest(store.latest())
     # What a process wrote that was stopped before the run began has no dead letters.
-    shutil.rmtree(store.directory, ignore_errors=True)
+    store.clear()
     count = config.partitions_or_default
     return write_static(static, store, match, partitions=count, dead_letters=directory.dead_letters)
 

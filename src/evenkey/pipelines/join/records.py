@@ -73,8 +73,9 @@ class JoinRecords:
 
     def catch_up(self, last_epoch: int | None = None) -> None:
         """Take in the epochs that have ended since the last call, up to `last_epoch`."""
-        for number in self._log.epochs():
-            if number > self._last and (last_epoch is None or number <= last_epoch):
+        known = None if self._last < 0 else self._last
+        for number in self._log.epochs(known):
+            if last_epoch is None or number <= last_epoch:
                 for epoch in epochs_of(self._log, *self._size, only=number):
                     self._take_in(epoch)
                 self._last = number

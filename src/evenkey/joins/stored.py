@@ -1,0 +1,111 @@
+"""Objects of a join's state: written, read, several of them at once, with errors of one line."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from evenkey.checking import check_path
+from evenkey.errors import RunError
+from evenkey.spark import store_of
+from evenkey.stores import Store, local_path, scheme_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+Result = TypeVar("Result")
+
+_AT_ONCE = 16
+"""Requests that a task has under way at a time."""
+
+
+def state_at(session: SparkSession, state: str | Path | Store) -> Store:
+    """Give the store of a join's state.
+
+    A relative path is taken from where this program runs, since tasks run elsewhere.
+
+    Raises
+    ------
+    ConfigurationError
+        It is no place, or no store is known for its scheme.
+    """
+    if isinstance(state, Store):
+        return state
+    check_path("state", state)
+    if scheme_of(state) == "file":
+        state = local_path(state).absolute()
+    return store_of(session, state)
+
+
+def find(store: Store, name: str) -> bytes | None:
+    """Read an object; None where it is not there.
+
+    Raises
+    ------
+    RunError
+        The store cannot be read.
+    """
+    try:
+        return store.find(name)
+    except OSError as error:
+        message = f"{store.path(name)} cannot be read ({error}): see to its store, and go on"
+        raise RunError(message) from error
+
+
+def put(store: Store, name: str, content: bytes) -> None:
+    """Write an object whole, in place of one that is there.
+
+    Raises
+    ------
+    RunError
+        It cannot be written.
+    """
+    try:
+        store.put(name, content)
+    except OSError as error:
+        raise _unwritable(store, name, error) from error
+
+
+def create(store: Store, name: str, content: bytes) -> bool:
+    """Write an object unless it is there, and say whether this call wrote it.
+
+    Raises
+    ------
+    RunError
+        It cannot be written.
+    """
+    try:
+        return store.create(name, content)
+    except OSError as error:
+        raise _unwritable(store, name, error) from error
+
+
+def delete_all(store: Store, names: Sequence[str]) -> None:
+    """Delete objects, several at once.
+
+    Raises
+    ------
+    RunError
+        One of them cannot be deleted.
+    """
+    try:
+        at_once([partial(store.delete, name) for name in names])
+    except OSError as error:
+        message = f"{store} cannot be cleared ({error}): see to its store, and go on"
+        raise RunError(message) from error
+
+
+def at_once(calls: Sequence[Callable[[], Result]]) -> list[Result]:
+    """Make several requests at the same time, and give their results in order."""
+    if len(calls) < 2:  # noqa: PLR2004 - one needs no pool
+        return [call() for call in calls]
+    with ThreadPoolExecutor(min(_AT_ONCE, len(calls))) as pool:
+        return list(pool.map(lambda call: call(), calls))
+
+
+def _unwritable(store: Store, name: str, error: OSError) -> RunError:
+    return RunError(f"{store.path(name)} cannot be written ({error}): free or choose a place")

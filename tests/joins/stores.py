@@ -1,0 +1,66 @@
+"""Stores for tests: one that counts its requests, and one that is slow or away."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+from evenkey.stores import LocalStore
+
+COUNTED: Counter[str] = Counter()
+"""Requests that this process has made of counting stores, by kind."""
+
+
+class CountingStore(LocalStore):
+    """A directory whose every request is counted."""
+
+    def _count(self, kind):
+        COUNTED[kind] += 1
+
+    def read(self, name):
+        self._count("read")
+        return super().read(name)
+
+    def put(self, name, content, *, durable=False):
+        self._count("put")
+        super().put(name, content, durable=durable)
+
+    def create(self, name, content, *, durable=False):
+        self._count("create")
+        return super().create(name, content, durable=durable)
+
+    def names(self, name=""):
+        self._count("names")
+        return super().names(name)
+
+    def delete(self, name):
+        self._count("delete")
+        super().delete(name)
+
+
+class SlowStore(CountingStore):
+    """A directory that takes 20 ms a request; its listings come in any order but the names'."""
+
+    def _count(self, kind):
+        super()._count(kind)
+        time.sleep(0.02)
+
+    def names(self, name=""):
+        return super().names(name)[::-1]
+
+
+class AwayStore(LocalStore):
+    """A store that cannot be reached once a file says so."""
+
+    def _find_way(self):
+        if (self.directory.parent / "away").exists() or (self.directory / "away").exists():
+            message = "the store is away"
+            raise OSError(message)
+
+    def read(self, name):
+        self._find_way()
+        return super().read(name)
+
+    def create(self, name, content, *, durable=False):
+        self._find_way()
+        return super().create(name, content, durable=durable)
