@@ -13,6 +13,8 @@ from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse
 from evenkey.checking import check_text
 from evenkey.doors import without
 from evenkey.errors import ConfigurationError
+from evenkey.groupings import PlannedGrouping
+from evenkey.groupings import parse as parse_grouping
 from evenkey.spark.any_names import NamedTask, with_plain_names
 from evenkey.spark.columns import (
     check_frame,
@@ -24,20 +26,24 @@ from evenkey.spark.columns import (
 )
 from evenkey.spark.exact import count_overflows, finished_natively, merged_natively
 from evenkey.spark.keys import check_groupable, check_result, one_key, with_keys
+from evenkey.spark.places import check_state
 from evenkey.spark.placing import place
-from evenkey.spark.routing import route
+from evenkey.spark.planned import learning_of_workers
+from evenkey.spark.routing import routed
 from evenkey.spark.times import without_far_ahead
 from evenkey.spark.work import STATES, TIME, WEIGHT, WINDOW, FinishTask, MergeTask, WorkerTask
+from evenkey.spark.worker_counts import HASH, CountingWorker
 from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from pyspark.sql import Column, DataFrame
 
     from evenkey.groupings import Grouping
     from evenkey.spark.routing_tasks import Load
+    from evenkey.stores import Store
 
 _DURATION = re.compile(
     r"(\d+\s+(week|day|hour|minute|second|millisecond|microsecond)s?(\s+|$))+", re.IGNORECASE
@@ -58,16 +64,18 @@ def aggregate(
     max_ahead: str | None = "1 hour",
     rate: float = 100.0,
     load: Load = "epoch",
-    state: str | Path | None = None,
+    state: str | Path | Store | None = None,
+    position: str | None = None,
 ) -> DataFrame:
     """Aggregate by key on balanced workers; the result is that of a plain aggregation.
 
     The rows are routed (`route`), placed on their workers, aggregated there partially in
-    Python, and the partial aggregates are merged by key.
+    Python, and the partial aggregates are merged by key. A stream's workers count what they hold
+    by key: planned grouping plans each epoch exactly of what they held in the one before.
 
     Parameters
     ----------
-    df, key, grouping, workers, time, rate, load, state
+    df, key, grouping, workers, time, rate, load, state, position
         As for `route`.
     aggregator
         An aggregator or its spelling: ``"count"``, ``"sum(column=amount)"``, ``"top-k(k=10)"``.
@@ -108,14 +116,33 @@ def aggregate(
     check_windows(df, time=time, window=window, watermark=watermark, max_ahead=max_ahead)
     if df.isStreaming and time is not None and max_ahead is not None:
         df = without_far_ahead(df, time_column(df, time), max_ahead)
-    routed = route(
-        df, key, grouping, workers, time=time, rate=rate, load=load, state=state, column=WORKER
+    grouping = parse_grouping(grouping)
+    check_state(state)
+    learning = None
+    if df.isStreaming and isinstance(grouping, PlannedGrouping) and grouping.learns_epochs:
+        grouping.router(workers)
+        learning = learning_of_workers(df.sparkSession, grouping, workers, state)
+    placeable = routed(
+        df,
+        key,
+        grouping,
+        workers,
+        time=time,
+        rate=rate,
+        load=load,
+        state=state,
+        column=WORKER,
+        position=position,
+        learn=learning or True,
     )
-    messages, bound = messages_of(routed, key, aggregator, time=time, window=window)
-    check_result(df, keys, bound, windowed=window is not None)
-    by = group_columns(bound, windowed=window is not None)
-    placed = place(messages, workers, column=WORKER)
-    partials = partial_aggregates(placed, WorkerTask(bound, by))
+
+    def worker(bound: Aggregator, by: tuple[str, ...]) -> WorkerTask:
+        check_result(df, keys, bound, windowed=window is not None)
+        if learning is None or not isinstance(grouping, PlannedGrouping):
+            return WorkerTask(bound, by)
+        return CountingWorker(bound, by, learning, grouping)
+
+    partials, bound = worked(placeable, key, aggregator, workers, worker, time=time, window=window)
     merged = merge_partials(
         partials,
         bound,
@@ -124,6 +151,38 @@ def aggregate(
         zoned=not (time is not None and _has_no_zone(df, time)),
     )
     return with_keys(merged, keys) if bound.scope == "key" else merged
+
+
+def worked(
+    routed: DataFrame,
+    key: str | Sequence[str],
+    aggregator: Aggregator,
+    workers: int,
+    worker: Callable[[Aggregator, tuple[str, ...]], WorkerTask],
+    *,
+    time: str | None,
+    window: str | None,
+    weight: str | None = None,
+) -> tuple[DataFrame, Aggregator]:
+    """Bring routed rows to their workers, and let these aggregate them partially.
+
+    Parameters
+    ----------
+    routed
+        Rows with the column `WORKER`.
+    worker
+        Makes what a worker does of the bound aggregator and the columns of a group.
+    key, aggregator, workers, time, window, weight
+        As for `aggregate` and `messages_of`.
+
+    Returns
+    -------
+    tuple
+        The partial aggregates, for `merge_partials`, and the bound aggregator.
+    """
+    messages, bound = messages_of(routed, key, aggregator, time=time, window=window, weight=weight)
+    task = worker(bound, group_columns(bound, windowed=window is not None))
+    return partial_aggregates(place(messages, workers, column=WORKER), task), bound
 
 
 def check_windows(
@@ -222,6 +281,9 @@ def partial_aggregates(placed: DataFrame, task: WorkerTask) -> DataFrame:
     schema = StructType([*fields, *from_arrow_schema(task.aggregator.state).fields])
     unused = [] if WORKER in task.aggregator.columns else [WORKER]
     held = placed.drop(*unused)
+    if isinstance(task, CountingWorker):
+        # Here and not before the shuffle, which has enough to carry.
+        held = held.withColumn(HASH, F.xxhash64("key"))
     named = in_workers(placed.sparkSession, NamedTask(task, held.columns))
     return with_plain_names(held).mapInArrow(named, schema)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pickle
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
+from evenkey.errors import EvenkeyError
 from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
@@ -34,15 +35,25 @@ def at_state(session: SparkSession, function: Callable[[], Result]) -> Result:
 
     Raises
     ------
-    Exception
-        What the function raised; over Connect as Spark reports it.
+    EvenkeyError, OSError
+        What the function raised. Of any other error of a task Spark's own report is raised.
     """
     if not is_remote(session):
         return function()
     task = in_workers(session, _Once(function))
-    row = session.range(0, 1, 1, 1).mapInArrow(task, "result binary").first()
-    result: Result = pickle.loads(row["result"])  # noqa: S301 - our own task's
-    return result
+    cell = session.range(0, 1, 1, 1).mapInArrow(task, "result binary").toArrow()[0][0].as_py()
+    result: Any = pickle.loads(cell)  # noqa: S301 - our own task's
+    if isinstance(result, _Raised):
+        raise result.error
+    returned: Result = result
+    return returned
+
+
+class _Raised:
+    """An error that travels as it is, and not as text in one of Spark's."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
 
 
 class _Once:
@@ -53,5 +64,9 @@ class _Once:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
-            result = pickle.dumps(self._function())
-            yield pa.RecordBatch.from_arrays([pa.array([result], pa.binary())], names=["result"])
+            try:
+                result = self._function()
+            except (EvenkeyError, OSError) as error:
+                result = _Raised(error)
+            cell = pa.array([pickle.dumps(result)], pa.binary())
+            yield pa.RecordBatch.from_arrays([cell], names=["result"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from evenkey.groupings import PlannedGrouping, Snapshot
+    from evenkey.spark.deciding import Tables
+    from evenkey.spark.meeting import Meeting
     from evenkey.spark.routing_table import RoutingTables
+    from evenkey.spark.task import TaskId
 
 _GOLDEN = 0x9E3779B9
 """The golden ratio in units of 2**-32: its multiples, modulo 2**32, are spread evenly."""
@@ -41,7 +45,7 @@ _WORDS = StructType(
 
 
 def read_memory(tables: RoutingTables, query: str, epoch: int) -> Snapshot:
-    """Read what a query's epoch starts from: its own table, else that of the directory.
+    """Read what a query's epoch starts from: its own table, else that of the place.
 
     Raises
     ------
@@ -129,39 +133,62 @@ def _low(column: Column, bits: int = 32) -> Column:
     return column.bitwiseAND(F.lit((1 << bits) - 1))
 
 
+@dataclass(frozen=True)
+class Followed:
+    """Plans that somebody else makes: a run's own planner, or the driver from samples.
+
+    Parameters
+    ----------
+    tables
+        Where plans lie.
+    meeting
+        By which the task that reads them makes sure that it sees what is written there.
+    first
+        The plan that a query starts from which finds none there; it becomes the query's.
+    """
+
+    tables: RoutingTables
+    meeting: Meeting
+    first: Snapshot = field(default_factory=dict)
+
+    def decide(self, task: TaskId) -> RoutingTable:
+        """Give the last table up to a task's epoch.
+
+        Raises
+        ------
+        RunError
+            The state cannot be read, or this host does not see it.
+        ConfigurationError
+            The table belongs to another grouping or worker count.
+        """
+        self.meeting.check()
+        memory = read_memory(self.tables, task.query, task.epoch)
+        if self.first and not memory:
+            memory = self.first
+            self.tables.under(task.query).write(0, RoutingTable(memory))
+        return RoutingTable(memory)
+
+
 class LookupTask:
-    """Reads the plan of the query's epoch, as one row.
+    """Gives the plan of the query's epoch, as one row.
 
     Parameters
     ----------
     grouping, workers
         What the plan is for.
     tables
-        Where plans lie.
-    first
-        The plan that a query starts from which finds none there; it becomes the query's.
+        Know it.
     """
 
-    def __init__(
-        self,
-        grouping: PlannedGrouping,
-        workers: int,
-        tables: RoutingTables,
-        first: Snapshot | None = None,
-    ) -> None:
+    def __init__(self, grouping: PlannedGrouping, workers: int, tables: Tables) -> None:
         self._grouping = grouping
         self._workers = workers
-        self.tables = tables
-        self._first = first
+        self._tables = tables
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Give the row, in place of the one that is there."""
         for _ in batches:
-            task = current_task()
-            memory = read_memory(self.tables, task.query, task.epoch)
-            if self._first and not memory:
-                memory = self._first
-                self.tables.under(task.query).write(0, RoutingTable(memory))
+            memory = self._tables.decide(current_task()).memory
             yield from _packed(memory, self._grouping, self._workers).to_batches()
 
 
