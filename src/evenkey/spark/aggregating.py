@@ -51,7 +51,7 @@ _DURATION = re.compile(
 
 
 @without(tables="it is state; pass state={value}")
-def aggregate(
+def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by name only
     df: DataFrame,
     key: str | Sequence[str],
     grouping: str | Grouping = "dkg",

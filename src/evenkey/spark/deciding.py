@@ -15,23 +15,36 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
-from evenkey.errors import RunError
+from evenkey.errors import EvenkeyError, RunError
 from evenkey.spark.lessons import Lessons
+from evenkey.spark.open_task import told_words
 from evenkey.spark.routing_table import RoutingTable
 from evenkey.spark.task import current_task
 from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeAlias
 
-    from pyspark.sql import DataFrame
+    import numpy as np
+    from numpy.typing import NDArray
+    from pyspark.sql import Column, DataFrame
 
     from evenkey.groupings import Grouping, Snapshot
     from evenkey.spark.lessons import Lesson
     from evenkey.spark.meeting import Meeting
     from evenkey.spark.routing_table import RoutingTables
     from evenkey.spark.task import TaskId
+
+    Words: TypeAlias = list[int] | NDArray[np.int64]
+
+
+WORDS = StructType(
+    [StructField("words", ArrayType(LongType(), containsNull=False), nullable=False)]
+)
+"""What the scalar subquery gives."""
 
 
 class Merge(Protocol):
@@ -152,24 +165,62 @@ class Learning:
         Lessons(self.tables.under(task.query).store).leave(task.epoch, task.partition, lesson)
 
 
-class _DecideTask:
-    """Decides the epoch's table, in place of the one row that there is."""
+class _WordsTask:
+    """Gives the words of the epoch's table, or of what is wrong, in place of the one row."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, words_of: Callable[[RoutingTable], Words]) -> None:
         self._tables = tables
+        self._words_of = words_of
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
-            task = current_task()
-            self._tables.decide(task)
-            yield pa.RecordBatch.from_arrays([pa.array([task.epoch])], names=["epoch"])
+            words: Words
+            try:
+                words = self._words_of(self._tables.decide(current_task()))
+            except EvenkeyError as error:
+                words = told_words(str(error))
+            cell = pa.array([words], pa.list_(pa.int64()))
+            yield pa.RecordBatch.from_arrays([cell], names=["words"])
+
+
+def with_decided(
+    df: DataFrame, tables: Tables, words_of: Callable[[RoutingTable], Words]
+) -> tuple[DataFrame, Column]:
+    """Let the rows of a stream wait until their epoch's table is decided.
+
+    Spark computes a scalar subquery once an epoch, by one task, before any other task starts. The
+    rows' condition is true, or raises what was wrong: of an error of the subquery itself Spark says
+    no more than that there was one.
+
+    Parameters
+    ----------
+    df
+        A stream.
+    tables
+        Decide.
+    words_of
+        Makes of a table what rows are to see of it: words, of which the first is not negative.
+
+    Returns
+    -------
+    tuple
+        The rows, and the words as a column, an array that is the same in all rows of an epoch.
+    """
+    session = df.sparkSession
+    task = in_workers(session, _WordsTask(tables, words_of), telling=True)
+    # One array and not a struct of several: to take a field from a struct costs an object a row.
+    words = session.range(0, 1, 1, 1).mapInArrow(task, WORDS).scalar()
+    letters = F.transform(F.slice(words, 2, F.size(words)), F.char)
+    problem = F.raise_error(F.array_join(letters, "")).cast("boolean")
+    fine = F.get(words, F.lit(0)) >= 0
+    return df.where(F.when(fine, fine).otherwise(problem)), words
 
 
 def decided(df: DataFrame, tables: Tables) -> DataFrame:
-    """Let the rows of a stream wait until the epoch's table is decided.
+    """Let the rows of a stream wait until the table is decided that their tasks will read."""
+    return with_decided(df, tables, _nothing)[0]
 
-    The condition is always true. Spark computes it once an epoch, before any task starts.
-    """
-    task = in_workers(df.sparkSession, _DecideTask(tables))
-    epoch = df.sparkSession.range(0, 1, 1, 1).mapInArrow(task, "epoch bigint")
-    return df.where(epoch.scalar() >= F.lit(0))
+
+def _nothing(table: RoutingTable) -> Words:
+    del table
+    return [0]

@@ -62,7 +62,8 @@ class Lessons:
         try:
             self._store.put(name, encoded(entries))
         except OSError as error:
-            message = f"lesson {self._store.path(name)} cannot be written: {error}; free or choose a place"
+            path = self._store.path(name)
+            message = f"lesson {path} cannot be written: {error}; free or choose a place"
             raise RunError(message) from error
 
     def epochs(self, names: Iterable[str]) -> dict[int, dict[int, str]]:

@@ -27,8 +27,8 @@ _PLACE = "_meeting"
 _KEPT = 100
 """Meetings that are kept in a store: one for each program that has used it."""
 
-_found: set[Meeting] = set()
-"""Those that this process has found; what it sees once it sees as long as it lives."""
+_found: set[str] = set()
+"""Where this process has found one; what it sees once it sees as long as it lives."""
 
 
 class Meeting(NamedTuple):
@@ -59,9 +59,9 @@ class Meeting(NamedTuple):
         RunError
             It does not; the message names host, path and mend.
         """
-        if self in _found:
-            return
         path = self.store.path(self.name)
+        if path in _found:
+            return
         try:
             seen = self.store.find(self.name) is not None
         except OSError as error:
@@ -73,7 +73,7 @@ class Meeting(NamedTuple):
                 f"{self._mend}"
             )
             raise RunError(message)
-        _found.add(self)
+        _found.add(path)
 
     @property
     def _mend(self) -> str:

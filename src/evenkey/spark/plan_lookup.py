@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import OFFSET, OWNER_BITS, Plan, unplanned
 from evenkey.spark.columns import row_numbers
+from evenkey.spark.deciding import WORDS, with_decided
 from evenkey.spark.packed_plan import (
     LIMIT_BITS,
     MOST_WORKERS,
@@ -21,12 +21,10 @@ from evenkey.spark.packed_plan import (
     pack_plan,
 )
 from evenkey.spark.routing_table import RoutingTable
-from evenkey.spark.task import current_task
-from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
+    import numpy as np
+    from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame
 
     from evenkey.groupings import PlannedGrouping, Snapshot
@@ -39,9 +37,6 @@ _GOLDEN = 0x9E3779B9
 """The golden ratio in units of 2**-32: its multiples, modulo 2**32, are spread evenly."""
 
 _STEPS = tuple(f"__evenkey_{name}" for name in ("hash", "word", "slot", "place", "scaled", "cell"))
-_WORDS = StructType(
-    [StructField("words", ArrayType(LongType(), containsNull=False), nullable=False)]
-)
 
 
 def read_memory(tables: RoutingTables, query: str, epoch: int) -> Snapshot:
@@ -62,14 +57,14 @@ def with_planned_worker(
     hashed: Column,
     grouping: PlannedGrouping,
     workers: int,
-    plan: LookupTask | Snapshot,
+    plan: Tables | Snapshot,
     name: str,
     position: Column | None = None,
 ) -> DataFrame:
     """Add the int column `name`: the worker of each row by a plan.
 
     The plan is one array (`pack_plan`), which Spark reads as a scalar subquery: in a batch it is
-    given here, in a stream a `LookupTask` is, which reads that of the epoch before the epoch's
+    given here, in a stream `Tables` are, which decide that of an epoch before the epoch's
     tasks start, so that all of them see the same one. Rows of split keys are dealt by `position`
     (golden ratio), which is the position in the partition in a batch where none is given. Spark
     does not number the rows of a stream: without positions it deals them by random numbers, a
@@ -85,13 +80,12 @@ def with_planned_worker(
         raise ConfigurationError(message)
     if position is None and not df.isStreaming:
         position = row_numbers()
-    if isinstance(plan, LookupTask):
-        read = in_workers(df.sparkSession, plan)
-        source = df.sparkSession.range(0, 1, 1, 1).mapInArrow(read, _WORDS)
+    packed = _PackedPlan(grouping, workers)
+    if isinstance(plan, dict):
+        given = pa.table({"words": pa.array([packed.of(plan)], pa.list_(pa.int64()))})
+        words = df.sparkSession.createDataFrame(given, WORDS).scalar()
     else:
-        source = df.sparkSession.createDataFrame(_packed(plan, grouping, workers), _WORDS)
-    # One array and not a struct of several: to take a field from a struct costs an object a row.
-    words = source.scalar()
+        df, words = with_decided(df, plan, packed)
     hash_, word, slot, place, scaled, cell = (F.col(step) for step in _STEPS)
     buckets = grouping.bucket_count(workers)
     positions = Positions.of(buckets, workers)
@@ -169,32 +163,19 @@ class Followed:
         return RoutingTable(memory)
 
 
-class LookupTask:
-    """Gives the plan of the query's epoch, as one row.
+@dataclass(frozen=True)
+class _PackedPlan:
+    """Gives the plan of a table as words; where there is none, buckets are dealt by number."""
 
-    Parameters
-    ----------
-    grouping, workers
-        What the plan is for.
-    tables
-        Know it.
-    """
+    grouping: PlannedGrouping
+    workers: int
 
-    def __init__(self, grouping: PlannedGrouping, workers: int, tables: Tables) -> None:
-        self._grouping = grouping
-        self._workers = workers
-        self._tables = tables
+    def __call__(self, table: RoutingTable) -> NDArray[np.int64]:
+        return self.of(table.memory)
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Give the row, in place of the one that is there."""
-        for _ in batches:
-            memory = self._tables.decide(current_task()).memory
-            yield from _packed(memory, self._grouping, self._workers).to_batches()
-
-
-def _packed(memory: Snapshot, grouping: PlannedGrouping, workers: int) -> pa.Table:
-    if memory:
-        plan = Plan.from_arrays(memory)
-    else:
-        plan = unplanned(grouping.bucket_count(workers), workers)
-    return pa.table({"words": pa.array([pack_plan(plan)], pa.list_(pa.int64()))})
+    def of(self, memory: Snapshot) -> NDArray[np.int64]:
+        if memory:
+            plan = Plan.from_arrays(memory)
+        else:
+            plan = unplanned(self.grouping.bucket_count(self.workers), self.workers)
+        return pack_plan(plan)

@@ -16,7 +16,7 @@ from evenkey.spark.at_state import at_state
 from evenkey.spark.columns import check_frame, key_hash, number_column
 from evenkey.spark.deciding import Learning
 from evenkey.spark.places import check_state, tables_of
-from evenkey.spark.plan_lookup import Followed, LookupTask, with_planned_worker
+from evenkey.spark.plan_lookup import Followed, with_planned_worker
 from evenkey.spark.plan_statistics import count_keys, learn_from
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from evenkey.spark.state import store_of
@@ -171,13 +171,11 @@ def route_planned(
         raise ConfigurationError(message)
     if df.isStreaming:
         if isinstance(learn, Learning):
-            lookup = LookupTask(grouping, workers, learn)
-            return with_planned_worker(df, hashed, grouping, workers, lookup, column, position)
+            return with_planned_worker(df, hashed, grouping, workers, learn, column, position)
         followed = _followed_by_stream(df, grouping, workers, plan, state)
         if learn and grouping.learns_epochs:
             df = learn_from(df, hashed, grouping, workers, followed.tables)
-        lookup = LookupTask(grouping, workers, followed)
-        return with_planned_worker(df, hashed, grouping, workers, lookup, column, position)
+        return with_planned_worker(df, hashed, grouping, workers, followed, column, position)
     memory = _plan_of_batch(df, hashed, grouping, workers, plan, state)
     return with_planned_worker(df, hashed, grouping, workers, memory, column, position)
 
