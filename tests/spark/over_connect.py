@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -82,6 +83,16 @@ def peaks(rows, place: str = "seconds") -> list[float]:
     return [row["most"] / (ROWS / WORKERS) for row in top]
 
 
+def left_of_queries() -> int:
+    """Temporary routing tables of queries that have ended, after a while; they are on this host."""
+    deadline = time.monotonic() + 60
+    while left := list(Path(tempfile.gettempdir()).glob("evenkey-*/tables-*")):
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.5)
+    return len(left)
+
+
 def main(directory: Path) -> None:
     """Print what came of each operator, as JSON."""
     write_input(directory / "input")
@@ -110,6 +121,7 @@ def main(directory: Path) -> None:
     seen["tables"] = len(list((state / "dkg").rglob("table-*.npz")))
     temporary = operators.route(source, "user", "dkg", WORKERS, time="at")
     seen["temporary"] = drive(temporary, directory, "temporary").count()
+    seen["left"] = left_of_queries()
     observer = operators.LoadObserver(WORKERS)
     observed = operators.observe(operators.route(source, "user", "pkg", WORKERS), observer)
     drive(observed, directory, "observed")

@@ -19,7 +19,12 @@ pytest.importorskip("grpc", reason="Spark Connect's packages are not installed")
 def seen(tmp_path_factory):
     """What the program prints, run once."""
     directory = tmp_path_factory.mktemp("connect")
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    (directory / "temporary").mkdir()
+    environment = {
+        **os.environ,
+        "PYSPARK_PYTHON": sys.executable,
+        "TMPDIR": str(directory / "temporary"),
+    }
     ran = subprocess.run(
         [sys.executable, "-m", "tests.spark.over_connect", str(directory)],
         cwd=Path(__file__).parents[2],
@@ -41,14 +46,15 @@ def test_plans_are_fitted_and_followed(seen):
 
 
 def test_a_stream_learns(seen):
-    first, *_, last = seen["dkg"]
-    assert first > 2
-    assert last < 0.7 * first
+    first, *rest = seen["dkg"]
+    assert first > 1.6
+    assert max(rest) < 1.3
     assert seen["tables"] == FILES
 
 
-def test_a_stream_without_state_runs(seen):
+def test_a_stream_without_state_runs_and_leaves_nothing(seen):
     assert seen["temporary"] == FILES * ROWS
+    assert seen["left"] == 0
 
 
 def test_batches_and_observers_work(seen):

@@ -75,7 +75,8 @@ def test_plans_are_those_of_evenkey_run(session, tmp_path, name):
             np.testing.assert_array_equal(ours[field], array, err_msg=f"{number} {field}")
         assert peak(own.read(number)) == pytest.approx(report.epochs[number - 1].max_over_mean)
     assert peak(own.read(1)) > 2
-    assert max(peak(own.read(number)) for number in range(2, EPOCHS)) < 1.1
+    noise = 4.5 * np.sqrt(2 * WORKERS / (messages / EPOCHS))
+    assert max(peak(own.read(number)) for number in range(2, EPOCHS)) < 1 + noise
 
 
 def test_keys_of_any_types_are_planned_and_counted_exactly(session, tmp_path):
@@ -133,8 +134,8 @@ def test_keys_of_any_types_are_planned_and_counted_exactly(session, tmp_path):
     tables = RoutingTables(query, "planned", 4)
     # An epoch without rows, which only closes windows, may have no table.
     _, second, third, *_ = tables.numbers()
-    assert peak(tables.read(second)) > 2
-    assert peak(tables.read(third)) < 1.1
+    assert peak(tables.read(second)) > 1.8
+    assert peak(tables.read(third)) < 1.2
 
 
 @pytest.mark.soak

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.doors import late
 from evenkey.spark.aggregating import aggregate
+from evenkey.spark.at_state import at_state as at_state
 from evenkey.spark.observe import EpochLoads, LoadObserver, observe
 from evenkey.spark.placing import place
 from evenkey.spark.planned import fit
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from evenkey.spark.aggregating import worked as worked
     from evenkey.spark.any_names import NamedTask as NamedTask
     from evenkey.spark.any_names import with_plain_names as with_plain_names
-    from evenkey.spark.at_state import at_state as at_state
     from evenkey.spark.columns import absent as absent
     from evenkey.spark.columns import check_frame as check_frame
     from evenkey.spark.columns import column_names as column_names
@@ -94,7 +94,6 @@ __getattr__ = late(
         "check_frame": "evenkey.spark.columns",
         "check_names": "evenkey.spark.keys",
         "check_windows": "evenkey.spark.aggregating",
-        "at_state": "evenkey.spark.at_state",
         "check_state": "evenkey.spark.places",
         "store_of": "evenkey.spark.state",
         "column_names": "evenkey.spark.columns",

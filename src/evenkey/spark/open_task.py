@@ -53,5 +53,5 @@ def open_telling(pickled: bytes) -> Any:
 
 
 def told_words(message: str) -> list[int]:
-    """Spell a message as words of a subquery's value: -1, and a word a character."""
-    return [-1, *message.encode("ascii", "backslashreplace")]
+    """Spell a message as words of a subquery's value: -1, and the number of each character."""
+    return [-1, *(ord(each) if each.isprintable() else ord(" ") for each in message)]

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from evenkey.spark.meeting import Meeting
 
 
-def check_state(state: object) -> None:
-    """Make sure that a state is a place, a store or None.
+def check_state(state: object, *, needed: bool = False) -> None:
+    """Make sure that a state is a place or a store, or None unless it is needed.
 
     Raises
     ------
     ConfigurationError
         It is not.
     """
-    if state is not None and not isinstance(state, Store):
+    if not isinstance(state, Store) and (needed or state is not None):
         check_path("state", state)
 
 

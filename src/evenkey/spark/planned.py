@@ -75,7 +75,7 @@ def fit(
     check_frame(df)
     planned = _planned(grouping)
     planned.router(workers)
-    check_state(state)
+    check_state(state, needed=True)
     number("fraction", fraction)
     if df.isStreaming:
         message = "fit counts a batch: pass earlier data or a sample, or call it in foreachBatch"
