@@ -24,7 +24,6 @@ from evenkey.spark.times import rows_far_ahead
 if TYPE_CHECKING:
     from evenkey.spark.aggregating import check_windows as check_windows
     from evenkey.spark.aggregating import merge_partials as merge_partials
-    from evenkey.spark.aggregating import worked as worked
     from evenkey.spark.any_names import NamedTask as NamedTask
     from evenkey.spark.any_names import with_plain_names as with_plain_names
     from evenkey.spark.columns import absent as absent
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from evenkey.spark.work import WEIGHT as WEIGHT
     from evenkey.spark.work import WorkerTask as WorkerTask
     from evenkey.spark.workers import in_workers as in_workers
+    from evenkey.spark.working import worked as worked
 
 __all__ = [
     "EpochLoads",
@@ -107,7 +107,7 @@ __getattr__ = late(
         "local_master": "evenkey.spark.sessions",
         "merge_partials": "evenkey.spark.aggregating",
         "one_key": "evenkey.spark.keys",
-        "worked": "evenkey.spark.aggregating",
+        "worked": "evenkey.spark.working",
         "quoted": "evenkey.spark.columns",
         "routed": "evenkey.spark.routing",
         "routes_natively": "evenkey.spark.routing",

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
-from pyspark.sql.types import StructField, StructType, TimestampNTZType, TimestampType
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType, TimestampNTZType
 
 from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse
 from evenkey.checking import check_text
@@ -15,28 +15,25 @@ from evenkey.doors import without
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping
 from evenkey.groupings import parse as parse_grouping
-from evenkey.spark.any_names import NamedTask, with_plain_names
 from evenkey.spark.columns import (
     check_frame,
     column_names,
     find_columns,
-    key_columns,
     time_column,
-    windowed_column,
 )
 from evenkey.spark.exact import count_overflows, finished_natively, merged_natively
-from evenkey.spark.keys import check_groupable, check_result, one_key, with_keys
+from evenkey.spark.keys import check_groupable, check_result, with_keys
 from evenkey.spark.places import check_state
-from evenkey.spark.placing import place
 from evenkey.spark.planned import learning_of_workers
 from evenkey.spark.routing import routed
 from evenkey.spark.times import without_far_ahead
-from evenkey.spark.work import STATES, TIME, WEIGHT, WINDOW, FinishTask, MergeTask, WorkerTask
-from evenkey.spark.worker_counts import HASH, CountingWorker
+from evenkey.spark.work import STATES, TIME, FinishTask, MergeTask, WorkerTask
+from evenkey.spark.worker_counts import CountingWorker
 from evenkey.spark.workers import in_workers
+from evenkey.spark.working import worked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pyspark.sql import Column, DataFrame
@@ -153,38 +150,6 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
     return with_keys(merged, keys) if bound.scope == "key" else merged
 
 
-def worked(
-    routed: DataFrame,
-    key: str | Sequence[str],
-    aggregator: Aggregator,
-    workers: int,
-    worker: Callable[[Aggregator, tuple[str, ...]], WorkerTask],
-    *,
-    time: str | None,
-    window: str | None,
-    weight: str | None = None,
-) -> tuple[DataFrame, Aggregator]:
-    """Bring routed rows to their workers, and let these aggregate them partially.
-
-    Parameters
-    ----------
-    routed
-        Rows with the column `WORKER`.
-    worker
-        Makes what a worker does of the bound aggregator and the columns of a group.
-    key, aggregator, workers, time, window, weight
-        As for `aggregate` and `messages_of`.
-
-    Returns
-    -------
-    tuple
-        The partial aggregates, for `merge_partials`, and the bound aggregator.
-    """
-    messages, bound = messages_of(routed, key, aggregator, time=time, window=window, weight=weight)
-    task = worker(bound, group_columns(bound, windowed=window is not None))
-    return partial_aggregates(place(messages, workers, column=WORKER), task), bound
-
-
 def check_windows(
     df: DataFrame,
     *,
@@ -219,73 +184,6 @@ def check_windows(
             "a stream is aggregated in windows: pass window=... (such as '1 minute') and time=..."
         )
         raise ConfigurationError(message)
-
-
-def group_columns(aggregator: Aggregator, *, windowed: bool) -> tuple[str, ...]:
-    """Columns that make a group of partial aggregates."""
-    window = (WINDOW,) if windowed else ()
-    return (*window, "key") if aggregator.scope == "key" else window
-
-
-def messages_of(
-    routed: DataFrame,
-    key: str | Sequence[str],
-    aggregator: Aggregator,
-    *,
-    time: str | None,
-    window: str | None,
-    weight: str | None = None,
-) -> tuple[DataFrame, Aggregator]:
-    """Select what workers need of routed messages, and bind the aggregator to it.
-
-    With `weight`, a column of whole numbers, they are given it as `WEIGHT`.
-
-    Returns
-    -------
-    tuple
-        A DataFrame with the worker, ``key`` (a struct where several columns are the key), the
-        aggregator's columns and, with a window, its start (`WINDOW`) and the time (`TIME`); and
-        the bound aggregator.
-    """
-    keys = column_names(key)
-    taken = {"key": "is not the key", WINDOW: "is no window", TIME: "is no time"}
-    for name in aggregator.columns:
-        if name in taken and not (name == "key" and keys == ("key",)):
-            message = f"{aggregator}: a column named {name!r} that {taken[name]}: rename it first"
-            raise ConfigurationError(message)
-    chosen = {"key": one_key(routed, keys)}
-    for name in aggregator.columns:
-        chosen |= {name: key_columns(routed, name, f"{aggregator}: column")[0]}
-    values = routed.select(*(column.alias(name) for name, column in chosen.items()))
-    zone = routed.sparkSession.conf.get("spark.sql.session.timeZone")
-    bound = aggregator.bind(to_arrow_schema(values.schema, timezone=zone))
-    if window is not None and time is not None:
-        event_time = windowed_column(routed, time)
-        chosen |= {WINDOW: F.window(event_time, window).start, TIME: event_time}
-    if weight is not None:
-        chosen[WEIGHT] = F.col(weight)
-    chosen[WORKER] = F.col(WORKER)
-    return routed.select(*(column.alias(name) for name, column in chosen.items())), bound
-
-
-def partial_aggregates(placed: DataFrame, task: WorkerTask) -> DataFrame:
-    """Run a worker's task on each partition of placed messages.
-
-    The worker's number stays behind, unless the aggregator asks for it: it is the partition's, and
-    every message would bear it to Python.
-    """
-    fields = [
-        StructField(TIME, TimestampType()) if name == WINDOW else placed.schema[name]
-        for name in task.by
-    ]
-    schema = StructType([*fields, *from_arrow_schema(task.aggregator.state).fields])
-    unused = [] if WORKER in task.aggregator.columns else [WORKER]
-    held = placed.drop(*unused)
-    if isinstance(task, CountingWorker):
-        # Here and not before the shuffle, which has enough to carry.
-        held = held.withColumn(HASH, F.xxhash64("key"))
-    named = in_workers(placed.sparkSession, NamedTask(task, held.columns))
-    return with_plain_names(held).mapInArrow(named, schema)
 
 
 def _has_no_zone(df: DataFrame, time: str) -> bool:
