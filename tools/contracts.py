@@ -1,8 +1,11 @@
-"""Contracts of imports that import-linter does not have: doors of rooms, and no circle of files."""
+"""Contracts that import-linter lacks: doors, no circle of files, any kind of session."""
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from importlinter import Contract, ContractCheck, output
@@ -11,7 +14,7 @@ from importlinter.domain import fields
 if TYPE_CHECKING:
     from grimp import ImportGraph
 
-__all__ = ["Doors", "NoCircles", "room_of"]
+__all__ = ["AnySession", "Doors", "NoCircles", "names_used", "room_of"]
 
 
 def room_of(module: str, houses: set[str]) -> str:
@@ -84,3 +87,58 @@ class NoCircles(Contract):
     def render_broken_contract(self, check: ContractCheck) -> None:
         """Name the files of a circle."""
         output.print_error(" <- ".join(check.metadata["circle"]))
+
+
+CLASSIC_ONLY = frozenset(
+    {"sparkContext", "_sc", "_jvm", "_jsc", "_jdf", "_jsparkSession", "accumulator"}
+)
+"""What a session over Connect does not have; accumulators and the rest of the driver's own."""
+
+
+def names_used(source: str) -> set[str]:
+    """Give the attributes that a module asks for, and the modules that it imports.
+
+    Examples
+    --------
+    >>> sorted(names_used("import json; df.sparkSession.sparkContext.master"))
+    ['json', 'master', 'sparkContext', 'sparkSession']
+    """
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute):
+            names.add(node.attr)
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module or "")
+    return names
+
+
+class AnySession(Contract):
+    """Modules work on classic sessions and over Connect: nothing that one of them lacks is used."""
+
+    type_name = "any_session"
+
+    rooms = fields.SetField(subfield=fields.StringField())
+    excepted = fields.SetField(subfield=fields.StringField(), required=False, default=set())
+
+    def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: FBT001 - import-linter's own
+        """Read every module of the rooms."""
+        del verbose
+        rooms: set[str] = set(self.rooms)  # type: ignore[call-overload]
+        excepted: set[str] = set(self.excepted)  # type: ignore[call-overload]
+        forbidden = CLASSIC_ONLY | {"pyspark.accumulators"}
+        used = []
+        for module in sorted(graph.modules):
+            inside = any(module == room or module.startswith(f"{room}.") for room in rooms)
+            if inside and module not in excepted:
+                found = importlib.util.find_spec(module)
+                origin = None if found is None else found.origin
+                names = names_used(Path(origin).read_text()) if origin else set()
+                used += [f"{module}: {name}" for name in sorted(names & forbidden)]
+        return ContractCheck(kept=not used, metadata={"used": used})
+
+    def render_broken_contract(self, check: ContractCheck) -> None:
+        """Name the modules and what they use."""
+        for each in check.metadata["used"]:
+            output.print_error(f"{each}: a session over Connect has none")

@@ -16,7 +16,9 @@ from evenkey import spark as operators
 from evenkey.aggregators import Fold
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import parse
-from evenkey.spark.learning import Lesson, LessonCollector, TableLearner
+from evenkey.spark.deciding import Learning, OfRouters
+from evenkey.spark.lessons import Lesson
+from evenkey.spark.meeting import meet_at
 from evenkey.spark.routing_table import RoutingTables
 from evenkey.spark.routing_tasks import Source
 from evenkey.spark.task import TaskId
@@ -247,17 +249,17 @@ def test_a_source_gives_its_router_times_that_rows_bear_out():
     assert seen == [7.0, FUTURE, FUTURE, 11.0, 12.0, 12.0, 12.0, 12.0, 13.0]
 
 
-def test_rows_without_times_leave_the_clock_of_the_table_alone(tmp_path):
+def test_rows_without_times_leave_the_clock_of_the_table_alone(spark, tmp_path):
     tables = RoutingTables(tmp_path, "dkg", 4)
-    collector, learner = LessonCollector(), TableLearner("a stream", tables, parse("dkg"))
+    learning = Learning(tables, meet_at(spark, tables.store), OfRouters(parse("dkg")))
     clocks = []
     for epoch, times in enumerate(([1000.0, 1001.0], [np.nan, np.nan], [np.nan, 1003.0])):
-        router = parse("dkg").router(4)
-        router.remember(tables.under("query").read(epoch).memory)
-        Source(router, rate=100).route(np.arange(2, dtype=np.uint64), np.array(times))
         task = TaskId("query", epoch, 0)
-        collector.addInPlace({}, learner.teach(task, Lesson(router.memory(), {})))
-        clocks.append(tables.under("query").read(epoch + 1).memory["clock"].tolist())
+        router = parse("dkg").router(4)
+        router.remember(learning.decide(task).memory)
+        Source(router, rate=100).route(np.arange(2, dtype=np.uint64), np.array(times))
+        learning.leave(task, Lesson(router.memory(), {}))
+        clocks.append(learning.decide(TaskId("query", epoch + 1, 0)).memory["clock"].tolist())
     assert clocks == [[1000.0, 1015.0, 1.0]] * 3
 
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import pickle
+import platform
 from pathlib import Path
 
 import numpy as np
 import pytest
 from pyspark.errors import StreamingQueryException
 
+from evenkey.errors import ConfigurationError, RunError
 from evenkey.groupings import parse
 from evenkey.metrics import max_over_mean
 from evenkey.spark import RoutingTables, route
-from evenkey.spark.learning import Lesson, LessonCollector, TableLearner
+from evenkey.spark.deciding import Learning, OfRouters
+from evenkey.spark.lessons import Lesson, Lessons
+from evenkey.spark.meeting import Meeting, meet_at
 from evenkey.spark.task import TaskId
+from evenkey.stores import LocalStore
 from evenkey.streams import generated
 from tests.spark import oracle
 
@@ -53,7 +58,7 @@ class Setting:
 
     def of_the_query(self):
         """The tables of the only query that there has been."""
-        (query,) = self.tables.iterdir()
+        (query,) = (path for path in self.tables.iterdir() if path.name != "_meeting")
         return RoutingTables(query, "dkg", WORKERS)
 
 
@@ -74,10 +79,10 @@ def test_an_epoch_starts_with_the_hot_keys_of_the_one_before(setting):
     for epoch in (1, 2):
         assert peak(epochs[epoch], "dkg") < 0.5 * peak(epochs[epoch], "pkg")
     tables = setting.of_the_query()
-    assert tables.numbers() == [1, 2, 3]
-    assert tables.path(1).name == "table-0000000001.npz"
+    assert tables.numbers() == [0, 1, 2]
+    assert Path(tables.path(1)).name == "table-0000000001.npz"
     (hot,) = np.unique(epochs[0].filter(_bears(epochs[0], "Turkey"))["hash"].to_numpy())
-    for number in (1, 2, 3):
+    for number in (1, 2):
         items = tables.read(number).memory["items"]
         pools = dict(zip(items["key"].view(np.int64).tolist(), items["pool"].tolist(), strict=True))
         assert pools[hot] > 2
@@ -87,118 +92,196 @@ def _bears(rows, key):
     return [each == key for each in rows["key"].to_pylist()]
 
 
-def test_a_restarted_query_goes_on_from_its_table(setting):
+def test_a_restarted_query_goes_on_from_what_was_learned(setting):
     before = setting.run(stop_after=1)
     after = setting.run()
     assert (sorted(before), sorted(after)) == ([0, 1], [2])
     epochs = [*before.values(), *after.values()]
     expected = oracle.expected_workers("dkg", WORKERS, epochs)
     assert [rows["by dkg"].to_pylist() for rows in epochs] == expected
-    assert setting.of_the_query().numbers() == [1, 2, 3]
+    assert setting.of_the_query().numbers() == [0, 1, 2]
 
 
 def test_a_corrupt_table_stops_the_query_until_it_is_deleted(setting):
     before = setting.run(stop_after=1)
-    table = setting.of_the_query().path(2)
+    table = Path(setting.of_the_query().path(1))
     table.write_bytes(table.read_bytes()[:100])
     with pytest.raises(StreamingQueryException) as stopped:
         setting.run()
     assert f"routing table {table} is corrupt" in str(stopped.value)
     assert "delete it" in str(stopped.value)
 
-    # The mend that the message names: routing goes on from the table before.
+    # The mend that the message names: it is made again, of the lessons.
     table.unlink()
     after = setting.run()
-    (expected,) = oracle.expected_workers("dkg", WORKERS, [before[0], after[2]])[1:]
-    assert after[2]["by dkg"].to_pylist() == expected
+    epochs = [*before.values(), *after.values()]
+    assert after[2]["by dkg"].to_pylist() == oracle.expected_workers("dkg", WORKERS, epochs)[2]
+
+
+def test_a_corrupt_lesson_stops_the_query_until_it_is_deleted(setting):
+    setting.run(stop_after=0)
+    lesson, _ = sorted(setting.tables.rglob("lessons/*/*.npz"))
+    lesson.write_bytes(lesson.read_bytes()[:100])
+    with pytest.raises(StreamingQueryException) as stopped:
+        setting.run()
+    assert f"lesson {lesson} is corrupt" in str(stopped.value)
+    lesson.unlink()
+    assert sorted(setting.run()) == [1, 2]
 
 
 def test_a_table_of_another_worker_count_stops_the_query(setting):
     setting.run(stop_after=0)
     with pytest.raises(StreamingQueryException) as stopped:
         setting.run(workers=WORKERS + 1)
-    assert "table-0000000001.npz was written by dkg with 10 workers" in str(stopped.value)
-    assert "pass another directory" in str(stopped.value)
+    assert "table-0000000000.npz was written by dkg with 10 workers" in str(stopped.value)
+    assert "pass another place" in str(stopped.value)
 
 
-def test_tables_that_cannot_be_read_stop_the_query(setting):
+def test_a_place_that_cannot_be_written_is_named_before_the_query_starts(setting):
     setting.tables.write_text("in the way")
-    with pytest.raises(StreamingQueryException) as stopped:
+    with pytest.raises(RunError, match=r"state .*tables/_meeting/.* cannot be written") as stopped:
         setting.run()
-    assert f"routing tables cannot be read from {setting.tables}" in str(stopped.value)
-    assert "choose another directory" in str(stopped.value)
+    assert "choose another place" in str(stopped.value)
 
 
-def test_tables_that_cannot_be_written_cost_balance_alone(tmp_path, monkeypatch, caplog):
-    """On the driver, where an error would stop Spark from hearing of its tasks."""
+def test_a_place_that_no_store_is_known_for_is_refused(setting):
+    setting.tables = "nothing://bucket/state"
+    with pytest.raises(ConfigurationError, match="no store is known for nothing://"):
+        setting.run()
 
-    def full(*_):
-        raise OSError(28, "No space left on device")
 
-    tables = RoutingTables(tmp_path, "dkg", WORKERS)
-    collector = LessonCollector()
-    who = TableLearner("dkg", tables, parse("dkg"))
-    lesson = who.teach(TaskId("query", 0, 0), Lesson({}, {}))
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_bytes", full)
-        assert collector.addInPlace({}, lesson) == {}
-    assert "table-0000000001.npz cannot be written" in caplog.text
-    assert "balance is learned anew" in caplog.text
-    collector.addInPlace({}, who.teach(TaskId("query", 1, 0), Lesson({}, {})))
-    assert tables.under("query").numbers() == [2]
+class OwnDisk(LocalStore):
+    """A path under which each process has a directory of its own, as on separate hosts."""
+
+    def __init__(self, directory, processes):
+        super().__init__(directory)
+        self.processes = processes
+
+    def __reduce__(self):
+        return _other_disk, (self.directory, self.processes)
+
+
+def _other_disk(directory, processes):
+    return LocalStore(processes / "task" / directory.relative_to("/"))
+
+
+@pytest.mark.parametrize("grouping", ["dkg", "planned"])
+def test_hosts_that_do_not_share_the_place_stop_in_the_first_epoch(
+    session, stream, tmp_path, grouping
+):
+    """A stand-in for separate hosts: tasks have the same path on a disk of their own."""
+    state = OwnDisk(tmp_path / "tables", tmp_path / "disks")
+    df = oracle.streaming(session, stream, tmp_path, epochs=EPOCHS)
+    df = route(df, "key", grouping, WORKERS, time="time", state=state)
+    rows = {}
+    with pytest.raises(StreamingQueryException) as stopped:
+        rows = oracle.run(df, tmp_path)
+    assert rows == {}
+    says = str(stopped.value)
+    host = platform.node()
+    assert f"host {host} does not see what host {host} wrote at" in says
+    assert "state must be a place that the driver and all executors share" in says
+
+
+def test_a_temporary_place_that_a_host_does_not_see_asks_for_state(tmp_path):
+    gone = Meeting(LocalStore(tmp_path / "of-the-driver"), "_meeting/one", "driver", chosen=False)
+    with pytest.raises(RunError) as stopped:
+        gone.check()
+    assert f"does not see what host driver wrote at {tmp_path}/of-the-driver/_meeting/one" in str(
+        stopped.value
+    )
+    assert "pass state=..., a place that the driver" in str(stopped.value)
+
+
+def test_of_meetings_the_last_hundred_stay(spark, tmp_path, monkeypatch):
+    store = LocalStore(tmp_path)
+    for number in range(120):
+        monkeypatch.setattr("evenkey.spark.meeting._program", lambda number=number: f"{number:04d}")
+        meet_at(spark, store).check()
+    assert store.names() == [f"_meeting/{number:04d}" for number in range(20, 120)]
 
 
 @pytest.fixture
-def tables(tmp_path):
-    return RoutingTables(tmp_path, "pkg", WORKERS)
+def learning(spark, tmp_path):
+    tables = RoutingTables(tmp_path, "pkg", WORKERS)
+    return Learning(tables, meet_at(spark, tables.store), OfRouters(parse("pkg")))
 
 
-def learned(tables, source, epoch=0, keys=(7, 7, 8), name="one"):
+def leave(learning, source, epoch=0, keys=(7, 7, 8)):
     router = parse("pkg").router(WORKERS, source)
     router.route(np.array(keys, dtype=np.uint64))
-    who = TableLearner(name, tables, parse("pkg"))
-    return who.teach(TaskId("query", epoch, source), Lesson({}, router.snapshot()))
+    learning.leave(TaskId("query", epoch, source), Lesson({}, router.snapshot()))
 
 
-def test_a_task_that_runs_twice_says_it_once(tables):
-    collector = LessonCollector()
-    collector.addInPlace({}, learned(tables, 0, keys=(1,)))
-    collector.addInPlace({}, learned(tables, 1))
-    collector.addInPlace({}, learned(tables, 0))
-    local = tables.under("query").read(1).local
-    assert {source: state["sent"].sum() for source, state in local.items()} == {0: 3, 1: 3}
+def sent(learning, epoch):
+    local = learning.decide(TaskId("query", epoch, 0)).local
+    return {source: int(state["sent"].sum()) for source, state in local.items()}
 
 
-def test_a_source_without_messages_keeps_its_state(tables):
-    collector = LessonCollector()
-    for source in range(2):
-        collector.addInPlace({}, learned(tables, source))
-    collector.addInPlace({}, learned(tables, 0, epoch=1, keys=(1,)))
-    local = tables.under("query").read(2).local
-    assert {source: state["sent"].sum() for source, state in local.items()} == {0: 1, 1: 3}
+def test_a_task_that_runs_twice_says_it_once(learning):
+    leave(learning, 0)
+    leave(learning, 1)
+    leave(learning, 0)
+    assert sent(learning, 1) == {0: 3, 1: 3}
 
 
-def test_what_comes_too_late_is_not_learned(tables):
-    collector = LessonCollector()
-    collector.addInPlace({}, learned(tables, 0, epoch=1))
-    collector.addInPlace({}, learned(tables, 0, epoch=0))
-    assert tables.under("query").numbers() == [2]
+def test_a_source_without_messages_keeps_its_state(learning):
+    leave(learning, 0)
+    leave(learning, 1)
+    assert sent(learning, 1) == {0: 3, 1: 3}
+    leave(learning, 0, epoch=1, keys=(1,))
+    assert sent(learning, 2) == {0: 1, 1: 3}
 
 
-def test_in_a_task_lessons_are_gathered(tables):
-    copy = pickle.loads(pickle.dumps(LessonCollector()))
-    gathered = copy.addInPlace(
-        copy.addInPlace(copy.zero({}), learned(tables, 0)), learned(tables, 1)
-    )
-    assert sorted(task.partition for _, task in gathered) == [0, 1]
-    assert not any(tables.directory.iterdir())
+def test_a_task_that_wakes_after_its_epoch_changes_nothing(learning):
+    leave(learning, 0)
+    assert sent(learning, 1) == {0: 3}
+    leave(learning, 1)
+    assert sent(learning, 1) == {0: 3}
+    leave(learning, 0, epoch=1, keys=(1,))
+    assert sent(learning, 2) == {0: 1}
 
 
-def test_what_is_held_of_a_query_goes_with_it(tables):
-    collector = LessonCollector()
-    collector.addInPlace({}, {**learned(tables, 0), **learned(tables, 0, name="other")})
-    assert collector.held == 2
-    collector.forget("another query")
-    assert collector.held == 2
-    collector.forget("query")
-    assert collector.held == 0
+def test_two_tasks_that_decide_write_the_same(learning, tmp_path):
+    leave(learning, 0)
+    leave(learning, 1)
+    sent(learning, 1)
+    table = tmp_path / "query" / "table-0000000001.npz"
+    first = table.read_bytes()
+    table.unlink()
+    sent(pickle.loads(pickle.dumps(learning)), 1)
+    assert table.read_bytes() == first
+
+
+def test_lessons_wait_over_epochs_without_rows(learning):
+    """Such an epoch may have no tasks, and none that decides."""
+    leave(learning, 0)
+    assert sent(learning, 1) == {0: 3}
+    leave(learning, 1, epoch=1, keys=(1, 2))
+    assert sent(learning, 4) == {0: 3, 1: 2}
+    assert sent(learning, 5) == {0: 3, 1: 2}
+
+
+def test_old_lessons_and_tables_go(learning):
+    for epoch in range(120):
+        leave(learning, 0, epoch)
+        leave(learning, 1, epoch)
+        sent(learning, epoch + 1)
+    own = learning.tables.under("query")
+    assert own.numbers() == list(range(20, 121))
+    assert list(Lessons(own.store).epochs(own.names())) == [119]
+
+
+def test_a_task_that_does_not_see_the_table_says_so(learning):
+    """Whoever decided it wrote it to another disk."""
+    with pytest.raises(RunError, match=r"does not see routing table .*table-0000000003\.npz"):
+        learning.recall(TaskId("query", 3, 0))
+
+
+def test_a_lesson_that_cannot_be_written_fails_the_task(learning, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(RunError, match=r"lesson .*000000\.npz cannot be written: .*No space"):
+        leave(learning, 0)

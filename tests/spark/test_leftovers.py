@@ -17,7 +17,7 @@ from pyspark import accumulators
 
 from evenkey import spark as operators
 from evenkey.groupings import parse
-from evenkey.spark import LoadObserver, learning
+from evenkey.spark import LoadObserver
 from evenkey.spark.routing import routed as routed_by
 from evenkey.spark.routing_table import RoutingTables
 from tests.servers import eventually
@@ -39,7 +39,16 @@ def stream(session):
 
 
 def tables_in(home):
-    return [path for path in home.rglob("*") if path.is_file()]
+    """Files of temporary places, but for the session's own by which tasks see that they share."""
+    return [path for path in home.rglob("*") if path.is_file() and path.parent.name != "_meeting"]
+
+
+def places_in(home):
+    return [path.name for path in home.glob("*/*") if path.name != "_meeting"]
+
+
+def queries_in(home):
+    return {path.relative_to(home).parts[2] for path in tables_in(home)}
 
 
 def run(df, directory):
@@ -62,12 +71,11 @@ def test_tables_go_with_their_query(stream, home, tmp_path_factory):
     eventually(lambda: tables_in(home))
     assert all(str(query.id) in path.parts for path in tables_in(home))
     query.stop()
-    eventually(lambda: [path.name for path in home.glob("*/*")] == [])
-    assert learning._collector.held == 0
+    eventually(lambda: places_in(home) == [])
 
     # The frame is as good as before: it may run again, and leaves nothing again.
     run(routed, checkpoint)
-    eventually(lambda: [path.name for path in home.glob("*/*")] == [])
+    eventually(lambda: places_in(home) == [])
 
 
 def test_of_two_queries_of_a_frame_one_goes_on(stream, home, tmp_path_factory):
@@ -78,9 +86,9 @@ def test_of_two_queries_of_a_frame_one_goes_on(stream, home, tmp_path_factory):
         .start()
         for _ in range(2)
     )
-    eventually(lambda: len({path.parent for path in tables_in(home)}) == 2)
+    eventually(lambda: queries_in(home) == {str(first.id), str(second.id)})
     first.stop()
-    eventually(lambda: {path.parent.name for path in tables_in(home)} == {str(second.id)})
+    eventually(lambda: queries_in(home) == {str(second.id)})
     second.stop()
 
 
@@ -88,7 +96,6 @@ def test_tables_of_a_users_own_stay(stream, home, tmp_path_factory):
     own = tmp_path_factory.mktemp("own")
     routed = operators.route(stream, "u", "dkg", WORKERS, state=own)
     query = run(routed, tmp_path_factory.mktemp("checkpoint"))
-    eventually(lambda: learning._collector.held == 0)
     assert RoutingTables(own / query, "dkg", WORKERS).numbers()
     assert list(home.iterdir()) == []
 
@@ -221,7 +228,6 @@ def test_queries_come_and_go_and_nothing_grows(session, stream, home, tmp_path_f
             "listeners": listeners(session),
             "accumulators": len(accumulators._accumulatorRegistry),
             "directories": len(list(home.rglob("*"))),
-            "held": learning._collector.held,
         }
 
     def query():
@@ -231,7 +237,7 @@ def test_queries_come_and_go_and_nothing_grows(session, stream, home, tmp_path_f
         eventually(lambda: observer.loads.sum() > 0)
         planned = operators.route(stream, "u", "planned", WORKERS)
         run(planned, tmp_path_factory.mktemp("checkpoint"))
-        eventually(lambda: list(home.glob("*/*")) == [])
+        eventually(lambda: places_in(home) == [])
 
     query()
     query()

@@ -7,12 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pyspark
 import pytest
 from pyspark import cloudpickle
 
 from evenkey.errors import ConfigurationError
-from evenkey.spark import workers
+from evenkey.spark import open_task, workers
 
 PROGRAM = """
 from pyspark.sql import SparkSession
@@ -102,3 +103,15 @@ def test_a_worker_on_another_host_without_evenkey_names_itself_and_the_mend(bare
 def test_a_task_is_what_it_was_in_a_worker_that_has_evenkey():
     task = cloudpickle.loads(cloudpickle.dumps(workers._Task(str.upper)))
     assert task is str.upper
+
+
+def test_a_subquerys_task_tells_what_is_missing_as_words():
+    """Spark would hide the error of a scalar subquery; the rows' condition raises these words."""
+    missing = b"cno_such_module\nanything\n."
+    batch = pa.record_batch({"id": [0]})
+    (told,) = open_task.open_telling(missing)([batch])
+    first, *letters = told["words"].to_pylist()[0]
+    assert first == -1
+    assert "has no module 'no_such_module': install evenkey there" in "".join(map(chr, letters))
+    assert open_task.open_telling(cloudpickle.dumps(str.upper)) is str.upper
+    assert open_task.told_words("Zürich\x00") == [-1, *"Zürich ".encode("latin-1")]

@@ -176,7 +176,7 @@ OPERATORS: Wrong = [
         "fit counts a batch",
         lambda at: eks.fit(at.stream, "value", "planned", 2, state=at.directory),
     ),
-    ("directory = 3: must be a path", lambda _: eks.RoutingTables(3, "dkg", 2)),
+    ("place = 3: must be a path", lambda _: eks.RoutingTables(3, "dkg", 2)),
     ("df = builtins list", lambda _: eks.aggregate([1], "user", "pkg", 2)),
     ("key = a Column", lambda at: eks.aggregate(at.df, expression(), "pkg", 2)),
     ("'list' is of type array<bigint>", lambda at: eks.aggregate(at.df, "list", "pkg", 2)),

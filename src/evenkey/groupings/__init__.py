@@ -30,6 +30,7 @@ from evenkey.spelling import read
 if TYPE_CHECKING:
     from evenkey.groupings.planned import OFFSET as OFFSET
     from evenkey.groupings.planned import OWNER_BITS as OWNER_BITS
+    from evenkey.groupings.planned import KeyCounts as KeyCounts
     from evenkey.groupings.planned import KeyStatistics as KeyStatistics
     from evenkey.groupings.planned import Plan as Plan
     from evenkey.groupings.planned import compile_plan as compile_plan
@@ -69,6 +70,7 @@ OLD_NAMES = {
 __getattr__ = late(
     __name__,
     {
+        "KeyCounts": "evenkey.groupings.planned",
         "KeyStatistics": "evenkey.groupings.planned",
         "MOST_WEIGHT": "evenkey.groupings.weights",
         "OFFSET": "evenkey.groupings.planned",

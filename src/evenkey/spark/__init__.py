@@ -23,10 +23,7 @@ from evenkey.spark.times import rows_far_ahead
 
 if TYPE_CHECKING:
     from evenkey.spark.aggregating import check_windows as check_windows
-    from evenkey.spark.aggregating import group_columns as group_columns
     from evenkey.spark.aggregating import merge_partials as merge_partials
-    from evenkey.spark.aggregating import messages_of as messages_of
-    from evenkey.spark.aggregating import partial_aggregates as partial_aggregates
     from evenkey.spark.any_names import NamedTask as NamedTask
     from evenkey.spark.any_names import with_plain_names as with_plain_names
     from evenkey.spark.columns import absent as absent
@@ -44,6 +41,7 @@ if TYPE_CHECKING:
     from evenkey.spark.keys import check_names as check_names
     from evenkey.spark.keys import one_key as one_key
     from evenkey.spark.keys import with_keys as with_keys
+    from evenkey.spark.places import check_state as check_state
     from evenkey.spark.routing import routed as routed
     from evenkey.spark.routing import routes_natively as routes_natively
     from evenkey.spark.routing_tasks import RoutingTask as RoutingTask
@@ -51,7 +49,6 @@ if TYPE_CHECKING:
     from evenkey.spark.session_kinds import change_session as change_session
     from evenkey.spark.sessions import local_master as local_master
     from evenkey.spark.sessions import temporary_directory as temporary_directory
-    from evenkey.spark.state import store_of as store_of
     from evenkey.spark.state_access import at_state as at_state
     from evenkey.spark.task import TaskId as TaskId
     from evenkey.spark.task import current_task as current_task
@@ -63,6 +60,7 @@ if TYPE_CHECKING:
     from evenkey.spark.work import WEIGHT as WEIGHT
     from evenkey.spark.work import WorkerTask as WorkerTask
     from evenkey.spark.workers import in_workers as in_workers
+    from evenkey.spark.working import worked as worked
 
 __all__ = [
     "EpochLoads",
@@ -98,27 +96,25 @@ __getattr__ = late(
         "check_frame": "evenkey.spark.columns",
         "check_names": "evenkey.spark.keys",
         "check_windows": "evenkey.spark.aggregating",
+        "check_state": "evenkey.spark.places",
         "column_names": "evenkey.spark.columns",
         "current_task": "evenkey.spark.task",
         "ending_unlogged": "evenkey.spark.gateway",
         "far_ahead": "evenkey.spark.times",
         "find_columns": "evenkey.spark.columns",
-        "group_columns": "evenkey.spark.aggregating",
         "in_workers": "evenkey.spark.workers",
         "java_deaths_named": "evenkey.spark.gateway",
         "key_columns": "evenkey.spark.columns",
         "local_master": "evenkey.spark.sessions",
         "merge_partials": "evenkey.spark.aggregating",
-        "messages_of": "evenkey.spark.aggregating",
         "one_key": "evenkey.spark.keys",
-        "partial_aggregates": "evenkey.spark.aggregating",
+        "worked": "evenkey.spark.working",
         "quoted": "evenkey.spark.columns",
         "routed": "evenkey.spark.routing",
         "routes_natively": "evenkey.spark.routing",
         "routing_task": "evenkey.spark.routing_tasks",
         "same_name": "evenkey.spark.columns",
         "seconds_of": "evenkey.spark.times",
-        "store_of": "evenkey.spark.state",
         "temporary_directory": "evenkey.spark.sessions",
         "time_column": "evenkey.spark.columns",
         "windowed_column": "evenkey.spark.columns",

@@ -6,29 +6,31 @@ import re
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
-from pyspark.sql.types import StructField, StructType, TimestampNTZType, TimestampType
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType, TimestampNTZType
 
 from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse
 from evenkey.checking import check_text
 from evenkey.doors import without
 from evenkey.errors import ConfigurationError
-from evenkey.spark.any_names import NamedTask, with_plain_names
+from evenkey.groupings import PlannedGrouping
+from evenkey.groupings import parse as parse_grouping
 from evenkey.spark.columns import (
     check_frame,
     column_names,
     find_columns,
-    key_columns,
     time_column,
-    windowed_column,
 )
 from evenkey.spark.exact import count_overflows, finished_natively, merged_natively
-from evenkey.spark.keys import check_groupable, check_result, one_key, with_keys
-from evenkey.spark.placing import place
-from evenkey.spark.routing import route
+from evenkey.spark.keys import check_groupable, check_result, with_keys
+from evenkey.spark.places import check_state
+from evenkey.spark.planned import learning_of_workers
+from evenkey.spark.routing import routed
 from evenkey.spark.times import without_far_ahead
-from evenkey.spark.work import STATES, TIME, WEIGHT, WINDOW, FinishTask, MergeTask, WorkerTask
+from evenkey.spark.work import STATES, TIME, FinishTask, MergeTask, WorkerTask
+from evenkey.spark.worker_counts import CountingWorker
 from evenkey.spark.workers import in_workers
+from evenkey.spark.working import worked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from evenkey.groupings import Grouping
     from evenkey.spark.routing_tasks import Load
+    from evenkey.stores import Store
 
 _DURATION = re.compile(
     r"(\d+\s+(week|day|hour|minute|second|millisecond|microsecond)s?(\s+|$))+", re.IGNORECASE
@@ -45,7 +48,7 @@ _DURATION = re.compile(
 
 
 @without(tables="it is state; pass state={value}")
-def aggregate(
+def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by name only
     df: DataFrame,
     key: str | Sequence[str],
     grouping: str | Grouping = "dkg",
@@ -58,16 +61,18 @@ def aggregate(
     max_ahead: str | None = "1 hour",
     rate: float = 100.0,
     load: Load = "epoch",
-    state: str | Path | None = None,
+    state: str | Path | Store | None = None,
+    position: str | None = None,
 ) -> DataFrame:
     """Aggregate by key on balanced workers; the result is that of a plain aggregation.
 
     The rows are routed (`route`), placed on their workers, aggregated there partially in
-    Python, and the partial aggregates are merged by key.
+    Python, and the partial aggregates are merged by key. A stream's workers count what they hold
+    by key: planned grouping plans each epoch exactly of what they held in the one before.
 
     Parameters
     ----------
-    df, key, grouping, workers, time, rate, load, state
+    df, key, grouping, workers, time, rate, load, state, position
         As for `route`.
     aggregator
         An aggregator or its spelling: ``"count"``, ``"sum(column=amount)"``, ``"top-k(k=10)"``.
@@ -108,14 +113,33 @@ def aggregate(
     check_windows(df, time=time, window=window, watermark=watermark, max_ahead=max_ahead)
     if df.isStreaming and time is not None and max_ahead is not None:
         df = without_far_ahead(df, time_column(df, time), max_ahead)
-    routed = route(
-        df, key, grouping, workers, time=time, rate=rate, load=load, state=state, column=WORKER
+    grouping = parse_grouping(grouping)
+    check_state(state)
+    learning = None
+    if df.isStreaming and isinstance(grouping, PlannedGrouping) and grouping.learns_epochs:
+        grouping.router(workers)
+        learning = learning_of_workers(df.sparkSession, grouping, workers, state)
+    placeable = routed(
+        df,
+        key,
+        grouping,
+        workers,
+        time=time,
+        rate=rate,
+        load=load,
+        state=state,
+        column=WORKER,
+        position=position,
+        learn=learning or True,
     )
-    messages, bound = messages_of(routed, key, aggregator, time=time, window=window)
-    check_result(df, keys, bound, windowed=window is not None)
-    by = group_columns(bound, windowed=window is not None)
-    placed = place(messages, workers, column=WORKER)
-    partials = partial_aggregates(placed, WorkerTask(bound, by))
+
+    def worker(bound: Aggregator, by: tuple[str, ...]) -> WorkerTask:
+        check_result(df, keys, bound, windowed=window is not None)
+        if learning is None or not isinstance(grouping, PlannedGrouping):
+            return WorkerTask(bound, by)
+        return CountingWorker(bound, by, learning, grouping)
+
+    partials, bound = worked(placeable, key, aggregator, workers, worker, time=time, window=window)
     merged = merge_partials(
         partials,
         bound,
@@ -160,70 +184,6 @@ def check_windows(
             "a stream is aggregated in windows: pass window=... (such as '1 minute') and time=..."
         )
         raise ConfigurationError(message)
-
-
-def group_columns(aggregator: Aggregator, *, windowed: bool) -> tuple[str, ...]:
-    """Columns that make a group of partial aggregates."""
-    window = (WINDOW,) if windowed else ()
-    return (*window, "key") if aggregator.scope == "key" else window
-
-
-def messages_of(
-    routed: DataFrame,
-    key: str | Sequence[str],
-    aggregator: Aggregator,
-    *,
-    time: str | None,
-    window: str | None,
-    weight: str | None = None,
-) -> tuple[DataFrame, Aggregator]:
-    """Select what workers need of routed messages, and bind the aggregator to it.
-
-    With `weight`, a column of whole numbers, they are given it as `WEIGHT`.
-
-    Returns
-    -------
-    tuple
-        A DataFrame with the worker, ``key`` (a struct where several columns are the key), the
-        aggregator's columns and, with a window, its start (`WINDOW`) and the time (`TIME`); and
-        the bound aggregator.
-    """
-    keys = column_names(key)
-    taken = {"key": "is not the key", WINDOW: "is no window", TIME: "is no time"}
-    for name in aggregator.columns:
-        if name in taken and not (name == "key" and keys == ("key",)):
-            message = f"{aggregator}: a column named {name!r} that {taken[name]}: rename it first"
-            raise ConfigurationError(message)
-    chosen = {"key": one_key(routed, keys)}
-    for name in aggregator.columns:
-        chosen |= {name: key_columns(routed, name, f"{aggregator}: column")[0]}
-    values = routed.select(*(column.alias(name) for name, column in chosen.items()))
-    zone = routed.sparkSession.conf.get("spark.sql.session.timeZone")
-    bound = aggregator.bind(to_arrow_schema(values.schema, timezone=zone))
-    if window is not None and time is not None:
-        event_time = windowed_column(routed, time)
-        chosen |= {WINDOW: F.window(event_time, window).start, TIME: event_time}
-    if weight is not None:
-        chosen[WEIGHT] = F.col(weight)
-    chosen[WORKER] = F.col(WORKER)
-    return routed.select(*(column.alias(name) for name, column in chosen.items())), bound
-
-
-def partial_aggregates(placed: DataFrame, task: WorkerTask) -> DataFrame:
-    """Run a worker's task on each partition of placed messages.
-
-    The worker's number stays behind, unless the aggregator asks for it: it is the partition's, and
-    every message would bear it to Python.
-    """
-    fields = [
-        StructField(TIME, TimestampType()) if name == WINDOW else placed.schema[name]
-        for name in task.by
-    ]
-    schema = StructType([*fields, *from_arrow_schema(task.aggregator.state).fields])
-    unused = [] if WORKER in task.aggregator.columns else [WORKER]
-    held = placed.drop(*unused)
-    named = in_workers(placed.sparkSession, NamedTask(task, held.columns))
-    return with_plain_names(held).mapInArrow(named, schema)
 
 
 def _has_no_zone(df: DataFrame, time: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,8 @@ from pyspark.sql import functions as F
 
 from evenkey.errors import ConfigurationError
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
+from evenkey.spark.state import store_of
+from evenkey.spark.state_access import at_state
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,10 +19,15 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from evenkey.groupings import Grouping, Snapshot
+    from evenkey.stores import Store
 
 
 def plan_of(
-    df: DataFrame, hashed: Column, grouping: Grouping, workers: int, state: str | Path | None
+    df: DataFrame,
+    hashed: Column,
+    grouping: Grouping,
+    workers: int,
+    state: str | Path | Store | None,
 ) -> Snapshot:
     """Give the plan in `state`; where there is none, count a batch and make it, here and now.
 
@@ -32,17 +40,19 @@ def plan_of(
     grouping, workers
         One that is `given_frequencies`.
     state
-        Directory of the plan; None: it is used once.
+        Place of the plan; None: it is used once.
 
     Raises
     ------
     ConfigurationError
         `df` is a stream and there is no plan; or the plan is another grouping's.
     """
-    tables = None if state is None else RoutingTables(state, str(grouping), workers)
-    kept = {} if tables is None else tables.read(0).memory
-    if kept:
-        return kept
+    session, tables = df.sparkSession, None
+    if state is not None:
+        tables = RoutingTables(store_of(session, state), str(grouping), workers)
+        kept = at_state(session, functools.partial(tables.read, 0)).memory
+        if kept:
+            return kept
     if df.isStreaming:
         message = (
             f"grouping {grouping}: it must know how frequent each key is before a stream's first "
@@ -55,5 +65,5 @@ def plan_of(
     plan = grouping.plan(keys, counts["count"].to_numpy().astype(np.float64), workers)
     if tables is not None:
         # Number 0 is what every epoch finds that has no table of its own.
-        tables.write(0, RoutingTable(plan))
+        at_state(session, functools.partial(tables.write, 0, RoutingTable(plan)))
     return plan

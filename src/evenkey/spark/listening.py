@@ -10,12 +10,13 @@ from __future__ import annotations
 import atexit
 import contextlib
 import threading
+import weakref
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from pyspark.sql.streaming import StreamingQueryListener
 
 from evenkey.spark.sessions import remove_temporary_of, session_id, session_owner
+from evenkey.spark.state_access import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,20 +24,16 @@ if TYPE_CHECKING:
 
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
-    from pyspark.sql.streaming import StreamingQueryManager
 
-    Receive: TypeAlias = Callable[[str, Any, Any], None]
-    Forget: TypeAlias = Callable[[str], None]
+    Receive: TypeAlias = Callable[[SparkSession | None, str, Any, Any], None]
 
-_listening: WeakKeyDictionary[object, dict[str, _Listener]] = WeakKeyDictionary()
+_listening: weakref.WeakKeyDictionary[object, dict[str, _Listener]] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 _PATIENCE_MS = 5000
 
 
-def listen(
-    session: SparkSession, *, metrics: dict[str, Receive] | None = None, ended: Forget | None = None
-) -> None:
-    """Hear of a session's queries from now on.
+def listen(session: SparkSession, *, metrics: dict[str, Receive] | None = None) -> None:
+    """Hear of a session's queries from now on; their temporary tables go with them.
 
     Parameters
     ----------
@@ -44,9 +41,8 @@ def listen(
         Whose queries.
     metrics
         By the beginning of a metric's name (as given to `DataFrame.observe`) a function that
-        takes the name, the metric's row and the progress of the epoch that it is of.
-    ended
-        Takes the id of each query that has ended, however it did.
+        takes the session (None if nobody holds it any more), the name, the metric's row and the
+        progress of the epoch that it is of.
 
     Notes
     -----
@@ -59,20 +55,18 @@ def listen(
         ours = _listening.setdefault(owner, {})
         listener = ours.get(session_id(session))
         if listener is None:
-            # Over Connect the manager would keep its session, which is the owner.
-            listener = _Listener(None if owner is session else session.streams)
+            listener = _Listener(session)
             session.streams.addListener(listener)
             ours[session_id(session)] = listener
         listener.metrics.update(metrics or {})
-        if ended is not None:
-            listener.ended.add(ended)
 
 
 class _Listener(StreamingQueryListener):
-    def __init__(self, manager: StreamingQueryManager | None) -> None:
-        self._manager = manager
+    def __init__(self, session: SparkSession) -> None:
+        self._session = weakref.ref(session)
+        # Over Connect the manager would keep its session, which is the owner.
+        self._manager = None if is_remote(session) else session.streams
         self.metrics: dict[str, Receive] = {}
-        self.ended: set[Forget] = set()
 
     def _set_spark_session(self, session: SparkSession) -> None:
         """Spark gives its listeners the session; this one would keep it when it has stopped."""
@@ -81,18 +75,17 @@ class _Listener(StreamingQueryListener):
         pass
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
+        session = self._session()
         for name, row in event.progress.observedMetrics.items():
             for beginning, receive in list(self.metrics.items()):
                 if name.startswith(beginning):
-                    receive(name, row, event.progress)
+                    receive(session, name, row, event.progress)
 
     def onQueryIdle(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
         pass
 
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
-        for forget in list(self.ended):
-            forget(str(event.id))
-        remove_temporary_of(str(event.id))
+        remove_temporary_of(self._session(), str(event.id))
         if self._manager is not None:
             _end_idle_threads()
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 _METRIC = "evenkey-loads-"
 
@@ -99,7 +99,8 @@ class LoadObserver:
 _watching: WeakValueDictionary[str, LoadObserver] = WeakValueDictionary()
 
 
-def _receive(name: str, row: Any, progress: Any) -> None:
+def _receive(session: SparkSession | None, name: str, row: Any, progress: Any) -> None:
+    del session
     observer = _watching.get(name)
     if observer is not None:
         observer.receive(progress.batchId, row.asDict())

@@ -1,4 +1,7 @@
-"""What opens a task's function in a worker; it travels by value, as a worker may lack evenkey."""
+"""What opens a task's function in a worker; it travels by value, as a worker may lack evenkey.
+
+Nothing of a module of evenkey's may be used here but what stands here.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,6 @@ def open_task(pickled: bytes) -> Any:
         The worker's Python lacks evenkey, or a package that it needs; the message names the
         interpreter, its host, and the mend.
     """
-    # Nothing of this module's own may be used here.
     import pickle
     import platform
     import sys
@@ -28,3 +30,28 @@ def open_task(pickled: bytes) -> Any:
             "PYSPARK_PYTHON before the session starts"
         )
         raise ModuleNotFoundError(message, name=error.name) from None
+
+
+def open_telling(pickled: bytes) -> Any:
+    """Unpickle a function of a scalar subquery's, or give one that tells why it cannot be.
+
+    Of an error in a subquery Spark reports no more than that there was one.
+    """
+    try:
+        return open_task(pickled)
+    except ModuleNotFoundError as error:
+        told = told_words(str(error))
+
+        def tell(batches: Any) -> Any:
+            import pyarrow as pa
+
+            for _ in batches:
+                words = pa.array([told], pa.list_(pa.int64()))
+                yield pa.RecordBatch.from_arrays([words], names=["words"])
+
+        return tell
+
+
+def told_words(message: str) -> list[int]:
+    """Spell a message as words of a subquery's value: -1, and the number of each character."""
+    return [-1, *(ord(each) if each.isprintable() else ord(" ") for each in message)]

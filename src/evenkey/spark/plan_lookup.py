@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import OFFSET, OWNER_BITS, Plan, unplanned
 from evenkey.spark.columns import row_numbers
+from evenkey.spark.deciding import WORDS, with_decided
 from evenkey.spark.packed_plan import (
     LIMIT_BITS,
     MOST_WORKERS,
@@ -20,28 +21,26 @@ from evenkey.spark.packed_plan import (
     pack_plan,
 )
 from evenkey.spark.routing_table import RoutingTable
-from evenkey.spark.task import current_task
-from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
+    import numpy as np
+    from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame
 
     from evenkey.groupings import PlannedGrouping, Snapshot
+    from evenkey.spark.deciding import Tables
+    from evenkey.spark.meeting import Meeting
     from evenkey.spark.routing_table import RoutingTables
+    from evenkey.spark.task import TaskId
 
 _GOLDEN = 0x9E3779B9
 """The golden ratio in units of 2**-32: its multiples, modulo 2**32, are spread evenly."""
 
 _STEPS = tuple(f"__evenkey_{name}" for name in ("hash", "word", "slot", "place", "scaled", "cell"))
-_WORDS = StructType(
-    [StructField("words", ArrayType(LongType(), containsNull=False), nullable=False)]
-)
 
 
 def read_memory(tables: RoutingTables, query: str, epoch: int) -> Snapshot:
-    """Read what a query's epoch starts from: its own table, else that of the directory.
+    """Read what a query's epoch starts from: its own table, else that of the place.
 
     Raises
     ------
@@ -58,14 +57,14 @@ def with_planned_worker(
     hashed: Column,
     grouping: PlannedGrouping,
     workers: int,
-    plan: LookupTask | Snapshot,
+    plan: Tables | Snapshot,
     name: str,
     position: Column | None = None,
 ) -> DataFrame:
     """Add the int column `name`: the worker of each row by a plan.
 
     The plan is one array (`pack_plan`), which Spark reads as a scalar subquery: in a batch it is
-    given here, in a stream a `LookupTask` is, which reads that of the epoch before the epoch's
+    given here, in a stream `Tables` are, which decide that of an epoch before the epoch's
     tasks start, so that all of them see the same one. Rows of split keys are dealt by `position`
     (golden ratio), which is the position in the partition in a batch where none is given. Spark
     does not number the rows of a stream: without positions it deals them by random numbers, a
@@ -81,13 +80,12 @@ def with_planned_worker(
         raise ConfigurationError(message)
     if position is None and not df.isStreaming:
         position = row_numbers()
-    if isinstance(plan, LookupTask):
-        read = in_workers(df.sparkSession, plan)
-        source = df.sparkSession.range(0, 1, 1, 1).mapInArrow(read, _WORDS)
+    packed = _PackedPlan(grouping, workers)
+    if isinstance(plan, dict):
+        given = pa.table({"words": pa.array([packed.of(plan)], pa.list_(pa.int64()))})
+        words = df.sparkSession.createDataFrame(given, WORDS).scalar()
     else:
-        source = df.sparkSession.createDataFrame(_packed(plan, grouping, workers), _WORDS)
-    # One array and not a struct of several: to take a field from a struct costs an object a row.
-    words = source.scalar()
+        df, words = with_decided(df, plan, packed)
     hash_, word, slot, place, scaled, cell = (F.col(step) for step in _STEPS)
     buckets = grouping.bucket_count(workers)
     positions = Positions.of(buckets, workers)
@@ -129,45 +127,55 @@ def _low(column: Column, bits: int = 32) -> Column:
     return column.bitwiseAND(F.lit((1 << bits) - 1))
 
 
-class LookupTask:
-    """Reads the plan of the query's epoch, as one row.
+@dataclass(frozen=True)
+class Followed:
+    """Plans that somebody else makes: a run's own planner, or the driver from samples.
 
     Parameters
     ----------
-    grouping, workers
-        What the plan is for.
     tables
         Where plans lie.
+    meeting
+        By which the task that reads them makes sure that it sees what is written there.
     first
         The plan that a query starts from which finds none there; it becomes the query's.
     """
 
-    def __init__(
-        self,
-        grouping: PlannedGrouping,
-        workers: int,
-        tables: RoutingTables,
-        first: Snapshot | None = None,
-    ) -> None:
-        self._grouping = grouping
-        self._workers = workers
-        self.tables = tables
-        self._first = first
+    tables: RoutingTables
+    meeting: Meeting
+    first: Snapshot = field(default_factory=dict)
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Give the row, in place of the one that is there."""
-        for _ in batches:
-            task = current_task()
-            memory = read_memory(self.tables, task.query, task.epoch)
-            if self._first and not memory:
-                memory = self._first
-                self.tables.under(task.query).write(0, RoutingTable(memory))
-            yield from _packed(memory, self._grouping, self._workers).to_batches()
+    def decide(self, task: TaskId) -> RoutingTable:
+        """Give the last table up to a task's epoch.
+
+        Raises
+        ------
+        RunError
+            The state cannot be read, or this host does not see it.
+        ConfigurationError
+            The table belongs to another grouping or worker count.
+        """
+        self.meeting.check()
+        memory = read_memory(self.tables, task.query, task.epoch)
+        if self.first and not memory:
+            memory = self.first
+            self.tables.under(task.query).write(0, RoutingTable(memory))
+        return RoutingTable(memory)
 
 
-def _packed(memory: Snapshot, grouping: PlannedGrouping, workers: int) -> pa.Table:
-    if memory:
-        plan = Plan.from_arrays(memory)
-    else:
-        plan = unplanned(grouping.bucket_count(workers), workers)
-    return pa.table({"words": pa.array([pack_plan(plan)], pa.list_(pa.int64()))})
+@dataclass(frozen=True)
+class _PackedPlan:
+    """Gives the plan of a table as words; where there is none, buckets are dealt by number."""
+
+    grouping: PlannedGrouping
+    workers: int
+
+    def __call__(self, table: RoutingTable) -> NDArray[np.int64]:
+        return self.of(table.memory)
+
+    def of(self, memory: Snapshot) -> NDArray[np.int64]:
+        if memory:
+            plan = Plan.from_arrays(memory)
+        else:
+            plan = unplanned(self.grouping.bucket_count(self.workers), self.workers)
+        return pack_plan(plan)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from evenkey.errors import EvenkeyError
 from evenkey.spark.listening import listen
 from evenkey.spark.plan_lookup import read_memory
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
+from evenkey.spark.state import store_of
+from evenkey.spark.state_access import at_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pyspark.sql import Column, DataFrame, Row
+    from pyspark.sql import Column, DataFrame, Row, SparkSession
 
     from evenkey.groupings import KeyStatistics, PlannedGrouping
 
@@ -80,7 +84,7 @@ def learn_from(
     one may have started, so they serve the one after that: table N + 2 is made of epoch N.
     """
     _groupings[str(grouping)] = grouping
-    metric = _Metric(str(tables.directory), str(grouping), workers, uuid.uuid4().hex)
+    metric = _Metric(tables.store.url, str(grouping), workers, uuid.uuid4().hex)
     listen(df.sparkSession, metrics={_METRIC: _receive})
     # Observed expressions must not draw random numbers themselves.
     sampled = df.withColumn(_SAMPLE, F.when(F.rand() < 1 / _SAMPLED, hashed))
@@ -101,17 +105,27 @@ class _Metric(NamedTuple):
 _groupings: dict[str, PlannedGrouping] = {}
 
 
-def _receive(name: str, row: Any, progress: Any) -> None:
-    if row["keys"] is None:
+def _receive(session: SparkSession | None, name: str, row: Any, progress: Any) -> None:
+    if row["keys"] is None or session is None:
         return
     metric = _Metric(*json.loads(name.removeprefix(_METRIC)))
     grouping, workers = _groupings[metric.grouping], metric.workers
-    tables = RoutingTables(metric.tables, metric.grouping, workers)
     statistics = _filled(grouping.statistics(workers), row)
-    query, epoch = str(progress.id), progress.batchId
+    query, epoch = str(progress.id), progress.batchId + _LAG
     try:
-        before = read_memory(tables, query, epoch + _LAG)
-        memory = grouping.learned(before, statistics, workers)
-        tables.under(query).write(epoch + _LAG, RoutingTable(memory))
-    except EvenkeyError as error:
+        tables = RoutingTables(store_of(session, metric.tables), metric.grouping, workers)
+        at_state(session, functools.partial(_learn, tables, query, epoch, grouping, statistics))
+    except (EvenkeyError, PySparkException) as error:
         logger.warning("%s; the plan of before is followed on", error)
+
+
+def _learn(
+    tables: RoutingTables,
+    query: str,
+    epoch: int,
+    grouping: PlannedGrouping,
+    statistics: KeyStatistics,
+) -> None:
+    before = read_memory(tables, query, epoch)
+    memory = grouping.learned(before, statistics, tables.workers)
+    tables.under(query).write(epoch, RoutingTable(memory))

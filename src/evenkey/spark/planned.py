@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
 from pyspark.sql import functions as F
 
-from evenkey.checking import check_path, number
+from evenkey.checking import number
 from evenkey.doors import without
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import Plan, PlannedGrouping, parse
 from evenkey.spark.columns import check_frame, key_hash, number_column
-from evenkey.spark.listening import listen
-from evenkey.spark.plan_lookup import LookupTask, with_planned_worker
+from evenkey.spark.deciding import Learning
+from evenkey.spark.places import check_state, tables_of
+from evenkey.spark.plan_lookup import Followed, with_planned_worker
 from evenkey.spark.plan_statistics import count_keys, learn_from
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
-from evenkey.spark.sessions import TABLES, temporary_directory
+from evenkey.spark.state import store_of
+from evenkey.spark.state_access import at_state
+from evenkey.spark.worker_counts import OfWorkers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from evenkey.groupings import Grouping, KeyStatistics, Snapshot
+    from evenkey.stores import Store
 
 
 @without(tables="it is state; pass state={value}")
@@ -34,7 +39,7 @@ def fit(
     grouping: str | Grouping,
     workers: int,
     *,
-    state: str | Path,
+    state: str | Path | Store,
     cost: str | None = None,
     fraction: float = 1.0,
 ) -> Plan:
@@ -49,8 +54,7 @@ def fit(
     grouping, workers
         ``"planned"``, with the parameters and worker count that `route` will be given.
     state
-        Directory of the plan, the same as for `route`. A plan that it holds is the one to stay
-        near to.
+        Place of the plan, the same as for `route`. A plan that it holds is the one to stay near to.
     cost
         Column of what each row costs, such as seconds that were measured; None: each row
         costs the same.
@@ -71,7 +75,7 @@ def fit(
     check_frame(df)
     planned = _planned(grouping)
     planned.router(workers)
-    check_path("state", state)
+    check_state(state, needed=True)
     number("fraction", fraction)
     if df.isStreaming:
         message = "fit counts a batch: pass earlier data or a sample, or call it in foreachBatch"
@@ -81,7 +85,7 @@ def fit(
         raise ConfigurationError(message)
     hashed = key_hash(df, key)
     costs = None if cost is None else number_column(df, cost, "cost")
-    store = RoutingTables(state, str(planned), workers)
+    store = RoutingTables(store_of(df.sparkSession, state), str(planned), workers)
     if fraction < 1:
         df = df.sample(fraction=fraction, seed=0)
     return Plan.from_arrays(_fit(df, hashed, costs, planned, workers, store))
@@ -103,12 +107,17 @@ def _fit(
     workers: int,
     store: RoutingTables,
 ) -> Snapshot:
-    numbers = store.numbers()
-    before = store.read(numbers[-1]).memory if numbers else {}
+    session = df.sparkSession
+    before = at_state(session, functools.partial(_latest, store))
     memory = _counted(df, hashed, cost, grouping, workers, before)
     # Number 0 is what every epoch finds that has no table of its own.
-    store.write(0, RoutingTable(memory))
+    at_state(session, functools.partial(store.write, 0, RoutingTable(memory)))
     return memory
+
+
+def _latest(store: RoutingTables) -> Snapshot:
+    numbers = store.numbers()
+    return store.read(numbers[-1]).memory if numbers else {}
 
 
 def _counted(
@@ -143,15 +152,16 @@ def route_planned(
     workers: int,
     *,
     plan: Snapshot | None,
-    state: str | Path | None,
+    state: str | Path | Store | None,
     column: str,
     position: Column | None = None,
-    learn: bool = True,
+    learn: bool | Learning = True,
 ) -> DataFrame:
     """Route by plans, without Python in the way of a message.
 
     A batch is counted first, here and now, unless a plan is there that the grouping may follow.
-    A stream follows the plans in `state` and, if it is to `learn`, makes them.
+    A stream follows the plans in `state` and, if it is to `learn`, makes them: of samples, or as
+    what it is given says.
     """
     if df.isStreaming and learn and grouping.planning == "current":
         message = (
@@ -160,30 +170,50 @@ def route_planned(
         )
         raise ConfigurationError(message)
     if df.isStreaming:
-        lookup = _lookup_of_stream(df, grouping, workers, plan, state)
-        if learn and grouping.planning in ("auto", "previous"):
-            df = learn_from(df, hashed, grouping, workers, lookup.tables)
-        return with_planned_worker(df, hashed, grouping, workers, lookup, column, position)
+        if isinstance(learn, Learning):
+            return with_planned_worker(df, hashed, grouping, workers, learn, column, position)
+        followed = _followed_by_stream(df, grouping, workers, plan, state)
+        if learn and grouping.learns_epochs:
+            df = learn_from(df, hashed, grouping, workers, followed.tables)
+        return with_planned_worker(df, hashed, grouping, workers, followed, column, position)
     memory = _plan_of_batch(df, hashed, grouping, workers, plan, state)
     return with_planned_worker(df, hashed, grouping, workers, memory, column, position)
 
 
-def _lookup_of_stream(
+def _followed_by_stream(
     df: DataFrame,
     grouping: PlannedGrouping,
     workers: int,
     plan: Snapshot | None,
-    state: str | Path | None,
-) -> LookupTask:
+    state: str | Path | Store | None,
+) -> Followed:
+    session = df.sparkSession
+    tables, meeting = tables_of(session, state, str(grouping), workers)
     if state is None:
         # Nothing is written before a query runs: it may never.
-        store = RoutingTables(temporary_directory(df.sparkSession, TABLES), str(grouping), workers)
-        listen(df.sparkSession)
-        return LookupTask(grouping, workers, store, plan)
-    store = RoutingTables(state, str(grouping), workers)
+        return Followed(tables, meeting, plan or {})
     if plan is not None:
-        store.write(0, RoutingTable(plan))
-    return LookupTask(grouping, workers, store)
+        at_state(session, functools.partial(tables.write, 0, RoutingTable(plan)))
+    return Followed(tables, meeting)
+
+
+def learning_of_workers(
+    session: SparkSession,
+    grouping: PlannedGrouping,
+    workers: int,
+    state: str | Path | Store | None,
+) -> Learning:
+    """Make what plans each epoch of a stream of what its workers held in the one before.
+
+    Raises
+    ------
+    ConfigurationError
+        `state` is no place, or no store is known for its scheme.
+    RunError
+        The state cannot be written.
+    """
+    tables, meeting = tables_of(session, state, str(grouping), workers)
+    return Learning(tables, meeting, OfWorkers(grouping, workers))
 
 
 def _plan_of_batch(
@@ -192,17 +222,17 @@ def _plan_of_batch(
     grouping: PlannedGrouping,
     workers: int,
     plan: Snapshot | None,
-    state: str | Path | None,
+    state: str | Path | Store | None,
 ) -> Snapshot:
     if state is None:
         before = plan or {}
         if not grouping.counts_first(before):
             return before
         return _counted(df, hashed, None, grouping, workers, before)
-    store = RoutingTables(state, str(grouping), workers)
+    session = df.sparkSession
+    store = RoutingTables(store_of(session, state), str(grouping), workers)
     if plan is not None:
-        store.write(0, RoutingTable(plan))
-    numbers = store.numbers()
-    if grouping.counts_first(store.read(numbers[-1]).memory if numbers else {}):
+        at_state(session, functools.partial(store.write, 0, RoutingTable(plan)))
+    if grouping.counts_first(at_state(session, functools.partial(_latest, store))):
         return _fit(df, hashed, None, grouping, workers, store)
-    return store.read(0).memory
+    return at_state(session, functools.partial(store.read, 0)).memory

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, get_args
 
 from pyspark.sql import functions as F
 
-from evenkey.checking import check_one_of, check_path, number
+from evenkey.checking import check_one_of, number
 from evenkey.doors import without
 from evenkey.groupings import Grouping, KeyGrouping, PlannedGrouping, ShuffleGrouping, parse
 from evenkey.spark.columns import (
@@ -18,6 +18,7 @@ from evenkey.spark.columns import (
     time_column,
 )
 from evenkey.spark.frequencies import plan_of
+from evenkey.spark.places import check_state
 from evenkey.spark.planned import route_planned
 from evenkey.spark.routing_tasks import Load, check_plan, needs_plan, routing_task
 from evenkey.spark.workers import in_workers
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from evenkey.groupings import Snapshot
+    from evenkey.spark.deciding import Learning
+    from evenkey.stores import Store
 
 
 @without(
@@ -45,7 +48,7 @@ def route(
     time: str | None = None,
     rate: float = 100.0,
     load: Load = "epoch",
-    state: str | Path | None = None,
+    state: str | Path | Store | None = None,
     column: str = "worker",
     position: str | None = None,
 ) -> DataFrame:
@@ -79,9 +82,11 @@ def route(
         ``epoch``: local loads start at zero each epoch, so that each epoch is balanced in
         itself. ``lifetime``: they carry over, as in the papers.
     state
-        Directory of the routing tables that carry hot keys from epoch to epoch, and of plans,
-        beside the query's checkpoint; reachable from driver and executors. None: a temporary
-        directory that goes when the query ends, so a restarted query learns anew.
+        Place of the routing tables that carry hot keys from epoch to epoch, and of plans, beside
+        the query's checkpoint: a path or URI that the driver and all executors share. None: a
+        temporary directory of the driver's machine (over Connect, of an executor's) that goes when
+        the query ends, so a restarted query learns anew. An executor that does not see the place
+        fails the query in its first epoch, with one line that says so.
     column
         Name of the new column.
     position
@@ -99,6 +104,8 @@ def route(
     ConfigurationError
         A column is missing or already there, the grouping or `workers` cannot be, or the
         grouping needs a plan for a stream and `state` holds none.
+    RunError
+        `state` cannot be written.
 
     Notes
     -----
@@ -129,11 +136,11 @@ def routed(
     time: str | None = None,
     rate: float = 100.0,
     load: Load = "epoch",
-    state: str | Path | None = None,
+    state: str | Path | Store | None = None,
     column: str = "worker",
     position: str | None = None,
     plan: Snapshot | None = None,
-    learn: bool = True,
+    learn: bool | Learning = True,
 ) -> DataFrame:
     """Route as `route` does, by a plan that is at hand or that somebody else makes.
 
@@ -145,8 +152,9 @@ def routed(
         What ``Grouping.plan`` made of the frequencies of keys, with hashes as Spark's
         ``xxhash64`` gives them; None: the one in `state`, or one that is made of the batch.
     learn
-        Whether planned grouping makes its plans itself as a stream flows by; False: somebody
-        else writes them into `state`.
+        Whether planned grouping makes its plans itself as a stream flows by, from samples; False:
+        somebody else writes them into `state`; or what makes them of what workers leave, in place
+        of `state`.
 
     Raises
     ------
@@ -161,8 +169,7 @@ def routed(
     clock = F.current_timestamp() if time is None else time_column(df, time)
     check_one_of("load", load, get_args(Load))
     number("rate", rate, above=0)
-    if state is not None:
-        check_path("state", state)
+    check_state(state)
     absent(df, column)
     if isinstance(grouping, PlannedGrouping):
         return route_planned(
@@ -197,7 +204,7 @@ def routed(
     # Its types ask for the kind of UDF, which Spark itself would rather infer from the hints.
     in_worker = in_workers(df.sparkSession, function)
     udf = F.arrow_udf(in_worker, "int")  # type: ignore[call-overload]
-    return df.withColumn(column, udf.asNondeterministic()(*columns))
+    return task.decided(df).withColumn(column, udf.asNondeterministic()(*columns))
 
 
 def routes_natively(grouping: Grouping, *, streaming: bool) -> bool:

@@ -1,30 +1,31 @@
 """Routing tables: what the routers of one epoch hand to those of the next.
 
-A table is an immutable numbered file, written by atomic rename. Table n is what the routers
-of epoch n start from; every task of an epoch reads the same one, and an epoch that runs
-again after a restart reads it again.
+A table is an immutable numbered object of a store, put whole. Table n is what the routers of epoch
+n start from; every task of an epoch reads the same one, and an epoch that runs again after a
+restart reads it again.
 """
 
 from __future__ import annotations
 
-import io
 import re
 from dataclasses import dataclass, field
-from hashlib import blake2b
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenkey.checking import check_path, check_workers
+from evenkey.checking import check_workers
 from evenkey.errors import ConfigurationError, RunError
-from evenkey.files import write_whole
+from evenkey.spark.arrays import decoded, encoded
+from evenkey.stores import store_at
 
 if TYPE_CHECKING:
-    from evenkey.groupings import Snapshot
+    from pathlib import Path
 
-_KEPT = 100
-_DIGEST_BYTES = 16  # stand behind the archive, where they do not disturb who opens it as such
+    from evenkey.groupings import Snapshot
+    from evenkey.stores import Store
+
+KEPT = 100
+"""Epochs that Spark can go back by, as it keeps their offsets."""
 _FILE = re.compile(r"table-(\d{10})\.npz")
 
 
@@ -45,59 +46,86 @@ class RoutingTable:
 
 
 class RoutingTables:
-    """A directory of numbered routing tables.
+    """Numbered routing tables in a store.
 
     Parameters
     ----------
-    directory
-        Where they lie; must be reachable under the same path from the driver and from every
-        executor, as Spark asks of a checkpoint too. Made when the first table is written.
+    place
+        Where they lie: a path, a URI or a store, that the driver and every executor reach, as Spark
+        asks of a checkpoint too.
     grouping, workers
         What the tables are for; a table of another grouping or worker count is refused.
     """
 
-    def __init__(self, directory: str | Path, grouping: str, workers: int) -> None:
-        check_path("directory", directory)
+    def __init__(self, place: str | Path | Store, grouping: str, workers: int) -> None:
         check_workers(workers)
-        self.directory = Path(directory)
+        self.store = store_at(place)
         self.grouping = grouping
         self.workers = workers
 
     def under(self, name: str) -> RoutingTables:
-        """Tables of the same grouping in a subdirectory, such as one a query."""
-        return RoutingTables(self.directory / name, self.grouping, self.workers)
+        """Tables of the same grouping below these, such as those of one query."""
+        return RoutingTables(self.store.under(name), self.grouping, self.workers)
 
-    def numbers(self) -> list[int]:
-        """Numbers of the tables that exist, ascending.
+    def names(self) -> list[str]:
+        """Names of all that lies in the store, tables and others.
 
         Raises
         ------
         RunError
-            The directory cannot be read.
+            The store cannot be read.
         """
         try:
-            names = [path.name for path in self.directory.iterdir()]
-        except FileNotFoundError:
-            return []
+            return self.store.names()
         except OSError as error:
             message = (
-                f"routing tables cannot be read from {self.directory} ({error}): choose another "
-                "directory"
+                f"routing tables cannot be read from {self.store} ({error}): choose another place"
             )
             raise RunError(message) from error
-        return sorted(int(match[1]) for name in names if (match := _FILE.fullmatch(name)))
 
-    def path(self, number: int) -> Path:
-        """Where a table lies."""
-        return self.directory / f"table-{number:010d}.npz"
+    def numbers(self, names: list[str] | None = None) -> list[int]:
+        """Numbers of the tables that exist, ascending.
 
-    def write(self, number: int, table: RoutingTable) -> Path:
-        """Write a table by atomic rename, and drop tables that no epoch can need any more.
+        Parameters
+        ----------
+        names
+            What `names` gave; None: it is asked now.
 
         Raises
         ------
         RunError
-            The directory cannot be written.
+            The store cannot be read.
+        """
+        there = self.names() if names is None else names
+        return sorted(int(match[1]) for match in map(_FILE.fullmatch, there) if match)
+
+    @staticmethod
+    def name(number: int) -> str:
+        """Name of a table's object."""
+        return f"table-{number:010d}.npz"
+
+    def path(self, number: int) -> str:
+        """Where a table lies, for messages."""
+        return self.store.path(self.name(number))
+
+    def write(self, number: int, table: RoutingTable) -> None:
+        """Put a table, and drop tables that no epoch can need any more.
+
+        Raises
+        ------
+        RunError
+            The store cannot be written.
+        """
+        self.put(number, table)
+        self.drop_before(number, self.numbers())
+
+    def put(self, number: int, table: RoutingTable) -> None:
+        """Put a table whole, in place of one of its number.
+
+        Raises
+        ------
+        RunError
+            The store cannot be written.
         """
         entries: dict[str, Any] = {
             "grouping": np.array(self.grouping),
@@ -106,17 +134,30 @@ class RoutingTables:
         entries |= {f"memory/{name}": array for name, array in table.memory.items()}
         for source, state in table.local.items():
             entries |= {f"local/{source}/{name}": array for name, array in state.items()}
-        path = self.path(number)
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            write_whole(path, _encoded(entries))
-            for old in self.numbers():
-                if old < number - _KEPT:
-                    self.path(old).unlink(missing_ok=True)
+            self.store.put(self.name(number), encoded(entries))
         except OSError as error:
-            message = f"routing table {path} cannot be written: {error}; free or choose a directory"
-            raise RunError(message) from error
-        return path
+            raise self._unwritten(number, error) from error
+
+    def drop_before(self, number: int, numbers: list[int]) -> None:
+        """Delete those of some tables that an epoch and those that Spark can go back to need not.
+
+        Raises
+        ------
+        RunError
+            The store cannot be written.
+        """
+        try:
+            for old in numbers:
+                if old < number - KEPT:
+                    self.store.delete(self.name(old))
+        except OSError as error:
+            raise self._unwritten(number, error) from error
+
+    def _unwritten(self, number: int, error: OSError) -> RunError:
+        return RunError(
+            f"routing table {self.path(number)} cannot be written: {error}; free or choose a place"
+        )
 
     def read(self, epoch: int) -> RoutingTable:
         """Read the table that an epoch uses: the one of its number, else the last before it.
@@ -131,9 +172,26 @@ class RoutingTables:
         numbers = [number for number in self.numbers() if number <= epoch]
         if not numbers:
             return RoutingTable()
-        path = self.path(numbers[-1])
+        table = self.find(numbers[-1])
+        # Whoever deletes one between these lines deletes older ones than an epoch needs.
+        return RoutingTable() if table is None else table
+
+    def find(self, number: int) -> RoutingTable | None:
+        """Read the table of a number; None where it is not there.
+
+        Raises
+        ------
+        RunError
+            The table cannot be read.
+        ConfigurationError
+            The table belongs to another grouping or worker count.
+        """
+        path = self.path(number)
         try:
-            entries = _decoded(path.read_bytes())
+            data = self.store.find(self.name(number))
+            if data is None:
+                return None
+            entries = decoded(data)
             grouping, workers = str(entries.pop("grouping")), int(entries.pop("workers"))
         except (OSError, ValueError, KeyError) as error:
             message = (
@@ -144,27 +202,11 @@ class RoutingTables:
         if (grouping, workers) != (self.grouping, self.workers):
             message = (
                 f"routing table {path} was written by {grouping} with {workers} workers, but this "
-                f"query routes by {self.grouping} with {self.workers}: pass another directory "
+                f"query routes by {self.grouping} with {self.workers}: pass another place "
                 "as state, or the grouping and workers of before"
             )
             raise ConfigurationError(message)
         return _unflatten(entries)
-
-
-def _encoded(entries: dict[str, Any]) -> bytes:
-    archive = io.BytesIO()
-    np.savez(archive, allow_pickle=False, **entries)
-    content = archive.getvalue()
-    return content + blake2b(content, digest_size=_DIGEST_BYTES).digest()
-
-
-def _decoded(data: bytes) -> dict[str, Any]:
-    content = data[:-_DIGEST_BYTES]
-    if blake2b(content, digest_size=_DIGEST_BYTES).digest() != data[-_DIGEST_BYTES:]:
-        message = "it was cut short or changed after it was written"
-        raise ValueError(message)
-    with np.load(io.BytesIO(content)) as archive:
-        return {name: archive[name] for name in archive.files}
 
 
 def _unflatten(entries: dict[str, Any]) -> RoutingTable:

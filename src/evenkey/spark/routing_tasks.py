@@ -12,9 +12,9 @@ import pyarrow as pa
 from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
 from evenkey.event_clock import EventClock
-from evenkey.spark.learning import Lesson, learner
-from evenkey.spark.routing_table import RoutingTables
-from evenkey.spark.sessions import TABLES, temporary_directory
+from evenkey.spark.deciding import Learning, OfRouters, decided
+from evenkey.spark.lessons import Lesson
+from evenkey.spark.places import tables_of
 from evenkey.spark.task import current_task
 from evenkey.spark.times import seconds_of
 
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
-    from pyspark import Accumulator
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from evenkey.groupings import Grouping, Router, Snapshot
-    from evenkey.spark.learning import Lessons, TableLearner
     from evenkey.spark.task import TaskId
+    from evenkey.stores import Store
 
 Load = Literal["epoch", "lifetime"]
 
@@ -60,12 +59,14 @@ def routing_task(
     *,
     rate: float = 100.0,
     load: Load = "epoch",
-    state: str | Path | None = None,
+    state: str | Path | Store | None = None,
     plan: Snapshot | None = None,
     weighted: bool = False,
     streaming: bool,
 ) -> RoutingTask:
     """Make what routes in each task, for tasks in Python that route what they have made.
+
+    The rows that these tasks are given must have come through `RoutingTask.decided`.
 
     Parameters
     ----------
@@ -92,8 +93,8 @@ def routing_task(
         raise ConfigurationError(message)
     learning = None
     if streaming and (grouping.learns or load == "lifetime"):
-        directory = state or temporary_directory(session, TABLES)
-        learning = learner(session, RoutingTables(directory, str(grouping), workers), grouping)
+        tables, meeting = tables_of(session, state, str(grouping), workers)
+        learning = Learning(tables, meeting, OfRouters(grouping))
     return RoutingTask(grouping, workers, load, rate, plan or {}, learning, weighted=weighted)
 
 
@@ -107,7 +108,7 @@ class RoutingTask:
         load: Load,
         rate: float,
         plan: Snapshot,
-        learning: tuple[TableLearner, Accumulator[Lessons]] | None,
+        learning: Learning | None,
         *,
         weighted: bool = False,
     ) -> None:
@@ -118,6 +119,10 @@ class RoutingTask:
         self._plan = plan
         self._learning = learning
         self._weighted = weighted
+
+    def decided(self, df: DataFrame) -> DataFrame:
+        """Let rows wait until the routing table of their epoch is decided, where there is one."""
+        return df if self._learning is None else decided(df, self._learning)
 
     def route_keys(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         """Route batches of hashes, with the position over the rate as time."""
@@ -138,16 +143,14 @@ class RoutingTask:
         router = self._grouping.router(self._workers, task.partition)
         router.remember(self._plan)
         if self._learning is not None:
-            self._recall(router, self._learning[0].tables, task)
+            self._recall(router, self._learning, task)
         source = Source(router, self._rate, weighted=self._weighted)
         yield source
         if self._learning is not None and source.routed:
-            who, accumulator = self._learning
-            lesson = Lesson(router.memory(), self._local_state(router))
-            accumulator.add(who.teach(task, lesson))
+            self._learning.leave(task, Lesson(router.memory(), self._local_state(router)))
 
-    def _recall(self, router: Router, tables: RoutingTables, task: TaskId) -> None:
-        table = tables.under(task.query).read(task.epoch)
+    def _recall(self, router: Router, learning: Learning, task: TaskId) -> None:
+        table = learning.recall(task)
         router.remember(table.memory)
         if self._load == "lifetime" and task.partition in table.local:
             router.restore(table.local[task.partition])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import sys
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.spark.gateway import keep_quiet, log_level, start_java
 from evenkey.spark.java import ensure_java
+from evenkey.spark.state_access import at_state, is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,43 +107,63 @@ def session_owner(session: SparkSession) -> object:
 
     It is the Spark context, or over Connect, where there is none, the session itself.
     """
-    return session.sparkContext if hasattr(session, "_jsparkSession") else session
+    return session if is_remote(session) else session.sparkContext
 
 
 def session_id(session: SparkSession) -> str:
     """Tell sessions of the same owner apart."""
-    if hasattr(session, "_jsparkSession"):
-        return str(session._jsparkSession.sessionUUID())  # noqa: SLF001 - Python has no name of it
-    return ""
+    if is_remote(session):
+        return ""
+    return str(session._jsparkSession.sessionUUID())  # noqa: SLF001 - Python has no name of it
 
 
 def temporary_directory(session: SparkSession, purpose: str) -> str:
     """Name a directory of its own that lives as long as a session, and is made when it is used.
 
-    Routing tables (``tables``) of a query go when the query ends, see `remove_temporary_of`;
-    all else goes when the session has stopped, at the latest when the process ends.
+    It is on the driver's machine; over Connect on that of an executor. Routing tables (``tables``)
+    of a query go when the query ends, see `remove_temporary_of`. All else goes when the session
+    has stopped, at the latest when the process ends; over Connect the system's own cleaning of
+    temporary files must see to it.
     """
     owner = session_owner(session)
     with _lock:
         for other, directory in list(_homes.items()):
             if _has_stopped(other):
-                shutil.rmtree(directory, ignore_errors=True)
+                if hasattr(other, "_jsc"):
+                    shutil.rmtree(directory, ignore_errors=True)
                 del _homes[other]
         if owner not in _homes:
-            _homes[owner] = tempfile.mkdtemp(prefix="evenkey-")
-            weakref.finalize(owner, shutil.rmtree, _homes[owner], ignore_errors=True)
+            _homes[owner] = at_state(session, _make_home)
+            if not is_remote(session):
+                weakref.finalize(owner, shutil.rmtree, _homes[owner], ignore_errors=True)
         return str(Path(_homes[owner]) / f"{purpose}-{uuid.uuid4().hex}")
 
 
-def remove_temporary_of(query: str) -> None:
-    """Remove the temporary routing tables of a query that has ended."""
+def _make_home() -> str:
+    return tempfile.mkdtemp(prefix="evenkey-")
+
+
+def remove_temporary_of(session: SparkSession | None, query: str) -> None:
+    """Remove the temporary routing tables of a query that has ended.
+
+    `session` is None if nobody holds it any more; over Connect nobody can reach them then.
+    """
     with _lock:
-        homes = list(_homes.values())
-    for home in homes:
-        for directory in Path(home).glob(f"{TABLES}-*/{query}"):
-            shutil.rmtree(directory, ignore_errors=True)
-            with contextlib.suppress(OSError):  # another query of the same frame goes on
-                directory.parent.rmdir()
+        homes = dict(_homes)
+    if session is not None and is_remote(session):
+        if session in homes:
+            at_state(session, functools.partial(_remove_tables, homes[session], query))
+        return
+    for owner, home in homes.items():
+        if hasattr(owner, "_jsc"):
+            _remove_tables(home, query)
+
+
+def _remove_tables(home: str, query: str) -> None:
+    for directory in Path(home).glob(f"{TABLES}-*/{query}"):
+        shutil.rmtree(directory, ignore_errors=True)
+        with contextlib.suppress(OSError):  # another query of the same frame goes on
+            directory.parent.rmdir()
 
 
 def _has_stopped(owner: object) -> bool:

@@ -31,7 +31,9 @@ _seen: weakref.WeakSet[SparkContext] = weakref.WeakSet()
 cloudpickle.register_pickle_by_value(opening)  # type: ignore[no-untyped-call]
 
 
-def in_workers(session: SparkSession, function: Callable[..., Any]) -> Callable[..., Any]:
+def in_workers(
+    session: SparkSession, function: Callable[..., Any], *, telling: bool = False
+) -> Callable[..., Any]:
     """Prepare a function for the Python workers of a session, and make sure that they can have it.
 
     On this machine a session for which nobody has chosen the workers' Python gets the program's
@@ -46,6 +48,8 @@ def in_workers(session: SparkSession, function: Callable[..., Any]) -> Callable[
         Where it is to run.
     function
         A task of evenkey's.
+    telling
+        Whether it is a scalar subquery's and gives its problems as words (`open_task.told_words`).
 
     Returns
     -------
@@ -61,24 +65,25 @@ def in_workers(session: SparkSession, function: Callable[..., Any]) -> Callable[
     if context is not None and context not in _seen:
         _choose_python(context)
         _seen.add(context)
-    return _Task(function)
+    return _Task(function, telling=telling)
 
 
 class _Task:
     """A function that is opened in the worker with an error of its own."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], *, telling: bool = False) -> None:
         functools.update_wrapper(self, function, updated=())
         if not hasattr(self, "__name__"):
             self.__name__ = type(function).__name__
         self._function = function
+        self._telling = telling
 
     def __call__(self, *arguments: Any) -> Any:
         return self._function(*arguments)
 
     def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
         pickled = cloudpickle.dumps(self._function)  # type: ignore[no-untyped-call]
-        return opening.open_task, (pickled,)
+        return opening.open_telling if self._telling else opening.open_task, (pickled,)
 
 
 def _choose_python(context: SparkContext) -> None:

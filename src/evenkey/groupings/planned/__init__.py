@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evenkey.groupings.planned.capacities import Capacities
+from evenkey.groupings.planned.counts import KeyCounts
 from evenkey.groupings.planned.grouping import PlannedGrouping, Planning
 from evenkey.groupings.planned.lookup import OFFSET, OWNER_BITS, Lookup, compile_plan
 from evenkey.groupings.planned.plan import Plan, make_plan, unplanned
@@ -12,6 +13,7 @@ __all__ = [
     "OFFSET",
     "OWNER_BITS",
     "Capacities",
+    "KeyCounts",
     "KeyStatistics",
     "Lookup",
     "Plan",

@@ -18,9 +18,11 @@ from evenkey.groupings.planned.statistics import KeyStatistics
 from evenkey.groupings.planned.surprise import COUNTED, SurpriseRules, expectations
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from evenkey.groupings.planned.counts import KeyCounts
 
 Planning = Literal["auto", "previous", "current", "fit"]
 
@@ -289,6 +291,41 @@ class PlannedGrouping(Grouping):
         merged |= epoch.to_arrays("past")
         plan = self.plan_of(epoch, workers, plan)
         return {**merged, **expectations(epoch), **plan.to_arrays()}
+
+    @property
+    def learns_epochs(self) -> bool:
+        """Whether plans are made of epochs that have ended."""
+        return self.planning in ("auto", "previous")
+
+    def learned_of_workers(
+        self, memory: Snapshot, held: Mapping[int, KeyCounts], workers: int
+    ) -> Snapshot:
+        """Make the next epoch's memory of what its workers held, exactly.
+
+        Parameters
+        ----------
+        memory
+            What the epoch was routed by; empty if nothing.
+        held
+            By worker; one that held nothing may be absent.
+        workers
+            How many workers there are.
+        """
+        if not self.learns_epochs or not held:
+            return memory
+        sent = np.zeros(workers, dtype=np.int64)
+        for worker, counts in held.items():
+            sent[worker] = round(counts.total)
+        in_order = [held[worker] for worker in sorted(held)]
+        keys, places = np.unique(
+            np.concatenate([counts.keys for counts in in_order]), return_inverse=True
+        )
+        loads = np.bincount(places, np.concatenate([counts.loads for counts in in_order]))
+        statistics = self.statistics(workers)
+        statistics.add_counted(keys, loads.astype(np.float64))
+        # With what lighter keys have, which are not named.
+        statistics.bucket_loads = np.sum([counts.bucket_loads for counts in in_order], axis=0)
+        return self.learned(memory, statistics, workers, sent)
 
     def _few_keys(self, memory: Snapshot) -> bool:
         """Whether all keys are known one by one, and few a worker.

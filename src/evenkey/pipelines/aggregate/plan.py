@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -11,15 +12,7 @@ from evenkey.aggregators import parse as parse_aggregator
 from evenkey.pipelines.aggregate.columns import Own, with_own_keys
 from evenkey.pipelines.aggregate.worker import PipelineWorker
 from evenkey.runs import closing_rows
-from evenkey.spark import (
-    TIME,
-    group_columns,
-    merge_partials,
-    messages_of,
-    partial_aggregates,
-    place,
-    routed,
-)
+from evenkey.spark import TIME, merge_partials, routed, worked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -62,17 +55,16 @@ def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory
         placeable = routed_messages(messages, config, directory)
     aggregator = parse_aggregator(config.aggregator)
     weighted = "weights" in (config.route_by, config.observe_by)
-    held, bound = messages_of(
+    partials, bound = worked(
         _named(placeable, config, aggregator),
         "key",
         aggregator,
+        config.workers,
+        partial(PipelineWorker, files=directory.files, cost_seconds=config.cost_seconds),
         time=_MOMENT,
         window=_length(config.worker_window),
         weight=_WEIGHT if weighted else None,
     )
-    by = group_columns(bound, windowed=True)
-    worker = PipelineWorker(bound, by, directory.files, config.cost_seconds)
-    partials = partial_aggregates(place(held, config.workers, column=WORKER), worker)
     closing = closing_rows(messages.sparkSession, directory.closing)
     ended = {TIME: F.col("time")}
     if config.lateness is None:

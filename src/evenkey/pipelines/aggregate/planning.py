@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.groupings import KeyStatistics, limited
+from evenkey.groupings import KeyCounts, KeyStatistics, limited
 from evenkey.hashing import hash_strings
 from evenkey.pipelines.aggregate.worker import PLACED
 from evenkey.spark import RoutingTable, RoutingTables
@@ -97,22 +97,23 @@ class KeyPlanner:
         table = self._files.read(PLACED, [epoch])
         if table is None:
             return
-        counts = table["messages" if self._by == "messages" else "weight"].to_numpy()
-        sent = np.bincount(table["worker"].to_numpy(), counts, minlength=self._workers)
         before = self._tables.read(epoch).memory
-        if self._grouping.planning in ("auto", "previous"):
-            statistics = self._grouping.statistics(self._workers)
-            keys, places = np.unique(hash_strings(table["key"]), return_inverse=True)
-            statistics.add_counted(keys, np.bincount(places, counts).astype(np.float64))
-            memory = self._grouping.learned(
-                before, statistics, self._workers, sent.astype(np.int64)
-            )
-        else:
-            memory = before
+        memory = self._grouping.learned_of_workers(before, self._held(table), self._workers)
         if self._ahead and self._grouping.counts_first(memory):
             start = self._ahead.epoch_messages * self._epochs_until(epoch)
             memory = self._counted(self._ahead, memory, start) or memory
         self._tables.write(epoch + 1, RoutingTable(memory))
+
+    def _held(self, table: pa.Table) -> dict[int, KeyCounts]:
+        """What each worker held, by key."""
+        load = "messages" if self._by == "messages" else "weight"
+        keys, loads = hash_strings(table["key"]), table[load].to_numpy().astype(np.float64)
+        workers = table["worker"].to_numpy()
+        empty = self._grouping.statistics(self._workers)
+        return {
+            int(worker): KeyCounts.of(keys[workers == worker], loads[workers == worker], empty)
+            for worker in np.unique(workers)
+        }
 
     def _epochs_until(self, epoch: int) -> int:
         """Count the epochs up to `epoch` that held messages: those lie before the next one."""

@@ -88,7 +88,8 @@ def _messages(
     schema = ", ".join([MESSAGES, *map(spelled, extra)])
     if routing is None:
         return rows.mapInArrow(task, schema)
-    return rows.mapInArrow(_RoutedTask(task, routing), f"{schema}, {WORKER} int")
+    decided = routing.decided(rows)
+    return decided.mapInArrow(_RoutedTask(task, routing), f"{schema}, {WORKER} int")
 
 
 class _Task(ABC):

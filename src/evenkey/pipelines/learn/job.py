@@ -8,7 +8,6 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-from evenkey.aggregators import WORKER
 from evenkey.pipelines.aggregate import (
     KeyedWork,
     RunReport,
@@ -33,7 +32,7 @@ from evenkey.runs import (
     stream_of,
     tuples,
 )
-from evenkey.spark import merge_partials, messages_of, partial_aggregates, place
+from evenkey.spark import merge_partials, worked
 from evenkey.streams import RowGroup, find_row_groups
 
 if TYPE_CHECKING:
@@ -135,15 +134,27 @@ class LearnJob(Job[LearningReport]):
         models = self._models(directory)
         messages = rows.mapInArrow(MessagesTask(models, directory.files), self._schema(rows))
         routed = routed_messages(messages, config, directory)
-        held, bound = messages_of(routed, "key", self._learner.aggregator, time=None, window=None)
-        worker = LearningWorker(self._learner, bound, directory.files, config.cost_seconds)
+
+        def worker(bound: Aggregator, by: tuple[str, ...]) -> LearningWorker:
+            del by
+            return LearningWorker(self._learner, bound, directory.files, config.cost_seconds)
+
+        partials, _ = worked(
+            routed,
+            "key",
+            self._learner.aggregator,
+            config.workers,
+            worker,
+            time=None,
+            window=None,
+        )
         return _LearnWork(
             spark,
             config,
             directory,
             recorder,
             name=name,
-            rows=partial_aggregates(place(held, config.workers, column=WORKER), worker),
+            rows=partials,
             sink=_ModelSink(models, self._learner.aggregator.bind(self._messages())),
             expected=reading.total,
             routers=config.sources,

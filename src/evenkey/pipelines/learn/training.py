@@ -21,10 +21,8 @@ from evenkey.spark import (
     check_frame,
     in_workers,
     merge_partials,
-    messages_of,
-    partial_aggregates,
-    place,
     route,
+    worked,
 )
 
 if TYPE_CHECKING:
@@ -95,9 +93,9 @@ def train(
         task = _MessagesTask(learner, model)
         messages = records.mapInArrow(in_workers(records.sparkSession, task), task.schema())
         routed = route(messages, "key", grouping, workers, column=WORKER)
-        held, bound = messages_of(routed, "key", learner.aggregator, time=None, window=None)
-        placed = place(held, workers, column=WORKER)
-        partials = partial_aggregates(placed, WorkerTask(bound, ("key",)))
+        partials, bound = worked(
+            routed, "key", learner.aggregator, workers, WorkerTask, time=None, window=None
+        )
         merged = merge_partials(partials, bound, window=None, watermark="0 seconds")
         model = learner.learn(model, merged.toArrow().sort_by("key"))
     bad_ones = seen.get

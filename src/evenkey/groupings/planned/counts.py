@@ -1,0 +1,72 @@
+"""What one worker held in an epoch, by key: exact, and small enough to be handed on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from evenkey.groupings.base import Snapshot
+    from evenkey.groupings.planned.statistics import KeyStatistics
+
+_LEAST_KEPT = 1 << 14
+"""Keys that are kept at the least: a split key's smallest part must not be lost behind others."""
+
+
+@dataclass(frozen=True)
+class KeyCounts:
+    """The heaviest keys of a worker with their loads, and the load of every bucket.
+
+    A plan tracks so many of the heaviest keys. Those that lie on one worker are among as many of
+    its heaviest, so what is left of all workers' counts is exact for all keys that a plan tracks.
+
+    Parameters
+    ----------
+    keys, loads
+        uint64[k] and float64[k], each key once.
+    bucket_loads
+        float64[B], with those of `keys`.
+
+    Examples
+    --------
+    >>> from evenkey.groupings.planned.statistics import KeyStatistics
+    >>> empty = KeyStatistics(tracked=2, buckets=4)
+    >>> counts = KeyCounts.of(np.array([9, 7], np.uint64), np.array([1.0, 3.0]), empty)
+    >>> counts.keys.tolist(), counts.loads.tolist(), counts.bucket_loads.tolist()
+    ([7, 9], [3.0, 1.0], [0.0, 1.0, 0.0, 3.0])
+    """
+
+    keys: NDArray[np.uint64]
+    loads: NDArray[np.float64]
+    bucket_loads: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, keys: NDArray[np.uint64], loads: NDArray[np.float64], empty: KeyStatistics) -> Self:
+        """Make the counts of distinct keys; `empty` says how many are tracked, and the buckets."""
+        buckets = len(empty.bucket_loads)
+        in_buckets = np.bincount(
+            (keys & np.uint64(buckets - 1)).astype(np.int64), loads, minlength=buckets
+        )
+        # Of equals those of the lowest hashes: the same ones in whatever order they came.
+        order = np.lexsort((keys, -loads))[: max(empty.sketch.capacity, _LEAST_KEPT)]
+        return cls(keys[order], loads[order], in_buckets.astype(np.float64))
+
+    @property
+    def total(self) -> float:
+        """The load of all messages."""
+        return float(self.bucket_loads.sum())
+
+    def to_arrays(self) -> Snapshot:
+        """Give the counts as named arrays."""
+        return {"keys": self.keys, "loads": self.loads, "bucket_loads": self.bucket_loads}
+
+    @classmethod
+    def from_arrays(cls, arrays: Snapshot) -> Self:
+        """Restore what `to_arrays` gave."""
+        return cls(arrays["keys"], arrays["loads"], arrays["bucket_loads"])

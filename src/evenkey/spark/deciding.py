@@ -1,0 +1,228 @@
+"""How what tasks learn inside an epoch becomes the routing table of the next one.
+
+Each task leaves a lesson in the store when it has seen its last message. Table N is a pure function
+of table N - 1 and the lessons of epoch N - 1, so it does not matter who makes it, or how often. One
+task does: Spark runs a scalar subquery by one task before the stage that uses its value, so the
+table lies there before any task of the epoch starts. Nothing is left to the driver: there is no
+lag, and it goes on after a restart.
+"""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, LongType, StructField, StructType
+
+from evenkey.errors import EvenkeyError, RunError
+from evenkey.spark.lessons import Lessons
+from evenkey.spark.open_task import told_words
+from evenkey.spark.routing_table import RoutingTable
+from evenkey.spark.task import current_task
+from evenkey.spark.workers import in_workers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeAlias
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from pyspark.sql import Column, DataFrame
+
+    from evenkey.groupings import Grouping, Snapshot
+    from evenkey.spark.lessons import Lesson
+    from evenkey.spark.meeting import Meeting
+    from evenkey.spark.routing_table import RoutingTables
+    from evenkey.spark.task import TaskId
+
+    Words: TypeAlias = list[int] | NDArray[np.int64]
+
+
+WORDS = StructType(
+    [StructField("words", ArrayType(LongType(), containsNull=False), nullable=False)]
+)
+"""What the scalar subquery gives."""
+
+
+class Merge(Protocol):
+    """Makes the next table of one and the lessons of its epoch, by source; a pure function."""
+
+    def __call__(self, before: RoutingTable, lessons: dict[int, Lesson]) -> RoutingTable:
+        """Make it."""
+
+
+@dataclass(frozen=True)
+class OfRouters:
+    """Merges what routers learned; a source without a lesson keeps its own state."""
+
+    grouping: Grouping
+
+    def __call__(self, before: RoutingTable, lessons: dict[int, Lesson]) -> RoutingTable:
+        """Make the next table."""
+        in_order = [lessons[source] for source in sorted(lessons)]
+        heard = {source: each.local for source, each in lessons.items() if each.local}
+        memory = self.grouping.merge_memories([each.memory for each in in_order])
+        return RoutingTable(memory, {**before.local, **heard})
+
+
+class Tables(Protocol):
+    """Knows the routing table of each epoch of each query."""
+
+    def decide(self, task: TaskId) -> RoutingTable:
+        """Give the table of a task's epoch, and make it where nobody has; in one task an epoch."""
+
+
+@dataclass(frozen=True)
+class Learning:
+    """The routing tables of queries that learn, and the lessons that they are made of.
+
+    Parameters
+    ----------
+    tables
+        Where they lie, under the id of each query.
+    meeting
+        By which each task makes sure that it sees what the others write.
+    merge
+        Makes the next table.
+    first
+        What a query starts from for which no table is there.
+    """
+
+    tables: RoutingTables
+    meeting: Meeting
+    merge: Merge
+    first: Snapshot = field(default_factory=dict)
+
+    def decide(self, task: TaskId) -> RoutingTable:
+        """Give the table of a task's epoch; where it is not there, make it of the lessons.
+
+        Lessons of several epochs may wait: an epoch of a stream that has no rows may have no tasks.
+
+        Raises
+        ------
+        RunError
+            The state cannot be read or written, or this host does not see it.
+        ConfigurationError
+            The table before belongs to another grouping or worker count.
+        """
+        self.meeting.check()
+        own = self.tables.under(task.query)
+        names = own.names()
+        numbers = [number for number in own.numbers(names) if number <= task.epoch]
+        if numbers[-1:] == [task.epoch]:
+            made = own.find(task.epoch)
+            if made is not None:
+                return made
+        lessons = Lessons(own.store)
+        left = lessons.epochs(names)
+        last = numbers[-1] if numbers else 0
+        table = (own.find(last) if numbers else None) or self._start(task)
+        for epoch, sources in left.items():
+            if last <= epoch < task.epoch:
+                table = self.merge(table, lessons.read(sources))
+        own.put(task.epoch, table)
+        own.drop_before(task.epoch, numbers)
+        # The last ones stay, should their table be found corrupt.
+        old = [each for epoch, each in left.items() if epoch < task.epoch - 1]
+        lessons.delete([name for sources in old for name in sources.values()])
+        return table
+
+    def _start(self, task: TaskId) -> RoutingTable:
+        shared = self.tables.read(task.epoch)
+        return shared if shared.memory else RoutingTable(dict(self.first))
+
+    def recall(self, task: TaskId) -> RoutingTable:
+        """Read the table of a task's epoch, which was decided before the task began.
+
+        Raises
+        ------
+        RunError
+            It cannot be read, or this host does not see it.
+        """
+        self.meeting.check()
+        own = self.tables.under(task.query)
+        table = own.find(task.epoch)
+        if table is None:
+            message = (
+                f"host {platform.node()} does not see routing table {own.path(task.epoch)}, which "
+                "another task of the query has written: state must be a place that the driver and "
+                "all executors share"
+            )
+            raise RunError(message)
+        return table
+
+    def leave(self, task: TaskId, lesson: Lesson) -> None:
+        """Leave what a task learned in its epoch.
+
+        Raises
+        ------
+        RunError
+            The state cannot be written.
+        """
+        Lessons(self.tables.under(task.query).store).leave(task.epoch, task.partition, lesson)
+
+
+class _WordsTask:
+    """Gives the words of the epoch's table, or of what is wrong, in place of the one row."""
+
+    def __init__(self, tables: Tables, words_of: Callable[[RoutingTable], Words]) -> None:
+        self._tables = tables
+        self._words_of = words_of
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            words: Words
+            try:
+                words = self._words_of(self._tables.decide(current_task()))
+            except EvenkeyError as error:
+                words = told_words(str(error))
+            cell = pa.array([words], pa.list_(pa.int64()))
+            yield pa.RecordBatch.from_arrays([cell], names=["words"])
+
+
+def with_decided(
+    df: DataFrame, tables: Tables, words_of: Callable[[RoutingTable], Words]
+) -> tuple[DataFrame, Column]:
+    """Let the rows of a stream wait until their epoch's table is decided.
+
+    Spark computes a scalar subquery once an epoch, by one task, before any other task starts. The
+    rows' condition is true, or raises what was wrong: of an error of the subquery itself Spark says
+    no more than that there was one.
+
+    Parameters
+    ----------
+    df
+        A stream.
+    tables
+        Decide.
+    words_of
+        Makes of a table what rows are to see of it: words, of which the first is not negative.
+
+    Returns
+    -------
+    tuple
+        The rows, and the words as a column, an array that is the same in all rows of an epoch.
+    """
+    session = df.sparkSession
+    task = in_workers(session, _WordsTask(tables, words_of), telling=True)
+    # One array and not a struct of several: to take a field from a struct costs an object a row.
+    words = session.range(0, 1, 1, 1).mapInArrow(task, WORDS).scalar()
+    # Spark has no lambdas over a subquery's value; of numbers to letters it knows XML's way.
+    letters = F.array_join(F.slice(words, 2, F.size(words)).cast("array<string>"), ";&#")
+    text = F.xpath_string(F.concat(F.lit("<a>&#"), letters, F.lit(";</a>")), F.lit("a"))
+    problem = F.raise_error(text).cast("boolean")
+    fine = F.get(words, F.lit(0)) >= 0
+    return df.where(F.when(fine, fine).otherwise(problem)), words
+
+
+def decided(df: DataFrame, tables: Tables) -> DataFrame:
+    """Let the rows of a stream wait until the table is decided that their tasks will read."""
+    return with_decided(df, tables, _nothing)[0]
+
+
+def _nothing(table: RoutingTable) -> Words:
+    del table
+    return [0]

@@ -1,0 +1,93 @@
+"""What workers leave of an epoch: as good for a plan as every message of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkey.groupings import KeyCounts, PlannedGrouping
+
+if TYPE_CHECKING:
+    from evenkey.groupings import Snapshot
+
+WORKERS = 4
+
+
+def left_by(grouping, keys, workers):
+    """What each worker leaves that held these messages."""
+    empty = grouping.statistics(WORKERS)
+    held = {}
+    for worker in np.unique(workers):
+        distinct, loads = np.unique(keys[workers == worker], return_counts=True)
+        order = np.random.default_rng(int(worker)).permutation(len(distinct))
+        counts = KeyCounts.of(distinct[order], loads[order].astype(np.float64), empty)
+        held[int(worker)] = KeyCounts.from_arrays(counts.to_arrays())
+    return held
+
+
+def planned_from_all(grouping, keys, workers, memory):
+    """The next memory, of every key that there was."""
+    statistics = grouping.statistics(WORKERS)
+    distinct, loads = np.unique(keys, return_counts=True)
+    statistics.add_counted(distinct, loads.astype(np.float64))
+    sent = np.bincount(workers, minlength=WORKERS)
+    return grouping.learned(memory, statistics, WORKERS, sent)
+
+
+def assert_same(one, other):
+    assert sorted(one) == sorted(other)
+    for name, array in one.items():
+        np.testing.assert_array_equal(array, other[name], err_msg=name)
+
+
+@given(st.integers(0, 1000), st.sampled_from([1.1, 1.4, 2.0]), st.sampled_from([8, 1024]))
+def test_plans_of_what_workers_left_are_those_of_all_messages(seed, z, tracked):
+    random = np.random.default_rng(seed)
+    grouping = PlannedGrouping(tracked=tracked, buckets=64)
+    memory: Snapshot = {}
+    for _ in range(3):
+        keys = random.zipf(z, 3000).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        router = grouping.router(WORKERS)
+        router.remember(memory)
+        workers = router.route(keys)
+        expected = planned_from_all(grouping, keys, workers, memory)
+        memory = grouping.learned_of_workers(memory, left_by(grouping, keys, workers), WORKERS)
+        assert_same(memory, expected)
+
+
+def test_of_many_keys_the_heaviest_are_named_and_none_is_lost(monkeypatch):
+    monkeypatch.setattr("evenkey.groupings.planned.counts._LEAST_KEPT", 3)
+    empty = PlannedGrouping(tracked=2, buckets=8).statistics(WORKERS)
+    keys, loads = np.arange(5, dtype=np.uint64), np.array([1.0, 5.0, 2.0, 2.0, 2.0])
+    counts = KeyCounts.of(keys, loads, empty)
+    assert counts.keys.tolist() == [1, 2, 3]
+    assert counts.bucket_loads.tolist() == [1.0, 5.0, 2.0, 2.0, 2.0, 0.0, 0.0, 0.0]
+    assert counts.total == 12.0
+
+
+def test_an_epoch_in_which_nobody_held_anything_changes_nothing():
+    grouping = PlannedGrouping()
+    memory = grouping.plan(np.array([7], np.uint64), np.array([3.0]), WORKERS)
+    assert grouping.learned_of_workers(memory, {}, WORKERS) is memory
+
+
+def test_a_plan_that_is_fitted_stays():
+    grouping = PlannedGrouping(planning="fit")
+    keys = np.array([7, 7, 8], np.uint64)
+    held = left_by(grouping, keys, np.array([0, 0, 1]))
+    assert grouping.learned_of_workers({}, held, WORKERS) == {}
+
+
+def test_the_order_in_which_messages_came_does_not_matter():
+    """A task that is retried gets its rows in another order, and leaves the same."""
+    empty = PlannedGrouping().statistics(WORKERS)
+    keys, loads = np.unique(np.random.default_rng(0).zipf(1.3, 3000), return_counts=True)
+    left = []
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(keys))
+        counts = KeyCounts.of(keys[order].astype(np.uint64), loads[order].astype(float), empty)
+        left.append({name: array.tobytes() for name, array in counts.to_arrays().items()})
+    assert left[0] == left[1] == left[2]

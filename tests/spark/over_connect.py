@@ -1,0 +1,160 @@
+"""A user's own program over Spark Connect: ``python -m tests.spark.over_connect DIRECTORY``.
+
+The client may not touch the state: every file of it is written by the server's processes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from evenkey import Sum
+from evenkey import applications as app
+from evenkey import spark as operators
+from evenkey.stores import LocalStore
+
+WORKERS, ROWS, FILES = 5, 4000, 4
+SPEED = 100
+"""Rows a second: an epoch ends before a key of its own is old enough for its pool to grow."""
+
+
+class TouchedError(AssertionError):
+    """The client has touched a path of the state."""
+
+
+def refuse(*_args: object, **_named: object) -> None:
+    """Stand for what a client must not do."""
+    message = "the client touched the state"
+    raise TouchedError(message)
+
+
+def write_input(directory: Path) -> None:
+    """Files of one epoch each: 60 % of the rows bear one key, and times go on."""
+    directory.mkdir(parents=True)
+    for number in range(FILES):
+        at = [ROWS * number + row for row in range(ROWS)]
+        keys = ["hot" if n % 10 < 6 else f"cold {n * 7919 % 300}" for n in at]
+        table = pa.table({"user": keys, "amount": at, "seconds": [n / SPEED for n in at]})
+        pq.write_table(table, directory / f"part-{number}.parquet")
+        os.utime(directory / f"part-{number}.parquet", (number + 1, number + 1))
+
+
+def stream(spark: SparkSession, directory: Path):
+    """Read the input, a file an epoch."""
+    rows = (
+        spark.readStream.schema("user string, amount bigint, seconds double")
+        .option("maxFilesPerTrigger", 1)
+        .parquet(str(directory))
+    )
+    return rows.withColumn("at", F.timestamp_seconds("seconds"))
+
+
+def drive(df, directory: Path, name: str):
+    """Run a query until its input is read; gives its rows."""
+    query = (
+        df.writeStream.format("parquet")
+        .option("path", str(directory / f"{name}-out"))
+        .option("checkpointLocation", str(directory / f"{name}-checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    error = query.exception()
+    if error:
+        raise error
+    time.sleep(1)  # what is heard of a query comes a little later
+    return df.sparkSession.read.parquet(str(directory / f"{name}-out"))
+
+
+def peaks(rows, place: str = "seconds") -> list[float]:
+    """Fullest worker over the mean of each epoch."""
+    epoch = F.floor(F.col(place) * SPEED / ROWS)
+    counts = rows.groupBy(epoch.alias("epoch"), "worker").count()
+    top = counts.groupBy("epoch").agg(F.max("count").alias("most")).sort("epoch").collect()
+    return [row["most"] / (ROWS / WORKERS) for row in top]
+
+
+def left_of_queries() -> int:
+    """Temporary routing tables of queries that have ended, after a while; they are on this host."""
+    deadline = time.monotonic() + 60
+    while left := list(Path(tempfile.gettempdir()).glob("evenkey-*/tables-*")):
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.5)
+    return len(left)
+
+
+def main(directory: Path) -> None:
+    """Print what came of each operator, as JSON."""
+    write_input(directory / "input")
+    spark = (
+        SparkSession.builder.remote("local[2]")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.session.timeZone", "America/New_York")
+        .getOrCreate()
+    )
+    # Tasks are other processes, which know nothing of this.
+    for name in ("read", "put", "create", "names", "delete"):
+        setattr(LocalStore, name, refuse)
+    batch = spark.read.parquet(str(directory / "input"))
+    source, state = stream(spark, directory / "input"), directory / "state"
+    seen: dict[str, object] = {}
+
+    plan = operators.fit(batch, "user", "planned", WORKERS, state=state / "fit")
+    seen["fit"] = float(plan.loads.max() / plan.loads.mean())
+    fitted = operators.route(source, "user", "planned", WORKERS, state=state / "fit")
+    seen["fitted"] = peaks(drive(fitted, directory, "fitted"))
+    greedy = operators.route(batch, "user", "off-greedy", WORKERS, state=state / "greedy")
+    seen["greedy"] = greedy.count()
+    learned = operators.route(source, "user", "dkg", WORKERS, time="at", state=state / "dkg")
+    seen["dkg"] = peaks(drive(learned, directory, "dkg"))
+    seen["tables"] = len(list((state / "dkg").rglob("table-*.npz")))
+    temporary = operators.route(source, "user", "dkg", WORKERS, time="at")
+    seen["temporary"] = drive(temporary, directory, "temporary").count()
+    seen["left"] = left_of_queries()
+    observer = operators.LoadObserver(WORKERS)
+    observed = operators.observe(operators.route(source, "user", "pkg", WORKERS), observer)
+    drive(observed, directory, "observed")
+    seen["observed"] = int(observer.loads.sum())
+    placed = operators.place(operators.route(batch, "user", "dkg", WORKERS), WORKERS)
+    seen["placed"] = placed.count()
+    counts = operators.aggregate(
+        source,
+        "user",
+        "planned",
+        WORKERS,
+        Sum("amount"),
+        time="at",
+        window="10 seconds",
+        max_ahead=None,
+        state=state / "aggregate",
+        position="amount",
+    )
+    sums = drive(counts, directory, "aggregate")
+    closed = sums.agg(F.max(F.unix_timestamp("window.end"))).collect()[0][0]
+    seen["sums"] = sums.agg(F.sum("sum")).collect()[0][0]
+    seen["expected"] = sum(range(int(closed * SPEED)))
+    seen["plans"] = len(list((state / "aggregate").rglob("table-*.npz")))
+    top = app.heavy_hitters(batch, "user", k=1, workers=2).collect()[0]
+    seen["top"] = [top["user"], top["count"]]
+    named = "if(amount % 2 = 0, 'good day sun', 'bad rain cold') as text"
+    labelled = batch.selectExpr("if(amount % 2 = 0, 'a', 'b') as label", named).limit(400)
+    model = app.train(labelled, app.NaiveBayes(), grouping="pkg", workers=2)
+    right = app.classify(labelled, model).where("label = prediction").count()
+    seen["right"] = right
+    sys.stdout.write(f"{json.dumps(seen)}\n")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,72 @@
+"""Operators over Spark Connect: the client touches no state, and streams learn."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.spark.over_connect import FILES, ROWS
+
+pytest.importorskip("grpc", reason="Spark Connect's packages are not installed")
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory):
+    """What the program prints, run once."""
+    directory = tmp_path_factory.mktemp("connect")
+    (directory / "temporary").mkdir()
+    environment = {
+        **os.environ,
+        "PYSPARK_PYTHON": sys.executable,
+        "TMPDIR": str(directory / "temporary"),
+    }
+    ran = subprocess.run(
+        [sys.executable, "-m", "tests.spark.over_connect", str(directory)],
+        cwd=Path(__file__).parents[2],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=580,
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    return json.loads(ran.stdout.splitlines()[-1])
+
+
+def test_plans_are_fitted_and_followed(seen):
+    assert seen["fit"] < 1.05
+    assert len(seen["fitted"]) == FILES
+    assert max(seen["fitted"]) < 1.15
+    assert seen["greedy"] == FILES * ROWS
+
+
+def test_a_stream_learns(seen):
+    first, *rest = seen["dkg"]
+    assert first > 1.6
+    assert max(rest) < 1.3
+    assert seen["tables"] == FILES
+
+
+def test_a_stream_without_state_runs_and_leaves_nothing(seen):
+    assert seen["temporary"] == FILES * ROWS
+    assert seen["left"] == 0
+
+
+def test_batches_and_observers_work(seen):
+    assert seen["placed"] == FILES * ROWS
+    assert seen["observed"] == FILES * ROWS
+
+
+def test_a_stream_is_aggregated_exactly_and_planned(seen):
+    assert seen["sums"] == seen["expected"]
+    assert seen["plans"] >= FILES
+
+
+def test_applications_work(seen):
+    assert seen["top"] == ["hot", FILES * ROWS * 6 // 10]
+    assert seen["right"] == 400
