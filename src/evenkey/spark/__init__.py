@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from evenkey.spark.session_kinds import change_session as change_session
     from evenkey.spark.sessions import local_master as local_master
     from evenkey.spark.sessions import temporary_directory as temporary_directory
+    from evenkey.spark.state import store_of as store_of
     from evenkey.spark.task import TaskId as TaskId
     from evenkey.spark.task import current_task as current_task
     from evenkey.spark.times import FAR_AHEAD as FAR_AHEAD
@@ -113,6 +114,7 @@ __getattr__ = late(
         "routing_task": "evenkey.spark.routing_tasks",
         "same_name": "evenkey.spark.columns",
         "seconds_of": "evenkey.spark.times",
+        "store_of": "evenkey.spark.state",
         "temporary_directory": "evenkey.spark.sessions",
         "time_column": "evenkey.spark.columns",
         "windowed_column": "evenkey.spark.columns",

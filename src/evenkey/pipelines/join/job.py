@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gc
-import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenkey.exporters import History
-from evenkey.files import replacing
 from evenkey.joins import (
     DEAD_LETTERS,
     STATIC_DEAD_LETTERS,
@@ -35,14 +35,12 @@ from evenkey.pipelines.join.report import JoinReport, epochs_of
 from evenkey.pipelines.join.seen import load_unit
 from evenkey.pipelines.join.session import join_session
 from evenkey.pipelines.join.sink import digest_of, sink_of
-from evenkey.runs import Job, Work, committed_tables, run_info, span
+from evenkey.runs import Job, Work, clear, committed_tables, run_info, span
 from evenkey.runs import epochs_of as progress_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
@@ -51,11 +49,13 @@ if TYPE_CHECKING:
     from evenkey.pipelines.join.config import JoinConfig
     from evenkey.pipelines.join.inputs import PublicationInput
     from evenkey.runs import Outcome, Recorder, RunDirectory
+    from evenkey.stores import Store
 
 _MB = 1 << 20
 _TASKS_TO_WARM_UP = 8
 _ROW_GROUP = 20_000
 """Subscriptions that a task reads at least."""
+_SUBSCRIPTIONS = "state/subscriptions.parquet"
 
 
 class JoinJob(Job[JoinReport]):
@@ -96,7 +96,7 @@ class JoinJob(Job[JoinReport]):
         manifest = _stored(self._static, self._match(), self.config, directory)
         self._source = publication_input(spark, self.config, directory, manifest)
 
-    def info(self, history: Path | None) -> RunInfo:
+    def info(self, history: Store | None) -> RunInfo:
         """Say who runs."""
         config = self.config
         dataset = "publications" if config.draws else str(config.input or config.kafka)
@@ -109,8 +109,9 @@ class JoinJob(Job[JoinReport]):
             load_unit=load_unit(by_items=config.by_items),
         )
 
-    def warm_up(self, spark: SparkSession) -> None:
+    def warm_up(self, spark: SparkSession, directory: RunDirectory) -> None:
         """Start the Python workers and let them import what they need."""
+        del directory
         tasks = spark.range(0, _TASKS_TO_WARM_UP, 1, _TASKS_TO_WARM_UP)
         tasks.mapInArrow(_import_all, "id bigint").count()
         with own_processes(tasks):
@@ -193,7 +194,7 @@ class _JoinWork(Work[JoinReport]):
         return matches_of(rows)
 
     def _log(self, query: StreamingQuery) -> EpochLog:
-        return EpochLog(self._directory.state / "epochs" / str(query.id))
+        return EpochLog(Path(self._directory.store.path(f"state/epochs/{query.id}")))
 
     def _rejected(self) -> int:
         letters = self._directory.dead_letters
@@ -236,23 +237,23 @@ class _JoinWork(Work[JoinReport]):
 
 def _on_disk(spark: SparkSession, subscriptions: pa.Table, directory: RunDirectory) -> DataFrame:
     """Let Spark read them from a file, since large ones would fill its driver's memory."""
-    file = directory.state / "subscriptions.parquet"
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(file) as unfinished:
-            pq.write_table(subscriptions, unfinished, row_group_size=_ROW_GROUP)
-    return spark.read.parquet(str(file))
+    if directory.store.find(_SUBSCRIPTIONS) is None:
+        content = pa.BufferOutputStream()
+        pq.write_table(subscriptions, content, row_group_size=_ROW_GROUP)
+        directory.keep(_SUBSCRIPTIONS, content.getvalue().to_pybytes())
+    return spark.read.parquet(directory.store.path(_SUBSCRIPTIONS))
 
 
 def _stored(
     static: DataFrame, match: SpatialMatch, config: JoinConfig, directory: RunDirectory
 ) -> Manifest:
     """Write the subscriptions, unless the run that goes on has written them."""
-    store = StaticStore(directory.state / "static")
+    place = directory.store.under("state/static")
+    store = StaticStore(place.url)
     if store.versions() and directory.begun:
         return store.manifest(store.latest())
     # What a process wrote that was stopped before the run began has no dead letters.
-    shutil.rmtree(store.directory, ignore_errors=True)
+    clear(place)
     count = config.partitions_or_default
     return write_static(static, store, match, partitions=count, dead_letters=directory.dead_letters)
 
