@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pyarrow.dataset as ds
 import pytest
 
 from evenkey.applications import Documents, NaiveBayes
 from evenkey.pipelines.learn.models import Models
 from tests.applications.test_learning import in_one_go
-from tests.topology.killing import finish, kill_in_the_middle, started
+from tests.topology.killing import finish, kill_in_the_middle, placed, started
 
 RECORDS, EPOCHS = 400, 4
 
@@ -28,7 +27,7 @@ def test_a_killed_learner_learns_each_epoch_once(tmp_path):
     with started(command(output, cost_ms=15), log) as process:
         kill_in_the_middle(process, output, log)
     models = Models(output / "models", NaiveBayes())
-    before = {number: models.path(number).read_bytes() for number in models.numbers()}
+    before = {number: models.store.read(models.name(number)) for number in models.numbers()}
     assert 1 <= len(before) < EPOCHS
 
     report = finish(command(output, cost_ms=0))
@@ -38,10 +37,9 @@ def test_a_killed_learner_learns_each_epoch_once(tmp_path):
     records = Documents(words=200, size=5, length=RECORDS).records(0, RECORDS)
     assert models.read().to_table() == in_one_go(records).to_table()
     # Models of epochs that had ended are what they were.
-    assert {number: models.path(number).read_bytes() for number in before} == before
+    assert {number: models.store.read(models.name(number)) for number in before} == before
     share = RECORDS // EPOCHS
     for epoch in range(1, EPOCHS + 1):
         so_far = in_one_go(records.slice(0, epoch * share))
         assert models.read(epoch).to_table() == so_far.to_table()
-    placed = ds.dataset(output / "state" / "placed", partitioning="hive").to_table()
-    assert sum(placed["messages"].to_pylist()) == RECORDS * 6
+    assert sum(placed(output)["messages"].to_pylist()) == RECORDS * 6

@@ -109,7 +109,7 @@ def test_models_are_numbered_and_found_again(tmp_path):
     assert models.read(2).to_table() == first.to_table()
     assert models.read().to_table() == second.to_table()
     assert models.read().alpha == 0.5
-    models.path(3).write_bytes(b"cut short")
+    models.store.put(models.name(3), b"cut short")
     with pytest.raises(RunError, match=r"model-00000003\.parquet cannot be read"):
         models.read()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from pathlib import Path
 
 import pytest
@@ -98,7 +97,7 @@ def test_the_end_of_a_run_is_told(tmp_path, begin):
 
 def test_a_killed_run_is_told_by_its_silence(tmp_path, begin):
     history = begin("history", "kg")
-    os.utime(history.directory / "alive", (5, 5))
+    history.store.put("alive", b'{"at": 5}')
     (run,) = Runs([tmp_path]).read()
     assert (run.state.name, run.state.since) == ("silent", 5)
     assert "no sign of life since 1970" in text_of(standing([run]))

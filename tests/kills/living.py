@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +24,7 @@ LONGEST_WAIT = 240.0
 _POLL_SECONDS = 0.1
 _WRITTEN_BY_EPOCHS = (
     *("checkpoint/offsets", "checkpoint/commits", "checkpoint/state"),
-    *("placed", "splits", "epochs", "join/epochs", "commits", "_staged"),
+    *("epochs", "join/epochs", "commits", "parts"),
 )
 """Parts of a run's state that are written in epochs, and not while it starts."""
 _ROOT = Path(__file__).parents[2]
@@ -151,10 +152,9 @@ class Living:
 
     def _closes(self) -> bool:
         """Whether the sign is there that lets windows close."""
-        state = self._output / "state"
-        claims = sorted((state / "claims").glob("[0-9]*.json"))
-        signs = [state / "closing", *(each.with_suffix(".closing") for each in claims[-1:])]
-        return any(sign.exists() for sign in signs)
+        own = self._output / "state" / "closing"
+        signs = Path(tempfile.gettempdir()).glob(f"evenkey-signs-{self.pid}-*/closing")
+        return own.exists() or any(signs)
 
     def _numbers(self, log: str) -> set[int]:
         files = (self._output / "state" / "checkpoint" / log).glob("[0-9]*")

@@ -9,13 +9,17 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from evenkey.pipelines.aggregate.worker import PLACED
+from evenkey.runs import EpochFiles
 from tests.processes import end_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["finish", "kill_in_the_middle", "running", "started", "wait_for_the_middle"]
+__all__ = ["finish", "kill_in_the_middle", "placed", "running", "started", "wait_for_the_middle"]
 
 
 @contextlib.contextmanager
@@ -82,3 +86,14 @@ def kill_in_the_middle(
     end_session(process.pid)
     process.wait()
     assert in_the_middle_of_an_epoch(output)
+
+
+def placed(output: Path) -> pa.Table:
+    """What workers held, in all committed epochs, with the epoch's number."""
+    files = EpochFiles(output, "state/")
+    tables = [
+        table.append_column("epoch", pa.array([epoch] * len(table)))
+        for epoch in files.epochs(PLACED)
+        if (table := files.read(PLACED, [epoch])) is not None
+    ]
+    return pa.concat_tables(tables)

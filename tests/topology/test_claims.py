@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import os
 import signal
@@ -14,22 +15,29 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from evenkey.errors import ConfigurationError, RunError
-from evenkey.runs.claims import Claim, Holder
-
-CLAIMS = "claims"
-
-
-def claim(tmp_path, patience=10.0):
-    return Claim(tmp_path, tmp_path / CLAIMS, patience=patience)
+from evenkey.runs.claims import CLAIMS, Claim, Holder
+from tests.stores.far import STORES, FarStore
 
 
-def left_behind(tmp_path, **changes):
-    """The claim of a process that never released it."""
-    (tmp_path / CLAIMS).mkdir()
+@pytest.fixture(params=STORES)
+def store(request, tmp_path):
+    return STORES[request.param](tmp_path)
+
+
+def claim(store, patience=10.0):
+    return Claim(store, patience=patience)
+
+
+def left_behind(store, **changes):
+    """The claim of a process that never released it; give what shows that it lives."""
     holder = {**dataclasses.asdict(Holder.here()), **changes}
-    (tmp_path / CLAIMS / "00000001.json").write_text(json.dumps(holder))
-    beat = tmp_path / CLAIMS / "00000001.beat"
-    beat.touch()
+    store.put(f"{CLAIMS}/00000001.json", json.dumps(holder).encode())
+    numbers = itertools.count()
+
+    def beat():
+        store.put(f"{CLAIMS}/00000001.beat", f"{next(numbers)}".encode())
+
+    beat()
     return beat
 
 
@@ -45,26 +53,26 @@ def no_locks(monkeypatch):
 
 
 @pytest.mark.usefixtures("no_locks")
-def test_a_second_process_is_refused_while_the_first_lives(tmp_path):
-    first = claim(tmp_path)
+def test_a_second_process_is_refused_while_the_first_lives(store):
+    first = claim(store)
     wanted = rf"is in use by process {os.getpid()} on .* since .*: wait until it has ended, end it"
     with pytest.raises(ConfigurationError, match=wanted):
-        claim(tmp_path)
+        claim(store)
     first.check()
     first.release()
-    second = claim(tmp_path)
+    second = claim(store)
     assert (first.number, second.number) == (1, 2)
     second.release()
 
 
-def test_of_many_at_once_one_gets_it(tmp_path):
+def test_of_many_at_once_one_gets_it(store):
     for _ in range(3):
         ready = threading.Barrier(8)
 
         def one(ready=ready):
             ready.wait()
             try:
-                return claim(tmp_path)
+                return claim(store)
             except ConfigurationError:
                 return None
 
@@ -76,20 +84,20 @@ def test_of_many_at_once_one_gets_it(tmp_path):
 
 
 @pytest.mark.parametrize("changes", [{"pid": 2**22 + 1}, {"started": 1}])
-def test_what_a_dead_process_held_is_free_at_once(tmp_path, changes):
-    left_behind(tmp_path, **changes)
+def test_what_a_dead_process_held_is_free_at_once(store, changes):
+    left_behind(store, **changes)
     # It would take until tomorrow to wait for a sign of life.
-    taken = claim(tmp_path, patience=86_400)
+    taken = claim(store, patience=86_400)
     assert taken.number == 2
     taken.release()
 
 
-def test_a_zombie_is_dead(tmp_path):
+def test_a_zombie_is_dead(store):
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    left_behind(tmp_path, pid=process.pid, started=_started(process.pid))
+    left_behind(store, pid=process.pid, started=_started(process.pid))
     process.kill()
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    claim(tmp_path, patience=86_400).release()
+    claim(store, patience=86_400).release()
     process.communicate()
 
 
@@ -99,29 +107,29 @@ def _started(pid):
     return _started(pid)
 
 
-def test_of_another_machine_a_sign_of_life_is_awaited(tmp_path):
-    beat = left_behind(tmp_path, host="elsewhere", place="another boot")
+def test_of_another_machine_a_sign_of_life_is_awaited(store):
+    beat = left_behind(store, host="elsewhere", place="another boot")
     stop = threading.Event()
 
     def live():
         while not stop.wait(0.05):
-            os.utime(beat)
+            beat()
 
     thread = threading.Thread(target=live)
     thread.start()
     try:
         with pytest.raises(ConfigurationError, match=r"in use by process .* on elsewhere"):
-            claim(tmp_path)
+            claim(store)
     finally:
         stop.set()
         thread.join()
-    claim(tmp_path, patience=0.3).release()
+    claim(store, patience=0.3).release()
 
 
-def test_who_has_lost_its_claim_finds_out(tmp_path, monkeypatch):
+def test_who_has_lost_its_claim_finds_out(store, monkeypatch):
     monkeypatch.setattr("evenkey.runs.claims._BEAT_SECONDS", 3600)
-    hung = claim(tmp_path)
-    other = claim(tmp_path, patience=0.3)
+    hung = claim(store)
+    other = claim(store, patience=0.3)
     assert other.held
     assert not hung.held
     with pytest.raises(RunError, match=r"now belongs to process .*, so there is nothing to do"):
@@ -131,40 +139,32 @@ def test_who_has_lost_its_claim_finds_out(tmp_path, monkeypatch):
     other.release()
 
 
-def test_the_signs_of_claims_are_their_own(tmp_path):
-    first = claim(tmp_path)
-    first.sign("closing").touch()
-    first.release()
-    second = claim(tmp_path)
-    assert not second.sign("closing").exists()
-    second.release()
-
-
-def test_old_claims_are_forgotten_but_no_number_is_given_twice(tmp_path):
+def test_old_claims_are_forgotten_but_no_number_is_given_twice(store):
     numbers = []
     for _ in range(5):
-        held = claim(tmp_path)
+        held = claim(store)
         numbers.append(held.number)
         held.release()
     assert numbers == [1, 2, 3, 4, 5]
-    kept = {file.name.split(".")[0] for file in (tmp_path / CLAIMS).iterdir()}
+    kept = {name.removeprefix(f"{CLAIMS}/").split(".")[0] for name in store.names(CLAIMS)}
     assert kept == {"00000004", "00000005"}
 
 
-def test_a_damaged_claim_is_named(tmp_path):
-    left_behind(tmp_path)
-    (tmp_path / CLAIMS / "00000001.json").write_text("{")
+def test_a_damaged_claim_is_named(store):
+    left_behind(store)
+    store.put(f"{CLAIMS}/00000001.json", b"{")
     with pytest.raises(RunError, match=r"00000001\.json cannot be read .*: choose another output"):
-        claim(tmp_path)
+        claim(store)
 
 
 @pytest.mark.usefixtures("no_locks")
 def test_a_stopped_process_loses_its_claim_and_says_so_when_it_wakes_up(tmp_path):
+    store = STORES["a directory"](tmp_path)
     program = (
-        "import pathlib, sys\n"
+        "import sys\n"
         "from evenkey.runs.claims import Claim\n"
-        "root = pathlib.Path(sys.argv[1])\n"
-        "held = Claim(root, root / 'claims')\n"
+        "from evenkey.stores import LocalStore\n"
+        "held = Claim(LocalStore(sys.argv[1]))\n"
         "print('held', flush=True)\n"
         "input()\n"
         "held.check()\n"
@@ -175,12 +175,60 @@ def test_a_stopped_process_loses_its_claim_and_says_so_when_it_wakes_up(tmp_path
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
         with pytest.raises(ConfigurationError, match=f"process {process.pid}"):
-            claim(tmp_path)
+            claim(store)
         process.send_signal(signal.SIGSTOP)
-        taken = claim(tmp_path, patience=2.0)
+        taken = claim(store, patience=2.0)
         process.send_signal(signal.SIGCONT)
         _, errors = process.communicate("\n")
     assert process.returncode == 1
     assert "now belongs to process" in errors
     taken.check()
     taken.release()
+
+
+def test_a_process_that_is_slow_to_show_that_it_lives_is_waited_for(tmp_path, monkeypatch):
+    """A store that takes long takes long for the one who waits too."""
+    monkeypatch.setattr("evenkey.runs.claims._BEAT_SECONDS", 0.2)
+    slow = FarStore(tmp_path, delay=0.1)
+    first = claim(slow)
+    with pytest.raises(ConfigurationError, match="is in use by process"):
+        claim(slow, patience=0.0)
+    first.release()
+
+
+def test_a_claim_that_is_away_for_a_while_is_held_on(tmp_path, monkeypatch):
+    monkeypatch.setattr("evenkey.runs.claims._BEAT_SECONDS", 0.01)
+    store = FarStore(tmp_path)
+    held = claim(store)
+    away = threading.Event()
+
+    def put(*_, **__):
+        away.set()
+        raise OSError
+
+    with monkeypatch.context() as gone:
+        gone.setattr(store, "put", put)
+        assert away.wait(10)
+    before = store.read(f"{CLAIMS}/00000001.beat")
+    for _ in range(1000):
+        if store.read(f"{CLAIMS}/00000001.beat") != before:
+            break
+        threading.Event().wait(0.01)
+    else:
+        pytest.fail("it shows no sign of life any more")
+    held.check()
+    held.release()
+
+
+def test_an_output_that_was_deleted_does_not_appear_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("evenkey.runs.claims._BEAT_SECONDS", 0.01)
+    store = FarStore(tmp_path)
+    held = claim(store)
+    for name in store.names():
+        store.delete(name)
+    threading.Event().wait(0.1)
+    # A beat that was on its way may come to lie there.
+    assert store.names() in ([], [f"{CLAIMS}/00000001.beat"])
+    with pytest.raises(RunError, match="is gone: somebody deleted it"):
+        held.check()
+    held.release()

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-import shutil
+import pickle
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
 import pyarrow as pa
-import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 
 from evenkey.errors import RunError
 from evenkey.runs import read_results
+from evenkey.runs.claims import Claim
 from evenkey.runs.commits import Commits, epoch_name
 from evenkey.runs.epoch_files import EpochFiles
 from evenkey.runs.parts import encoded
+from evenkey.runs.tallies import Tallies
+from evenkey.stores import store_at
+from tests.stores.far import STORES
 
 EPOCH = epoch_name(3)
+
+
+@pytest.fixture(params=STORES)
+def root(request, tmp_path):
+    return STORES[request.param](tmp_path)
 
 
 def stage(commits, values, number=0, name=EPOCH):
@@ -28,13 +38,17 @@ def stage(commits, values, number=0, name=EPOCH):
 
 def seen(root):
     """What a reader sees that knows nothing of commits."""
-    if not (root / "results").is_dir():
-        return []
-    return sorted(ds.dataset(root / "results").to_table()["n"].to_pylist())
+    store = store_at(root)
+    tables = [pq.read_table(pa.BufferReader(store.read(name))) for name in store.names("results")]
+    return sorted(value for table in tables for value in table["n"].to_pylist())
 
 
 def read(root):
     return read_results(root)["n"].to_pylist()
+
+
+def staged(root):
+    return store_at(root).names("state/parts")
 
 
 def settled(commits):
@@ -44,69 +58,69 @@ def settled(commits):
     return commit
 
 
-def test_nothing_is_seen_before_its_epoch_is_committed(tmp_path):
-    commits = Commits(tmp_path, 1)
+def test_nothing_is_seen_before_its_epoch_is_committed(root):
+    commits = Commits(root, 1)
     stage(commits, [1, 2])
     stage(commits, [3], number=1)
-    assert seen(tmp_path) == []
+    assert seen(root) == []
     commits.commit(EPOCH, {"late": 4})
-    assert seen(tmp_path) == read(tmp_path) == [1, 2, 3]
-    names = [path.name for path in (tmp_path / "results" / EPOCH).iterdir()]
-    assert sorted(names) == ["part-00000.parquet", "part-00001.parquet"]
+    assert seen(root) == read(root) == [1, 2, 3]
+    names = store_at(root).names(f"results/{EPOCH}")
+    assert names == [f"results/{EPOCH}/part-{number:05d}.parquet" for number in range(2)]
     assert settled(commits).figures == {"late": 4}
-    assert not list((tmp_path / "state" / "_staged").rglob("part-*"))
+    assert not staged(root)
 
 
-def test_the_first_commit_counts_and_the_parts_of_others_are_dropped(tmp_path):
-    hung, other = Commits(tmp_path, 1), Commits(tmp_path, 2)
+def test_the_first_commit_counts_and_the_parts_of_others_are_dropped(root):
+    hung, other = Commits(root, 1), Commits(root, 2)
     stage(hung, [1, 2])
     stage(hung, [2], number=1)
     stage(other, [7])
     assert other.commit(EPOCH).claim == 2
     stage(hung, [9], number=2)
     assert hung.commit(EPOCH).claim == 2
-    assert seen(tmp_path) == read(tmp_path) == [7]
+    assert seen(root) == read(root) == [7]
     # Tasks of the process that woke up may write even now.
     stage(hung, [9], number=3)
-    assert seen(tmp_path) == read(tmp_path) == [7]
-    Commits(tmp_path, 3).recover()
-    assert not list((tmp_path / "state" / "_staged").rglob("part-*"))
+    assert seen(root) == read(root) == [7]
+    Commits(root, 3).recover()
+    assert not staged(root)
 
 
-def test_a_commit_between_another_claim_and_its_commit_is_whole(tmp_path):
+def test_a_commit_between_another_claim_and_its_commit_is_whole(root):
     """A process that hangs after its last look at its claim still commits what it has staged."""
-    hung, other = Commits(tmp_path, 1), Commits(tmp_path, 2)
+    hung, other = Commits(root, 1), Commits(root, 2)
     stage(hung, [1, 2])
     other.recover()
     stage(other, [1, 2])
     assert hung.commit(EPOCH).claim == 1
     assert other.commit(EPOCH).claim == 1
-    assert seen(tmp_path) == read(tmp_path) == [1, 2]
+    assert seen(root) == read(root) == [1, 2]
 
 
-def test_who_goes_on_shows_what_was_committed_and_not_yet_seen(tmp_path, monkeypatch):
-    commits = Commits(tmp_path, 1)
+def test_who_goes_on_shows_what_was_committed_and_not_yet_seen(root, monkeypatch):
+    commits = Commits(root, 1)
     stage(commits, [1, 2])
     with monkeypatch.context() as killed:
         killed.setattr(Commits, "_settle", lambda *_: None)
         commits.commit(EPOCH)
-    assert seen(tmp_path) == []
-    assert read(tmp_path) == [1, 2]
-    Commits(tmp_path, 2).recover()
-    assert seen(tmp_path) == read(tmp_path) == [1, 2]
+    assert seen(root) == []
+    assert read(root) == [1, 2]
+    Commits(root, 2).recover()
+    assert seen(root) == read(root) == [1, 2]
 
 
-def test_what_was_shown_in_part_is_shown_whole(tmp_path, monkeypatch):
-    commits = Commits(tmp_path, 1)
+def test_what_was_shown_in_part_is_shown_whole(root, monkeypatch):
+    commits = Commits(root, 1)
     parts = [stage(commits, [number], number) for number in range(3)]
     with monkeypatch.context() as killed:
         killed.setattr(Commits, "_settle", lambda *_: None)
         commits.commit(EPOCH)
-    waiting = tmp_path / "state" / "_staged" / "00000001" / EPOCH / "results"
-    (tmp_path / "results" / EPOCH).mkdir(parents=True)
-    shutil.copy(waiting / parts[1].staged_name, tmp_path / "results" / EPOCH / parts[1].name)
-    Commits(tmp_path, 2).recover()
-    assert seen(tmp_path) == read(tmp_path) == [0, 1, 2]
+    store = store_at(root)
+    waiting = f"state/parts/{EPOCH}/00000001/results/{parts[1].staged_name}"
+    store.put(f"results/{EPOCH}/{parts[1].name}", store.read(waiting))
+    Commits(root, 2).recover()
+    assert seen(root) == read(root) == [0, 1, 2]
 
 
 def race(root, claim):
@@ -122,13 +136,14 @@ def race(root, claim):
 
 
 @pytest.mark.parametrize("pool", ["threads", "processes"])
-def test_many_at_once(tmp_path, pool):
+@pytest.mark.parametrize("kind", ["a directory", "far", "forgetful"])
+def test_many_at_once(tmp_path, pool, kind):
     made = {
         "threads": lambda: ThreadPoolExecutor(8),
         "processes": lambda: ProcessPoolExecutor(4, mp_context=get_context("forkserver")),
     }
     for round_ in range(1 if pool == "processes" else 20):
-        root = tmp_path / str(round_)
+        root = STORES[kind](tmp_path / str(round_))
         with made[pool]() as running:
             told = [each.result() for each in [running.submit(race, root, n) for n in range(1, 9)]]
         (winner,) = set(told)
@@ -136,14 +151,13 @@ def test_many_at_once(tmp_path, pool):
         assert settled(Commits(root)).figures == {"claim": winner}
 
 
-def test_readers_meanwhile_see_whole_epochs_only(tmp_path):
+def test_readers_meanwhile_see_whole_epochs_and_plain_ones_whole_parts(tmp_path):
     done = threading.Event()
     found: list[int] = []
 
     def look():
         while not done.is_set():
-            epochs = list((tmp_path / "results").glob("epoch=*"))
-            found.extend(len(list(epoch.iterdir())) for epoch in epochs)
+            found.append(len(seen(tmp_path)))
             if Commits(tmp_path).begun:
                 assert len(read_results(tmp_path)) % 5 == 0
 
@@ -156,41 +170,42 @@ def test_readers_meanwhile_see_whole_epochs_only(tmp_path):
             commits.commit(epoch_name(epoch))
         done.set()
         looking.result()
-    assert set(found) == {5}
+    assert found == sorted(found)
+    assert len(seen(tmp_path)) == 5 * 30
 
 
-def test_a_task_that_ran_twice_counts_once(tmp_path):
-    commits = Commits(tmp_path, 1)
+def test_a_task_that_ran_twice_counts_once(root):
+    commits = Commits(root, 1)
     stage(commits, [1, 2])
     told = stage(commits, [5])
     stage(commits, [1, 3])
-    commits.commit(EPOCH, reported=[told])
-    assert seen(tmp_path) == [5]
+    commits.commit(EPOCH, reported=[(told, "here")])
+    assert seen(root) == [5]
     other = epoch_name(4)
     stage(commits, [6], name=other)
     stage(commits, [8], name=other)
     commits.commit(other)
-    assert seen(tmp_path) in ([5, 6], [5, 8])
+    assert seen(root) in ([5, 6], [5, 8])
 
 
-def test_a_process_that_wakes_up_leaves_the_parts_of_newer_claims_alone(tmp_path):
-    hung, other = Commits(tmp_path, 1), Commits(tmp_path, 2)
+def test_a_process_that_wakes_up_leaves_the_parts_of_newer_claims_alone(root):
+    hung, other = Commits(root, 1), Commits(root, 2)
     stage(hung, [1])
     stage(other, [1])
     hung.commit(EPOCH)
-    assert (tmp_path / "state" / "_staged" / "00000002" / EPOCH).is_dir()
+    assert staged(root)
     other.commit(EPOCH)
-    assert not (tmp_path / "state" / "_staged" / "00000002" / EPOCH).is_dir()
+    assert not staged(root)
 
 
 @pytest.mark.parametrize("what", ["part", "commit"])
 def test_every_changed_byte_is_noticed(tmp_path, what):
-    files = EpochFiles(tmp_path / "state", Commits(tmp_path, 1))
+    files = EpochFiles(Commits(tmp_path, 1), "state/")
     table = pa.table({"worker": pa.array([0] * 9, pa.int32()), "key": [f"k{n}" for n in range(9)]})
     files.write("placed", 0, 0, table)
     files.commits.commit(epoch_name(0))
     assert files.read("placed") == table
-    pattern = "placed/epoch=*/part-*" if what == "part" else "commits/epoch=*"
+    pattern = "parts/*/*/state/placed/part-*" if what == "part" else "commits/epoch=*"
     (file,) = (tmp_path / "state").glob(pattern)
     content = file.read_bytes()
     for place, bit in itertools.product(range(len(content)), [0x04]):
@@ -198,11 +213,71 @@ def test_every_changed_byte_is_noticed(tmp_path, what):
         changed[place] ^= bit
         file.write_bytes(changed)
         with pytest.raises(RunError, match=r"cannot be read .it was cut short or changed"):
-            files.read("placed")
+            EpochFiles(tmp_path, "state/").read("placed")
     file.write_bytes(content[: len(content) // 2])
     with pytest.raises(RunError, match="cut short"):
-        files.read("placed")
+        EpochFiles(tmp_path, "state/").read("placed")
     file.unlink()
     if what == "part":
-        with pytest.raises(RunError, match=r"part-00000\.parquet is gone: put it back"):
-            files.read("placed")
+        with pytest.raises(RunError, match=r"part-00000-.*\.parquet is gone: put it back"):
+            EpochFiles(tmp_path, "state/").read("placed")
+
+
+def test_what_tasks_report_and_the_driver_does_not_find_is_named(root, tmp_path):
+    """Two directories of one name, each on a host of its own."""
+    elsewhere = Commits(tmp_path / "elsewhere", 1)
+    reported = [(stage(elsewhere, [1, 2]), "worker7")]
+    commits = Commits(root, 1)
+    wanted = r"does not see what host worker7 wrote at .*state/parts/.*: an output must be a place"
+    with pytest.raises(RunError, match=wanted):
+        commits.commit(EPOCH, reported=reported)
+    assert commits.epochs() == []
+
+
+def test_a_task_that_does_not_see_what_the_driver_wrote_writes_nothing(root, tmp_path):
+    claim = Claim(store_at(root))
+    here = Commits(root, claim.number, claim.meeting)
+    stage(here, [1])
+    other = STORES["a directory"](tmp_path / "elsewhere")
+    meeting = dataclasses.replace(claim.meeting, store=other, host="driver3")
+    there = pickle.loads(pickle.dumps(Commits(other, claim.number, meeting)))
+    wanted = r"does not see what host driver3 wrote at .*elsewhere/state/claims/00000001\.json: an"
+    with pytest.raises(RunError, match=wanted):
+        stage(there, [1])
+    assert other.names() == []
+    claim.release()
+
+
+@pytest.mark.parametrize(
+    ("splitters", "read", "held", "good"),
+    [
+        (None, 10, 10, True),
+        (None, 10, 9, False),
+        (None, None, 9, True),
+        ((10, 12), 10, 12, True),
+        ((10, 12), None, 12, True),
+        ((9, 12), 10, 12, False),
+        ((10, 12), 10, 11, False),
+        ((10, 0), 10, 0, True),
+        ((0, 0), 10, 0, False),
+    ],
+)
+def test_an_epoch_that_does_not_add_up_is_not_committed(tmp_path, splitters, read, held, good):
+    commits = Commits(tmp_path, 1)
+    files = EpochFiles(commits, "state/")
+    table = pa.table({"n": [1]})
+    if splitters is not None:
+        files.write("splits", 3, 0, table, took=splitters[0], gave=splitters[1])
+    files.write("placed", 3, 0, table, took=held - held // 2)
+    files.write("placed", 3, 1, table, took=held // 2)
+    tallies = Tallies(None if splitters is None else "state/splits", "state/placed")
+
+    def check(parts):
+        tallies.check(str(tmp_path), EPOCH, parts, read)
+
+    if good:
+        commits.commit(EPOCH, check=check)
+    else:
+        with pytest.raises(RunError, match=rf"{EPOCH} of .* does not add up \(its source offered"):
+            commits.commit(EPOCH, check=check)
+    assert (commits.read(EPOCH) is not None) == good

@@ -22,9 +22,13 @@ def files(tmp_path):
     return EpochFiles(tmp_path / "run")
 
 
+def root_of(files):
+    return files.commits.store.directory
+
+
 def numbers(files, epochs=None):
     """Commit what waits, and read it."""
-    for waiting in sorted(files.directory.glob("state/_staged/*/epoch=*")):
+    for waiting in sorted(root_of(files).glob("state/parts/epoch=*")):
         files.commits.commit(waiting.name)
     found = files.read("counts", epochs)
     return None if found is None else found["n"].to_pylist()
@@ -65,7 +69,7 @@ def test_a_task_that_runs_again_changes_nothing(files):
 
 
 def test_what_was_found_before_belongs_to_the_first_epoch(files):
-    before = EpochFiles(files.directory, files.commits, BEFORE)
+    before = EpochFiles(files.commits, name=BEFORE)
     before.write("counts", 5, 0, table(4))
     files.commits.commit(BEFORE)
     files.write("counts", 0, 1, table(8))
@@ -78,15 +82,15 @@ def test_leaves_no_other_files(files):
     files.write("counts", 0, 0, table(1))
     files.write("counts", 0, 1, table())
     assert numbers(files) == [1]
-    names = [path.name for path in files.directory.rglob("*") if path.is_file()]
+    names = [path.name for path in root_of(files).rglob("*") if path.is_file()]
     assert sorted(names) == ["epoch=00000000.json", "part-00000.parquet"]
 
 
 def test_files_have_the_permissions_of_any_other(files):
     files.write("counts", 0, 0, table(1))
-    (files.directory / "plain").touch()
-    (written,) = files.directory.rglob("part-*.parquet")
-    assert written.stat().st_mode == (files.directory / "plain").stat().st_mode
+    (root_of(files) / "plain").touch()
+    (written,) = root_of(files).rglob("part-*.parquet")
+    assert written.stat().st_mode == (root_of(files) / "plain").stat().st_mode
 
 
 def test_a_write_that_fails_leaves_nothing_behind(files, monkeypatch):
@@ -99,12 +103,12 @@ def test_a_write_that_fails_leaves_nothing_behind(files, monkeypatch):
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(RunError, match="No space left on device"):
         files.write("counts", 0, 0, table(1))
-    assert not [path for path in files.directory.rglob("*") if path.is_file()]
+    assert not [path for path in root_of(files).rglob("*") if path.is_file()]
 
 
 def test_an_empty_table_makes_no_directory(files):
     files.write("counts", 0, 0, table())
-    assert not files.directory.exists()
+    assert not root_of(files).exists()
 
 
 def test_travels_to_tasks(files):
@@ -121,7 +125,7 @@ def test_a_directory_that_cannot_be_written_is_named(tmp_path):
 def test_a_damaged_file_is_named(files):
     files.write("counts", 3, 1, table(1))
     assert numbers(files) == [1]
-    damaged = files.directory / "counts" / "epoch=00000003" / "part-00001.parquet"
+    damaged = root_of(files) / "counts" / "epoch=00000003" / "part-00001.parquet"
     damaged.write_bytes(b"not parquet")
     with pytest.raises(RunError, match=r"part-00001\.parquet cannot be read"):
         files.read("counts")

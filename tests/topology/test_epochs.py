@@ -51,7 +51,7 @@ def run(spark, lines, directory, *, epochs=None, sink=None):
         .count()
         .select(F.col("window.start").alias("window_start"), "k", "count")
     )
-    checkpoint = str(directory.checkpoint)
+    checkpoint = directory.checkpoint
     query = counts.writeStream.foreachBatch(write).option("checkpointLocation", checkpoint).start()
     try:
         query.processAllAvailable()
@@ -98,7 +98,7 @@ def test_a_run_that_lost_its_claim_commits_nothing(spark, lines, tmp_path, monke
         def woken(results, epoch):
             parts = write(results, epoch)
             if epoch == 1:
-                Claim(directory.path, directory.state / "claims", patience=0.2).release()
+                Claim(directory.store, patience=0.2).release()
             return parts
 
         monkeypatch.setattr(sink, "write", woken)
@@ -118,5 +118,5 @@ def test_an_epoch_that_another_has_committed_is_computed_but_not_published(spark
         assert commit is not None
         assert commit.parts == ()
         assert commit.figures["ended"] == 2.0
-        assert not (directory.results / epoch_name(1)).exists()
-        assert not list((directory.state / "_staged").rglob("part-*"))
+        assert not directory.store.names(f"results/{epoch_name(1)}")
+        assert not directory.store.names(f"state/parts/{epoch_name(1)}")

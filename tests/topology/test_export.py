@@ -45,7 +45,7 @@ def test_an_output_holds_the_history_of_its_run(tmp_path):
     assert report.exports == ()
     history = History(tmp_path / "out" / "history")
     assert history.run().grouping == "pkg"
-    first, last = records(history.directory)
+    first, last = records(tmp_path / "out" / "history")
     assert [first.epoch, last.epoch] == [0, 1]
     assert (last["messages"], last["epoch_messages"]) == (500, 500 - first["epoch_messages"])
     assert last["loads"] == report.metrics.loads
@@ -86,13 +86,13 @@ def test_a_run_that_goes_on_goes_on_in_its_history(tmp_path):
     paused = tmp_path / "state" / "paused"
     assert not run(config, on_progress=when_running(paused)).finished
     history = History(tmp_path / "history")
-    before = records(history.directory)
+    before = records(tmp_path / "history")
     assert 0 < len(before) < 4
     name = history.run().run
     assert ending(history) == "paused"
     elsewhere = f"parquet:{tmp_path / 'metrics'}"
     finished = run(config.with_options(cost_ms=0.0, export=elsewhere))
-    after = records(history.directory)
+    after = records(tmp_path / "history")
     assert after[: len(before)] == before
     assert len(after) == 4
     # A history elsewhere that began with this process has what the earlier one committed, too.

@@ -13,6 +13,7 @@ import pytest
 from evenkey.pipelines.aggregate import PipelineConfig, run
 from evenkey.streams import generated
 from tests.components import skip_without
+from tests.topology import killing
 from tests.topology.killing import finish, started, wait_for_the_middle
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
@@ -46,8 +47,9 @@ def truth(stream):
 
 def placed(output):
     """What each worker held in each epoch, in one order."""
-    table = ds.dataset(output / "state" / "placed", partitioning="hive").to_table()
-    return table.sort_by([(name, "ascending") for name in ("epoch", "worker", "key")])
+    return killing.placed(output).sort_by(
+        [(name, "ascending") for name in ("epoch", "worker", "key")]
+    )
 
 
 def executors(group):

@@ -61,6 +61,6 @@ def test_it_publishes_nothing_and_says_why(tmp_path):
 
 def everything(output):
     """What readers find, and what commits and histories say."""
-    places = ["results", "dead-letters", "history", "state/placed", "state/splits", "state/commits"]
+    places = ["results", "dead-letters", "history", "state/parts", "state/commits"]
     files = (file for place in places for file in (output / place).rglob("*") if file.is_file())
     return {str(file): file.read_bytes() for file in files if file.name != "alive"}

@@ -46,7 +46,7 @@ def progress(epoch):
 
 def recorded(tmp_path, log, *, by_items=True, epochs=(0, 1)):
     history = History(tmp_path / "history")
-    with Recorder(Exports([], RUN, history=history.directory)) as recorder:
+    with Recorder(Exports([], RUN, history=history.store)) as recorder:
         records = JoinRecords(
             recorder,
             log,

@@ -40,7 +40,7 @@ def recorded(config, tmp_path):
     history = History(tmp_path / "history")
     run = RunInfo("join", "publications", config.name, config.workers, config.sources)
     earlier = earlier_spans(Commits(config.output))
-    with Recorder(Exports([], run, history=history.directory), earlier) as recorder:
+    with Recorder(Exports([], run, history=history.store), earlier) as recorder:
         records = JoinRecords(
             recorder,
             EpochLog(log),

@@ -8,7 +8,7 @@ from collections import Counter
 import pyarrow.dataset as ds
 import pytest
 
-from tests.topology.killing import finish, kill_in_the_middle, started
+from tests.topology.killing import finish, kill_in_the_middle, placed, started
 
 EPOCHS = 4
 LINES = 4000
@@ -69,8 +69,7 @@ def test_a_killed_driver_loses_nothing_and_counts_nothing_twice(lines, tmp_path,
     assert totals == sums
     letters = ds.dataset(output / "dead-letters", partitioning="hive").to_table()
     assert sorted(letters["position"].to_pylist()) == list(range(50, LINES, 100))
-    placed = ds.dataset(output / "state" / "placed", partitioning="hive").to_table()
     held: Counter[str] = Counter()
-    for row in placed.to_pylist():
+    for row in placed(output).to_pylist():
         held[row["key"]] += row["messages"]
     assert held == counts

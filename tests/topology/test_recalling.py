@@ -19,7 +19,7 @@ from evenkey.pipelines.join.publishing import (
     publications_of,
 )
 from evenkey.runs.directory import RunDirectory
-from evenkey.runs.recalling import recall_reading
+from evenkey.runs.recalling import READING, recall_reading
 
 
 def input_of(kind, directory):
@@ -66,14 +66,15 @@ def test_no_changed_byte_is_taken_for_another_input(tmp_path):
     with RunDirectory.opened(tmp_path / "out") as directory:
         find_input(config, directory)
         directory.begin(config.manifest())
-    data = directory.reading.read_bytes()
+    file = tmp_path / "out" / READING
+    data = file.read_bytes()
     for place in range(len(data)):
         changed = bytearray(data)
         changed[place] ^= 0x04
-        directory.reading.write_bytes(changed)
+        file.write_bytes(changed)
         with pytest.raises(RunError, match=r"reading\.npz cannot be read .*: start again with a"):
-            recall_reading(directory.reading)
-    directory.reading.unlink()
+            recall_reading(directory.store)
+    file.unlink()
     with pytest.raises(RunError, match=r"reading\.npz cannot be read"):
         find_input(config, directory)
 
@@ -83,14 +84,15 @@ def test_publications_stay_what_they_were(tmp_path):
     leaves = leaves_of(subscriptions_of(config)["geometry"].to_numpy(), "kdb", 16)
     with RunDirectory.opened(tmp_path / "out") as directory:
         keep_publications(config, leaves.to_json(), directory)
-        rows = PublicationsReading(directory.reading, 300, 10.0).read(0, 300, 0, 1)
+        rows = PublicationsReading(directory.store, 300, 10.0).read(0, 300, 0, 1)
     made = pa.Table.from_batches(rows).drop_columns("time")
     assert made.equals(publications_of(config, leaves).make(np.arange(300)))
 
 
-def test_an_output_of_an_earlier_version_is_refused(tmp_path):
+@pytest.mark.parametrize("manifest", ["{}", '{"format": 2}'])
+def test_an_output_of_an_earlier_version_is_refused(tmp_path, manifest):
     config = PipelineConfig(dataset="country-skew-r80", output=tmp_path / "out")
     (tmp_path / "out" / "state").mkdir(parents=True)
-    (tmp_path / "out" / "state" / "manifest.json").write_text("{}")
+    (tmp_path / "out" / "state" / "manifest.json").write_text(manifest)
     with pytest.raises(ConfigurationError, match="was begun by an earlier version of evenkey"):
         RunDirectory(tmp_path / "out").check(config.manifest(), config.free())

@@ -65,7 +65,7 @@ def test_epochs_whose_process_was_killed_before_their_export_are_in_the_history(
 ):
     history = History(tmp_path / "history")
     history.begin(RUN)
-    with Recorder(Exports([], RUN, history=history.directory)) as before:
+    with Recorder(Exports([], RUN, history=history.store)) as before:
         before.time([progress(0, 5000, 1000)])
         before.record(0, {"messages": 100, "epoch_messages": 100})
     kept = history.record(0)
@@ -76,7 +76,7 @@ def test_epochs_whose_process_was_killed_before_their_export_are_in_the_history(
         2: (2, Span(9000.0, 0.0, 250.0)),
     }
     elsewhere = tmp_path / "elsewhere"
-    exports = Exports([f"parquet:{elsewhere}"], RUN, history=history.directory)
+    exports = Exports([f"parquet:{elsewhere}"], RUN, history=history.store)
     monkeypatch.setattr(exports._outlets[0]._exporter, "lacks", lambda _: False)  # a database
     with Recorder(exports, earlier) as recorder:
         recorder.time([progress(3, 20_000, 500)])

@@ -108,7 +108,7 @@ def test_a_topic_gets_what_was_committed_whoever_computed_it(results, tmp_path, 
     rounded = results.withColumn("mean", results["mean"] * (1 + 1e-15))
     for claim, rows in ((1, results), (2, rounded)):
         commits = Commits(tmp_path, claim)
-        files = EpochFiles(tmp_path, commits)
+        files = EpochFiles(commits)
         files.write("dead-letters", 5, 0, letters if claim == 1 else letters.slice(0, 0))
         sink = KafkaSink(FileSink(commits, "parquet"), address, "letters", settings, files)
         commits.commit(epoch_name(5), {}, sink.write(rows, 5))

@@ -27,8 +27,8 @@ class Committing(EpochFiles):
     """Commits what tasks wrote when it is read, as the end of an epoch does in a run."""
 
     def read(self, kind, epochs=None):
-        for waiting in sorted(self.directory.glob("state/_staged/*/epoch=*")):
-            self.commits.commit(waiting.name)
+        for name in {name.split("/")[2] for name in self.commits.store.names("state/parts")}:
+            self.commits.commit(name)
         return super().read(kind, epochs)
 
 

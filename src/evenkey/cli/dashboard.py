@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,11 +17,11 @@ def register(app: typer.Typer) -> None:
 def _dashboard(
     *,
     run: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(
             metavar="DIR",
-            help="Output of a run or of a comparison, or a directory that holds several; may be "
-            "given several times. Default: this directory.",
+            help="Output of a run or of a comparison, or a directory that holds several: a path "
+            "or a URI; may be given several times. Default: this directory.",
         ),
     ] = None,
     host: Annotated[
@@ -44,7 +43,7 @@ def _dashboard(
     """
     from evenkey.dashboard import Server
 
-    server = Server(run or [Path()], host=host, port=port, allow_hosts=allow_host or ())
+    server = Server(run or ["."], host=host, port=port, allow_hosts=allow_host or ())
     typer.echo(f"dashboard at {server.url} (Ctrl-C ends it)")
     with interrupted_with("the runs go on without it"):
         server.serve()

@@ -148,7 +148,7 @@ def interrupted_with(note: str) -> Iterator[None]:
         raise
 
 
-def going_on(output: Path | None) -> AbstractContextManager[None]:
+def going_on(output: Path | str | None) -> AbstractContextManager[None]:
     """Say, as `interrupted_with`, whether a run with this output goes on."""
     if output is None:
         return interrupted_with("nothing was kept; with --output the same command goes on")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dash import html
@@ -12,6 +11,7 @@ from evenkey.metrics import shown_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from evenkey.dashboard.runs import Run, State
     from evenkey.exporters import EpochRecord
@@ -27,7 +27,7 @@ _STATES = {
 }
 
 
-def standing(runs: Sequence[Run], places: Sequence[Path] = ()) -> html.Div:
+def standing(runs: Sequence[Run], places: Sequence[str | Path] = ()) -> html.Div:
     """One line above all: whether the stream runs, or that it has stopped, and when.
 
     Parameters
@@ -38,7 +38,7 @@ def standing(runs: Sequence[Run], places: Sequence[Path] = ()) -> html.Div:
         Where it was looked for.
     """
     if not runs:
-        where = "".join(f" in {place}" for place in places if place != Path())
+        where = "".join(f" in {place}" for place in places if str(place) != ".")
         return html.Div(f"Waiting for a run to begin{where} …", className="standing waiting")
     running = [run for run in runs if run.state.running]
     if running:

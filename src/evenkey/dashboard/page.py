@@ -116,7 +116,7 @@ def page(runs: Runs) -> Dash:
         height = {"height": figures.hot_keys_height(now)}
         hidden = (not any(map(chart.fits, now)) for chart in CHARTS.values())
         drawn = (chart.draw(now, theme) for chart in CHARTS.values())
-        said = standing(now, runs.directories)
+        said = standing(now, runs.places)
         return state, said, cards(now, theme), height, *hidden, *drawn
 
     return app

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import ServedHosts
 from evenkey.extras import load_extra
+from evenkey.stores import local_path, scheme_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +44,8 @@ class Server:
     ) -> None:
         for directory in directories:
             # One that is not there yet is waited for.
-            if Path(directory).exists() and not Path(directory).is_dir():
+            path = local_path(directory) if scheme_of(directory) == "file" else Path()
+            if path.exists() and not path.is_dir():
                 message = f"run = {str(directory)!r}: it is no directory; name a run's output"
                 raise ConfigurationError(message)
         load_extra("dash", "dashboard", "the dashboard")
@@ -58,7 +60,7 @@ class Server:
             def log_request(self, *_told: object) -> None:
                 pass
 
-        app = page(Runs([Path(directory) for directory in directories]))
+        app = page(Runs(directories))
         served = ServedHosts(app.server, host, allow_hosts)
         with _listening(host, port) as listener:
             port = listener.getsockname()[1]

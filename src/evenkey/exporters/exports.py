@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from evenkey.errors import ConfigurationError
@@ -14,12 +13,15 @@ from evenkey.exporters.outlet import Outlet
 from evenkey.exporters.parquet import Parquet
 from evenkey.exporters.prometheus import Prometheus
 from evenkey.spelling import unknown_name
+from evenkey.stores import LocalStore, local_path, scheme_of, store_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from evenkey.exporters.base import Ending, Exporter, ExportSummary
     from evenkey.exporters.record import EpochRecord, RunInfo
+    from evenkey.stores import Store
 
     Maker: TypeAlias = Callable[[ExportAddress, RunInfo], Exporter]
 
@@ -28,17 +30,26 @@ _QUEUE = 50_000
 
 def _parquet(address: ExportAddress, run: RunInfo) -> Exporter:
     name = re.sub(r"[^\w.=()-]", "_", run.run)
-    return Parquet(Path(address.path) / name, run)
+    return Parquet(_directory(address).under(name), run)
 
 
 def _check_parquet(address: ExportAddress) -> None:
     if not address.path:
         message = f"export = {address.text!r}: it names no directory; write parquet:DIRECTORY"
         raise ConfigurationError(message)
-    directory = Path(address.path).expanduser()
+    store = _directory(address)
+    if not isinstance(store, LocalStore):
+        return
+    directory = store.directory
     if any(each.is_file() for each in (directory, *directory.parents)):
         message = f"export = {address.text!r}: it is a file or in one; write parquet:DIRECTORY"
         raise ConfigurationError(message)
+
+
+def _directory(address: ExportAddress) -> Store:
+    if scheme_of(address.path) == "file":
+        return LocalStore(local_path(address.path).expanduser().absolute())
+    return store_at(address.path)
 
 
 _KINDS: dict[str, Maker] = {
@@ -88,7 +99,7 @@ class Exports:
     run
         Whose records come.
     history
-        Directory for the run's own history, besides; None is nowhere.
+        Where the run's own history lies, besides; None is nowhere.
     held
         Says whether this process may still write the history.
 
@@ -103,7 +114,7 @@ class Exports:
         addresses: Sequence[str],
         run: RunInfo,
         *,
-        history: Path | None = None,
+        history: str | Path | Store | None = None,
         held: Callable[[], bool] = lambda: True,
     ) -> None:
         self.run = run

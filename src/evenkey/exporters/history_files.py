@@ -12,8 +12,6 @@ from evenkey.exporters.record import EpochRecord, HotKey
 from evenkey.metrics import FIGURES
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from evenkey.metrics import Figure
 
 VERSION = 2
@@ -55,17 +53,22 @@ def encoded(record: EpochRecord) -> bytes:
     return content
 
 
-def read_record(file: Path) -> EpochRecord:
+def read_record(content: bytes, file: str) -> EpochRecord:
     """Read a record of any version.
+
+    Parameters
+    ----------
+    content
+        Of its file.
+    file
+        Where that lies, for the message.
 
     Raises
     ------
-    OSError
-        There is none, or it cannot be read.
     ValueError
-        A later version wrote it.
+        It cannot be read, or a later version wrote it.
     """
-    parquet = pq.ParquetFile(file)
+    parquet = pq.ParquetFile(pa.BufferReader(content))
     version = int((parquet.schema_arrow.metadata or {}).get(_MARK, b"1"))
     if version > VERSION:
         message = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenkey.errors import ConfigurationError
@@ -11,9 +10,11 @@ from evenkey.exporters.history import History
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from evenkey.exporters.base import Ending
     from evenkey.exporters.record import EpochRecord, RunInfo
+    from evenkey.stores import Store
 
 
 class Parquet(Exporter):
@@ -21,8 +22,8 @@ class Parquet(Exporter):
 
     Parameters
     ----------
-    directory
-        Where this run's history lies; made if it is not there.
+    place
+        Where this run's history lies: a path, a URI, or a store.
     run
         Whose records come.
     held
@@ -31,26 +32,26 @@ class Parquet(Exporter):
     Raises
     ------
     ConfigurationError
-        The directory cannot be written.
+        It cannot be written.
     """
 
     def __init__(
-        self, directory: str | Path, run: RunInfo, held: Callable[[], bool] = lambda: True
+        self, place: str | Path | Store, run: RunInfo, held: Callable[[], bool] = lambda: True
     ) -> None:
-        self._history = History(Path(directory).expanduser().absolute(), held)
+        self._history = History(place, held)
         try:
             self._history.begin(run)
         except OSError as error:
             message = (
-                f"export = 'parquet:{directory}': {self._history.directory} cannot be written "
-                f"({error.strerror}); choose another directory"
+                f"export = 'parquet:{place}': it cannot be written ({error.strerror or error}); "
+                "choose another directory"
             )
             raise ConfigurationError(message) from error
 
     @property
     def to(self) -> str:
         """The directory, as an address."""
-        return f"parquet:{self._history.directory}"
+        return f"parquet:{self._history.store}"
 
     def points(self, record: EpochRecord) -> list[EpochRecord]:
         """The record itself."""

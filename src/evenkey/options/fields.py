@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
+
+from evenkey.stores import local_path, scheme_of
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -65,6 +68,21 @@ def _path(value: object) -> object:
     return Path(value).expanduser() if isinstance(value, str) else value
 
 
+def _place(value: object) -> object:
+    if isinstance(value, Path) and scheme_of(value) != "file":
+        message = "a path cannot hold a URI; pass it as text"
+        raise ValueError(message)
+    if not isinstance(value, str) or not value:
+        return _path(value)
+    if scheme_of(value) == "file":
+        return local_path(value).expanduser()
+    if urlsplit(value).password is not None:
+        # It would be written down with the options; what is at fault is not repeated.
+        message = "output: a URI must not hold a password; credentials belong in the environment"
+        raise ValueError(message)
+    return value
+
+
 def _master(value: str) -> str:
     if not value:
         message = "must not be empty"
@@ -84,6 +102,10 @@ Master = Annotated[str, AfterValidator(_master)]
 
 AnyPath = Annotated[Path, BeforeValidator(_path)]
 """A path, where ``~`` stands for the user's home."""
+
+
+Place = Annotated[Path | str, BeforeValidator(_place)]
+"""A path, or the URI of a place in a store, as it is spelled; ``file:///...`` is a path."""
 
 
 def paths(value: object) -> object:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import tomllib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from evenkey.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from evenkey.stores import scheme_of, store_at
 
 
 def read_toml(file: Path) -> dict[str, Any]:
@@ -39,14 +38,23 @@ def read_toml(file: Path) -> dict[str, Any]:
     return options
 
 
-def check_output(output: Path) -> None:
-    """Make sure that an absolute path is, or can become, a directory to write in.
+def check_output(output: Path | str) -> None:
+    """Make sure that a place is, or can become, a directory to write in.
+
+    Parameters
+    ----------
+    output
+        A path, or a URI, of which nothing but its scheme is looked at.
 
     Raises
     ------
     ConfigurationError
-        It is a file or under one, or permissions forbid it.
+        It is a file or under one, permissions forbid it, or no store is known for the scheme.
     """
+    if scheme_of(output) != "file":
+        store_at(output)
+        return
+    output = Path(output).absolute()
     there = next(path for path in (output, *output.parents) if path.exists())
     if not there.is_dir():
         message = f"output {output} cannot be a directory: {there} is a file; choose another"

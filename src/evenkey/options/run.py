@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationErr
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import check_address
 from evenkey.options.base import Configuration
-from evenkey.options.fields import AnyPath, Master, option, texts
+from evenkey.options.fields import Master, Place, option, texts
 from evenkey.options.files import check_output
 
 
@@ -31,10 +31,12 @@ class RunOptions(Configuration):
         free=True,
         first=True,
     )
-    output: AnyPath | None = option(
+    output: Place | None = option(
         "Output",
         None,
-        "Directory for results, dead letters and the run's state.",
+        "Directory for results, dead letters and the run's state: a path, or on a cluster a place "
+        "that all its hosts share, such as s3a://BUCKET/NAME.",
+        metavar="PATH",
         free=True,
         first=True,
     )
@@ -56,10 +58,11 @@ class RunOptions(Configuration):
         Raises
         ------
         ConfigurationError
-            The output cannot be a directory, or ``SPARK_MASTER`` names no master.
+            The output cannot be a directory, no store is known for its scheme, or
+            ``SPARK_MASTER`` names no master.
         """
         if self.output is not None:
-            check_output(self.output.absolute())
+            check_output(self.output)
         if self.master is None:
             _check_environment_master()
         super().check_paths()

@@ -9,6 +9,7 @@ from evenkey.doors import late
 if TYPE_CHECKING:
     from evenkey.runs.closing import closing_rows as closing_rows
     from evenkey.runs.directory import RunDirectory as RunDirectory
+    from evenkey.runs.directory import clear as clear
     from evenkey.runs.epoch_files import DEAD_LETTERS as DEAD_LETTERS
     from evenkey.runs.epoch_files import SPLITS as SPLITS
     from evenkey.runs.epoch_files import EpochFiles as EpochFiles
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from evenkey.runs.job import Job as Job
     from evenkey.runs.job import Outcome as Outcome
     from evenkey.runs.job import Work as Work
+    from evenkey.runs.local_copies import local_copy as local_copy
     from evenkey.runs.parts import Part as Part
+    from evenkey.runs.places import output_store as output_store
     from evenkey.runs.progress import EpochProgress, OnProgress
     from evenkey.runs.recalling import keep_reading as keep_reading
     from evenkey.runs.recalling import recall_reading as recall_reading
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from evenkey.runs.sources import RowsReading as RowsReading
     from evenkey.runs.sources import spelled as spelled
     from evenkey.runs.sources import stream_of as stream_of
+    from evenkey.runs.tallies import Tallies as Tallies
     from evenkey.runs.timing import Timing as Timing
     from evenkey.runs.timing import epochs_of as epochs_of
     from evenkey.runs.timing import span as span
@@ -70,14 +74,18 @@ __getattr__ = late(
         "RunDirectory": "evenkey.runs.directory",
         "SPLITS": "evenkey.runs.epoch_files",
         "Sink": "evenkey.runs.sinks",
+        "Tallies": "evenkey.runs.tallies",
         "Timing": "evenkey.runs.timing",
         "Work": "evenkey.runs.job",
+        "clear": "evenkey.runs.directory",
         "closing_rows": "evenkey.runs.closing",
         "committed_tables": "evenkey.runs.results",
         "epochs_of": "evenkey.runs.timing",
         "execute": "evenkey.runs.runner",
         "keep_reading": "evenkey.runs.recalling",
         "late_rows": "evenkey.runs.epochs",
+        "local_copy": "evenkey.runs.local_copies",
+        "output_store": "evenkey.runs.places",
         "overflowed_results": "evenkey.runs.epochs",
         "recall_reading": "evenkey.runs.recalling",
         "run": "evenkey.runs.runner",

@@ -1,32 +1,43 @@
 """Claims: which process an output belongs to, and what keeps a late one from touching it.
 
-A claim is a numbered file, made by one exclusive create. The newest claim holds the output.
+A claim is a numbered object, made by one exclusive create. The newest claim holds the output.
 Whoever publishes asks first whether its claim is still the newest; what must hold even between
 that question and the act is an exclusive create itself (`evenkey.runs.commits`). No lock is
-used: one that a file system grants twice, or not at all, changes nothing here.
+used: one that a file system grants twice, or not at all, changes nothing here. Nor is any clock
+but the waiting process's own: a sign of life is an object whose content changes.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
 import threading
 import time
-from dataclasses import asdict, dataclass
+import uuid
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenkey.errors import ConfigurationError, RunError
-from evenkey.files import create_whole
+from evenkey.runs.meeting import Meeting
 
 if TYPE_CHECKING:
     from typing import Self
 
+    from evenkey.stores import Store
+
+CLAIMS = "state/claims"
+"""Where the claims of an output lie in it."""
+
 _BEAT_SECONDS = 1.0
 _PATIENCE_SECONDS = 15.0
 _POLL_SECONDS = 0.1
+_LOOKS = 10
+"""How often a holder is looked at, at least, before it is taken for gone: a slow store shows its
+signs of life late."""
 _FIELDS_TO_STATE, _STATE_TO_START = 0, 19
 """Places in /proc/PID/stat behind the name: the state, and the time of the start."""
 
@@ -48,6 +59,9 @@ class Holder:
         When it started, in the system's own ticks; None where that cannot be known.
     at
         When it made its claim, in seconds since 1970.
+    token
+        What no other claim has: by it a process knows its own, whatever a store answered when it
+        was made.
     """
 
     host: str
@@ -55,6 +69,7 @@ class Holder:
     pid: int
     started: int | None
     at: float
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @classmethod
     def here(cls) -> Self:
@@ -81,11 +96,10 @@ class Claim:
     Parameters
     ----------
     output
-        The directory that is claimed, for messages.
-    directory
-        Where claims lie; made if it is not there.
+        The store that is claimed.
     patience
-        Seconds after which a holder that shows no sign of life loses its claim to whoever waits.
+        Seconds after which a holder that shows no sign of life loses its claim to whoever waits;
+        longer where the store is slow, so that it is looked at several times in any case.
 
     Raises
     ------
@@ -95,25 +109,25 @@ class Claim:
         A claim cannot be written or read.
     """
 
-    def __init__(
-        self, output: Path, directory: Path, *, patience: float = _PATIENCE_SECONDS
-    ) -> None:
+    def __init__(self, output: Store, *, patience: float = _PATIENCE_SECONDS) -> None:
         self._output = output
-        self._directory = directory
+        self._content = json.dumps(asdict(Holder.here())).encode()
         try:
-            directory.mkdir(parents=True, exist_ok=True)
             self.number = self._take(patience)
-            self.sign("beat").touch()
+            self._beat(0)
         except OSError as error:
-            message = f"{directory} cannot be written ({error}): free or choose a directory"
+            message = (
+                f"{output.path(CLAIMS)} cannot be written ({error}): free or choose a directory"
+            )
             raise RunError(message) from error
         self._released = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="evenkey-claim", daemon=True)
+        self._thread = threading.Thread(target=self._live, name="evenkey-claim", daemon=True)
         self._thread.start()
 
-    def sign(self, name: str) -> Path:
-        """Where a sign of this claim lies, which no later claim takes for its own."""
-        return self._sign(self.number, name)
+    @property
+    def meeting(self) -> Meeting:
+        """What tasks must find where they write, to be sure that it is this output."""
+        return Meeting(self._output, _sign(self.number, "json"), self._content)
 
     @property
     def held(self) -> bool:
@@ -126,31 +140,41 @@ class Claim:
         Raises
         ------
         RunError
-            One has; the message names it.
+            One has, and the message names it; or the claims cannot be read.
         """
-        newest = self._newest()
-        if newest != self.number:
+        try:
+            newest = self._newest()
+        except OSError as error:
+            raise self._unreadable(CLAIMS, error) from error
+        if newest > self.number:
             message = (
                 f"output {self._output} now belongs to {self._holder(newest)}, because this "
                 "process gave no sign of life: what it had not committed is dropped; the other "
                 "goes on from there, so there is nothing to do"
             )
             raise RunError(message)
+        if newest < self.number:
+            message = f"output {self._output} is gone: somebody deleted it while the run went on"
+            raise RunError(message)
 
     def release(self) -> None:
         """Let the output go, so that the next process need not wait."""
         self._released.set()
         self._thread.join()
-        if self._directory.is_dir():
-            self.sign("released").touch()
+        # Where the store is away, the next process waits instead.
+        with contextlib.suppress(OSError):
+            if self._is_there():
+                self._output.put(_sign(self.number, "released"), b"")
 
     def _take(self, patience: float) -> int:
-        content = json.dumps(asdict(Holder.here())).encode()
         while True:
             newest = self._newest()
             if newest:
                 self._wait_for_end(newest, patience)
-            made = create_whole(self._file(newest + 1), content, durable=True)
+            file = _sign(newest + 1, "json")
+            made = self._output.create(file, self._content, durable=True)
+            # A store may have done it though its answer was lost, and refuse when asked again.
+            made = made or self._output.find(file) == self._content
             # A number long gone by could be made anew, which would be the newest of none.
             if made and self._newest() == newest + 1:
                 self._forget_before(newest)
@@ -159,10 +183,11 @@ class Claim:
     def _wait_for_end(self, number: int, patience: float) -> None:
         """Return once the holder of a claim has ended or hangs; refuse if it lives."""
         holder = self._holder(number)
-        deadline = time.monotonic() + patience
-        first = self._last_beat(number)
-        while time.monotonic() < deadline:
-            if self._sign(number, "released").exists() or holder.ended():
+        began = time.monotonic()
+        first, looks = self._last_beat(number), 0
+        while time.monotonic() < began + patience or looks < _LOOKS:
+            looked = time.monotonic()
+            if self._output.find(_sign(number, "released")) is not None or holder.ended():
                 return
             if self._last_beat(number) != first:
                 message = (
@@ -170,44 +195,59 @@ class Claim:
                     "it, or choose another output"
                 )
                 raise ConfigurationError(message)
-            time.sleep(_POLL_SECONDS)
+            looks += 1
+            # A store that answers at once is not asked more often than this.
+            time.sleep(max(0.0, _POLL_SECONDS - (time.monotonic() - looked)))
 
-    def _beat(self) -> None:
-        beat = self.sign("beat")
+    def _live(self) -> None:
+        number = 1
         while not self._released.wait(_BEAT_SECONDS):
-            try:
-                os.utime(beat)
-            except OSError:  # a disk may be away for a while; a claim that is lost stays so
-                continue
+            # A store may be away for a while; a claim that is lost stays so.
+            with contextlib.suppress(OSError):
+                if self._is_there():
+                    self._beat(number)
+                    number += 1
 
-    def _last_beat(self, number: int) -> int | None:
-        try:
-            return self._sign(number, "beat").stat().st_mtime_ns
-        except FileNotFoundError:
-            return None
+    def _beat(self, number: int) -> None:
+        """Show that this process lives, by other content than before."""
+        self._output.put(_sign(self.number, "beat"), f"{number}".encode())
+
+    def _is_there(self) -> bool:
+        """Whether this claim is: an output that was deleted is not to appear again."""
+        return self._output.find(_sign(self.number, "json")) == self._content
+
+    def _last_beat(self, number: int) -> bytes | None:
+        return self._output.find(_sign(number, "beat"))
 
     def _holder(self, number: int) -> Holder:
-        file = self._file(number)
+        file = _sign(number, "json")
         try:
-            return Holder(**json.loads(file.read_bytes()))
+            return Holder(**json.loads(self._output.read(file)))
         except (OSError, ValueError, TypeError) as error:
-            message = f"{file} cannot be read ({error}): choose another output"
-            raise RunError(message) from error
+            raise self._unreadable(file, error) from error
+
+    def _unreadable(self, name: str, error: Exception) -> RunError:
+        return RunError(
+            f"{self._output.path(name)} cannot be read ({error}): choose another output"
+        )
 
     def _newest(self) -> int:
-        return max((int(each.stem) for each in self._directory.glob("*.json")), default=0)
+        claims = (name for name in self._output.names(CLAIMS) if name.endswith(".json"))
+        return max(map(_number, claims), default=0)
 
     def _forget_before(self, number: int) -> None:
         """Delete the signs of claims long gone; the newest claims stay, which numbers go by."""
-        for file in self._directory.glob("[0-9]*"):
-            if int(file.name.split(".")[0]) < number:
-                file.unlink(missing_ok=True)
+        for name in self._output.names(CLAIMS):
+            if _number(name) < number:
+                self._output.delete(name)
 
-    def _file(self, number: int) -> Path:
-        return self._sign(number, "json")
 
-    def _sign(self, number: int, name: str) -> Path:
-        return self._directory / f"{number:08d}.{name}"
+def _sign(number: int, name: str) -> str:
+    return f"{CLAIMS}/{number:08d}.{name}"
+
+
+def _number(name: str) -> int:
+    return int(name.rpartition("/")[2].partition(".")[0])
 
 
 def _place() -> str | None:

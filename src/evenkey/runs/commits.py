@@ -3,38 +3,43 @@
 ::
 
     state/
-      _staged/00000003/epoch=00000002/results/part-...   written by tasks, under the claim's number
+      parts/epoch=00000002/00000003/results/part-...     written by tasks, under the claim's number
       commits/epoch=00000002.json                        which parts the epoch has, and its figures
     results/epoch=00000002/part-00000.parquet            the same parts, for plain readers
 
 Of all processes that ever ran an epoch, however late one of them wakes up, exactly one creates its
 commit; the parts of the others are dropped. What plain readers see is derived from commits, and
-made again by whoever goes on.
+made again by whoever goes on. Parts of the run's own state, which no plain reader looks for, stay
+where tasks wrote them.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import uuid
 from dataclasses import asdict, dataclass, field
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from evenkey.errors import RunError
-from evenkey.files import create_whole, sealed, unsealed
-from evenkey.runs.parts import Part, found_parts, stage, verified
+from evenkey.files import digest_of, sealed, unsealed
+from evenkey.runs.at_once import at_once
+from evenkey.runs.meeting import check_found
+from evenkey.runs.parts import Part, found_parts, verified
+from evenkey.stores import store_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+
+    from evenkey.runs.meeting import Meeting
+    from evenkey.stores import Store
 
 BEFORE = "before"
 """Name of the commit of what was found before the first epoch."""
 RESULTS = "results"
 """Place of a run's results."""
-_SHOWN = "shown-"
+_STATE = "state/"
+_COMMITS = "state/commits"
+_PARTS = "state/parts"
 
 
 @dataclass(frozen=True)
@@ -68,35 +73,79 @@ class Commits:
 
     Parameters
     ----------
-    root
-        The run's directory, reachable under the same path from driver and executors.
+    output
+        The run's directory, or its store.
     claim
         Number of this process's claim; 0 only reads.
+    meeting
+        What a task must find before it writes; None: nothing.
     """
 
-    def __init__(self, root: Path, claim: int = 0) -> None:
-        self.root = root
+    def __init__(
+        self, output: str | Path | Store, claim: int = 0, meeting: Meeting | None = None
+    ) -> None:
+        self.store = store_at(output)
         self.claim = claim
-        self._directory = root / "state" / "commits"
-        self._all_staged = root / "state" / "_staged"
+        self._meeting = meeting
+        self._known: dict[str, Commit] = {}  # a commit never changes
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_known": {}}
 
     def stage(
-        self, name: str, place: str, number: int, rows: int, content: bytes, form: str = "parquet"
+        self,
+        name: str,
+        place: str,
+        number: int,
+        rows: int,
+        content: bytes,
+        form: str = "parquet",
+        *,
+        took: int = 0,
+        gave: int = 0,
     ) -> Part:
         """Let a part of an epoch wait for its commit; a task that runs again replaces its part.
+
+        Parameters
+        ----------
+        name
+            Of the epoch, or `BEFORE`.
+        place, number, rows, form, took, gave
+            As for `Part`.
+        content
+            Its bytes.
 
         Raises
         ------
         RunError
-            It cannot be written.
+            It cannot be written, or the driver would not see it.
         """
-        return stage(self._staged(self.claim, name), place, number, rows, content, form)
+        self.attend()
+        part = Part(place, number, rows, len(content), digest_of(content), form, took, gave)
+        target = self._staged(self.claim, name, part)
+        try:
+            self.store.put(target, content)
+        except OSError as error:
+            raise self._unwritable(target, error) from error
+        return part
+
+    def attend(self) -> None:
+        """Make sure that this process sees what the driver wrote.
+
+        Raises
+        ------
+        RunError
+            It does not.
+        """
+        if self._meeting is not None:
+            self._meeting.attend()
 
     def commit(
         self,
         name: str,
         figures: Mapping[str, float] | None = None,
-        reported: Sequence[Part] = (),
+        reported: Sequence[tuple[Part, str]] = (),
+        check: Callable[[Sequence[Part]], None] = lambda _: None,
     ) -> Commit:
         """Make what waits under this claim the epoch's, unless the epoch has a commit.
 
@@ -107,7 +156,10 @@ class Commits:
         figures
             What the report needs of it.
         reported
-            Parts that tasks reported to the driver: they go before what else lies in their places.
+            Parts that tasks reported to the driver, each with the host of its task: they go before
+            what else lies in their places.
+        check
+            Is called with the parts before they are committed, and raises where they must not be.
 
         Returns
         -------
@@ -117,49 +169,72 @@ class Commits:
         Raises
         ------
         RunError
-            It cannot be written or read.
+            It cannot be written or read, or a part that was reported is not there.
         """
-        file = self._file(name)
-        made = None
+        file = _file(name)
         try:
-            if not file.exists():
-                commit = Commit(name, self.claim, self._parts(name, reported), dict(figures or {}))
-                self._directory.mkdir(parents=True, exist_ok=True)
-                if create_whole(file, sealed(json.dumps(asdict(commit)).encode())):
-                    made = commit
-        except FileNotFoundError:
-            # A newer claim has dropped these parts, as it does when the epoch has a commit.
-            made = None
+            settled = self.read(name) or self._made(name, figures or {}, reported, check)
+            if settled is None:
+                message = f"{self.store.path(file)} is gone: delete the run's output and run again"
+                raise RunError(message)
+            self._settle(settled)
         except OSError as error:
-            message = f"{file} cannot be written ({error}): free or choose a directory"
-            raise RunError(message) from error
-        settled = made or self.read(name)
-        if settled is None:
-            message = f"{file} is gone: delete the run's output and run again"
-            raise RunError(message)
-        self._settle(settled)
+            raise self._unwritable(file, error) from error
         return settled
 
-    def _parts(self, name: str, reported: Sequence[Part]) -> tuple[Part, ...]:
-        places = {part.place for part in reported}
-        staged = found_parts(self._staged(self.claim, name))
-        parts = [*reported, *(part for part in staged if part.place not in places)]
+    def _made(
+        self,
+        name: str,
+        figures: Mapping[str, float],
+        reported: Sequence[tuple[Part, str]],
+        check: Callable[[Sequence[Part]], None],
+    ) -> Commit | None:
+        """Create an epoch's commit, or read the one that another process created first."""
+        try:
+            parts = self._parts(name, reported)
+            check(parts)
+        except RunError:
+            # A newer claim drops these parts, as soon as the epoch has a commit.
+            committed = self.read(name)
+            if committed is None:
+                raise
+            return committed
+        commit = Commit(name, self.claim, parts, dict(figures))
+        if not self.store.create(_file(name), sealed(json.dumps(asdict(commit)).encode())):
+            return self.read(name)
+        self._known[name] = commit
+        return commit
+
+    def _parts(self, name: str, reported: Sequence[tuple[Part, str]]) -> tuple[Part, ...]:
+        """Find the parts of an epoch that wait under this claim."""
+        prefix = _epoch(name)
+        names = self.store.names(prefix)
+        written = [(self._staged(self.claim, name, part), host) for part, host in reported]
+        missing = [each for each in written if each[0] not in names]
+        # A listing may come late where a read does not.
+        check_found(self.store, [each for each in missing if self.store.find(each[0]) is None])
+        places = {part.place for part, _ in reported}
+        staged = found_parts(names, f"{prefix}/{self.claim:08d}/")
+        parts = [part for part, _ in reported]
+        parts += [part for part in staged if part.place not in places]
         return tuple(sorted(parts, key=lambda part: (part.place, part.number)))
 
     @property
     def begun(self) -> bool:
         """Whether there is any commit."""
-        return self._directory.is_dir()
+        return bool(self.store.names(_COMMITS))
 
     def epochs(self) -> list[int]:
         """Numbers of the committed epochs, ascending."""
-        names = (file.stem for file in self._directory.glob("epoch=*.json"))
-        return sorted(int(name.removeprefix("epoch=")) for name in names)
+        return sorted(number_of(name) for name in self._names() if name != BEFORE)
 
     def names(self) -> list[str]:
         """Names of all commits, in the order of their making."""
-        before = [BEFORE] if self._file(BEFORE).exists() else []
-        return before + [epoch_name(epoch) for epoch in self.epochs()]
+        return sorted(self._names(), key=lambda name: -1 if name == BEFORE else number_of(name))
+
+    def _names(self) -> list[str]:
+        files = self.store.names(_COMMITS)
+        return [file.removeprefix(f"{_COMMITS}/").removesuffix(".json") for file in files]
 
     def read(self, name: str) -> Commit | None:
         """Read an epoch's commit; None where it has none.
@@ -169,23 +244,38 @@ class Commits:
         RunError
             It cannot be read.
         """
-        file = self._file(name)
+        if name in self._known:
+            return self._known[name]
+        file = _file(name)
         try:
-            fields = json.loads(unsealed(file.read_bytes()))
+            content = self.store.find(file)
+            if content is None:
+                return None
+            fields = json.loads(unsealed(content))
             fields["parts"] = tuple(Part(**each) for each in fields["parts"])
-            return Commit(**fields)
-        except FileNotFoundError:
-            return None
+            self._known[name] = Commit(**fields)
+            return self._known[name]
         except (OSError, ValueError, TypeError, KeyError) as error:
-            message = f"{file} cannot be read ({error}): delete the run's output and run again"
+            message = (
+                f"{self.store.path(file)} cannot be read ({error}): delete the run's output and "
+                "run again"
+            )
             raise RunError(message) from error
 
-    def all(self) -> Iterator[Commit]:
+    def all(self) -> list[Commit]:
         """Read all commits, in the order of their making."""
-        for name in self.names():
-            commit = self.read(name)
-            if commit is not None:
-                yield commit
+        return self.of(self.names())
+
+    def of(self, names: Sequence[str]) -> list[Commit]:
+        """Read the commits of some names, of those that have one.
+
+        Raises
+        ------
+        RunError
+            One cannot be read.
+        """
+        at_once(self.read, [name for name in names if name not in self._known])
+        return [each for name in names if (each := self._known.get(name)) is not None]
 
     def content(self, commit: Commit, part: Part) -> bytes:
         """Read a part of a commit, and make sure that it is what was written.
@@ -195,68 +285,67 @@ class Commits:
         RunError
             It cannot be read, has changed, or is gone.
         """
-        visible = self._visible(commit, part.place) / part.name
-        staged = self._staged(commit.claim, commit.name) / part.place / part.staged_name
+        staged, visible = self._staged(commit.claim, commit.name, part), _visible(commit, part)
         # It becomes visible before it is dropped where it waited.
-        for file in (visible, staged, visible):
+        places = (staged,) if visible is None else (visible, staged, visible)
+        for name in places:
             try:
-                return verified(part, file)
+                return verified(part, self.store, name)
             except FileNotFoundError:
                 continue
-        message = f"{visible} is gone: put it back, or delete the run's output and run again"
+        path = self.store.path(places[-1])
+        message = f"{path} is gone: put it back, or delete the run's output and run again"
         raise RunError(message)
 
     def recover(self) -> None:
-        """Make visible what earlier processes committed, and drop what none will commit.
+        """Make visible what an earlier process committed, and drop what none will commit.
 
-        Parts of an epoch without a commit stay: the process that wrote them may hang between its
-        last look at its claim and its commit, and would still be right.
+        Only the newest epoch can need it: whoever commits one, or finds it committed, does this
+        before it begins the next. Parts of an epoch without a commit stay: the process that wrote
+        them may hang between its last look at its claim and its commit, and would still be right.
+
+        Raises
+        ------
+        RunError
+            It cannot be read or written.
         """
-        for waiting in sorted(self._all_staged.glob("*/*")):
-            if waiting.name.startswith(_SHOWN):
-                shutil.rmtree(waiting, ignore_errors=True)
-                continue
-            commit = self.read(waiting.name)
+        for name in self.names()[-1:]:
+            commit = self.read(name)
             if commit is not None:
-                self._settle(commit)
+                try:
+                    self._settle(commit)
+                except OSError as error:
+                    raise self._unwritable(_file(name), error) from error
 
     def _settle(self, commit: Commit) -> None:
         """Show a commit's parts to plain readers, and drop what was staged for its epoch."""
-        if self._staged(commit.claim, commit.name).is_dir():
-            for place, parts in groupby(commit.parts, lambda part: part.place):
-                self._show(commit, place, list(parts))
-        for waiting in self._all_staged.glob(f"*/{commit.name}"):
-            # The tasks of a newer claim still write; it will drop what they wrote itself.
-            if int(waiting.parent.name) <= self.claim:
-                shutil.rmtree(waiting, ignore_errors=True)
+        waiting = set(self.store.names(_epoch(commit.name)))
+        shown, kept = [], set()
+        for part in commit.parts:
+            staged, visible = self._staged(commit.claim, commit.name, part), _visible(commit, part)
+            if visible is None:
+                kept.add(staged)
+            elif staged in waiting:
+                shown.append((part, staged, visible))
+        at_once(lambda one: self._show(*one), shown)
+        # The tasks of a newer claim still write; it will drop what they wrote itself.
+        dropped = [name for name in waiting - kept if _claim_of(name) <= self.claim]
+        at_once(self.store.delete, dropped)
 
-    def _show(self, commit: Commit, place: str, parts: Sequence[Part]) -> None:
-        """Let a place's parts of an epoch appear at once, as a whole directory where it can be."""
-        waiting = self._staged(commit.claim, commit.name) / place
-        target = self._visible(commit, place)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        together = self._all_staged / f"{self.claim:08d}" / f"{_SHOWN}{uuid.uuid4().hex}"
-        together.mkdir(parents=True)
+    def _show(self, part: Part, staged: str, visible: str) -> None:
+        """Let a part appear, unless another process does it just now and has dropped the first."""
         try:
-            for part in parts:
-                _link(waiting / part.staged_name, together / part.name)
-            try:
-                together.rename(target)
-            except OSError:  # it is there, whole or in part
-                for part in parts:
-                    _link(waiting / part.staged_name, target / part.name)
-        finally:
-            shutil.rmtree(together, ignore_errors=True)
+            content = verified(part, self.store, staged)
+        except FileNotFoundError:
+            return
+        self.store.put(visible, content)
 
-    def _file(self, name: str) -> Path:
-        return self._directory / f"{name}.json"
+    def _staged(self, claim: int, name: str, part: Part) -> str:
+        return f"{_epoch(name)}/{claim:08d}/{part.place}/{part.staged_name}"
 
-    def _staged(self, claim: int, name: str) -> Path:
-        return self._all_staged / f"{claim:08d}" / name
-
-    def _visible(self, commit: Commit, place: str) -> Path:
-        name = epoch_name(0) if commit.name == BEFORE else commit.name
-        return self.root / place / name
+    def _unwritable(self, name: str, error: OSError) -> RunError:
+        path = self.store.path(name)
+        return RunError(f"{path} cannot be written ({error}): free or choose a directory")
 
 
 def epoch_name(epoch: int) -> str:
@@ -264,12 +353,27 @@ def epoch_name(epoch: int) -> str:
     return f"epoch={epoch:08d}"
 
 
-def _link(source: Path, target: Path) -> None:
-    """Give a file a second name, unless that is taken or the file has been dealt with."""
-    try:
-        os.link(source, target)
-    except FileExistsError:
-        return
-    except FileNotFoundError:
-        if not target.parent.is_dir():
-            raise
+def number_of(name: str) -> int:
+    """Number of the epoch that has a name."""
+    return int(name.removeprefix("epoch="))
+
+
+def _file(name: str) -> str:
+    return f"{_COMMITS}/{name}.json"
+
+
+def _epoch(name: str) -> str:
+    """Where the parts of an epoch are staged, of all claims."""
+    return f"{_PARTS}/{name}"
+
+
+def _claim_of(staged: str) -> int:
+    return int(staged.removeprefix(f"{_PARTS}/").split("/")[1])
+
+
+def _visible(commit: Commit, part: Part) -> str | None:
+    """Where plain readers find a part; None where they do not look for it."""
+    if part.place.startswith(_STATE):
+        return None
+    name = epoch_name(0) if commit.name == BEFORE else commit.name
+    return f"{part.place}/{name}/{part.name}"

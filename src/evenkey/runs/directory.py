@@ -4,76 +4,79 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenkey.errors import ConfigurationError, RunError
-from evenkey.files import create_whole, sealed, unsealed, write_whole
+from evenkey.files import sealed, unsealed
+from evenkey.runs.at_once import at_once
 from evenkey.runs.claims import Claim
-from evenkey.runs.commits import BEFORE, Commits
-from evenkey.runs.epoch_files import EpochFiles
+from evenkey.runs.commits import BEFORE, RESULTS, Commits
+from evenkey.runs.epoch_files import DEAD_LETTERS, EpochFiles
+from evenkey.stores import LocalStore, store_at
+from evenkey.streams import bare_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-    from typing import Self
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from typing import Self, TypeVar
 
-_FORMAT = 2
-"""Of what lies in the directory; the first is that of version 0.1."""
+    from evenkey.stores import Store
+
+    Result = TypeVar("Result")
+
+_FORMAT = 3
+"""Of what lies in the directory; the first is that of version 0.1, the second that of 0.2."""
+_MANIFEST = "state/manifest.json"
+_FINISHED = "state/finished.json"
+_ASKED_TO_PAUSE = "state/paused"
+_CHECKPOINT = "state/checkpoint"
+_STATE = "state/"
 
 
 class RunDirectory:
     """The directory of one run: results and dead letters to read, and the run's own state.
 
-    Only a process that holds it (`opened`) may write; any other may look.
+    It lies in a store, which the driver and all executors share. Only a process that holds it
+    (`opened`) may write; any other may look.
 
     Parameters
     ----------
-    path
-        The directory; made when it is not there.
+    place
+        Its path, its URI, or its store.
 
     Raises
     ------
     ConfigurationError
-        It cannot be made or written.
+        There is no such kind of store.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path.absolute()
-        self.state = self.path / "state"
-        try:
-            self.state.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=self.state):
-                pass
-        except OSError as error:
-            message = (
-                f"output {self.path} cannot be written ({error.strerror}): choose another directory"
-            )
-            raise ConfigurationError(message) from error
-        self.results = self.path / "results"
-        self.history = self.path / "history"
-        self.checkpoint = self.state / "checkpoint"
-        self.tables = self.state / "tables"
-        self.unpacked = self.state / "input"
-        self.reading = self.state / "reading.npz"
-        self.offsets = self.state / "offsets.json"
-        self.asked_to_pause = self.state / "paused"
-        self._manifest = self.state / "manifest.json"
-        self._finished = self.state / "finished.json"
-        self._claim: Claim | None = None
-        self._open_files(0)
+    OFFSETS = "state/offsets.json"
+    """From where to where topics are read."""
 
-    def _open_files(self, claim: int) -> None:
-        self.commits = Commits(self.path, claim)
+    def __init__(self, place: str | Path | Store) -> None:
+        if isinstance(place, Path):
+            place = place.absolute()
+        self.store = store_at(place)
+        self._claim: Claim | None = None
+        self._signs: Path | None = None
+        self._open_files(None)
+
+    def _open_files(self, claim: Claim | None) -> None:
+        if claim is None:
+            self.commits = Commits(self.store)
+        else:
+            self.commits = Commits(self.store, claim.number, claim.meeting)
         name = None if self.begun else BEFORE
-        self.dead_letters = EpochFiles(self.path, self.commits, name)
-        self.files = EpochFiles(self.state, self.commits, name)
+        self.dead_letters = EpochFiles(self.commits, name=name)
+        self.files = EpochFiles(self.commits, _STATE, name)
 
     @classmethod
     @contextlib.contextmanager
-    def opened(cls, path: Path | None) -> Iterator[Self]:
-        """Hold the directory at a path, or without one a temporary directory.
+    def opened(cls, place: str | Path | Store | None) -> Iterator[Self]:
+        """Hold the directory at a place, or without one a temporary directory.
 
         Yields
         ------
@@ -83,17 +86,17 @@ class RunDirectory:
         Raises
         ------
         ConfigurationError
-            It cannot be made or written, or another process holds it.
+            It cannot be written, or another process holds it.
         RunError
             What an earlier process left cannot be read.
         """
         with contextlib.ExitStack() as stack:
-            if path is None:
+            if place is None:
                 temporary = tempfile.TemporaryDirectory(prefix="evenkey-run-")
-                path = Path(stack.enter_context(temporary))
-            directory = cls(path)
+                place = Path(stack.enter_context(temporary))
+            directory = cls(place)
+            stack.callback(directory.let_go)
             directory.hold()
-            stack.callback(directory.claim.release)
             yield directory
 
     def hold(self) -> None:
@@ -102,15 +105,27 @@ class RunDirectory:
         Raises
         ------
         ConfigurationError
-            Another process holds it.
+            It cannot be written, or another process holds it.
         RunError
             What an earlier process left cannot be read.
         """
-        self._claim = Claim(self.path, self.state / "claims")
-        self._open_files(self._claim.number)
+        self._claim = Claim(self.store)
+        self._signs = Path(tempfile.mkdtemp(prefix=f"evenkey-signs-{os.getpid()}-"))
+        self._open_files(self._claim)
         self.commits.recover()
         self._forget_unused_checkpoint()
-        self.asked_to_pause.unlink(missing_ok=True)
+        self.store.delete(_ASKED_TO_PAUSE)
+
+    def let_go(self) -> None:
+        """Release the claim of this process, if it has one."""
+        if self._claim is not None:
+            self._claim.release()
+        if self._signs is not None:
+            shutil.rmtree(self._signs, ignore_errors=True)
+
+    def clear(self) -> None:
+        """Delete all that lies in the directory."""
+        clear(self.store)
 
     def _forget_unused_checkpoint(self) -> None:
         """Delete a checkpoint in which no epoch was ever begun.
@@ -118,8 +133,92 @@ class RunDirectory:
         A process that is killed while Spark writes down its very first epoch leaves a part of that
         file, for which Spark refuses the checkpoint for good.
         """
-        if self.checkpoint.exists() and not any((self.checkpoint / "offsets").glob("[0-9]*")):
-            shutil.rmtree(self.checkpoint)
+        begun = (name.rpartition("/")[2] for name in self.checkpoint_files.names("offsets"))
+        if not any(name.isdigit() for name in begun):
+            clear(self.checkpoint_files)
+
+    @property
+    def path(self) -> str:
+        """Where it lies, as a path or a URI."""
+        return self.store.url
+
+    @property
+    def state(self) -> str:
+        """Path or URI of the run's own state."""
+        return self.store.path("state")
+
+    @property
+    def tables(self) -> str:
+        """Path or URI of the routing tables."""
+        return self.store.path("state/tables")
+
+    @property
+    def checkpoint(self) -> str:
+        """Path or URI of Spark's checkpoint, which is Spark's own."""
+        return self.store.path(_CHECKPOINT)
+
+    @property
+    def checkpoint_files(self) -> Store:
+        """What Spark writes into its checkpoint, to read its logs."""
+        return self.store.under(_CHECKPOINT)
+
+    @property
+    def history(self) -> Store:
+        """Where the records of epochs lie."""
+        return self.store.under("history")
+
+    @property
+    def results(self) -> str | Path:
+        """Path or URI of the results, for readers."""
+        return self.place(RESULTS)
+
+    @property
+    def letters(self) -> str | Path:
+        """Path or URI of the dead letters, for readers."""
+        return self.place(DEAD_LETTERS)
+
+    def place(self, name: str) -> str | Path:
+        """Say where a part of the directory lies: a path on a disk, else a URI."""
+        path = self.store.path(name)
+        return Path(path) if isinstance(self.store, LocalStore) else path
+
+    def keep_file(self, name: str, write: Callable[[Path], Result]) -> Result:
+        """Keep a file that a function writes, given its path; give what the function gives.
+
+        Raises
+        ------
+        RunError
+            Another process has taken the directory.
+        """
+        self.claim.check()
+        if isinstance(self.store, LocalStore):
+            file = self.store.directory / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            return write(file)
+        with tempfile.TemporaryDirectory(prefix="evenkey-") as scratch:
+            file = Path(scratch) / "file"
+            result = write(file)
+            self.store.put(name, file.read_bytes(), durable=True)
+        return result
+
+    def unpacked(self, files: Sequence[Path]) -> Path:
+        """Say where compressed files of the input are unpacked, for all to read.
+
+        Raises
+        ------
+        ConfigurationError
+            One is compressed, and the directory is no place in which a file is read by line.
+        """
+        if isinstance(self.store, LocalStore):
+            return self.store.directory / "state" / "input"
+        packed = [file for file in files if bare_name(file) != file.name]
+        if packed:
+            message = (
+                f"input {packed[0]} is compressed, and cannot be unpacked into {self.path}: unpack "
+                "it where the driver and all executors read it, or name a mounted path as output"
+            )
+            raise ConfigurationError(message)
+        return Path()
 
     @property
     def claim(self) -> Claim:
@@ -137,18 +236,32 @@ class RunDirectory:
 
     @property
     def paused(self) -> Path:
-        """Where this process's sources find the sign to offer no more."""
-        return self.claim.sign("paused")
+        """Where this process's sources find the sign to offer no more.
+
+        They run on the driver's host, so it lies on that host's own disk.
+        """
+        return self._sign("paused")
 
     @property
     def closing(self) -> Path:
         """Where this process's sources find the sign that the input is at its end."""
-        return self.claim.sign("closing")
+        return self._sign("closing")
+
+    def _sign(self, name: str) -> Path:
+        if self._signs is None:
+            message = f"output {self.path} is not held by this process: open it first"
+            raise RunError(message)
+        return self._signs / name
+
+    @property
+    def asked_to_pause(self) -> bool:
+        """Whether anybody, on any host, has left the sign for a pause: ``state/paused``."""
+        return self.store.find(_ASKED_TO_PAUSE) is not None
 
     @property
     def begun(self) -> bool:
         """Whether a run has begun here."""
-        return self._manifest.exists()
+        return self.store.find(_MANIFEST) is not None
 
     def begin(self, configuration: Mapping[str, Any]) -> None:
         """Write down what runs here, and commit what was found before; nothing if it has begun.
@@ -163,8 +276,8 @@ class RunDirectory:
             return
         self.commits.commit(BEFORE)
         text = json.dumps({"format": _FORMAT, **configuration}, indent=2, sort_keys=True)
-        create_whole(self._manifest, f"{text}\n".encode(), durable=True)
-        self._open_files(self.claim.number)
+        self.store.create(_MANIFEST, f"{text}\n".encode(), durable=True)
+        self._open_files(self.claim)
 
     def finish(self, report: Mapping[str, Any]) -> None:
         """Write down the report of the run that is finished.
@@ -175,7 +288,7 @@ class RunDirectory:
             Another process has taken the directory.
         """
         self.claim.check()
-        create_whole(self._finished, sealed(json.dumps(report).encode()))
+        self.store.create(_FINISHED, sealed(json.dumps(report).encode()))
 
     def finished(self) -> dict[str, Any] | None:
         """Read the report of the run that is finished; None while it is not.
@@ -186,11 +299,13 @@ class RunDirectory:
             It cannot be read.
         """
         try:
-            report: dict[str, Any] = json.loads(unsealed(self._finished.read_bytes()))
-        except FileNotFoundError:
-            return None
+            content = self.store.find(_FINISHED)
+            if content is None:
+                return None
+            report: dict[str, Any] = json.loads(unsealed(content))
         except (OSError, ValueError) as error:
-            message = f"{self._finished} cannot be read ({error}): delete it, and run again"
+            path = self.store.path(_FINISHED)
+            message = f"{path} cannot be read ({error}): delete it, and run again"
             raise RunError(message) from error
         return report
 
@@ -207,17 +322,21 @@ class RunDirectory:
         Raises
         ------
         ConfigurationError
-            Another configuration ran here; the message names each field that differs.
+            Another configuration ran here, and the message names each field that differs; or the
+            directory cannot be read.
         """
-        if not self.begun:
-            return
+        path = self.store.path(_MANIFEST)
         try:
-            before = json.loads(self._manifest.read_text())
+            content = self.store.find(_MANIFEST)
+            if content is None:
+                return
+            before = json.loads(content)
             begun_by = before.pop("format", 1)
-        except (ValueError, AttributeError) as error:
-            message = f"{self._manifest} cannot be read ({error}): choose another output"
+            same_format = begun_by == _FORMAT and self.commits.begun
+        except (OSError, ValueError, AttributeError) as error:
+            message = f"{path} cannot be read ({error}): choose another output"
             raise ConfigurationError(message) from error
-        if begun_by != _FORMAT or not self.commits.begun:
+        if not same_format:
             which = "an earlier" if begun_by < _FORMAT else "another"
             message = (
                 f"output {self.path} was begun by {which} version of evenkey, whose options and "
@@ -237,8 +356,8 @@ class RunDirectory:
             )
             raise ConfigurationError(message)
 
-    def keep(self, path: Path, content: bytes) -> None:
-        """Write a file whole or not at all; it is on the disk when this returns.
+    def keep(self, name: str, content: bytes) -> None:
+        """Write an object whole or not at all; it is safe when this returns.
 
         Raises
         ------
@@ -246,4 +365,13 @@ class RunDirectory:
             Another process has taken the directory.
         """
         self.claim.check()
-        write_whole(path, content, durable=True)
+        self.store.put(name, content, durable=True)
+
+
+def clear(store: Store) -> None:
+    """Delete all that lies in a store."""
+    if isinstance(store, LocalStore):
+        # Spark's own files beside its logs, whose names begin with a dot, are not listed.
+        shutil.rmtree(store.directory, ignore_errors=True)
+        return
+    at_once(store.delete, store.names())

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from evenkey.runs.progress import Phase, Watch
 
 _POLL_SECONDS = 0.2
+_WAIT_PER_LOOK, _LONGEST_WAIT = 10, 5.0
 
 
 def drive(
@@ -64,9 +65,10 @@ def drive(
         Whether it got to the end, and closed its windows, before it was to pause.
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
+    relay = _Relay(directory)
 
     def over() -> bool:
-        relay_pause(directory)
+        relay.look()
         late = deadline is not None and time.monotonic() > deadline
         return late or directory.paused.exists()
 
@@ -85,7 +87,7 @@ def drive(
         end = (
             DrainedEnd(query, gate, stack)
             if offsets is None
-            else OffsetsEnd(directory.checkpoint, offsets, close=close)
+            else OffsetsEnd(directory.checkpoint_files, offsets, close=close)
         )
         # Stopped before the threads that wait for it are.
         stack.callback(query.stop)
@@ -102,10 +104,24 @@ def drive(
     return finished
 
 
-def relay_pause(directory: RunDirectory) -> None:
-    """Pause this process's run if anybody has asked for it, by a file named ``paused``."""
-    if directory.asked_to_pause.exists():
-        directory.paused.touch()
+class _Relay:
+    """Pauses this process's run if anybody has asked for it, by an object named ``paused``."""
+
+    def __init__(self, directory: RunDirectory) -> None:
+        self._directory = directory
+        self._next = 0.0
+
+    def look(self) -> None:
+        """Look for the object; the longer that takes, the more seldom."""
+        looked = time.monotonic()
+        if looked < self._next:
+            return
+        # A store may be away for a while; whoever asks for a pause waits that long.
+        with contextlib.suppress(OSError):
+            if self._directory.asked_to_pause:
+                self._directory.paused.touch()
+        took = time.monotonic() - looked
+        self._next = time.monotonic() + min(_LONGEST_WAIT, _WAIT_PER_LOOK * took)
 
 
 def _wait(query: StreamingQuery, gate: Gate) -> None:

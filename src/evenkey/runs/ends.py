@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import StreamingQueryException
 
+from evenkey.runs.spark_logs import COMMITS, OFFSETS, SparkLogs
+
 if TYPE_CHECKING:
     import contextlib
-    from pathlib import Path
 
     from pyspark.sql.streaming import StreamingQuery
 
     from evenkey.kafka import OffsetRange
     from evenkey.runs.gate import Gate
-
-_HEADER_LINES = 2
-"""Of a file in Spark's log of offsets: its version, and settings of the query."""
+    from evenkey.stores import Store
 
 
 class End(ABC):
@@ -102,34 +100,21 @@ class OffsetsEnd(End):
         follows at once where there are none.
     """
 
-    def __init__(self, checkpoint: Path, offsets: OffsetRange, *, close: bool) -> None:
-        self._checkpoint = checkpoint
+    def __init__(self, checkpoint: Store, offsets: OffsetRange, *, close: bool) -> None:
+        self._logs = SparkLogs(checkpoint)
         self._offsets = offsets
-        self._log = "offsets" if close else "commits"
+        self._log = OFFSETS if close else COMMITS
 
     def read(self) -> bool:
         """Whether the last epoch has reached the offsets."""
-        epochs = self._epochs(self._log)
-        end = offsets_of(self._checkpoint / "offsets", epochs[-1]) if epochs else []
-        reached = (self._offsets.reached(each) for each in end if each is not None)
+        newest = self._logs.newest(self._log)
+        reached = (self._offsets.reached(each) for each in self._ends(newest))
         return self._offsets.total == 0 or any(reached)
 
     def closed(self) -> bool:
-        """Whether an epoch has followed the one with the closing row."""
-        ends = (
-            offsets_of(self._checkpoint / "offsets", epoch)
-            for epoch in self._epochs("commits")[:-1]
-        )
-        return any(each.get("closed") == 1 for end in ends for each in end if each is not None)
+        """Whether an epoch has followed the one with the closing row, after which it stays read."""
+        before = self._logs.newest(COMMITS) - 1
+        return any(each.get("closed") == 1 for each in self._ends(before))
 
-    def _epochs(self, log: str) -> list[int]:
-        return sorted(int(path.name) for path in (self._checkpoint / log).glob("[0-9]*"))
-
-
-def offsets_of(log: Path, epoch: int) -> list[Any]:
-    """Offsets of the sources at the end of an epoch, by Spark's log; None for one without any."""
-    try:
-        lines = (log / str(epoch)).read_text().splitlines()[_HEADER_LINES:]
-    except FileNotFoundError:
-        return []
-    return [None if line == "-" else json.loads(line) for line in lines]
+    def _ends(self, epoch: int) -> list[dict[str, Any]]:
+        return [each for each in self._logs.ends(epoch) if each is not None]

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from evenkey.runs.commits import BEFORE, Commit, Commits, epoch_name
+from evenkey.runs.at_once import at_once
+from evenkey.runs.commits import BEFORE, Commit, Commits, epoch_name, number_of
 from evenkey.runs.parts import encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+    from pathlib import Path
 
     from evenkey.runs.parts import Part
+    from evenkey.stores import Store
 
 DEAD_LETTERS = "dead-letters"
 """Kind of the epoch files that hold rejected lines: where they are, line, reason."""
@@ -24,45 +26,64 @@ SPLITS = "splits"
 
 
 class EpochFiles:
-    """Parquet files ``<directory>/<kind>/epoch=N/part-P.parquet``. Travels to tasks.
+    """Parquet files of a kind, one a task and epoch. Travels to tasks.
 
     What a task writes waits under the claim of its process, and is read only when its epoch is
     committed: so a task that runs twice, or in a process that is no longer wanted, changes nothing.
 
     Parameters
     ----------
-    directory
-        Of the run, or in it; nothing is made before the first file is written.
     commits
-        Of the run; None: those in this directory.
+        Of the run, or the directory or the store that has them.
+    within
+        Part of the run's directory in which the kinds lie, such as ``state/``.
     name
         Of the commit for which all that is written waits; None: that of the epoch.
     """
 
     def __init__(
-        self, directory: str | Path, commits: Commits | None = None, name: str | None = None
+        self, commits: Commits | str | Path | Store, within: str = "", name: str | None = None
     ) -> None:
-        self.directory = Path(directory)
-        self.commits = commits or Commits(self.directory)
+        self.commits = commits if isinstance(commits, Commits) else Commits(commits)
+        self._within = within
         self._name = name
-        self._places: dict[int, frozenset[str]] = {}
 
-    def write(self, kind: str, epoch: int, part: int, table: pa.Table) -> None:
+    def write(
+        self,
+        kind: str,
+        epoch: int,
+        part: int,
+        table: pa.Table,
+        *,
+        took: int = 0,
+        gave: int = 0,
+    ) -> None:
         """Write a task's file; an empty table leaves no file.
+
+        Parameters
+        ----------
+        kind, epoch, part
+            What it is, of which epoch and task.
+        table
+            Its rows.
+        took, gave
+            The task's tally, as for `Part`.
 
         Raises
         ------
         RunError
-            The directory cannot be written.
+            The directory cannot be written, or the driver would not see the file.
         """
         if table.num_rows:
-            name = self._name or epoch_name(epoch)
-            self.commits.stage(name, self.place(kind), part, table.num_rows, encoded(table))
+            name, place = self._name or epoch_name(epoch), self.place(kind)
+            content = encoded(table)
+            self.commits.stage(name, place, part, table.num_rows, content, took=took, gave=gave)
 
     def epochs(self, kind: str) -> list[int]:
         """Numbers of the committed epochs that have files of a kind, ascending."""
         place = self.place(kind)
-        return [each for each in self.commits.epochs() if place in self._places_of(each)]
+        commits = self.commits.of([epoch_name(each) for each in self.commits.epochs()])
+        return [number_of(each.name) for each in commits if each.of(place)]
 
     def read(self, kind: str, epochs: Sequence[int] | None = None) -> pa.Table | None:
         """Read the files of a kind in order of epoch and part; None where there are none.
@@ -80,11 +101,8 @@ class EpochFiles:
         RunError
             A file cannot be read, or has changed since it was written.
         """
-        tables = [
-            _decoded(self.commits.content(commit, part))
-            for commit, part in self._parts(kind, epochs)
-        ]
-        return pa.concat_tables(tables) if tables else None
+        contents = at_once(lambda each: self.commits.content(*each), self._parts(kind, epochs))
+        return pa.concat_tables(map(_decoded, contents)) if contents else None
 
     def rows(self, kind: str) -> int:
         """Number of rows of a kind over all committed epochs.
@@ -98,17 +116,16 @@ class EpochFiles:
 
     def place(self, kind: str) -> str:
         """Where a kind lies, relative to the run's directory."""
-        return (self.directory / kind).relative_to(self.commits.root).as_posix()
+        return f"{self._within}{kind}"
 
-    def _parts(self, kind: str, epochs: Sequence[int] | None) -> Iterator[tuple[Commit, Part]]:
+    def _parts(self, kind: str, epochs: Sequence[int] | None) -> list[tuple[Commit, Part]]:
         if epochs is None:
             commits = self.commits.all()
         else:
             names = [BEFORE] if 0 in epochs else []
-            names += map(epoch_name, epochs)
-            commits = (each for each in map(self.commits.read, names) if each is not None)
+            commits = self.commits.of([*names, *map(epoch_name, epochs)])
         place = self.place(kind)
-        return ((commit, part) for commit in commits for part in commit.of(place))
+        return [(commit, part) for commit in commits for part in commit.of(place)]
 
     def lines_and_rejected(self) -> tuple[int, int] | None:
         """Lines read and rejected so far; None where every position is a message."""
@@ -116,14 +133,6 @@ class EpochFiles:
         if counts is None:
             return None
         return pc.sum(counts["lines"]).as_py(), pc.sum(counts["rejected"]).as_py()
-
-    def _places_of(self, epoch: int) -> frozenset[str]:
-        """Places in which an epoch has parts; a commit never changes."""
-        if epoch not in self._places:
-            commit = self.commits.read(epoch_name(epoch))
-            parts = () if commit is None else commit.parts
-            self._places[epoch] = frozenset(part.place for part in parts)
-        return self._places[epoch]
 
 
 def _decoded(content: bytes) -> pa.Table:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import TYPE_CHECKING, Any
 
 from evenkey.runs.commits import epoch_name
-from evenkey.runs.ends import offsets_of
+from evenkey.runs.spark_logs import SparkLogs
 from evenkey.runs.timing import Span, Timing
 from evenkey.spark import OVERFLOWS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
     from evenkey.runs.commits import Commit, Commits
     from evenkey.runs.directory import RunDirectory
+    from evenkey.runs.parts import Part
     from evenkey.runs.sinks import Sink
+    from evenkey.runs.tallies import Tallies
 
 _DROPPED = "numRowsDroppedByWatermark"
 
@@ -40,15 +41,25 @@ class EpochEnd:
         Takes the results.
     windowed
         Whether the query drops rows behind a watermark.
+    tallies
+        What must add up before an epoch is committed; None: nothing is tallied.
     """
 
     def __init__(
-        self, spark: SparkSession, directory: RunDirectory, sink: Sink, *, windowed: bool
+        self,
+        spark: SparkSession,
+        directory: RunDirectory,
+        sink: Sink,
+        *,
+        windowed: bool,
+        tallies: Tallies | None = None,
     ) -> None:
         self._spark = spark
         self._windowed = windowed
         self._directory = directory
         self._sink = sink
+        self._tallies = tallies
+        self._logs = SparkLogs(directory.checkpoint_files)
         self._first_began = time.time()
 
     def write(self, results: DataFrame, epoch: int) -> None:
@@ -60,8 +71,23 @@ class EpochEnd:
         # Without this, what is staged here could be committed late, and rightly; it spares work.
         directory.claim.check()
         figures = {**self._lost(), **self._span(epoch, began)}
-        directory.commits.commit(epoch_name(epoch), figures, parts)
+        read = self._offered(epoch)
+
+        def check(found: Sequence[Part]) -> None:
+            if self._tallies is not None:
+                self._tallies.check(directory.path, epoch_name(epoch), found, read)
+
+        directory.commits.commit(epoch_name(epoch), figures, parts, check)
         self._sink.committed(results, epoch)
+
+    def _offered(self, epoch: int) -> int | None:
+        """How many rows the source offered; None of one that does not number its rows."""
+        first, last = self._logs.ends(epoch - 1), self._logs.ends(epoch)
+        if not last or last[0] is None or "position" not in last[0]:
+            return None
+        begin: int = first[0]["position"] if first and first[0] is not None else 0
+        end: int = last[0]["position"]
+        return end - begin
 
     def _lost(self) -> dict[str, float]:
         """What the epoch that has just run dropped behind its watermark, or could not add up.
@@ -76,11 +102,10 @@ class EpochEnd:
 
     def _span(self, epoch: int, called: float) -> dict[str, float]:
         """When the epoch began and ended, and whether it held anything."""
-        log = self._directory.checkpoint / "offsets"
         # Spark notes when it began an epoch; of one that an earlier process began, when that did.
-        noted = json.loads((log / str(epoch)).read_text().splitlines()[1])["batchTimestampMs"]
-        began = max(noted / 1000, self._first_began)
-        first, last = offsets_of(log, epoch - 1), offsets_of(log, epoch)
+        noted = self._logs.begun(epoch)
+        began = max(called if noted is None else noted.at, self._first_began)
+        first, last = self._logs.ends(epoch - 1), self._logs.ends(epoch)
         held = first[:1] != last[:1]
         return {"began": min(began, called), "ended": time.time(), "held": float(held)}
 

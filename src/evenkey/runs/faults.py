@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 from typing import TYPE_CHECKING
 
 from evenkey.errors import RunError
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from evenkey.runs.directory import RunDirectory
 
 _DISK_FULL = os.strerror(errno.ENOSPC)
+_OF_A_TASK = re.compile(r"^evenkey\.errors\.RunError: (.+?)(?: SQLSTATE: \w+)?$", re.MULTILINE)
 
 
 @contextlib.contextmanager
@@ -24,14 +26,17 @@ def faults_named(directory: RunDirectory) -> Iterator[None]:
     Raises
     ------
     RunError
-        Another process has taken the directory, whatever Spark says of what came of it; or a
-        disk is full.
+        Another process has taken the directory, whatever Spark says of what came of it; a task
+        raised it; or a disk is full.
     """
     try:
         yield
         directory.claim.check()
     except Exception as error:
         directory.claim.check()
+        of_tasks = _OF_A_TASK.findall(str(error))
+        if of_tasks:
+            raise RunError(of_tasks[-1]) from error
         if _DISK_FULL not in str(error):
             raise
         message = (

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
     from typing import Self
 
     from pyspark.sql import DataFrame, SparkSession
@@ -21,7 +20,9 @@ if TYPE_CHECKING:
     from evenkey.runs.progress import Measures
     from evenkey.runs.recorder import Recorder
     from evenkey.runs.sinks import Sink
+    from evenkey.runs.tallies import Tallies
     from evenkey.runs.timing import Timing
+    from evenkey.stores import Store
 
 
 class Report(Protocol):
@@ -76,6 +77,8 @@ class Work(ABC, Generic[ReportT]):
     """What is read of topics; None for any other input."""
     asked_to_pause: bool = True
     """Whether the source looks at the sign to pause, and then offers no more."""
+    tallies: Tallies | None = None
+    """What must add up before an epoch is committed; None: nothing is tallied."""
     planning_ms: float = 0.0
     """What was done for the first epoch before it began."""
 
@@ -124,11 +127,11 @@ class Job(ABC, Generic[ReportT]):
         del spark, directory
 
     @abstractmethod
-    def info(self, history: Path | None) -> RunInfo:
+    def info(self, history: Store | None) -> RunInfo:
         """Say who runs, for the exporters; a run that goes on keeps the name in its history."""
 
     @abstractmethod
-    def warm_up(self, spark: SparkSession) -> None:
+    def warm_up(self, spark: SparkSession, directory: RunDirectory) -> None:
         """Start Python workers and load kernels, so that no measured epoch pays for it."""
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Parts: files that tasks leave behind, staged under their claim until their epoch is committed."""
+"""Parts: objects that tasks leave behind; they count once their epoch is committed."""
 
 from __future__ import annotations
 
@@ -7,26 +7,29 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenkey.errors import RunError
-from evenkey.files import digest_of, write_whole
+from evenkey.files import digest_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterable
 
-_NAME = re.compile(r"part-(\d{5,})-(\d+)-([0-9a-f]{32})\.(\w+)")
+    import pyarrow as pa
+
+    from evenkey.stores import Store
+
+_NAME = re.compile(r"part-(\d{5,})-(\d+)-(\d+)-(\d+)-(\d+)-([0-9a-f]{32})\.(\w+)")
 
 
 @dataclass(frozen=True)
 class Part:
-    """One file of an epoch.
+    """One object of an epoch.
 
     Parameters
     ----------
     place
-        Directory of its kind, relative to the run's: ``results``, ``state/placed``.
+        Of its kind, relative to the run's directory: ``results``, ``state/placed``.
     number
         The task's.
     rows
@@ -35,6 +38,9 @@ class Part:
         Of its content; see `evenkey.files.digest_of`.
     form
         Ending of its name: ``parquet`` or ``json``.
+    took, gave
+        The task's tally: how many messages or lines it took in, and how many it passed on to the
+        next step; see `evenkey.runs.tallies`.
     """
 
     place: str
@@ -43,6 +49,8 @@ class Part:
     bytes: int
     digest: str
     form: str = "parquet"
+    took: int = 0
+    gave: int = 0
 
     @property
     def name(self) -> str:
@@ -52,7 +60,8 @@ class Part:
     @property
     def staged_name(self) -> str:
         """Its name until then, which says all of it that its content must agree with."""
-        return f"part-{self.number:05d}-{self.rows}-{self.digest}.{self.form}"
+        figures = "-".join(map(str, (self.rows, self.bytes, self.took, self.gave)))
+        return f"part-{self.number:05d}-{figures}-{self.digest}.{self.form}"
 
 
 def encoded(table: pa.Table) -> bytes:
@@ -62,48 +71,27 @@ def encoded(table: pa.Table) -> bytes:
     return content.getvalue()
 
 
-def stage(directory: Path, place: str, number: int, rows: int, content: bytes, form: str) -> Part:
-    """Write a part, whole, where an epoch's parts wait for its commit.
+def found_parts(names: Iterable[str], prefix: str) -> list[Part]:
+    """Find the parts that tasks staged, in order; of a task that ran twice one of the two.
 
     Parameters
     ----------
-    directory
-        The epoch's, of this claim.
-    place, number, rows, form
-        As for `Part`.
-    content
-        The file's.
-
-    Raises
-    ------
-    RunError
-        It cannot be written.
+    names
+        Of objects.
+    prefix
+        What the names of the epoch's parts begin with.
     """
-    part = Part(place, number, rows, len(content), digest_of(content), form)
-    target = directory / place / part.staged_name
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(target, content)
-    except OSError as error:
-        message = f"{target} cannot be written ({error}): free or choose a directory"
-        raise RunError(message) from error
-    return part
-
-
-def found_parts(directory: Path) -> list[Part]:
-    """Find the parts that tasks staged, in order; of a task that ran twice one of the two."""
     parts = {}
-    for file in sorted(directory.rglob("part-*")):
-        match = _NAME.fullmatch(file.name)
-        if match is not None:
-            place = file.parent.relative_to(directory).as_posix()
-            size = file.stat().st_size
-            part = Part(place, int(match[1]), int(match[2]), size, match[3], match[4])
-            parts[place, part.number] = part
+    for name in sorted(names):
+        place, _, last = name.removeprefix(prefix).rpartition("/")
+        match = _NAME.fullmatch(last)
+        if match is not None and name.startswith(prefix):
+            number, rows, size, took, gave = map(int, match.groups()[:5])
+            parts[place, number] = Part(place, number, rows, size, match[6], match[7], took, gave)
     return list(parts.values())
 
 
-def verified(part: Part, file: Path) -> bytes:
+def verified(part: Part, store: Store, name: str) -> bytes:
     """Read a part, and make sure that it is what was written.
 
     Raises
@@ -114,7 +102,7 @@ def verified(part: Part, file: Path) -> bytes:
         It cannot be read, or has changed.
     """
     try:
-        content = file.read_bytes()
+        content = store.read(name)
         why = "it was cut short or changed after it was written"
         if digest_of(content) == part.digest:
             return content
@@ -122,5 +110,5 @@ def verified(part: Part, file: Path) -> bytes:
         raise
     except OSError as error:
         why = str(error)
-    message = f"{file} cannot be read ({why}): delete the run's output and run again"
+    message = f"{store.path(name)} cannot be read ({why}): delete the run's output and run again"
     raise RunError(message)

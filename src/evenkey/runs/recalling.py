@@ -13,12 +13,14 @@ from evenkey.files import sealed, unsealed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from evenkey.runs.directory import RunDirectory
+    from evenkey.stores import Store
 
+READING = "state/reading.npz"
+"""Where it lies in the run's directory."""
 _FIELDS = "fields"
 
 
@@ -37,11 +39,16 @@ def keep_reading(
     archive = io.BytesIO()
     encoded = np.frombuffer(json.dumps(fields).encode(), np.uint8)
     np.savez(archive, allow_pickle=False, **{_FIELDS: encoded, **arrays})
-    directory.keep(directory.reading, sealed(archive.getvalue()))
+    directory.keep(READING, sealed(archive.getvalue()))
 
 
-def recall_reading(file: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def recall_reading(store: Store) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what `keep_reading` wrote down.
+
+    Parameters
+    ----------
+    store
+        Of the run's directory.
 
     Raises
     ------
@@ -49,11 +56,11 @@ def recall_reading(file: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
         It cannot be read, or has changed.
     """
     try:
-        with np.load(io.BytesIO(unsealed(file.read_bytes())), allow_pickle=False) as archive:
+        with np.load(io.BytesIO(unsealed(store.read(READING))), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         fields: dict[str, Any] = json.loads(arrays.pop(_FIELDS).tobytes())
     except (OSError, ValueError, KeyError) as error:
-        message = f"{file} cannot be read ({error}): start again with a new output"
+        message = f"{store.path(READING)} cannot be read ({error}): start again with a new output"
         raise RunError(message) from error
     return fields, arrays
 

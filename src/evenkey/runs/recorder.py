@@ -14,11 +14,11 @@ from evenkey.runs.timing import Span, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
     from typing import Self
 
     from evenkey.exporters import Ending, Exports, ExportSummary, HotKey
     from evenkey.metrics import Value
+    from evenkey.stores import Store
 
 _SHORTEST_MS = 1.0
 """Spark reports whole milliseconds, and a rate over none is no number."""
@@ -30,7 +30,7 @@ def run_info(
     *,
     workers: int,
     sources: int,
-    history: Path | None,
+    history: Store | None,
     load_unit: str = "messages",
 ) -> RunInfo:
     """Say who runs; the run that a history belongs to keeps its name.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -10,10 +10,13 @@ import pyarrow.json as pa_json
 import pyarrow.parquet as pq
 
 from evenkey.errors import ConfigurationError, RunError
+from evenkey.runs.at_once import at_once
 from evenkey.runs.commits import RESULTS, Commits
+from evenkey.runs.places import output_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 def read_results(output: str | Path) -> pa.Table:
@@ -25,7 +28,9 @@ def read_results(output: str | Path) -> pa.Table:
     Parameters
     ----------
     output
-        The run's directory, as for ``evenkey run --output``.
+        The run's directory, as for ``evenkey run --output``: a path, ``file:///...``, or a URI such
+        as ``s3a://bucket/name``. Credentials are those of the environment and, where there is a
+        Spark session, its own.
 
     Returns
     -------
@@ -36,12 +41,12 @@ def read_results(output: str | Path) -> pa.Table:
     Raises
     ------
     ConfigurationError
-        No run has begun there.
+        No run has begun there, or no store is known for the URI.
     RunError
-        A file is gone or has changed since it was written, or its lines of JSON make no table; the
-        message names it.
+        A file cannot be read, is gone or has changed since it was written, or its lines of JSON
+        make no table; the message names it.
     """
-    commits = Commits(Path(output).absolute())
+    commits = Commits(output_store(output))
     if not commits.begun:
         message = f"output {output} holds no run: name the directory that --output named"
         raise ConfigurationError(message)
@@ -53,8 +58,10 @@ def read_results(output: str | Path) -> pa.Table:
 def committed_tables(commits: Commits) -> Iterator[pa.Table]:
     """Read the parts of a run's results one by one; raises as `read_results` does."""
     for commit in commits.all():
-        for part in commit.of(RESULTS):
-            content = pa.BufferReader(commits.content(commit, part))
+        parts = commit.of(RESULTS)
+        contents = at_once(partial(commits.content, commit), parts)
+        for part, read in zip(parts, contents, strict=True):
+            content = pa.BufferReader(read)
             if part.form == "parquet":
                 yield pq.ParquetFile(content).read()
                 continue

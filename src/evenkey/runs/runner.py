@@ -13,6 +13,7 @@ from evenkey.runs.epochs import EpochEnd, earlier_spans, earlier_timings
 from evenkey.runs.faults import faults_named
 from evenkey.runs.gate import Gate
 from evenkey.runs.job import Outcome
+from evenkey.runs.places import below, on_a_disk, output_store
 from evenkey.runs.progress import Watch, announce
 from evenkey.runs.recorder import Recorder
 from evenkey.runs.timing import epochs_of, timing_of
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from evenkey.options import RunOptions
     from evenkey.runs.job import Job, ReportT
     from evenkey.runs.progress import OnProgress
+    from evenkey.stores import Store
 
     OptionsT = TypeVar("OptionsT", bound=RunOptions)
 
@@ -39,7 +41,7 @@ def run(
 
     A run whose output directory holds an unfinished run of the same configuration goes on
     where that one stopped, however it stopped; nothing is lost and nothing counted twice. Of a
-    finished run its report is given, without Spark.
+    finished run its report is given; without Spark, but for the settings by which a URI is reached.
 
     Parameters
     ----------
@@ -57,18 +59,27 @@ def run(
         the output.
     RunError
         State that an earlier run left cannot be read, another process took the output while this
-        one gave no sign of life, or Spark's Java process died.
+        one gave no sign of life, an executor does not see the output or the driver not what
+        executors wrote there, an epoch does not add up, or Spark's Java process died.
     """
     options = job.options
     options.check_paths()
-    before = _finished_before(job)
-    if before is not None:
-        return before
-    with RunDirectory.opened(options.output) as directory:
+    output, spark = None, None
+    if options.output is not None:
+        if not on_a_disk(options.output):
+            # How it is reached is among Spark's settings.
+            announce(on_progress, job.name, "starting Spark")
+            spark = job.session()
+        output = output_store(options.output, spark)
+        before = _finished_before(job, output)
+        if before is not None:
+            return before
+    with RunDirectory.opened(output) as directory:
         directory.check(options.manifest(), options.free())
         job.find(directory)
-        announce(on_progress, job.name, "starting Spark")
-        spark = job.session()
+        if spark is None:
+            announce(on_progress, job.name, "starting Spark")
+            spark = job.session()
         if job.topics is not None:
             open_output(spark, job.topics)
             find_offsets(spark, job.topics, directory)
@@ -84,7 +95,7 @@ def run(
         with Recorder(exports, earlier_spans(directory.commits)) as recorder:
             if prepare:
                 announce(on_progress, job.name, "warming up")
-                job.warm_up(spark)
+                job.warm_up(spark, directory)
             recording = recorder if exports else None
             report = execute(spark, job, directory, on_progress=on_progress, recorder=recording)
             report = report.exported(recorder.close("finished" if report.finished else "paused"))
@@ -93,12 +104,10 @@ def run(
         return report
 
 
-def _finished_before(job: Job[ReportT]) -> ReportT | None:
+def _finished_before(job: Job[ReportT], output: Store) -> ReportT | None:
     """Give the report of the run that is finished in the output; None where it is not."""
     options = job.options
-    if options.output is None:
-        return None
-    directory = RunDirectory(options.output)
+    directory = RunDirectory(output)
     directory.check(options.manifest(), options.free())
     record = directory.finished()
     return None if record is None else job.restored(record, directory)
@@ -128,7 +137,7 @@ def execute(
     """
     started = time.monotonic()
     work = job.open(spark, directory, recorder)
-    end = EpochEnd(spark, directory, work.sink, windowed=job.windowed)
+    end = EpochEnd(spark, directory, work.sink, windowed=job.windowed, tallies=work.tallies)
     gate = Gate(directory.paused, open_always=work.asked_to_pause)
 
     def write(rows: DataFrame, epoch: int) -> None:
@@ -138,7 +147,7 @@ def execute(
 
     query = (
         work.rows.writeStream.foreachBatch(write)
-        .option("checkpointLocation", str(directory.checkpoint))
+        .option("checkpointLocation", directory.checkpoint)
         .outputMode("append")
         .start()
     )
@@ -179,8 +188,8 @@ def variants(
     Raises
     ------
     ConfigurationError
-        Results would go to a topic, or a directory holds another run: before the first of them has
-        run for an hour.
+        Results would go to a topic, or a directory on a disk holds another run: before the first of
+        them has run for an hour.
     """
     if topic is not None:
         message = (
@@ -190,9 +199,10 @@ def variants(
         raise ConfigurationError(message)
     made = []
     for name, update in updates.items():
-        output = None if options.output is None else options.output / name
+        output = None if options.output is None else below(options.output, name)
         made.append(options.with_options(**{**update, "output": output}))
     for each in made:
-        if each.output is not None:
-            RunDirectory(each.output).check(each.manifest(), each.free())
+        # How a URI is reached is known when Spark runs; each run looks again.
+        if each.output is not None and on_a_disk(each.output):
+            RunDirectory(output_store(each.output)).check(each.manifest(), each.free())
     return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import socket
 import sys
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, TextIO
@@ -31,13 +32,13 @@ class Sink(ABC):
     """Whether results lie in files at the end."""
 
     @abstractmethod
-    def write(self, results: DataFrame, epoch: int) -> Sequence[Part]:
+    def write(self, results: DataFrame, epoch: int) -> Sequence[tuple[Part, str]]:
         """Take the results that epoch number `epoch` emitted, perhaps none.
 
         Returns
         -------
         sequence
-            Parts that wait for the epoch's commit.
+            Parts that wait for the epoch's commit, each with the host that wrote it.
         """
 
     def table(self) -> pa.Table | None:
@@ -71,7 +72,7 @@ class FileSink(Sink):
         self.commits = commits
         self._form = form
 
-    def write(self, results: DataFrame, epoch: int) -> Sequence[Part]:
+    def write(self, results: DataFrame, epoch: int) -> Sequence[tuple[Part, str]]:
         """Write the epoch's parts; a task without results writes none."""
         rows = results
         if self._form == "json":
@@ -79,10 +80,15 @@ class FileSink(Sink):
             rows = results.select(F.to_json(row).alias("line"))
         task = NamedTask(_WriteTask(self.commits, epoch_name(epoch), self._form), rows.columns)
         reported = with_plain_names(rows).mapInArrow(task, _REPORTED).collect()
-        return [Part(RESULTS, **each.asDict(), form=self._form) for each in reported]
+        parts = []
+        for each in reported:
+            fields = each.asDict()
+            host = fields.pop("host")
+            parts.append((Part(RESULTS, **fields, form=self._form), host))
+        return parts
 
 
-_REPORTED = "number int, rows bigint, bytes bigint, digest string"
+_REPORTED = "number int, rows bigint, bytes bigint, digest string, host string"
 
 
 class _WriteTask:
@@ -101,13 +107,20 @@ class _WriteTask:
         content = _lines(table) if self._form == "json" else _parquet(table)
         number = current_task().partition
         part = self._commits.stage(self._name, RESULTS, number, table.num_rows, content, self._form)
-        report = {"number": number, "rows": part.rows, "bytes": part.bytes, "digest": part.digest}
+        report = {
+            "number": number,
+            "rows": part.rows,
+            "bytes": part.bytes,
+            "digest": part.digest,
+            "host": socket.gethostname(),
+        }
         schema = pa.schema(
             [
                 ("number", pa.int32()),
                 ("rows", pa.int64()),
                 ("bytes", pa.int64()),
                 ("digest", pa.string()),
+                ("host", pa.string()),
             ]
         )
         yield pa.RecordBatch.from_pylist([report], schema=schema)
@@ -136,7 +149,7 @@ class MemorySink(Sink):
     def __init__(self) -> None:
         self._epochs: dict[int, pa.Table] = {}
 
-    def write(self, results: DataFrame, epoch: int) -> Sequence[Part]:
+    def write(self, results: DataFrame, epoch: int) -> Sequence[tuple[Part, str]]:
         """Collect the epoch's results."""
         self._epochs[epoch] = results.toArrow()
         return ()
@@ -152,7 +165,7 @@ class ConsoleSink(Sink):
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
 
-    def write(self, results: DataFrame, epoch: int) -> Sequence[Part]:
+    def write(self, results: DataFrame, epoch: int) -> Sequence[tuple[Part, str]]:
         """Print the epoch's results, if there are any."""
         table = results.toArrow()
         if table.num_rows:

@@ -76,7 +76,7 @@ class KafkaSink(Sink):
         self._settings = settings
         self._dead_letters = dead_letters
 
-    def write(self, results: DataFrame, epoch: int) -> Sequence[Part]:
+    def write(self, results: DataFrame, epoch: int) -> Sequence[tuple[Part, str]]:
         """Write the epoch's rows to files."""
         return self._files.write(results, epoch)
 

@@ -63,4 +63,4 @@ def find_offsets(spark: SparkSession, options: KafkaOptions, directory: RunDirec
         return
     settings = ClientSettings.read(options.kafka_config)
     offsets = find_range(spark, address, settings, options.starting_offsets, follow=options.follow)
-    directory.keep(directory.offsets, offsets.to_json().encode())
+    directory.keep(directory.OFFSETS, offsets.to_json().encode())

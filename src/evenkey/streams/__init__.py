@@ -23,6 +23,7 @@ from evenkey.streams.uniform import Uniform
 from evenkey.streams.zipf import Zipf
 
 if TYPE_CHECKING:
+    from evenkey.streams.compressed import bare_name as bare_name
     from evenkey.streams.compressed import unpack as unpack
     from evenkey.streams.datasets import DatasetFormat as DatasetFormat
     from evenkey.streams.datasets import summarize_dataset as summarize_dataset
@@ -104,6 +105,7 @@ __getattr__ = late(
         "read_types": "evenkey.streams.splits",
         "spell_names": "evenkey.streams.splits",
         "split_of": "evenkey.streams.suffixes",
+        "bare_name": "evenkey.streams.compressed",
         "unpack": "evenkey.streams.compressed",
         "value_name": "evenkey.streams.splits.columns",
         "vet": "evenkey.streams.splits",

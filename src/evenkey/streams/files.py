@@ -6,6 +6,7 @@ import glob
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -221,7 +222,8 @@ class LineIndex:
                     return opened.read(end - offset)
             why = _CHANGED
         except OSError as error:
-            why = f"cannot be read any more ({error.strerror})"
+            here = f"cannot be read any more on host {gethostname()} ({error.strerror})"
+            why = f"{here}, and all executors read it under this path"
         raise self._unreadable(file, why)
 
     def _unreadable(self, file: int, why: str) -> RunError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -171,7 +172,8 @@ class RowIndex:
         try:
             return read_group(path, group)
         except OSError as error:
-            why = f"cannot be read any more ({error})"
+            here = f"cannot be read any more on host {gethostname()} ({error.strerror or error})"
+            why = f"{here}, and all executors read it under this path"
         except ValueError:
             why = "has changed since the run began"
         message = f"input {path} {why}: put it back as it was, or start again with a new output"

@@ -45,6 +45,8 @@ class Input:
         Tasks that route, each with its own local loads.
     expected
         Positions that the source has; None for topics that are followed.
+    split
+        Whether what is read is split or vetted before it is routed, and tallied there.
     offsets
         What is read of topics; None for any other input.
     """
@@ -53,6 +55,7 @@ class Input:
     messages: DataFrame
     sources: int
     expected: int | None
+    split: bool
     offsets: OffsetRange | None = None
 
 
@@ -73,7 +76,7 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> FoundInput:
         return FoundInput(config.kafka, None, lines_splitter(config))
     if directory.begun:
         return _found(config, *kept_records(config, directory))
-    records = index_input(config, directory.unpacked)
+    records = index_input(config, directory.unpacked(config.input))
     extent = _extent(config, len(records))
     found = _found(config, records, extent)
     keep_records(records, extent, directory)
@@ -102,7 +105,7 @@ def open_input(
         rows = rows.withColumn(LATEST, F.current_timestamp() + allowed)
     messages = _spread(rows, config, F.col("position"), ("position",))
     routing = _routing(spark, config, directory)
-    letters, files = directory.dead_letters, directory.files
+    letters, files, split = directory.dead_letters, directory.files, True
     if found.splitter is not None:
         messages = split_lines(messages, found.splitter, letters, files, routing=routing)
     elif isinstance(found.reading, RowsReading):
@@ -111,8 +114,10 @@ def open_input(
     elif routing is not None and config.route_by == "weights":
         # What routes by weights is not `route`, to which every row is a message of weight 1.
         messages = vet_rows(messages, letters, files, routing=routing)
+    else:
+        split = False
     messages = described(messages, config, found)
-    return Input(found.name, messages, config.routers, found.reading.total)
+    return Input(found.name, messages, config.routers, found.reading.total, split)
 
 
 def _found(config: PipelineConfig, records: SplitLines | RowIndex, extent: Extent) -> FoundInput:
@@ -178,7 +183,7 @@ def _open_topics(
     directory: RunDirectory,
 ) -> Input:
     """Read topics as far as the run found them to reach when it began."""
-    offsets = OffsetRange.from_json(directory.offsets.read_text())
+    offsets = OffsetRange.from_json(directory.store.read(directory.OFFSETS).decode())
     total = offsets.total
     lines = kafka_lines(
         spark,
@@ -201,4 +206,4 @@ def _open_topics(
         routing=_routing(spark, config, directory),
     )
     messages = described(messages, config, FoundInput(name, None, splitter))
-    return Input(name, messages, config.routers, total, offsets)
+    return Input(name, messages, config.routers, total, split=True, offsets=offsets)

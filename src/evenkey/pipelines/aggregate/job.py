@@ -13,6 +13,7 @@ from evenkey.pipelines.aggregate.plan import results
 from evenkey.pipelines.aggregate.planning import PlannableInput
 from evenkey.pipelines.aggregate.report import RunReport
 from evenkey.runs import (
+    SPLITS,
     ConsoleSink,
     FileSink,
     Job,
@@ -25,7 +26,6 @@ from evenkey.runs import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from evenkey.options import KeyedOptions
     from evenkey.pipelines.aggregate.found import FoundInput
     from evenkey.runs import Outcome, Recorder, Sink
+    from evenkey.stores import Store
 
 _WARM_UP_MESSAGES_PER_WORKER = 20
 
@@ -73,7 +74,7 @@ class AggregateJob(Job[RunReport]):
             check_loaded(spark, AVRO)
         return spark
 
-    def info(self, history: Path | None) -> RunInfo:
+    def info(self, history: Store | None) -> RunInfo:
         """Say who runs."""
         config = self.config
         return run_info(
@@ -85,9 +86,9 @@ class AggregateJob(Job[RunReport]):
             load_unit=config.observe_by,
         )
 
-    def warm_up(self, spark: SparkSession) -> None:
+    def warm_up(self, spark: SparkSession, directory: RunDirectory) -> None:
         """Run a small stream first."""
-        warm_up(spark, self.config)
+        warm_up(spark, self.config, directory)
 
     def open(
         self, spark: SparkSession, directory: RunDirectory, recorder: Recorder | None
@@ -114,6 +115,7 @@ class AggregateJob(Job[RunReport]):
             observe_by=config.observe_by,
         )
         work.offsets = source.offsets
+        work.tallied_by(SPLITS if source.split else None)
         work.asked_to_pause = source.offsets is None
         return work
 
@@ -150,8 +152,10 @@ class _AggregateWork(KeyedWork[RunReport]):
         return RunReport(**self.figures(outcome))
 
 
-def warm_up(spark: SparkSession, options: KeyedOptions) -> None:
+def warm_up(spark: SparkSession, options: KeyedOptions, directory: RunDirectory) -> None:
     """Start the Python workers and compile the kernels, so that no epoch pays for it.
+
+    On a cluster its files lie where those of the run do, which all hosts share, until it is over.
 
     Parameters
     ----------
@@ -159,6 +163,8 @@ def warm_up(spark: SparkSession, options: KeyedOptions) -> None:
         Where.
     options
         Whose grouping and work are warmed up.
+    directory
+        Of the run.
     """
     small = AggregateJob(
         PipelineConfig(
@@ -171,8 +177,15 @@ def warm_up(spark: SparkSession, options: KeyedOptions) -> None:
             }
         )
     )
-    with RunDirectory.opened(None) as directory:
-        small.find(directory)
-        directory.begin(small.options.manifest())
+    master = spark.conf.get("spark.master") or ""
+    place = None if master.startswith("local") else directory.store.under("state/warm-up")
+    if place is not None:
+        # An earlier process may have been killed in the middle of it.
+        RunDirectory(place).clear()
+    with RunDirectory.opened(place) as own:
+        small.find(own)
+        own.begin(small.options.manifest())
         # Nobody wants its results, so its windows may stay open.
-        execute(spark, small, directory, close=False)
+        execute(spark, small, own, close=False)
+    if place is not None:
+        RunDirectory(place).clear()

@@ -77,7 +77,7 @@ def kept_records(
     RunError
         It cannot be read.
     """
-    kept, arrays = recall_reading(directory.reading)
+    kept, arrays = recall_reading(directory.store)
     index: dict[str, Any] = {name: tuples(value) for name, value in kept["index"].items()}
     if config.key is not None and "columns" not in kept:
         message = (

@@ -12,7 +12,8 @@ from evenkey.pipelines.aggregate.observer import Observer
 from evenkey.pipelines.aggregate.planning import KeyPlanner
 from evenkey.pipelines.aggregate.records import AggregateRecords
 from evenkey.pipelines.aggregate.report import ReportT
-from evenkey.runs import DEAD_LETTERS, Work, late_rows, overflowed_results
+from evenkey.pipelines.aggregate.worker import PLACED
+from evenkey.runs import Tallies, Work, late_rows, overflowed_results
 from evenkey.spark import local_master, session
 
 if TYPE_CHECKING:
@@ -104,6 +105,18 @@ class KeyedWork(Work[ReportT]):
             self._planner.start()
         self.planning_ms = 1000 * (time.monotonic() - began)
 
+    def tallied_by(self, splitters: str | None) -> None:
+        """Let each epoch add up before it is committed.
+
+        Parameters
+        ----------
+        splitters
+            Kind of the epoch files in which those who read the source tally; None: nobody does,
+            and workers hold all that is read.
+        """
+        place = self._directory.files.place
+        self.tallies = Tallies(None if splitters is None else place(splitters), place(PLACED))
+
     def after(self, epoch: int) -> None:
         """Plan the next epoch, where the grouping plans."""
         if self._planner is not None:
@@ -130,8 +143,8 @@ class KeyedWork(Work[ReportT]):
             "overflows": overflowed_results(directory.commits),
             "finished": outcome.finished,
             "results": directory.results if kept and self.sink.keeps_files else None,
-            "dead_letters": directory.path / DEAD_LETTERS if kept else None,
-            "state": directory.state if kept else None,
+            "dead_letters": directory.letters if kept else None,
+            "state": directory.place("state") if kept else None,
             "table": self.sink.table(),
             **self._by,
         }

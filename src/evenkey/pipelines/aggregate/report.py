@@ -48,6 +48,8 @@ class RunReport:
         Whether the whole input was processed and all windows closed.
     exports
         What became of the points of each exporter.
+    results, dead_letters, state
+        Paths, or URIs where the output is one; None without an output.
     finished_before
         Whether an earlier process had finished it already, so that nothing was run.
     route_by, observe_by
@@ -66,9 +68,9 @@ class RunReport:
     rejected: int
     late: int
     finished: bool
-    results: Path | None
-    dead_letters: Path | None
-    state: Path | None
+    results: Path | str | None
+    dead_letters: Path | str | None
+    state: Path | str | None
     table: pa.Table | None = None
     exports: tuple[ExportSummary, ...] = ()
     overflows: int = 0
@@ -107,7 +109,7 @@ class RunReport:
         directory
             Where the run lies now.
         """
-        here = (directory.results, directory.path / "dead-letters", directory.state)
+        here = (directory.results, directory.letters, directory.place("state"))
         paths = zip(_PATHS, here, strict=True)
         timing = Timing(record["timing"]["makespan_ms"], tuple(record["timing"]["epoch_ms"]))
         nested = {
@@ -154,5 +156,5 @@ class RunReport:
 ReportT = TypeVar("ReportT", bound=RunReport)
 
 
-def _text(path: Path | None) -> str | None:
+def _text(path: Path | str | None) -> str | None:
     return None if path is None else str(path)

@@ -100,17 +100,18 @@ class _Task(ABC):
         self._files = files
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        read, rejected = 0, []
+        read, passed_on, rejected = 0, 0, []
         for batch in batches:
             read += batch.num_rows
             messages, letters = self.take_apart(batch)
+            passed_on += messages.num_rows
             rejected.append(letters)
             yield from messages.to_batches()
         letters = pa.concat_tables(rejected) if rejected else _NONE
         _, epoch, part = current_task()
         self._dead_letters.write(DEAD_LETTERS, epoch, part, letters)
         counts = pa.table({"lines": [read], "rejected": [letters.num_rows]})
-        self._files.write(SPLITS, epoch, part, counts)
+        self._files.write(SPLITS, epoch, part, counts, took=read, gave=passed_on)
 
     @abstractmethod
     def take_apart(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:

@@ -67,7 +67,9 @@ class PipelineWorker(WorkerTask):
         columns = {"worker": workers, "key": counts["key"]}
         for name in figures:
             columns[_FIGURES[name]] = counts[f"{name}_sum"]
-        self._files.write(PLACED, epoch, worker, pa.table(columns))
+        placed = pa.table(columns)
+        took = pc.sum(placed["messages"]).as_py() or 0
+        self._files.write(PLACED, epoch, worker, placed, took=took)
         self._held = []
 
 

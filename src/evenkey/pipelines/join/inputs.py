@@ -77,13 +77,13 @@ def publication_input(
     if config.input is not None:
         return _read(spark, config, config.input)
     if config.source_address is not None:
-        offsets = OffsetRange.from_json(directory.offsets.read_text())
+        offsets = OffsetRange.from_json(directory.store.read(directory.OFFSETS).decode())
         stream = stream_of_topics(spark, config, config.source_address, offsets)
         return PublicationInput(stream, offsets.total, timed=True, offsets=offsets)
     rate = config.publications / config.seconds
-    reading = PublicationsReading(directory.reading, config.publications, rate)
     if not directory.begun:
         keep_publications(config, manifest.partitioning, directory)
+    reading = PublicationsReading(directory.store, config.publications, rate)
     stream = stream_of(
         spark,
         reading,
@@ -143,7 +143,7 @@ def all_publications(
         return _good(publications_of_topics(spark, config, config.source_address, source.offsets))
     if config.input is not None:
         return _good(ds.dataset(config.input, format="parquet").to_table(columns=_READ.names))
-    reading = PublicationsReading(directory.reading, config.publications, 1.0)
+    reading = PublicationsReading(directory.store, config.publications, 1.0)
     return reading.publications.make(np.arange(config.publications))
 
 

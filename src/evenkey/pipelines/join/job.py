@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenkey.exporters import History
-from evenkey.files import replacing
 from evenkey.joins import (
     DEAD_LETTERS,
     STATIC_DEAD_LETTERS,
@@ -39,9 +39,7 @@ from evenkey.runs import epochs_of as progress_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
@@ -50,11 +48,13 @@ if TYPE_CHECKING:
     from evenkey.pipelines.join.config import JoinConfig
     from evenkey.pipelines.join.inputs import PublicationInput
     from evenkey.runs import Outcome, Recorder, RunDirectory
+    from evenkey.stores import Store
 
 _MB = 1 << 20
 _TASKS_TO_WARM_UP = 8
 _ROW_GROUP = 20_000
 """Subscriptions that a task reads at least."""
+_SUBSCRIPTIONS = "state/subscriptions.parquet"
 
 
 class JoinJob(Job[JoinReport]):
@@ -95,7 +95,7 @@ class JoinJob(Job[JoinReport]):
         manifest = _stored(self._static, self._match(), self.config, directory)
         self._source = publication_input(spark, self.config, directory, manifest)
 
-    def info(self, history: Path | None) -> RunInfo:
+    def info(self, history: Store | None) -> RunInfo:
         """Say who runs."""
         config = self.config
         dataset = "publications" if config.draws else str(config.input or config.kafka)
@@ -108,8 +108,9 @@ class JoinJob(Job[JoinReport]):
             load_unit=load_unit(by_items=config.by_items),
         )
 
-    def warm_up(self, spark: SparkSession) -> None:
+    def warm_up(self, spark: SparkSession, directory: RunDirectory) -> None:
         """Start the Python workers and let them import what they need."""
+        del directory
         tasks = spark.range(0, _TASKS_TO_WARM_UP, 1, _TASKS_TO_WARM_UP)
         tasks.mapInArrow(_import_all, "id bigint").count()
         with own_processes(tasks):
@@ -192,7 +193,7 @@ class _JoinWork(Work[JoinReport]):
         return matches_of(rows)
 
     def _log(self, query: StreamingQuery) -> EpochLog:
-        return EpochLog(self._directory.state / "epochs" / str(query.id))
+        return EpochLog(self._directory.store.under(f"state/epochs/{query.id}"))
 
     def _rejected(self) -> int:
         letters = self._directory.dead_letters
@@ -235,19 +236,18 @@ class _JoinWork(Work[JoinReport]):
 
 def _on_disk(spark: SparkSession, subscriptions: pa.Table, directory: RunDirectory) -> DataFrame:
     """Let Spark read them from a file, since large ones would fill its driver's memory."""
-    file = directory.state / "subscriptions.parquet"
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(file) as unfinished:
-            pq.write_table(subscriptions, unfinished, row_group_size=_ROW_GROUP)
-    return spark.read.parquet(str(file))
+    if directory.store.find(_SUBSCRIPTIONS) is None:
+        content = pa.BufferOutputStream()
+        pq.write_table(subscriptions, content, row_group_size=_ROW_GROUP)
+        directory.keep(_SUBSCRIPTIONS, content.getvalue().to_pybytes())
+    return spark.read.parquet(directory.store.path(_SUBSCRIPTIONS))
 
 
 def _stored(
     static: DataFrame, match: SpatialMatch, config: JoinConfig, directory: RunDirectory
 ) -> Manifest:
     """Write the subscriptions, unless the run that goes on has written them."""
-    store = StaticStore(directory.state / "static")
+    store = StaticStore(directory.store.under("state/static"))
     if store.versions() and directory.begun:
         return store.manifest(store.latest())
     # What a process wrote that was stopped before the run began has no dead letters.

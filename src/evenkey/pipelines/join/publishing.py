@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import threading
+import uuid
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import shapely
 
-from evenkey.errors import RunError
 from evenkey.joins import Leaves
 from evenkey.pipelines.join.atlas import atlas_of
 from evenkey.pipelines.join.config import JoinConfig
@@ -24,16 +24,20 @@ from evenkey.runs import Reading, keep_reading, recall_reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from evenkey.runs import RunDirectory
+    from evenkey.stores import Store
 
 PUBLICATIONS = "publication bigint, geometry binary, time timestamp"
 
 _BATCH_ROWS = 1 << 14
+_MOST_LOADED = 2
+
+_loaded: dict[str, Publications] = {}
+_lock = threading.Lock()
 
 
 class PublicationsReading(Reading):
@@ -41,17 +45,19 @@ class PublicationsReading(Reading):
 
     Parameters
     ----------
-    file
-        Where what they are made of lies: it is too large to travel with every task.
+    store
+        Of the run, in which what they are made of lies: it is too large to travel with every task.
     total, rate
         As for every reading.
     """
 
     schema = PUBLICATIONS
 
-    def __init__(self, file: Path, total: int, rate: float) -> None:
+    def __init__(self, store: Store, total: int, rate: float) -> None:
         super().__init__(total, rate)
-        self._file = file
+        self._store = store
+        # Another run's of the same place is another one.
+        self._token = uuid.uuid4().hex
 
     @property
     def publications(self) -> Publications:
@@ -60,14 +66,14 @@ class PublicationsReading(Reading):
         Raises
         ------
         RunError
-            The file cannot be read.
+            It cannot be read.
         """
-        try:
-            written = self._file.stat().st_mtime_ns
-        except OSError as error:
-            message = f"{self._file} cannot be read ({error}): start again with a new output"
-            raise RunError(message) from error
-        return _load(self._file, written)
+        with _lock:
+            if self._token not in _loaded:
+                while len(_loaded) >= _MOST_LOADED:
+                    del _loaded[next(iter(_loaded))]
+                _loaded[self._token] = _load(self._store)
+            return _loaded[self._token]
 
     def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
         """Make every S-th publication of the range."""
@@ -126,10 +132,8 @@ def keep_publications(
     keep_reading(directory, kept, **arrays)
 
 
-@lru_cache(maxsize=2)
-def _load(file: Path, written: int) -> Publications:
-    del written  # it is there so that another run's file of the same name is read anew
-    kept, arrays = recall_reading(file)
+def _load(store: Store) -> Publications:
+    kept, arrays = recall_reading(store)
     levels = {level: _polygons(arrays[level], arrays[f"{level}_ends"]) for level in _LEVELS}
     atlas = Atlas(**levels, area_of=arrays["area_of"], district_of=arrays["district_of"])
     leaves = Leaves.from_json(kept["partitioning"])

@@ -187,7 +187,7 @@ class JoinReport:
     epoch_ms: Mapping[int, float]
     rejected: int
     finished: bool
-    results: Path | None
+    results: Path | str | None
     expected_digest: str | None = None
     skew: float | None = None
     finished_before: bool = False
@@ -205,7 +205,7 @@ class JoinReport:
         return {**plain, "results": None if self.results is None else str(self.results)}
 
     @classmethod
-    def restored(cls, record: Mapping[str, Any], results: Path) -> JoinReport:
+    def restored(cls, record: Mapping[str, Any], results: Path | str) -> JoinReport:
         """Make the report of a run that was finished before.
 
         Parameters

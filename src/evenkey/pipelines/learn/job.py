@@ -20,7 +20,7 @@ from evenkey.pipelines.learn.labelled_streams import labelled
 from evenkey.pipelines.learn.models import Models
 from evenkey.pipelines.learn.reading import FileRecords, GeneratedRecords
 from evenkey.pipelines.learn.report import LearningReport, epochs_learned
-from evenkey.pipelines.learn.tasks import LearningWorker, MessagesTask
+from evenkey.pipelines.learn.tasks import TRIALS, LearningWorker, MessagesTask
 from evenkey.runs import (
     DEAD_LETTERS,
     SPLITS,
@@ -44,10 +44,15 @@ if TYPE_CHECKING:
     from evenkey.aggregators import Aggregator
     from evenkey.exporters import RunInfo
     from evenkey.pipelines.learn.config import LearnConfig
+    from evenkey.pipelines.learn.kept_records import Kept
     from evenkey.pipelines.learn.learner import Learner
     from evenkey.runs import Outcome, Part, Recorder, RunDirectory
+    from evenkey.stores import Store
 
     Records = FileRecords | GeneratedRecords
+
+_RECORDS = "state/input/records.parquet"
+"""Good records of files, as they were read once."""
 
 
 class LearnJob(Job[LearningReport]):
@@ -83,27 +88,30 @@ class LearnJob(Job[LearningReport]):
             )
             self._found = stream.name, GeneratedRecords(stream, config)
             return
-        target = directory.unpacked / "records.parquet"
         if directory.begun:
-            fields, _ = recall_reading(directory.reading)
+            fields, _ = recall_reading(directory.store)
             groups = [RowGroup(*tuples(each)) for each in fields["groups"]]
         else:
-            kept = keep_records(config, self._learner, target, directory.unpacked)
+
+            def write(file: Path) -> tuple[Kept, list[RowGroup]]:
+                kept = keep_records(config, self._learner, file, file.parent)
+                return kept, find_row_groups(file)
+
+            kept, groups = directory.keep_file(_RECORDS, write)
             directory.dead_letters.write(DEAD_LETTERS, 0, 0, kept.rejected)
             bad = kept.rejected.num_rows
             directory.files.write(
                 SPLITS, 0, 0, pa.table({"lines": [kept.rows + bad], "rejected": [bad]})
             )
-            groups = find_row_groups(target)
             keep_reading(directory, {"kind": "records", "groups": groups})
         name = ", ".join(map(str, config.input))
-        self._found = name, FileRecords(target, config, groups)
+        self._found = name, FileRecords(directory.store, _RECORDS, config, groups)
 
     def session(self) -> SparkSession:
         """Take a session as the pipeline's."""
         return keyed_session(self._config, shuffle_partitions=self._config.aggregators)
 
-    def info(self, history: Path | None) -> RunInfo:
+    def info(self, history: Store | None) -> RunInfo:
         """Say who runs."""
         config = self._config
         return run_info(
@@ -114,9 +122,9 @@ class LearnJob(Job[LearningReport]):
             history=history,
         )
 
-    def warm_up(self, spark: SparkSession) -> None:
+    def warm_up(self, spark: SparkSession, directory: RunDirectory) -> None:
         """Run a small stream of the pipeline's first."""
-        warm_up(spark, self._config)
+        warm_up(spark, self._config, directory)
 
     def open(
         self, spark: SparkSession, directory: RunDirectory, recorder: Recorder | None
@@ -148,7 +156,7 @@ class LearnJob(Job[LearningReport]):
             time=None,
             window=None,
         )
-        return _LearnWork(
+        work = _LearnWork(
             spark,
             config,
             directory,
@@ -160,6 +168,8 @@ class LearnJob(Job[LearningReport]):
             routers=config.sources,
             reported=lambda figures: self._reported(figures, directory),
         )
+        work.tallied_by(TRIALS)
+        return work
 
     @property
     def _records(self) -> tuple[str, Records]:
@@ -177,11 +187,13 @@ class LearnJob(Job[LearningReport]):
             application=str(self._learner),
             learned=epochs_learned(directory.files),
             model=models.read(),
-            model_file=models.path(last[-1]) if kept and last else None,
+            model_file=directory.place(f"models/{models.name(last[-1])}")
+            if kept and last
+            else None,
         )
 
     def _models(self, directory: RunDirectory) -> Models[Any]:
-        return Models(directory.path / "models", self._learner)
+        return Models(directory.store.under("models"), self._learner)
 
     def _messages(self) -> pa.Schema:
         """What the learner's messages look like, of none."""
@@ -216,7 +228,7 @@ class _ModelSink(Sink):
         self.models = models
         self._aggregator = aggregator
 
-    def write(self, results: DataFrame, epoch: int) -> Sequence[Part]:
+    def write(self, results: DataFrame, epoch: int) -> Sequence[tuple[Part, str]]:
         """Merge by key, learn, and write the model that the next epoch starts from."""
         finished = merge_partials(results, self._aggregator, window=None, watermark="0 seconds")
         merged = finished.toArrow()

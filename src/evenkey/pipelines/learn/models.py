@@ -1,56 +1,60 @@
-"""Models of a run: a numbered file an epoch, never changed once it is there."""
+"""Models of a run: a numbered object an epoch, never changed once it is there."""
 
 from __future__ import annotations
 
 import io
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Generic
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenkey.errors import RunError
-from evenkey.files import create_whole
 from evenkey.pipelines.learn.learner import Learner, ModelT
+from evenkey.runs import output_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from pathlib import Path
+
+    from evenkey.stores import Store
 
 _FILE = re.compile(r"model-(\d{8})\.parquet")
 _KEPT = 100
 
 
 class Models(Generic[ModelT]):
-    """A directory of numbered models.
+    """Numbered models in a store.
 
     Model n is what epoch n starts from, and what epoch n - 1 made. It is made by one exclusive
     create, so whoever reads it sees all of it, and an epoch that runs again changes nothing.
 
     Parameters
     ----------
-    directory
-        Where they lie, reachable under the same path from the driver and from every executor.
+    place
+        Where they lie: a store, or a path or URI that the driver and all executors share.
     learner
         Whose models they are.
     """
 
-    def __init__(self, directory: str | Path, learner: Learner[ModelT]) -> None:
-        self.directory = Path(directory)
+    def __init__(self, place: str | Path | Store, learner: Learner[ModelT]) -> None:
+        self.store = output_store(place)
         self.learner = learner
 
     def numbers(self) -> list[int]:
         """Numbers of the models that exist, ascending."""
-        names: Iterable[str] = ()
-        if self.directory.is_dir():
-            names = (path.name for path in self.directory.iterdir())
+        names = self.store.names()
         return sorted(int(match[1]) for name in names if (match := _FILE.fullmatch(name)))
 
-    def path(self, number: int) -> Path:
-        """Where a model lies."""
-        return self.directory / f"model-{number:08d}.parquet"
+    @staticmethod
+    def name(number: int) -> str:
+        """Name of a model in the store."""
+        return f"model-{number:08d}.parquet"
 
-    def write(self, number: int, model: ModelT) -> Path:
+    def path(self, number: int) -> str:
+        """Path or URI of a model."""
+        return self.store.path(self.name(number))
+
+    def write(self, number: int, model: ModelT) -> None:
         """Write a model unless it is there, and drop those that nobody can need any more.
 
         Raises
@@ -60,17 +64,15 @@ class Models(Generic[ModelT]):
         """
         content = io.BytesIO()
         pq.write_table(model.to_table(), content)
-        path = self.path(number)
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            create_whole(path, content.getvalue(), durable=True)
+            self.store.create(self.name(number), content.getvalue(), durable=True)
             for old in self.numbers():
                 if old < number - _KEPT:
-                    self.path(old).unlink(missing_ok=True)
+                    self.store.delete(self.name(old))
         except OSError as error:
+            path = self.path(number)
             message = f"model {path} cannot be written: {error}; free or choose a directory"
             raise RunError(message) from error
-        return path
 
     def read(self, epoch: int | None = None) -> ModelT:
         """Read the model that an epoch starts from; None: the newest there is.
@@ -83,9 +85,10 @@ class Models(Generic[ModelT]):
         numbers = [each for each in self.numbers() if epoch is None or each <= epoch]
         if not numbers:
             return self.learner.start()
-        path = self.path(numbers[-1])
         try:
-            return self.learner.restore(pq.ParquetFile(path).read())
+            content = self.store.read(self.name(numbers[-1]))
+            return self.learner.restore(pq.ParquetFile(pa.BufferReader(content)).read())
         except (OSError, KeyError, ValueError, pa.ArrowInvalid) as error:
+            path = self.path(numbers[-1])
             message = f"model {path} cannot be read ({error}): start again with a new output"
             raise RunError(message) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -10,15 +11,15 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from evenkey.errors import RunError
 from evenkey.pipelines.learn.kept_records import ROWS_OF_A_GROUP
-from evenkey.runs import DealtReading
+from evenkey.runs import DealtReading, local_copy
 from evenkey.streams import RowGroup, read_group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from evenkey.pipelines.learn.config import LearnConfig
     from evenkey.pipelines.learn.labelled_streams import LabelledStream
+    from evenkey.stores import Store
 
 
 class _Records(DealtReading):
@@ -50,8 +51,8 @@ class FileRecords(_Records):
 
     Parameters
     ----------
-    path
-        The file.
+    store, name
+        Where it lies.
     config
         What runs.
     groups
@@ -63,10 +64,13 @@ class FileRecords(_Records):
         It cannot be read.
     """
 
-    def __init__(self, path: Path, config: LearnConfig, groups: Sequence[RowGroup]) -> None:
-        self._path = str(path)
+    def __init__(
+        self, store: Store, name: str, config: LearnConfig, groups: Sequence[RowGroup]
+    ) -> None:
+        self._store = store
+        self._name = name
         try:
-            file = pq.ParquetFile(path)
+            file = pq.ParquetFile(local_copy(store, name))
         except (OSError, pa.ArrowInvalid) as error:
             raise self._unreadable(error) from error
         super().__init__(file.metadata.num_rows, config, file.schema_arrow)
@@ -81,10 +85,11 @@ class FileRecords(_Records):
 
     def _group(self, number: int) -> pa.Table:
         try:
-            return read_group(self._path, self._groups[number])
+            return read_group(local_copy(self._store, self._name), self._groups[number])
         except (OSError, ValueError, IndexError) as error:
             raise self._unreadable(error) from error
 
     def _unreadable(self, error: Exception) -> RunError:
-        message = f"{self._path} cannot be read any more ({error}): start again with a new output"
+        path, host = self._store.path(self._name), socket.gethostname()
+        message = f"host {host} cannot read {path} ({error}): start again with a new output"
         return RunError(message)

@@ -67,7 +67,7 @@ class LearningReport(RunReport):
     application: str
     learned: tuple[EpochLearned, ...]
     model: Model
-    model_file: Path | None
+    model_file: Path | str | None
 
     def to_json(self) -> dict[str, Any]:
         """Give the figures of `RunReport`, and those of learning."""

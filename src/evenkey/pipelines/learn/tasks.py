@@ -42,8 +42,10 @@ class MessagesTask:
         """Run over the batches of one partition: ``position``, ``label``, fields, ``time``."""
         _, epoch, source = current_task()
         learner = self._models.learner
+        # Where the driver's files are not seen, no model would be taken for one of nothing learned.
+        self._files.commits.attend()
         model = self._models.read(epoch)
-        records, predicted, right = 0, 0, 0
+        records, predicted, right, passed_on = 0, 0, 0, 0
         for batch in batches:
             table = pa.Table.from_batches([batch])
             guessed = model.predict(table.select(learner.fields.names))
@@ -54,11 +56,13 @@ class MessagesTask:
             record = messages["record"].combine_chunks()
             placed = [batch["position"].take(record), batch["time"].take(record)]
             columns = messages.drop_columns("record")
+            passed_on += messages.num_rows
             yield from pa.table(
                 {"position": placed[0], **_columns(columns), "time": placed[1]}
             ).to_batches()
         trial = {"records": [records], "predicted": [predicted], "right": [right]}
-        self._files.write(TRIALS, epoch, source, pa.table(trial))
+        tally = {"took": records, "gave": passed_on}
+        self._files.write(TRIALS, epoch, source, pa.table(trial), **tally)
 
 
 class LearningWorker(PipelineWorker):

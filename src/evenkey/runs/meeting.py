@@ -1,0 +1,84 @@
+"""The meeting of driver and tasks: whether what one of them writes is seen by the others."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from evenkey.errors import RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenkey.stores import Store
+
+MEND = (
+    "an output must be a place that the driver and all executors share, such as s3a://BUCKET/NAME "
+    "or a mounted path; name one by --output"
+)
+_met: set[tuple[str, bytes]] = set()
+"""What this process has found already: a place is not another one later."""
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """What the driver wrote, and every task must find before it writes. Travels to tasks.
+
+    A directory of the same name on another host, which tasks would fill and nobody would read, is
+    told from the shared one by it.
+
+    Parameters
+    ----------
+    store
+        The output.
+    name, content
+        Of the object that the driver wrote; no other output has that content.
+    """
+
+    store: Store
+    name: str
+    content: bytes = field(repr=False)
+    host: str = field(default_factory=socket.gethostname)
+
+    def attend(self) -> None:
+        """Make sure that this process sees what the driver wrote.
+
+        Raises
+        ------
+        RunError
+            It does not; the message names both hosts, the path and the mend.
+        """
+        if (self.store.url, self.content) in _met:
+            return
+        path, here = self.store.path(self.name), socket.gethostname()
+        try:
+            found = self.store.find(self.name)
+        except OSError as error:
+            message = f"host {here} cannot read {path} ({error}): {MEND}"
+            raise RunError(message) from error
+        if found != self.content:
+            message = f"host {here} does not see what host {self.host} wrote at {path}: {MEND}"
+            raise RunError(message)
+        _met.add((self.store.url, self.content))
+
+
+def check_found(store: Store, missing: Sequence[tuple[str, str]]) -> None:
+    """Make sure that the driver has found all that tasks reported they wrote.
+
+    Parameters
+    ----------
+    store
+        Where they wrote.
+    missing
+        Names of objects that the driver does not find, each with the host that wrote it.
+
+    Raises
+    ------
+    RunError
+        There is one; the message names both hosts, the path and the mend.
+    """
+    for name, host in missing:
+        here = socket.gethostname()
+        message = f"host {here} does not see what host {host} wrote at {store.path(name)}: {MEND}"
+        raise RunError(message)

@@ -1,0 +1,13 @@
+"""The stores that other tests go by are stores."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.stores.conformance import CHECKS
+from tests.stores.far import FarStore
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_far(tmp_path, check):
+    check(FarStore(tmp_path / "store"))

@@ -1,0 +1,106 @@
+"""On hosts that do not share the output a run says so in its first epoch, and commits nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenkey.errors import ConfigurationError, RunError
+from evenkey.pipelines.aggregate import PipelineConfig, run
+from evenkey.runs import read_results
+from evenkey.runs.commits import Commits
+from evenkey.runs.directory import RunDirectory
+from evenkey.runs.places import output_store
+from evenkey.stores import LocalStore
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+SMALL = {"workers": 2, "sources": 2, "aggregators": 2, "messages": 600, "epochs": 3}
+
+
+class OwnDisk(LocalStore):
+    """A directory that is another one on the hosts where tasks run."""
+
+    def __init__(self, directory, elsewhere):
+        super().__init__(directory)
+        self._elsewhere = elsewhere
+
+    def under(self, name):
+        return OwnDisk(self.directory / name, self._elsewhere / name)
+
+    def __reduce__(self):
+        return LocalStore, (self._elsewhere,)
+
+
+@pytest.fixture
+def hosts(tmp_path, monkeypatch):
+    """The driver's disk and that of the executors, as one output."""
+    disks = tmp_path / "driver", tmp_path / "executors"
+
+    def store(place, spark=None):
+        del place, spark
+        return OwnDisk(*disks)
+
+    monkeypatch.setattr("evenkey.runs.runner.output_store", store)
+    return disks
+
+
+@pytest.mark.parametrize("grouping", ["kg", "pkg", "planned"])
+def test_a_place_that_executors_do_not_see_is_named(hosts, grouping):
+    driver, executors = hosts
+    config = PipelineConfig(dataset="country-skew-r80", grouping=grouping, output=driver, **SMALL)
+    wanted = r"host \S+ does not see what host \S+ wrote at .*executors/state/claims/.*: an output"
+    with pytest.raises(RunError, match=wanted):
+        run(config, prepare=False)
+    assert Commits(driver).epochs() == []
+    assert not (executors / "results").exists()
+
+
+@pytest.mark.parametrize("split", [None, "words"])
+def test_what_executors_wrote_and_the_driver_does_not_see_is_missed(hosts, tmp_path, split):
+    driver, executors = hosts
+    # Executors see what the driver wrote, and it does not see what they write.
+    (executors / "state").mkdir(parents=True)
+    (executors / "state" / "claims").symlink_to(driver / "state" / "claims")
+    (driver / "state" / "claims").mkdir(parents=True)
+    (tmp_path / "text").write_text("one two\n" * 300)
+    given = {"dataset": "country-skew-r80"} if split is None else {"input": tmp_path / "text"}
+    config = PipelineConfig(**given, split=split, output=driver, **SMALL)
+    wanted = r"epoch=00000000 of .*driver does not add up \(its source offered \d+, .* held 0\)"
+    with pytest.raises(RunError, match=wanted):
+        run(config, prepare=False)
+    assert Commits(driver).epochs() == []
+
+
+def test_a_file_uri_is_its_path(tmp_path):
+    place = tmp_path / "an output"
+    uri = f"file://{tmp_path}/an%20output"
+    config = PipelineConfig(dataset="country-skew-r80", output=uri, **SMALL)
+    assert config.output == place
+    report = run(config, prepare=False)
+    assert report.results == place / "results"
+    assert read_results(uri).equals(read_results(place))
+    assert sum(read_results(uri)["count"].to_pylist()) == 600
+    assert RunDirectory(output_store(uri)).finished() is not None
+
+
+def test_a_place_of_no_known_kind_is_refused_before_anything_starts(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = PipelineConfig(dataset="country-skew-r80", output="ftp://host/out", **SMALL)
+    with pytest.raises(ConfigurationError, match="no store is known for ftp://"):
+        run(config)
+    with pytest.raises(ConfigurationError, match="no store is known for ftp://"):
+        read_results("ftp://host/out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_uri_with_a_password_is_refused_without_repeating_it():
+    with pytest.raises(ConfigurationError, match="must not hold a password") as caught:
+        PipelineConfig(dataset="country-skew-r80", output="s3a://me:hunter2@bucket/out")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_uri_in_a_path_is_refused():
+    from pathlib import Path
+
+    with pytest.raises(ConfigurationError, match="a path cannot hold a URI; pass it as text"):
+        PipelineConfig(dataset="country-skew-r80", output=Path("s3a://bucket/out"))
