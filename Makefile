@@ -14,6 +14,7 @@ KILLS := 100
 SEED := 1
 KAFKA := build/kafka
 HADOOP := build/hadoop
+CLASSES := build/java-classes.jsa
 MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 
 .DEFAULT_GOAL := help
@@ -30,15 +31,15 @@ setup: $(READY) ## Set up .venv with the locked packages, a Java among them
 demo: $(READY) ## Run the main job: compare groupings on Spark, then count the words of real text
 	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/demo.sh build/demo
 
-test: $(READY) ## Run the tests, all but the faults and the benchmarks
+test: $(READY) $(CLASSES) ## Run the tests, all but the faults and the benchmarks
 	@$(PYTEST) $(PARALLEL)
 
 check: lint types imports test faults ## Run all that CI runs
 
-faults: $(READY) ## Run the tests that kill processes and break files
+faults: $(READY) $(CLASSES) ## Run the tests that kill processes and break files
 	@$(PYTEST) $(PARALLEL) -m faults tests || [ $$? -eq 5 ] # 5: no test is marked so
 
-soak: $(READY) ## Run what takes too long for check: clusters, full disks, random kills, millions of messages
+soak: $(READY) $(CLASSES) ## Run what takes too long for check: clusters, full disks, random kills, millions of messages
 	@$(PYTEST) $(PARALLEL) -m soak tests
 
 kills: $(READY) ## Kill runs at random, 100 times (KILLS=), by a schedule (SEED=), and compare; goes on where it stopped
@@ -103,6 +104,10 @@ $(READY): pyproject.toml requirements.lock | $(BIN)/python
 	@$(PIP) install --requirement requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
+
+$(CLASSES): $(READY) tools/java_classes.py
+	@mkdir -p $(@D)
+	@report=$$($(BIN)/python -m tools.java_classes $@ 2>&1) || { printf '%s\n' "$$report"; exit 1; }
 
 $(KAFKA)/.ready: connectors/pom.xml
 	@command -v mvn >/dev/null || { echo "error: install Maven (mvn), which fetches the jars" >&2; exit 1; }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
@@ -19,8 +20,21 @@ if TYPE_CHECKING:
 
 # Tests end before Java's second compiler and its threads for memory have paid for themselves:
 # with these, Spark takes a third less of the processor, in programs of tests, too.
-for _name in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
-    os.environ.setdefault(_name, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+os.environ.setdefault("SPARK_LAUNCHER_OPTS", _OPTIONS)
+# `make test` has written Spark's classes there: a third less again. Another Java passes them over.
+_CLASSES = Path(__file__).parents[1] / "build" / "java-classes.jsa"
+if _CLASSES.exists():
+    _OPTIONS += f" -XX:SharedArchiveFile={_CLASSES} -Xlog:cds*=off -Xlog:class+path=off"
+os.environ.setdefault("SPARK_SUBMIT_OPTS", _OPTIONS)
+
+# Spark's usual manager starts several processes (readlink, chmod) for each file of a checkpoint.
+# Programs of tests, those that kill runs among them, have the usual one.
+_CHECKPOINTS = {
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming"
+    ".checkpointing.FileSystemBasedCheckpointFileManager",
+}
 
 # Times are measured by benchmarks, never asserted by tests; the same examples run every time.
 hypothesis.settings.register_profile("evenkey", deadline=None, derandomize=True)
@@ -40,6 +54,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             **connector_settings(),
             "spark.local.dir": str(directory / "local"),
             "spark.sql.shuffle.partitions": "4",
+            **_CHECKPOINTS,
             "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
             "spark.sql.warehouse.dir": str(directory / "warehouse"),
         },
