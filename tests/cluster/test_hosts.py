@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.cluster.spark_cluster import PLACES
+from tests.cluster.spark_cluster import PLACES, through
 
 pytestmark = pytest.mark.soak
 
@@ -64,7 +63,7 @@ def test_a_store_that_is_cut_off_for_20_seconds_is_waited_for(cluster, kind):
         time.sleep(20)
         cluster.hosts.mend("store")
 
-    told = while_(cut, lambda: cluster.drive("write_on", at=at, seconds=60))
+    told = through(cut, lambda: cluster.drive("write_on", at=at, seconds=45))
     assert told["created"] == told["there"] > 0
 
 
@@ -75,14 +74,6 @@ def test_a_slow_store_is_waited_for(cluster):
     finally:
         cluster.slow_storage(0)
     assert told["created"] == told["there"] > 0
-
-
-def while_(disturbing, working):
-    with ThreadPoolExecutor(1) as pool:
-        disturbed = pool.submit(disturbing)
-        result = working()
-        disturbed.result()
-    return result
 
 
 def wait_for_objects(cluster, kind, at):
