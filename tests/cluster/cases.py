@@ -222,10 +222,10 @@ def join_stream(
     }
 
 
-def write_on(spark: SparkSession, at: str, seconds: float) -> dict[str, int]:
+def write_on(spark: SparkSession, at: str, lasting: float) -> dict[str, int]:
     """Create and read objects one after the other for some time, whatever happens to the store."""
     store = store_of(spark, at)
-    end = time.monotonic() + seconds
+    end = time.monotonic() + lasting
     created = 0
     while time.monotonic() < end:
         name = f"objects/{created:06d}"

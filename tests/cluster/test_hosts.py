@@ -63,14 +63,14 @@ def test_a_store_that_is_cut_off_for_20_seconds_is_waited_for(cluster, kind):
         time.sleep(20)
         cluster.hosts.mend("store")
 
-    told = through(cut, lambda: cluster.drive("write_on", at=at, seconds=45))
+    told = through(cut, lambda: cluster.drive("write_on", at=at, lasting=45))
     assert told["created"] == told["there"] > 0
 
 
 def test_a_slow_store_is_waited_for(cluster):
     cluster.slow_storage(2)
     try:
-        told = cluster.drive("write_on", at=f"{PLACES['s3']}/slow", seconds=20)
+        told = cluster.drive("write_on", at=f"{PLACES['s3']}/slow", lasting=20)
     finally:
         cluster.slow_storage(0)
     assert told["created"] == told["there"] > 0
