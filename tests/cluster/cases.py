@@ -220,3 +220,17 @@ def join_stream(
         "missing": expected.exceptAll(ours).count(),
         "too many": ours.exceptAll(expected).count(),
     }
+
+
+def write_on(spark: SparkSession, at: str, lasting: float) -> dict[str, int]:
+    """Create and read objects one after the other for some time, whatever happens to the store."""
+    store = store_of(spark, at)
+    end = time.monotonic() + lasting
+    created = 0
+    while time.monotonic() < end:
+        name = f"objects/{created:06d}"
+        assert store.create(name, name.encode())
+        assert not store.create(name, b"another's")
+        assert store.read(name) == name.encode()
+        created += 1
+    return {"created": created, "there": len(store.names("objects"))}

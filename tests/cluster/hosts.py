@@ -104,7 +104,7 @@ class Hosts:
         ready = self.directory / f"{name}.ready"
         # Opened here: a host cannot make the machine's disk read-only while it writes there.
         with (self.directory / f"{name}.log").open("ab") as log, ready.open("wb") as output:
-            # Gone with the test run itself, however that ends.
+            # Gone with the thread that starts it, and so with the test run, however that ends.
             outer = ["setpriv", "--pdeathsig", "KILL", "unshare", "--propagation", "private"]
             anchor = subprocess.Popen(
                 [*outer, *kinds, "bash", "-c", script],

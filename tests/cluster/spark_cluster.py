@@ -6,9 +6,10 @@ import contextlib
 import json
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenkey.spark.java import ensure_java
 from tests.cluster.hosts import WORK, Hosts
@@ -17,9 +18,12 @@ from tests.servers import HDFS_JARS, ROOT, S3A_JARS, hdfs_arguments, s3_settings
 
 if TYPE_CHECKING:
     import subprocess
+    from collections.abc import Callable
     from typing import Self
 
-__all__ = ["BUCKET", "PLACES", "SparkCluster"]
+__all__ = ["BUCKET", "PLACES", "SparkCluster", "through"]
+
+Result = TypeVar("Result")
 
 BUCKET = "lab"
 PLACES = {"s3": f"s3a://{BUCKET}", "hdfs": "hdfs://store:8020"}
@@ -192,3 +196,14 @@ class SparkCluster:
         """Count the objects below a prefix of S3, up to 1,000."""
         url = f"http://store:{_S3_PORT}/{BUCKET}?list-type=2&prefix={prefix}"
         return self.hosts.run("store", ["curl", "-sf", url], {}, 30).stdout.count("<Key>")
+
+
+def through(fault: Callable[[], None], work: Callable[[], Result]) -> Result:
+    """Work while something goes wrong; both must come to an end.
+
+    The fault is made by this very thread: a host that is started ends with the thread that did it.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        result = pool.submit(work)
+        fault()
+        return result.result()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from tests.cluster.spark_cluster import PLACES
+from tests.cluster.spark_cluster import PLACES, through
 
 pytestmark = pytest.mark.soak
 
@@ -49,3 +51,35 @@ def test_of_tasks_on_two_hosts_one_creates_an_object(cluster, kind):
 def test_spark_keeps_its_own_checkpoint_there(cluster, kind):
     told = cluster.drive("checkpoint", at=f"{PLACES[kind]}/checkpoint")
     assert told["second"] > told["first"]
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_a_store_that_is_cut_off_for_20_seconds_is_waited_for(cluster, kind):
+    at = f"{PLACES[kind]}/cut"
+
+    def cut():
+        wait_for_objects(cluster, kind, at)
+        cluster.hosts.cut("store")
+        time.sleep(20)
+        cluster.hosts.mend("store")
+
+    told = through(cut, lambda: cluster.drive("write_on", at=at, lasting=45))
+    assert told["created"] == told["there"] > 0
+
+
+def test_a_slow_store_is_waited_for(cluster):
+    cluster.slow_storage(2)
+    try:
+        told = cluster.drive("write_on", at=f"{PLACES['s3']}/slow", lasting=20)
+    finally:
+        cluster.slow_storage(0)
+    assert told["created"] == told["there"] > 0
+
+
+def wait_for_objects(cluster, kind, at):
+    root = "http://store:9870/webhdfs/v1" if kind == "hdfs" else "http://store:9000"
+    path = "/cut/objects?op=LISTSTATUS" if kind == "hdfs" else "/lab?list-type=2&prefix=cut/objects"
+    deadline = time.monotonic() + 120
+    while "00000" not in cluster.hosts.run("store", ["curl", "-s", root + path], {}, 20).stdout:
+        assert time.monotonic() < deadline, f"nothing is written at {at}"
+        time.sleep(0.2)

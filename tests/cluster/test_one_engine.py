@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections import Counter
 
 import pytest
 
 from evenkey.streams import CountrySkew
-from tests.cluster.spark_cluster import PLACES
+from tests.cluster.spark_cluster import PLACES, through
 from tests.servers import ROOT
 
 # Take the second mark away once all parts of a run and of a stream keep their state in a store.
@@ -155,12 +154,9 @@ FAULTS = [lose_a_worker, cut_a_worker, cut_the_store, slow_the_store]
 def test_a_run_is_exact_through_a_fault(breakable_cluster, grouping, fault):
     cluster = breakable_cluster
     output = f"{PLACES['s3']}/faulty"
-    thread = threading.Thread(target=strike, args=(cluster, fault), daemon=True)
-    thread.start()
     # Work of 1 ms a message, so that the fault comes in the middle of an epoch.
     words = command(grouping, output, "--cost-ms", "1", "--epochs", "6")
-    done = cluster.evenkey(words, seconds=600)
-    thread.join()
+    done = through(lambda: strike(cluster, fault), lambda: cluster.evenkey(words, seconds=600))
     if done.returncode:  # what a fault ended goes on by the same command
         done = cluster.evenkey(words, seconds=600)
     exact(cluster, done, output)
@@ -179,12 +175,11 @@ def test_a_run_goes_on_when_its_driver_is_lost(breakable_cluster, grouping):
     cluster = breakable_cluster
     output = f"{PLACES['s3']}/faulty"
     words = command(grouping, output, "--cost-ms", "1", "--epochs", "6")
-    thread = threading.Thread(
-        target=strike, args=(cluster, lambda here: here.hosts.lose("driver")), daemon=True
+    done = through(
+        lambda: strike(cluster, lambda here: here.hosts.lose("driver")),
+        lambda: cluster.evenkey(words, seconds=600),
     )
-    thread.start()
-    assert cluster.evenkey(words, seconds=600).returncode != 0
-    thread.join()
+    assert done.returncode != 0
     exact(cluster, cluster.evenkey(words, on="driver2", seconds=600), output, on="driver2")
 
 
