@@ -162,3 +162,18 @@ def test_a_damaged_plan_is_told(planner):
     (Path(planner.epochs.url) / "q" / "plan-0000000000.json").write_text("[")
     with pytest.raises(RunError, match="plan-0000000000"):
         planner.decide(task(0))
+
+
+@pytest.mark.parametrize("workers", [2, 8])
+def test_a_restart_with_other_workers_deals_partitions_anew(planner, workers):
+    planner.decide(task(0))
+    work_skewed(planner, 0, ended=112.0)
+    moved = planner.decide(task(1))
+    again = replace(planner, workers=workers, distributor=None)
+    # The epoch that runs again keeps to its plan, as far as there are slots.
+    assert again.decide(task(1)).owners == tuple(owner % workers for owner in moved.owners)
+    assert again.decide(task(1)) == again.plan(task(1))
+    plan = again.decide(task(2))
+    assert plan.owners == first_owners(8, workers)
+    assert set(plan.moved) == {p for p in range(8) if moved.owners[p] != p % workers}
+    assert again.decide(task(3)).moved == ()

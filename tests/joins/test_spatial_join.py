@@ -106,6 +106,30 @@ def test_unusable_geometries_become_dead_letters_or_fail(session, sides, tmp_pat
     assert told == {"dead-letters": reasons, "static-dead-letters": reasons}
 
 
+def test_dead_letters_lie_in_a_store_by_kind_and_epoch(
+    session, sides, stream_of_files, run_to_end, tmp_path
+):
+    stream, static = sides
+    odd = session.createDataFrame([(900, bytearray(b"?")), (901, None)], stream.schema)
+    letters = tmp_path / "letters"
+    joined = balanced_join(
+        stream_of_files(stream.union(odd), epochs=2),
+        static.drop("relation").union(odd),
+        SpatialMatch(),
+        workers=2,
+        state=tmp_path / "join",
+        dead_letters=letters.as_uri(),
+    )
+    run_to_end(joined)
+    for kind, epochs in (("dead-letters", {"0", "1"}), ("static-dead-letters", {"1"})):
+        rows = session.read.parquet(f"{letters}/{kind}/*").collect()
+        assert sorted(row.reason for row in rows) == [
+            "geometry is not well-known binary",
+            "geometry is null",
+        ]
+        assert {str(row.epoch) for row in rows} <= epochs
+
+
 @pytest.mark.parametrize("pipeline", ["spis", "rihps"])
 def test_an_empty_static_side_matches_nothing(sides, pipeline):
     stream, static = sides

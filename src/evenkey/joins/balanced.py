@@ -25,6 +25,7 @@ from evenkey.joins.slots import on_slots, own_processes
 from evenkey.joins.spreading import SpaceSpread
 from evenkey.joins.static_side import static_side, static_store
 from evenkey.joins.stored import state_at
+from evenkey.joins.stored_letters import letters_at
 from evenkey.joins.work import items, seconds
 from evenkey.spark import (
     column_names,
@@ -77,7 +78,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     time: str | None = None,
     distributor: DynamicDistributor | None = None,
     cache_bytes: int = 1 << 30,
-    dead_letters: DeadLetters | None = None,
+    dead_letters: DeadLetters | str | Path | Store | None = None,
     if_changed: IfChanged = "error",
     then: Then | None = None,
     schema: StructType | str | None = None,
@@ -123,8 +124,9 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     cache_bytes
         Static partitions that a worker process holds at a time, in bytes.
     dead_letters
-        Takes rows, of either side, whose geometry cannot be used; None: such a row fails
-        the query.
+        Takes rows, of either side, whose geometry cannot be used, with a column ``reason``: a
+        `DeadLetters`, or a place as for `state`, where they are Parquet by kind, query and epoch.
+        None: such a row fails the query.
     if_changed
         What to do where `state` holds another static side than `static`, by number and
         content of rows. ``error``: raise. ``refresh``: put `static` in its place, from the
@@ -189,7 +191,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     follows, result = following(then, schema, result_schema(stream, static, match), timezone)
     session = stream.sparkSession
     root = state_at(session, temporary_directory(session, "join") if state is None else state)
-    store = static_store(root)
+    store, letters = static_store(root), letters_at(session, dead_letters)
     manifest = static_side(
         static,
         store,
@@ -197,7 +199,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         partitions=count,
         # Nobody comes back to a temporary directory.
         if_changed="reuse" if state is None else if_changed,
-        dead_letters=dead_letters,
+        dead_letters=letters,
     )
     planner = JoinPlanner(
         epochs=root.under("epochs"),
@@ -212,7 +214,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     if isinstance(match, Keys):
         spread, join = _by_keys(stream, match, planner, how)
     else:
-        spread, join = _by_space(stream, match, planner, manifest, dead_letters)
+        spread, join = _by_space(stream, match, planner, manifest, letters)
     task = JoinTask(
         join,
         planner,

@@ -56,6 +56,8 @@ class EpochPlan:
         What the Dynamic Distributor remembers.
     planning_seconds
         How long the decision took.
+    workers
+        How many slots the owners are of; 0 where that was not written down.
     """
 
     epoch: int
@@ -66,6 +68,7 @@ class EpochPlan:
     clock: float | None = None
     window: Window = field(default_factory=Window)
     planning_seconds: float = 0.0
+    workers: int = 0
 
     def to_bytes(self) -> bytes:
         """Encode it as JSON."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -91,7 +91,7 @@ class JoinPlanner:
         settled, last = log.plans(task.epoch, task.epoch - 1)
         if settled is not None:
             self.static.check(settled.version)
-            return settled
+            return self._fitting(settled)
         if last is None and task.epoch:
             last = log.last_plan(task.epoch)
         return log.settle(self._first(task.epoch) if last is None else self._next(log, last, task))
@@ -112,12 +112,19 @@ class JoinPlanner:
         if settled is None:
             self.static.check(self.static.latest(self.batch_version))
             raise unseen(log.path(task.epoch), "the host that decided this epoch")
-        return settled
+        return self._fitting(settled)
+
+    def _fitting(self, plan: EpochPlan) -> EpochPlan:
+        """The plan of an epoch that runs again, after a restart perhaps with fewer slots."""
+        if max(plan.owners) < self.workers:
+            return plan
+        return replace(plan, owners=tuple(owner % self.workers for owner in plan.owners))
 
     def _first(self, epoch: int) -> EpochPlan:
         clock = None if self.event_time else time.time()
         owners = first_owners(self.partitions, self.workers)
-        return EpochPlan(epoch, self._latest(self.batch_version), owners, clock=clock)
+        version = self._latest(self.batch_version)
+        return EpochPlan(epoch, version, owners, clock=clock, workers=self.workers)
 
     def _latest(self, known: StaticVersion) -> StaticVersion:
         latest = self.static.latest(known)
@@ -134,7 +141,10 @@ class JoinPlanner:
         started = time.perf_counter()
         records = log.records(last.epoch)
         began, now = self._clock(last, records)
-        owners, window = np.array(last.owners, dtype=np.int32), last.window
+        before, window = last.owners, last.window
+        if last.workers not in (0, self.workers):
+            before = first_owners(self.partitions, self.workers)
+        owners = np.array(before, dtype=np.int32)
         if last.clock is not None and now is not None and now < last.clock:
             window = window.moved(now - last.clock)
         if self.distributor is not None and began is not None and now is not None:
@@ -153,6 +163,7 @@ class JoinPlanner:
             now,
             window,
             time.perf_counter() - started,
+            self.workers,
         )
 
     def _clock(

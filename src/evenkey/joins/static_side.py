@@ -14,6 +14,7 @@ from evenkey.joins.sides import check_store, renamed
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.static_writing import write_static
 from evenkey.joins.stored import state_at
+from evenkey.joins.stored_letters import letters_at
 from evenkey.spark import at_state, check_frame
 from evenkey.spelling import unknown_name
 
@@ -131,7 +132,10 @@ def _changed(latest: Manifest, store: StaticStore, given: Fingerprint) -> str:
 
 @without(directory="it is state; pass state={value}")
 def refresh(
-    static: DataFrame, state: str | Path | Store, *, dead_letters: DeadLetters | None = None
+    static: DataFrame,
+    state: str | Path | Store,
+    *,
+    dead_letters: DeadLetters | str | Path | Store | None = None,
 ) -> int:
     """Replace the static side of a join, while its query runs or before it starts again.
 
@@ -168,7 +172,8 @@ def refresh(
     joined = on.columns if isinstance(on, Keys) else (on.geometry,)
     static = renamed(static, joined, joined)
     given = None if latest.fingerprint is None else fingerprint_of(static)
-    return _replace(latest, static, store, dead_letters, given, refreshed=True).version.number
+    letters = letters_at(session, dead_letters)
+    return _replace(latest, static, store, letters, given, refreshed=True).version.number
 
 
 def _replace(

@@ -86,7 +86,9 @@ def write_static(
         fingerprint=fingerprint,
         refreshed=refreshed,
     )
-    tasks = min(partitions, int(session.conf.get("spark.sql.shuffle.partitions") or partitions))
+    shuffled = str(session.conf.get("spark.sql.shuffle.partitions"))
+    # Some platforms have "auto" there.
+    tasks = min(partitions, int(shuffled)) if shuffled.isdecimal() else partitions
     written = spread.repartitionById(tasks, F.col(PARTITION)).mapInArrow(
         in_workers(session, WriteTask(writer, on)), from_arrow_schema(WRITTEN)
     )

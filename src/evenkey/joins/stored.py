@@ -23,8 +23,8 @@ _AT_ONCE = 16
 """Requests that a task has under way at a time."""
 
 
-def state_at(session: SparkSession, state: str | Path | Store) -> Store:
-    """Give the store of a join's state.
+def state_at(session: SparkSession, state: str | Path | Store, name: str = "state") -> Store:
+    """Give the store of a join's state, or of what else an option names.
 
     A relative path is taken from where this program runs, since tasks run elsewhere.
 
@@ -35,7 +35,7 @@ def state_at(session: SparkSession, state: str | Path | Store) -> Store:
     """
     if isinstance(state, Store):
         return state
-    check_path("state", state)
+    check_path(name, state)
     if scheme_of(state) == "file":
         state = local_path(state).absolute()
     return store_of(session, state)

@@ -1,0 +1,67 @@
+"""Dead letters in a store, where nobody gives another place for them."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evenkey.joins.stored import put, state_at
+from evenkey.spark import current_task
+from evenkey.stores import Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from evenkey.joins.dead_letters import DeadLetters
+
+
+class StoredLetters:
+    """Writes dead letters as Parquet: ``KIND/QUERY/epoch=0000000007/part-00003.parquet``.
+
+    QUERY is the id of the streaming query, whose epochs run again under the same names; of a batch
+    and of the static side a name that no other call has.
+
+    Parameters
+    ----------
+    store
+        Where to.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._call = f"batch-{uuid.uuid4().hex}"
+
+    def write(self, kind: str, epoch: int, part: int, table: pa.Table) -> None:
+        """Write a task's dead letters.
+
+        Raises
+        ------
+        RunError
+            The store cannot be written.
+        """
+        query = current_task().query
+        name = self._call if query == "batch" else query
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink)
+        content = sink.getvalue().to_pybytes()
+        put(self._store, f"{kind}/{name}/epoch={epoch:010d}/part-{part:05d}.parquet", content)
+
+
+def letters_at(
+    session: SparkSession, place: DeadLetters | str | Path | Store | None
+) -> DeadLetters | None:
+    """Give what takes dead letters: as it was passed, or in the store at a place.
+
+    Raises
+    ------
+    ConfigurationError
+        It is neither, or no store is known for the place's scheme.
+    """
+    if place is None or (hasattr(place, "write") and not isinstance(place, Store)):
+        return place
+    return StoredLetters(state_at(session, place, "dead_letters"))
