@@ -58,7 +58,7 @@ def test_a_run_goes_on_with_what_was_found_before_it_and_is_finished_once(store)
     with RunDirectory.opened(store) as second:
         assert second.begun
         second.check(OPTIONS, ())
-        with pytest.raises(ConfigurationError, match="workers was 4 and is now 5.: choose another"):
+        with pytest.raises(ConfigurationError, match=r"workers was 4 and is now 5\): choose"):
             second.check({**OPTIONS, "workers": 5}, ())
         assert second.dead_letters.read(DEAD_LETTERS) == letters
         assert recall_reading(second.store)[0] == {"files": ["a"]}
