@@ -1,12 +1,30 @@
-"""What an earlier process left half done in the directory of a run."""
+"""What a run keeps in its directory, on a disk or far away, and what an earlier process left."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from evenkey.errors import ConfigurationError, RunError
+from evenkey.exporters import History
 from evenkey.runs.directory import RunDirectory
+from evenkey.runs.epoch_files import DEAD_LETTERS
+from evenkey.runs.local_copies import local_copy
+from evenkey.runs.recalling import keep_reading, recall_reading
+from evenkey.runs.results import read_results
+from evenkey.runs.spark_logs import COMMITS, OFFSETS, SparkLogs
+from tests.exporters.records import RUN, record
+from tests.stores.far import STORES, FarStore
+
+OPTIONS = {"grouping": "pkg", "workers": 4}
+
+
+@pytest.fixture(params=STORES)
+def store(request, tmp_path):
+    return STORES[request.param](tmp_path)
 
 
 @pytest.mark.parametrize(("log", "kept"), [(".0.9f25.tmp", False), ("0", True)])
@@ -18,3 +36,113 @@ def test_a_checkpoint_without_an_epoch_is_not_gone_on_from(tmp_path, log, kept):
     (checkpoint / "offsets" / log).write_text("v1")
     with RunDirectory.opened(tmp_path):
         assert checkpoint.exists() == kept
+
+
+@pytest.mark.parametrize("log", ["metadata", "offsets/0"])
+def test_nor_from_one_that_is_far_away(tmp_path, log):
+    store = FarStore(tmp_path)
+    store.put(f"state/checkpoint/{log}", b"v1")
+    with RunDirectory.opened(store) as directory:
+        assert directory.checkpoint == "far://bucket/state/checkpoint"
+        assert bool(directory.checkpoint_files.names()) == (log == "offsets/0")
+
+
+def test_a_run_goes_on_with_what_was_found_before_it_and_is_finished_once(store):
+    letters = pa.table({"position": [7], "line": ["?"], "reason": ["no key"]})
+    with RunDirectory.opened(store) as first:
+        assert not first.begun
+        first.dead_letters.write(DEAD_LETTERS, 0, 0, letters)
+        keep_reading(first, {"files": ["a"]})
+        first.begin(OPTIONS)
+        first.begin({"grouping": "another"})
+    with RunDirectory.opened(store) as second:
+        assert second.begun
+        second.check(OPTIONS, ())
+        with pytest.raises(ConfigurationError, match=r"workers was 4 and is now 5\): choose"):
+            second.check({**OPTIONS, "workers": 5}, ())
+        assert second.dead_letters.read(DEAD_LETTERS) == letters
+        assert recall_reading(second.store)[0] == {"files": ["a"]}
+        assert second.finished() is None
+        second.finish({"messages": 3})
+        second.finish({"messages": 4})
+    assert RunDirectory(store).finished() == {"messages": 3}
+    assert store.names("dead-letters") == ["dead-letters/epoch=00000000/part-00000.parquet"]
+    assert read_results(store).num_rows == 0
+
+
+def test_looking_leaves_nothing_behind(store):
+    directory = RunDirectory(store)
+    directory.check(OPTIONS, ())
+    assert directory.finished() is None
+    assert store.names() == []
+
+
+def test_a_pause_may_be_asked_for_from_any_host_and_is_forgotten_by_who_goes_on(store):
+    with RunDirectory.opened(store) as directory:
+        assert not directory.asked_to_pause
+        store.put("state/paused", b"")
+        assert directory.asked_to_pause
+        directory.closing.touch()
+        signs = directory.closing.parent
+    assert not signs.exists()
+    with RunDirectory.opened(store) as directory:
+        assert not directory.asked_to_pause
+        assert not directory.closing.exists()
+
+
+def test_a_directory_that_nobody_holds_has_no_signs(store):
+    with pytest.raises(RunError, match="is not held by this process: open it first"):
+        _ = RunDirectory(store).paused
+
+
+def test_files_that_are_read_piece_by_piece_are_on_the_disk_of_who_reads_them(store):
+    with RunDirectory.opened(store) as directory:
+        size = directory.keep_file("state/input/records", lambda file: file.write_bytes(b"three"))
+    assert size == 5
+    assert local_copy(store, "state/input/records").read_bytes() == b"three"
+    assert local_copy(store, "state/input/records") == local_copy(store, "state/input/records")
+
+
+def test_compressed_files_are_not_unpacked_into_a_store(tmp_path):
+    files = [Path("a.csv"), Path("b.csv.gz")]
+    here = RunDirectory(tmp_path / "out")
+    assert here.unpacked(files) == tmp_path / "out" / "state" / "input"
+    far = RunDirectory(FarStore(tmp_path))
+    far.unpacked(files[:1])
+    with pytest.raises(ConfigurationError, match=r"input b\.csv\.gz is compressed, and cannot be"):
+        far.unpacked(files)
+
+
+def test_all_of_a_directory_is_deleted(store):
+    for name in ("a", "state/b", "state/c/d"):
+        store.put(name, b"x")
+    RunDirectory(store.under("state")).clear()
+    assert store.names() == ["a"]
+
+
+def test_sparks_logs_are_read_wherever_they_lie(store):
+    logs = SparkLogs(store)
+    assert (logs.newest(OFFSETS), logs.begun(0), logs.ends(0)) == (-1, None, [])
+    for epoch in range(11):
+        settings = json.dumps({"batchTimestampMs": 1000 * epoch})
+        lines = ["v1", settings, json.dumps({"position": 5 * epoch}), "-"]
+        store.put(f"{OFFSETS}/{epoch}", "\n".join(lines).encode())
+        if epoch < 10:
+            store.put(f"{COMMITS}/{epoch}", b"v1")
+        assert logs.newest(OFFSETS) == epoch
+        assert logs.begun(epoch) == (float(epoch), [{"position": 5 * epoch}, None])
+    assert logs.ends(9) == [{"position": 45}, None]
+    assert (logs.newest(COMMITS), SparkLogs(store).newest(OFFSETS)) == (9, 10)
+
+
+def test_a_history_lies_wherever_the_run_does(store):
+    history = History(store.under("history"))
+    history.begin(RUN)
+    history.add(record(1))
+    history.add(record(0))
+    first = history.last_sign_of_life()
+    history.beat()
+    assert history.last_sign_of_life() >= first > 1_000_000
+    assert (history.run(), history.numbers(), history.record(1)) == (RUN, [0, 1], record(1))
+    history.end("paused")
+    assert (history.ended() or ("",))[0] == "paused"

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import base64
 import itertools
 import pickle
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -219,8 +219,9 @@ def offered(reader, start):
 
 
 def reader_of(readings, stop_file, arrival_rate):
-    reading = base64.b64encode(pickle.dumps(readings["generator"])).decode()
-    options = {"reading": reading, "sources": "2", "epoch_messages": "600"}
+    kept = Path(stop_file).with_name("reading")
+    kept.write_bytes(pickle.dumps(readings["generator"]))
+    options = {"reading": str(kept), "sources": "2", "epoch_messages": "600"}
     return _PositionReader({**options, "stop_file": stop_file, "arrival_rate": arrival_rate})
 
 

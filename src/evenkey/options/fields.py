@@ -72,6 +72,9 @@ def _place(value: object) -> object:
     if isinstance(value, Path) and scheme_of(value) != "file":
         message = "a path cannot hold a URI; pass it as text"
         raise ValueError(message)
+    if not isinstance(value, str | Path):
+        message = "must be a path"
+        raise ValueError(message)  # noqa: TRY004 - pydantic makes a finding of no other error
     if not isinstance(value, str) or not value:
         return _path(value)
     if scheme_of(value) == "file":

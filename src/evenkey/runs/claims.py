@@ -104,9 +104,9 @@ class Claim:
     Raises
     ------
     ConfigurationError
-        Another process holds the output and lives.
+        Another process holds the output and lives, or it cannot be written.
     RunError
-        A claim cannot be written or read.
+        A claim cannot be read.
     """
 
     def __init__(self, output: Store, *, patience: float = _PATIENCE_SECONDS) -> None:
@@ -116,10 +116,9 @@ class Claim:
             self.number = self._take(patience)
             self._beat(0)
         except OSError as error:
-            message = (
-                f"{output.path(CLAIMS)} cannot be written ({error}): free or choose a directory"
-            )
-            raise RunError(message) from error
+            why = error.strerror or error
+            message = f"output {output} cannot be written ({why}): choose another directory"
+            raise ConfigurationError(message) from error
         self._released = threading.Event()
         self._thread = threading.Thread(target=self._live, name="evenkey-claim", daemon=True)
         self._thread.start()

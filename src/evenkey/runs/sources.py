@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import math
 import pickle
+import uuid
 from abc import ABC, abstractmethod
 from pathlib import Path
 from time import monotonic, sleep
@@ -185,15 +185,21 @@ def stream_of(
     epoch_messages
         Most positions that an epoch takes.
     stop_file
-        While this file exists the source offers nothing new.
+        While this file exists the source offers nothing new. It lies on the driver's host, where
+        the reading is kept beside it: a reading may know how a store is reached, which is not to
+        be among the options that Spark shows in plans.
     arrival_rate
         Positions that arrive in a second of real time, from when the query asks for the first:
         an epoch is offered when its last position has arrived, so that epochs are cut in the
         same places at any rate. None offers all at once.
     """
+    kept = Path(stop_file).with_name(f"reading-{uuid.uuid4().hex}")
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.touch(mode=0o600)
+    kept.write_bytes(pickle.dumps(reading))
     return (
         spark.readStream.format(register(spark, _PositionSource))
-        .option("reading", base64.b64encode(pickle.dumps(reading)).decode())
+        .option("reading", str(kept))
         .option("schema", reading.schema)
         .option("sources", sources)
         .option("epoch_messages", epoch_messages)
@@ -248,7 +254,7 @@ class _Arrivals:
 class _PositionReader(DataSourceStreamReader):
     def __init__(self, options: dict[str, str]) -> None:
         # Written by `stream_of` in the driver of this very query.
-        self._reading: Reading = pickle.loads(base64.b64decode(options["reading"]))  # noqa: S301
+        self._reading: Reading = pickle.loads(Path(options["reading"]).read_bytes())  # noqa: S301
         self._sources = int(options["sources"])
         self._epoch_messages = int(options["epoch_messages"])
         self._stop_file = Path(options["stop_file"])
