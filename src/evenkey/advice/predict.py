@@ -53,7 +53,7 @@ def usual_groupings() -> list[str]:
     """Name the groupings to choose from: sg and kg first.
 
     Left out are those that cannot serve a stream for good: they keep an entry for every key, or
-    must be given the frequencies of all.
+    must be given the frequencies of all; and peers, which are here to compare with.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def usual_groupings() -> list[str]:
     usable = [
         name
         for name, grouping in available().items()
-        if not (grouping.remembers_every_key or grouping.given_frequencies)
+        if not (grouping.remembers_every_key or grouping.given_frequencies or grouping.peer)
     ]
     return sorted(usable, key=lambda name: (name != YARDSTICK, name != BY_KEY, name))
 
