@@ -38,6 +38,8 @@ class Prediction:
         What that must be at least at an imbalance of 5 %.
     relative_throughput
         Throughput over that of sg: the fullest worker of sg over this one's.
+    size_imbalance, cardinality_imbalance, key_split_ratio
+        What Prompt weighs, by our reading: `evenkey.metrics.Spread` says what they are.
     """
 
     workers: int
@@ -47,6 +49,9 @@ class Prediction:
     dist_cost: float
     dist_cost_lower_bound: float
     relative_throughput: float
+    size_imbalance: float
+    cardinality_imbalance: float
+    key_split_ratio: float
 
 
 def usual_groupings() -> list[str]:
@@ -139,6 +144,9 @@ def predict(
                     figures["dist_cost"],
                     figures["dist_cost_lower_bound"],
                     even / fullest,
+                    figures["size_imbalance"],
+                    figures["cardinality_imbalance"],
+                    figures["key_split_ratio"],
                 )
             )
     return predictions
