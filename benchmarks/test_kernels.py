@@ -23,6 +23,8 @@ TARGETS = {
     "potc": 10,
     "on-greedy": 10,
     "off-greedy": None,
+    "prompt": None,
+    "kip": None,
     "cam": None,
     "cam(tolerance=0.2)": None,
     "dkg(variant=reference)": None,

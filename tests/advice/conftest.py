@@ -30,4 +30,15 @@ def sample_of(name, messages=2000):
 def predicted(workers, grouping, max_over_mean, dist_cost=1.0, messages=100_000):
     """What a prediction is, with the mean load of so many messages."""
     fullest = round(max_over_mean * messages / workers)
-    return Prediction(workers, grouping, fullest, max_over_mean, dist_cost, 1.0, 1 / max_over_mean)
+    return Prediction(
+        workers,
+        grouping,
+        fullest,
+        max_over_mean,
+        dist_cost,
+        1.0,
+        1 / max_over_mean,
+        size_imbalance=0.0,
+        cardinality_imbalance=0.0,
+        key_split_ratio=dist_cost,
+    )

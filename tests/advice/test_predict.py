@@ -26,6 +26,8 @@ def test_predictions_are_the_simulators():
         assert each.max_over_mean == report.to_json()["max_over_mean"]
         assert each.dist_cost == report.to_json()["dist_cost"]
         assert each.dist_cost_lower_bound == report.to_json()["dist_cost_lower_bound"]
+        assert each.cardinality_imbalance == report.metrics.cardinality_imbalance
+        assert each.size_imbalance == each.fullest - report.loads.mean()
         assert each.relative_throughput == even.loads.max() / report.loads.max()
 
 

@@ -24,11 +24,12 @@ RECORDS = Documents(words=200, size=5, length=120).records(0, 120)
 def groupings(*quick):
     """All groupings that route streams; those that are not `quick` only in long runs.
 
-    All of them run in test_anywhere.py, without Spark. Not off-greedy: it is given frequencies.
+    All of them run in test_anywhere.py, without Spark. Not those that are given frequencies.
     """
     return [
         grouping if grouping in quick else pytest.param(grouping, marks=pytest.mark.soak)
-        for grouping in sorted(set(available()) - {"off-greedy"})
+        for grouping, each in sorted(available().items())
+        if not each.given_frequencies
     ]
 
 

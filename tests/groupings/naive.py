@@ -110,6 +110,59 @@ def offline_greedy(counts, keys, workers):
     return [places.get(key, home(key, workers)) for key in keys]
 
 
+def prompt(counts, workers):
+    """Give ``{key: {worker: messages}}``, the pieces of a batch's keys."""
+    total = sum(counts.values())
+    cut = total / max(workers, len(counts), 1)
+    room, pieces, rests = [total / workers] * workers, {}, []
+    for number, key in enumerate(sorted(counts, key=lambda key: (-counts[key], key))):
+        turn = number % (2 * workers)
+        home = turn if turn < workers else 2 * workers - 1 - turn
+        first = min(cut, counts[key])
+        pieces[key] = {home: first}
+        room[home] -= first
+        if counts[key] > first:
+            rests.append((key, home, counts[key] - first))
+    for key, home, above in rests:
+        rest = above
+        while rest > 0:
+            fitting = [worker for worker in range(workers) if room[worker] >= rest]
+            if room[home] >= rest:
+                best, part = home, rest
+            elif fitting:
+                best, part = min(fitting, key=lambda worker: room[worker]), rest
+            else:
+                best = home if room[home] > 0 else room.index(max(room))
+                part = min(rest, room[best]) if room[best] > 0 else rest
+            pieces[key][best] = pieces[key].get(best, 0) + part
+            room[best] -= part
+            rest -= part
+    return pieces
+
+
+def isolated(counts, total, workers, most):
+    """Give the workers of the heaviest keys, and the weights of the workers for all others."""
+    loads, places = [0.0] * workers, {}
+    for key in sorted(counts, key=lambda key: (-counts[key], key))[:most]:
+        places[key] = loads.index(min(loads))
+        loads[places[key]] += counts[key]
+    rest, rooms = total - sum(loads), [0.0] * workers
+    # Fill the lowest workers up, step by step, to the next one's level.
+    while rest > 0:
+        filled = [load + room for load, room in zip(loads, rooms, strict=True)]
+        lowest = [w for w in range(workers) if filled[w] == min(filled)]
+        higher = [level for level in filled if level > min(filled)]
+        step = rest / len(lowest)
+        if higher:
+            step = min(step, min(higher) - min(filled))
+        for worker in lowest:
+            rooms[worker] += step
+        rest -= step * len(lowest)
+        if step * len(lowest) == 0:
+            break
+    return places, rooms
+
+
 def cardinality_affinity(keys, weights, workers, tolerance):
     sent, out = [0] * workers, []
     holds: list[set[int]] = [set() for _ in range(workers)]

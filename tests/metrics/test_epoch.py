@@ -15,6 +15,8 @@ def test_metrics_are_those_of_what_the_workers_got():
     assert (metrics.epoch, metrics.messages, metrics.keys, metrics.pairs) == (3, 5, 2, 3)
     assert (metrics.max_over_mean, metrics.dist_cost) == (5 / 3, 1.5)
     assert metrics.dist_cost_lower_bound == 1.5
+    assert (metrics.size_imbalance, metrics.cardinality_imbalance) == (2.0, 0.5)
+    assert metrics.key_split_ratio == metrics.dist_cost
     assert metrics.stddev_percent == pytest.approx(100 / 3)
 
 
@@ -27,4 +29,7 @@ def test_no_epochs_have_no_median():
         "epoch_stddev_percent": nothing,
         "epoch_dist_cost": nothing,
         "epoch_dist_cost_lower_bound": nothing,
+        "epoch_size_imbalance": nothing,
+        "epoch_cardinality_imbalance": nothing,
+        "epoch_key_split_ratio": nothing,
     }

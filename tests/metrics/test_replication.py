@@ -29,7 +29,8 @@ def added(counts, batch, *, weigh=True):
 
 
 def figures(counts):
-    return counts.loads.tolist(), counts.pairs, counts.keys, counts.dist_cost
+    held = counts.keys_held.tolist()
+    return counts.loads.tolist(), counts.pairs, counts.keys, counts.dist_cost, held
 
 
 def naive(batch):
@@ -39,13 +40,14 @@ def naive(batch):
     pairs = {(worker, key) for worker, key, _ in batch}
     distinct = {key for _, key, _ in batch}
     cost = len(pairs) / len(distinct) if distinct else 1.0
-    return [loads[worker] for worker in range(WORKERS)], len(pairs), len(distinct), cost
+    held = [sum(worker == each for each, _ in pairs) for worker in range(WORKERS)]
+    return [loads[worker] for worker in range(WORKERS)], len(pairs), len(distinct), cost, held
 
 
 def test_hand_checked():
     # key 1 on workers 0 and 1, key 2 on worker 1, key 3 on workers 0, 1 and 2
     batch = [(0, 1, 1), (1, 1, 1), (1, 1, 1), (1, 2, 1), (0, 3, 1), (1, 3, 1), (2, 3, 5)]
-    expected = ([2, 4, 5, 0, 0], 6, 3, 2.0)
+    expected = ([2, 4, 5, 0, 0], 6, 3, 2.0, [2, 3, 1, 0, 0])
     assert figures(added(PairCounts(WORKERS), batch)) == expected
 
 
@@ -78,7 +80,20 @@ def test_it_grows_and_pickles():
     for worker in (0, 3):
         counts.add(np.full(len(hashes), worker), hashes)
     counts = pickle.loads(pickle.dumps(counts))
-    assert figures(counts) == ([50_000, 0, 0, 50_000, 0], 100_000, 50_000, 2.0)
+    loads = [50_000, 0, 0, 50_000, 0]
+    assert figures(counts) == (loads, 100_000, 50_000, 2.0, loads)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 256, 257, 5000])
+def test_keys_are_held_apart_on_any_number_of_workers(workers):
+    """The hash 0 and the first worker too, whose word would be that of a free slot."""
+    on = np.random.default_rng(1).integers(0, workers, 3000)
+    hashes = np.random.default_rng(2).integers(0, 40, 3000, dtype=np.uint64)
+    counts = PairCounts(workers)
+    counts.add(on, hashes)
+    pairs = {*zip(on.tolist(), hashes.tolist(), strict=True)}
+    expected = np.bincount([worker for worker, _ in pairs], minlength=workers)
+    np.testing.assert_array_equal(counts.keys_held, expected)
 
 
 def test_loads_are_a_copy():

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 ROWS, WORKERS, WINDOW = 6000, 5, "1 minute"
-# Off-greedy is refused without a plan: tests/spark/test_route.py.
-SPELLINGS = sorted({*available()} - {"off-greedy"})
+# What is given frequencies is refused without a plan: tests/spark/test_route.py.
+SPELLINGS = sorted(name for name, each in available().items() if not each.given_frequencies)
 GROUPINGS = pytest.mark.parametrize("grouping", SPELLINGS)
 # One of each way to route: by hash, by loads, by what was learned, by a plan.
 KINDS = pytest.mark.parametrize("grouping", ["kg", "pkg", "dkg", "planned"])

@@ -16,8 +16,8 @@ from evenkey.streams import generated
 from tests.spark import oracle
 
 ROWS, PARTITIONS, WORKERS = 6000, 3, 5
-# Off-greedy is given its plan in tests/groupings/test_golden.py; planned has tests of its own.
-ELSEWHERE = {"off-greedy", "planned"}
+# What is given its plan is tested by tests/groupings/test_golden.py; planned has tests of its own.
+ELSEWHERE = {"planned", *(name for name, each in available().items() if each.given_frequencies)}
 SPELLINGS = [*sorted({*available()} - ELSEWHERE), "pkg(choices=3)", "dkg(variant=reference)"]
 LEARNING = [spelling for spelling in SPELLINGS if parse(spelling).learns]
 

@@ -122,6 +122,7 @@ def _tables(advice: Advice) -> list[Table]:
                 Column("dist_cost_lower_bound", "its lower bound", ".2f"),
                 Column("relative_throughput", "throughput, sg = 1", ".3f"),
                 Column("fullest", "messages of the fullest", ",d"),
+                Column("cardinality_imbalance", "most keys of a worker, less the mean", ",.0f"),
             ),
             predictions,
             "Simulated on the sample, with local load estimation. planned is fitted on the sample, "

@@ -38,6 +38,8 @@ class Prediction:
         What that must be at least at an imbalance of 5 %.
     relative_throughput
         Throughput over that of sg: the fullest worker of sg over this one's.
+    size_imbalance, cardinality_imbalance, key_split_ratio
+        What Prompt weighs, by our reading: `evenkey.metrics.Spread` says what they are.
     """
 
     workers: int
@@ -47,13 +49,16 @@ class Prediction:
     dist_cost: float
     dist_cost_lower_bound: float
     relative_throughput: float
+    size_imbalance: float
+    cardinality_imbalance: float
+    key_split_ratio: float
 
 
 def usual_groupings() -> list[str]:
     """Name the groupings to choose from: sg and kg first.
 
     Left out are those that cannot serve a stream for good: they keep an entry for every key, or
-    must be given the frequencies of all.
+    must be given the frequencies of all; and peers, which are here to compare with.
 
     Examples
     --------
@@ -63,7 +68,7 @@ def usual_groupings() -> list[str]:
     usable = [
         name
         for name, grouping in available().items()
-        if not (grouping.remembers_every_key or grouping.given_frequencies)
+        if not (grouping.remembers_every_key or grouping.given_frequencies or grouping.peer)
     ]
     return sorted(usable, key=lambda name: (name != YARDSTICK, name != BY_KEY, name))
 
@@ -139,6 +144,9 @@ def predict(
                     figures["dist_cost"],
                     figures["dist_cost_lower_bound"],
                     even / fullest,
+                    figures["size_imbalance"],
+                    figures["cardinality_imbalance"],
+                    figures["key_split_ratio"],
                 )
             )
     return predictions

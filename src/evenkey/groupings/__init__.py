@@ -16,6 +16,7 @@ from evenkey.groupings.dynamic_key import DynamicKeyGrouping
 from evenkey.groupings.heads import DChoices, WChoices
 from evenkey.groupings.key import KeyGrouping
 from evenkey.groupings.partial_key import PartialKeyGrouping
+from evenkey.groupings.peers import IsolatingGrouping, PromptGrouping
 from evenkey.groupings.planned import PlannedGrouping
 from evenkey.groupings.shuffle import ShuffleGrouping
 from evenkey.groupings.tables import (
@@ -44,11 +45,13 @@ __all__ = [
     "DChoices",
     "DynamicKeyGrouping",
     "Grouping",
+    "IsolatingGrouping",
     "KeyGrouping",
     "OfflineGreedy",
     "OnlineGreedy",
     "PartialKeyGrouping",
     "PlannedGrouping",
+    "PromptGrouping",
     "Router",
     "ShuffleGrouping",
     "Snapshot",
@@ -90,8 +93,8 @@ def available() -> dict[str, type[Grouping]]:
     Examples
     --------
     >>> sorted(available())
-    ['cam', 'dchoices', 'dkg', 'kg', 'off-greedy', 'on-greedy', 'pkg', 'planned', 'potc',
-     'sg', 'wchoices']
+    ['cam', 'dchoices', 'dkg', 'kg', 'kip', 'off-greedy', 'on-greedy', 'pkg', 'planned', 'potc',
+     'prompt', 'sg', 'wchoices']
     """
     public = (globals()[name] for name in __all__)
     return {

@@ -42,6 +42,8 @@ class Grouping(ABC):
     """Whether routers are given, at the start of each epoch, a plan made of the last ones."""
     given_frequencies: ClassVar[bool] = False
     """Whether routers need a `plan`, made of the keys' frequencies, before they route."""
+    peer: ClassVar[bool] = False
+    """Whether it is our reading of others' work, here to compare with and not to be advised."""
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -9,6 +9,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
 MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
 SHIFT_33 = np.uint64(33)
+SHIFT_64 = np.uint64(64)
 EMPTY = np.uint64(0)
 
 
@@ -67,12 +68,27 @@ def add_all(table, counts, words, more):
     return new
 
 
+@njit(cache=True, inline="always")
+def _pair(key, worker, bits):
+    """Word of a pair: the worker in its upper `bits`, the fingerprint of both below them."""
+    word = fingerprint(key, worker + 1) >> bits
+    return max((np.uint64(worker) << (SHIFT_64 - bits)) | word, np.uint64(1))
+
+
 @njit(cache=True)
-def insert_pairs(pairs, keys, counts, workers, hashes, weights):
+def keys_of_workers(pairs, bits, held):
+    """Add the pairs of each worker to `held`."""
+    for word in pairs:
+        if word != EMPTY:
+            held[word >> (SHIFT_64 - bits)] += 1
+
+
+@njit(cache=True)
+def insert_pairs(pairs, keys, counts, workers, hashes, weights, bits):
     """Put (worker, key) pairs in, and add to the keys' counts; count new pairs and new keys."""
     new_pairs, new_keys = 0, 0
     for i in range(len(hashes)):
-        if insert(pairs, fingerprint(hashes[i], workers[i] + 1)):
+        if insert(pairs, _pair(hashes[i], workers[i], bits)):
             new_pairs += 1
         weight = weights[i] if len(weights) else 1
         if add_to(keys, counts, fingerprint(hashes[i], 0), weight):

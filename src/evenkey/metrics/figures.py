@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evenkey.metrics.figure import Figures, figure
-from evenkey.metrics.load import imbalance_fraction, max_over_mean, stddev_percent
+from evenkey.metrics.load import imbalance, imbalance_fraction, max_over_mean, stddev_percent
 from evenkey.metrics.load_distance import max_load_distance
 
 if TYPE_CHECKING:
@@ -67,6 +67,27 @@ class Spread(Balance):
         "",
         "What DistCost cannot be below at an imbalance of 5 %.",
         lambda seen: seen.counts.dist_cost_lower_bound,
+    )
+    size_imbalance: float = figure(
+        "load",
+        "The fullest worker's load less the mean load (our reading of Prompt's size imbalance).",
+        lambda seen: imbalance(seen.loads),
+        label="size imbalance",
+        decimals=0,
+    )
+    cardinality_imbalance: float = figure(
+        "keys",
+        "Most distinct keys on a worker less the mean of all workers (our reading of Prompt's).",
+        lambda seen: imbalance(seen.counts.keys_held),
+        label="BCI",
+        shown=("simulation", "comparison"),
+        decimals=0,
+    )
+    key_split_ratio: float = figure(
+        "",
+        "Fragments of keys over keys (our reading of Prompt's): the same number as DistCost.",
+        lambda seen: seen.counts.dist_cost,
+        label="key split ratio",
     )
 
 

@@ -78,7 +78,8 @@ class PairCounts:
     """Messages by worker, and distinct (worker, key) pairs, added up batch by batch.
 
     Pairs are told apart by 64-bit fingerprints, as keys are by their 64-bit hashes: among 62
-    million pairs the chance that any two are taken for one is about 1 in 10,000. Memory is 11
+    million pairs the chance that any two are taken for one is about 1 in 10,000. (A word has the
+    worker in its upper bits, and is compared with those of the same worker only.) Memory is 11
     to 22 bytes a pair and twice as much a key, and half as much again while it grows.
 
     Parameters
@@ -104,6 +105,7 @@ class PairCounts:
         self.workers = workers
         self._loads = np.zeros(workers, dtype=np.int64)
         self._pairs = Fingerprints()
+        self._bits = np.uint64(max(1, (workers - 1).bit_length()))
         self._keys = CountedFingerprints()
 
     def add(
@@ -168,6 +170,15 @@ class PairCounts:
         return self._keys.held
 
     @property
+    def keys_held(self) -> NDArray[np.int64]:
+        """int64[W], distinct keys per worker."""
+        from evenkey.metrics import _kernels
+
+        held = np.zeros(self.workers, dtype=np.int64)
+        _kernels.keys_of_workers(self._pairs.table, self._bits, held)
+        return held
+
+    @property
     def dist_cost(self) -> float:
         """Mean number of workers a key lies on (DistCost, DKG paper, equation 8); 1 if none."""
         return self.pairs / self.keys if self.pairs else 1.0
@@ -209,7 +220,13 @@ class PairCounts:
         self._pairs.make_room(len(keys))
         self._keys.make_room(len(keys))
         pairs, new = _kernels.insert_pairs(
-            self._pairs.table, self._keys.table, self._keys.counts, workers, keys, counts
+            self._pairs.table,
+            self._keys.table,
+            self._keys.counts,
+            workers,
+            keys,
+            counts,
+            self._bits,
         )
         self._pairs.held += pairs
         self._keys.held += new

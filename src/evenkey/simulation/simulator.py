@@ -125,7 +125,8 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
         agreement=agreement,
     )
     # Without epochs, to count the next one first is to count the whole stream.
-    if grouping.given_frequencies or (epoch_messages is None and grouping.counts_first({})):
+    counts_first = grouping.counts_first({})
+    if (grouping.given_frequencies or counts_first) and not (counts_first and epoch_messages):
         system.plan(*frequencies(stream, hashes, by=route_by, size=_BATCH_MESSAGES))
     for done in system.run(_messages(stream, hashes, feeding, route_by, observe_by)):
         if on_progress is not None:

@@ -85,8 +85,12 @@ def test_an_epoch_planned_from_itself_is_level():
     keys, grouping = zipf(200_000), PlannedGrouping(planning="current")
     assert grouping.counts_first({})
     memory = plan(grouping, keys, 20)
-    sent, _ = loads(grouping, memory, keys, 20)
+    sent, routers = loads(grouping, memory, keys, 20)
     assert sent.max() / sent.mean() <= 1.02
+    parts = [keys[source::3] for source in range(3)]
+    routed = np.concatenate([r.route(part) for r, part in zip(routers, parts, strict=True)])
+    pairs = set(zip(np.concatenate(parts).tolist(), routed.tolist(), strict=True))
+    assert len(pairs) <= len(np.unique(keys)) + 19
 
 
 @pytest.mark.parametrize("messages", [2_000, 20_000, 200_000])

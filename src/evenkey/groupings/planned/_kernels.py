@@ -160,7 +160,7 @@ def displace(keys, order, starts, words, slots, bits, tries):
 
 
 @njit(cache=True, inline="always")
-def _piece_of(starts, cuts, split, point):
+def piece_of(starts, cuts, split, point):
     """Row of the piece of a split key that a point of the unit interval falls into."""
     low, high = starts[split], starts[split + 1] - 1
     while low < high:
@@ -244,7 +244,7 @@ def planned(keys, weights, lookup, bits, offset, state, surprise, out):
                 # The golden ratio's multiples fill the unit interval evenly from any point on.
                 point = (dealt[split] * GOLDEN + offset) % 1.0
                 dealt[split] += 1
-                worker = np.int64(workers[_piece_of(starts, cuts, split, point)])
+                worker = np.int64(workers[piece_of(starts, cuts, split, point)])
         if len(cells):
             messages += 1
             total += weight

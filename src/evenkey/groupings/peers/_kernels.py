@@ -1,0 +1,93 @@
+"""Numba kernels of the peers: placing the rests of heavy keys, and reading the plans."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from evenkey.groupings._kernels import find, mix
+from evenkey.groupings.planned._kernels import GOLDEN, piece_of
+
+SALT = 1 << 41
+"""Far from the salts of candidates and of sources: a worker must not tell either."""
+UPPER_53 = np.uint64(11)
+UNIT = 2.0**-53
+
+
+@njit(cache=True)
+def place_rests(rests, homes, room, out):
+    """Place what heavy keys have above the cut, the most first; gives the number of pieces.
+
+    Parameters
+    ----------
+    rests
+        float64[r], loads, descending.
+    homes
+        int64[r], the worker that holds the key already.
+    room
+        float64[W], load that each worker still takes; written.
+    out
+        Arrays with a row a piece: row of the rest, worker, load.
+    """
+    rows, workers, parts = out
+    count = 0
+    for row in range(len(rests)):
+        rest = rests[row]
+        least = 1e-12 * rest
+        while rest > least:
+            home, best, most = homes[row], -1, 0
+            for worker in range(len(room)):
+                if room[worker] >= rest and (best < 0 or room[worker] < room[best]):
+                    best = worker
+                if room[worker] > room[most]:
+                    most = worker
+            part = rest
+            if room[home] >= rest:
+                best = home
+            elif best < 0:
+                # It fits nowhere whole: it fills its own worker first, then the roomiest.
+                best = home if room[home] > least else most
+                # Rounding may leave less room than load in the end.
+                part = min(rest, room[best]) if room[best] > least else rest
+            rows[count], workers[count], parts[count] = row, best, part
+            count += 1
+            room[best] -= part
+            rest -= part
+    return count
+
+
+@njit(cache=True)
+def deal(keys, workers, table, split, dealt, offset, out):
+    """Send a key where the table says, a split one in its shares, any other where kg does."""
+    starts, places, cuts = split
+    for i in range(len(keys)):
+        slot = find(table, keys[i])
+        if table[slot].count == 0:
+            out[i] = np.int64(keys[i]) % workers
+            continue
+        place = np.int64(table[slot].place)
+        if place >= workers:
+            row = place - workers
+            point = (dealt[row] * GOLDEN + offset) % 1.0
+            dealt[row] += 1
+            place = np.int64(places[piece_of(starts, cuts, row, point)])
+        out[i] = place
+
+
+@njit(cache=True)
+def isolate(keys, table, cuts, out):
+    """Send a key where the table says, any other where its hash falls among the cuts."""
+    for i in range(len(keys)):
+        slot = find(table, keys[i])
+        if table[slot].count != 0:
+            out[i] = table[slot].place
+            continue
+        point = np.float64(mix(keys[i], SALT) >> UPPER_53) * UNIT
+        low, high = 0, len(cuts) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if point < cuts[middle]:
+                high = middle
+            else:
+                low = middle + 1
+        out[i] = low

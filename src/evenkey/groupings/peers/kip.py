@@ -1,0 +1,191 @@
+"""A partitioner that isolates heavy keys: our reading of KIP."""
+
+from __future__ import annotations
+
+import functools
+import heapq
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from evenkey.checking import check_fields, check_workers
+from evenkey.errors import ConfigurationError
+from evenkey.groupings.base import Grouping, Router, Snapshot
+from evenkey.groupings.key_table import items_of, table_of
+from evenkey.groupings.peers.frequencies import descending
+from evenkey.groupings.tables.base import PLACE
+from evenkey.sketches import SpaceSaving
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_LEAST_CAPACITY = 1000
+_COUNTERS_A_KEY = 4
+
+
+@dataclass(frozen=True)
+class IsolatingGrouping(Grouping):
+    """A key isolator (``kip``): our reading of the Key Isolator Partitioner.
+
+    A histogram of the epoch before has its heaviest keys. Each of them is placed whole, the
+    heaviest first, on the worker whose keys are the least so far, the lowest of equals. All
+    others go by a weighted hash to what room is left: with r the share of all others and l(w) what
+    isolated keys bring to worker w, that one's weight is ``max(0, L - l(w))``, where the level L is
+    such that the weights add up to r. The first epoch, of which nothing is known, goes by a hash of
+    equal weights.
+
+    How many keys are isolated is our choice, and so is the SpaceSaving sketch that makes the
+    histogram; moving state between workers is no part of this. Nothing is claimed of the original's
+    figures.
+
+    Guarantee: every key is on one worker within an epoch, so the fullest worker has at least the
+    heaviest key.
+    Source: Zvara and others, Dynamic Repartitioning, a module for Spark and Flink.
+
+    Parameters
+    ----------
+    isolated
+        How many keys a worker are isolated, at least 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> keys = np.array([7, 7, 7, 8, 8, 9, 10, 11], dtype=np.uint64)
+    >>> grouping = IsolatingGrouping(isolated=1)
+    >>> router = grouping.router(workers=2)
+    >>> router.remember(grouping.plan(*np.unique(keys, return_counts=True), workers=2))
+    >>> router.route(np.array([7, 8], dtype=np.uint64)).tolist()
+    [0, 1]
+    """
+
+    name: ClassVar[str] = "kip"
+    learns: ClassVar[bool] = True
+    plans_epochs: ClassVar[bool] = True
+    peer: ClassVar[bool] = True
+
+    isolated: int = 4
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.isolated < 1:
+            message = f"kip: isolated = {self.isolated}: at least 1 key a worker must be isolated"
+            raise ConfigurationError(message)
+
+    def histogram(self, workers: int) -> SpaceSaving:
+        """Make the empty histogram of a source."""
+        return SpaceSaving(max(_LEAST_CAPACITY, _COUNTERS_A_KEY * self.isolated * workers))
+
+    def _router(self, workers: int, source: int) -> Router:
+        return _IsolatingRouter(self.histogram(workers), workers, source)
+
+    def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64], workers: int) -> Snapshot:
+        """Isolate the heaviest of keys that were counted.
+
+        Raises
+        ------
+        ConfigurationError
+            `workers` is below 1, a count is below 0, or there is not one a key.
+        """
+        check_workers(workers)
+        hashes, loads = descending("kip", keys, counts)
+        return self._isolate(hashes, loads, float(loads.sum()), workers)
+
+    def _isolate(
+        self,
+        keys: NDArray[np.uint64],
+        loads: NDArray[np.float64],
+        total: float,
+        workers: int,
+    ) -> Snapshot:
+        heaviest = slice(self.isolated * workers)
+        least = [(0.0, worker) for worker in range(workers)]
+        items = np.zeros(len(keys[heaviest]), dtype=PLACE)
+        for row, load in enumerate(loads[heaviest].tolist()):
+            held, worker = least[0]
+            items[row] = (keys[row], 1, worker)
+            heapq.heapreplace(least, (held + load, worker))
+        held_by = np.array([load for load, _ in sorted(least, key=lambda each: each[1])])
+        weights = _rooms(held_by, max(0.0, total - float(held_by.sum())))
+        cuts = np.cumsum(weights)
+        return {"items": np.sort(items, order="key"), "room": cuts / cuts[-1]}
+
+    def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
+        """Plan the next epoch by the histograms of all sources, added up."""
+        sketches = [_sketch_of(memory) for memory in memories if "histogram" in memory]
+        if not sketches:
+            plan = next((memory for memory in memories if memory), {})
+            return {name: plan[name] for name in plan if name != "workers"}
+        merged = functools.reduce(SpaceSaving.merge, sketches)
+        items = merged.items()
+        certain = items["count"] - items["error"]
+        keys, loads = descending("kip", items["key"], certain)
+        workers = next(int(memory["workers"][0]) for memory in memories if "histogram" in memory)
+        return self._isolate(keys, loads, merged.total, workers)
+
+
+def _rooms(loads: NDArray[np.float64], rest: float) -> NDArray[np.float64]:
+    """What each worker takes of the rest so that the least loaded come to one level."""
+    ascending = np.sort(loads)
+    # Level at which the first n workers alone would hold the rest; the highest n that it reaches.
+    levels = (rest + np.cumsum(ascending)) / np.arange(1, len(loads) + 1)
+    reached = np.flatnonzero(levels >= ascending)[-1]
+    rooms: NDArray[np.float64] = np.maximum(0.0, levels[reached] - loads)
+    # Where nothing is left, keys never seen before go to the least loaded workers.
+    return rooms if rooms.any() else (loads == ascending[0]).astype(np.float64)
+
+
+class _IsolatingRouter(Router):
+    def __init__(self, histogram: SpaceSaving, workers: int, source: int) -> None:
+        super().__init__(workers, source)
+        self._empty = histogram.to_bytes()
+        self._follow({"items": np.empty(0, PLACE), "room": np.arange(1, workers + 1) / workers})
+        self._planned = False
+
+    def _follow(self, plan: Snapshot) -> None:
+        self._histogram = SpaceSaving.from_bytes(self._empty)
+        self._table = table_of(plan["items"].astype(PLACE))
+        self._room = plan["room"].astype(np.float64)
+        self._planned = True
+
+    def _route(
+        self,
+        keys: NDArray[np.uint64],
+        times: NDArray[np.float64],
+        weights: NDArray[np.int64],
+        workers: NDArray[np.int32],
+    ) -> None:
+        del times
+        from evenkey.groupings.peers import _kernels
+
+        _kernels.isolate(keys, self._table, self._room, workers)
+        self._histogram.update(keys, weights if len(weights) else None)
+
+    def snapshot(self) -> Snapshot:
+        return self.memory()
+
+    def restore(self, snapshot: Snapshot) -> None:
+        if "items" in snapshot:
+            self._follow(snapshot)
+        if "histogram" in snapshot:
+            self._histogram = _sketch_of(snapshot)
+
+    def memory(self) -> Snapshot:
+        memory: Snapshot = {}
+        if self._planned:
+            items = np.sort(items_of(self._table), order="key")
+            memory = {"items": items, "room": self._room.copy()}
+        if len(self._histogram):
+            memory["histogram"] = np.frombuffer(self._histogram.to_bytes(), dtype=np.uint8)
+            memory["workers"] = np.array([self.workers], dtype=np.int64)
+        return memory
+
+    def remember(self, memory: Snapshot) -> None:
+        if memory:
+            self._follow(memory)
+
+
+def _sketch_of(memory: Snapshot) -> SpaceSaving:
+    return SpaceSaving.from_bytes(memory["histogram"].tobytes())

@@ -1,0 +1,198 @@
+"""A micro-batch partitioner: our reading of Prompt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from evenkey.checking import check_workers
+from evenkey.groupings.base import Grouping, Router, Snapshot
+from evenkey.groupings.key_table import items_of, table_of
+from evenkey.groupings.peers.frequencies import descending
+from evenkey.groupings.tables.base import PLACE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_SOURCES_APART = 0.7548776662466927
+"""The plastic number's inverse: its multiples are spread evenly, and not as the golden ratio's."""
+
+
+@dataclass(frozen=True)
+class PromptGrouping(Grouping):
+    """A micro-batch partitioner (``prompt``): our reading of Prompt (SIGMOD 2020).
+
+    A batch is buffered whole, so the frequency of each of its keys is known before a message
+    leaves. With N messages, K keys and P blocks, which are the workers here, a block is to have
+    N/P messages and K/P keys. The cut is N/K messages, or N/P where there are fewer keys than
+    blocks. In descending order of frequency the keys are dealt zigzag, block 1 to P, then P to 1: a
+    key gives its block at most the cut. What heavy keys have above it is placed after that, the
+    most first: in the block that has the key already if there it fits below N/P, else in the block
+    whose room it fits best; what fits nowhere whole fills its own block, then the roomiest one,
+    until the rest fits. The messages of a key in several blocks are dealt in its shares by the
+    golden ratio, as those of `PlannedGrouping`. A key that is not in the plan goes where key
+    grouping sends it.
+
+    What is built is the map side, where a worker holds a block and its partial results; they are
+    merged by key as those of every grouping are. Prompt's frequency-aware buffering, its buckets
+    of the reduce stage and its elasticity are not. The counts are exact. We know of no public
+    implementation, so nothing is claimed of the original's figures.
+
+    Guarantee: by the plan no block has more than N/P messages, but for what the cuts of its own
+    keys add up to; and the numbers of keys that are dealt to blocks differ by at most one.
+    Source: Abdelhamid, Mahmood, Daghistani and Aref, Prompt, SIGMOD 2020.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> keys = np.array([7, 7, 7, 8, 7, 9, 7, 10], dtype=np.uint64)
+    >>> grouping = PromptGrouping()
+    >>> router = grouping.router(workers=2)
+    >>> router.remember(grouping.plan(*np.unique(keys, return_counts=True), workers=2))
+    >>> router.route(keys).tolist()
+    [0, 1, 0, 1, 1, 1, 0, 0]
+    """
+
+    name: ClassVar[str] = "prompt"
+    given_frequencies: ClassVar[bool] = True
+    peer: ClassVar[bool] = True
+
+    def _router(self, workers: int, source: int) -> Router:
+        return _PromptRouter(workers, source)
+
+    def counts_first(self, memory: Snapshot) -> bool:
+        """Every epoch is buffered, and counted, before it is routed."""
+        del memory
+        return True
+
+    def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64], workers: int) -> Snapshot:
+        """Place the keys of a batch; O(K log K), and O(W) for each key above the cut.
+
+        Raises
+        ------
+        ConfigurationError
+            `workers` is below 1, a count is below 0, or there is not one a key.
+        """
+        from evenkey.groupings.peers import _kernels
+
+        check_workers(workers)
+        keys, counts = descending("prompt", keys, counts)
+        total, blocks = counts.sum(), np.arange(workers)
+        cut = total / max(workers, len(keys))
+        there_and_back = np.concatenate((blocks, blocks[::-1]))
+        homes = there_and_back[np.arange(len(keys)) % (2 * workers)]
+        first = np.minimum(counts, cut)
+        room = total / workers - np.bincount(homes, first, minlength=workers)
+        # Counts descend, so what is above the cut comes first.
+        heavy = int(np.count_nonzero(counts > cut))
+        most = heavy + 2 * workers + 1
+        # A piece that does not end its key fills a block, and nothing makes room again.
+        rows, places, parts = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most)
+        pieces = _kernels.place_rests(
+            counts[:heavy] - cut, homes[:heavy], room, (rows, places, parts)
+        )
+        rows = np.concatenate((np.arange(heavy), rows[:pieces]))
+        places = np.concatenate((homes[:heavy], places[:pieces]))
+        parts = np.concatenate((first[:heavy], parts[:pieces]))
+        pairs, of_pair = np.unique(rows * workers + places, return_inverse=True)
+        shares = np.bincount(of_pair, parts, minlength=len(pairs)).astype(np.float64)
+        rows, places = pairs // workers, pairs % workers
+        lengths = np.bincount(rows, minlength=heavy)
+        split = lengths > 1
+        of_split = np.repeat(split, lengths)
+        items = np.zeros(len(keys), dtype=PLACE)
+        items["key"], items["count"], items["place"] = keys, 1, homes
+        # A heavy key that found room in one block has it as its only pair.
+        items["place"][:heavy][~split] = places[~of_split]
+        items["place"][:heavy][split] = workers + np.arange(split.sum())
+        ends = np.cumsum(lengths[split])
+        below = np.concatenate(([0.0], np.cumsum(shares[of_split])))
+        starts = np.concatenate(([0], ends)).astype(np.int64)
+        return {
+            "items": np.sort(items, order="key"),
+            "starts": starts,
+            "places": places[of_split].astype(np.int32),
+            "cuts": _cuts(shares[of_split], starts, below),
+        }
+
+    def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
+        """Hand on the plan, which all sources share."""
+        return next((memory for memory in memories if memory), {})
+
+
+def _cuts(
+    parts: NDArray[np.float64], starts: NDArray[np.int64], below: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Add up the shares of each split key, so that its last is 1."""
+    lengths = np.diff(starts)
+    before = np.repeat(below[starts[:-1]], lengths)
+    whole = np.repeat(below[starts[1:]] - below[starts[:-1]], lengths)
+    cuts: NDArray[np.float64] = (below[1:] - before) / whole if len(parts) else parts
+    cuts[starts[1:] - 1] = 1.0
+    return cuts
+
+
+class _PromptRouter(Router):
+    local_fields: ClassVar[tuple[str, ...]] = ("dealt",)
+
+    def __init__(self, workers: int, source: int) -> None:
+        super().__init__(workers, source)
+        self._offset = source * _SOURCES_APART % 1.0
+        self._follow(
+            {
+                "items": np.empty(0, dtype=PLACE),
+                "starts": np.zeros(1, dtype=np.int64),
+                "places": np.empty(0, dtype=np.int32),
+                "cuts": np.empty(0),
+            }
+        )
+
+    def _follow(self, plan: Snapshot) -> None:
+        self._table = table_of(plan["items"].astype(PLACE))
+        self._split = (
+            plan["starts"].astype(np.int64),
+            plan["places"].astype(np.int32),
+            plan["cuts"].astype(np.float64),
+        )
+        self._dealt = np.zeros(len(self._split[0]) - 1, dtype=np.int64)
+
+    def _route(
+        self,
+        keys: NDArray[np.uint64],
+        times: NDArray[np.float64],
+        weights: NDArray[np.int64],
+        workers: NDArray[np.int32],
+    ) -> None:
+        del times, weights
+        from evenkey.groupings.peers import _kernels
+
+        _kernels.deal(
+            keys, self.workers, self._table, self._split, self._dealt, self._offset, workers
+        )
+
+    def _plan(self) -> Snapshot:
+        starts, places, cuts = (each.copy() for each in self._split)
+        items = np.sort(items_of(self._table), order="key")
+        return {"items": items, "starts": starts, "places": places, "cuts": cuts}
+
+    def snapshot(self) -> Snapshot:
+        return {**self._plan(), "dealt": self._dealt.copy()}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        if "items" in snapshot:
+            self._follow(snapshot)
+        # Counters of another plan's split keys mean nothing.
+        if len(snapshot["dealt"]) == len(self._dealt):
+            self._dealt = snapshot["dealt"].astype(np.int64)
+
+    def memory(self) -> Snapshot:
+        plan = self._plan()
+        return plan if len(plan["items"]) else {}
+
+    def remember(self, memory: Snapshot) -> None:
+        if memory:
+            self._follow(memory)
