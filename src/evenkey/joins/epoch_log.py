@@ -17,9 +17,9 @@ from evenkey.errors import RunError
 from evenkey.joins.distributor import Window
 from evenkey.joins.meeting import unseen
 from evenkey.joins.static_manifest import StaticVersion
-from evenkey.joins.stored import at_once, create, find, put
+from evenkey.joins.stored import create, find, put
 from evenkey.joins.work import PartitionWork
-from evenkey.stores import store_at
+from evenkey.stores import at_once, store_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -157,7 +157,7 @@ class EpochLog:
 
     def plans(self, *epochs: int) -> list[EpochPlan | None]:
         """The plans of several epochs, read at the same time; None where there is none."""
-        return at_once([partial(self.plan, epoch) for epoch in epochs])
+        return at_once(self.plan, epochs)
 
     def _decoded(self, epoch: int, content: bytes | None) -> EpochPlan | None:
         try:
@@ -206,7 +206,7 @@ class EpochLog:
             A record cannot be read.
         """
         names = self._names(_records(epoch))
-        read = at_once([partial(find, self.store, name) for name in names])
+        read = at_once(partial(find, self.store), names)
         return [
             self._record_of(name, content)
             for name, content in zip(names, read, strict=True)

@@ -6,7 +6,7 @@ import json
 import platform
 import re
 import uuid
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,8 +16,8 @@ from evenkey.errors import ConfigurationError, RunError
 from evenkey.joins.meeting import unseen
 from evenkey.joins.static_manifest import Manifest, StaticFile, StaticVersion, checksum
 from evenkey.joins.static_writer import MANIFEST, StaticWriter, name_of
-from evenkey.joins.stored import at_once, create, delete_all, find, put
-from evenkey.stores import scheme_of, store_at
+from evenkey.joins.stored import create, delete_all, find, put
+from evenkey.stores import at_once, scheme_of, store_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,7 +115,7 @@ class StaticStore:
         return self.version(numbers[-1])
 
     def _two_from(self, number: int) -> list[StaticVersion | None]:
-        return at_once([partial(self._named, each) for each in (number, number + 1)])
+        return at_once(self._named, (number, number + 1))
 
     def _named(self, number: int) -> StaticVersion | None:
         content = find(self.store, _name(number))

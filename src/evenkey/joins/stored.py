@@ -1,26 +1,19 @@
-"""Objects of a join's state: written, read, several of them at once, with errors of one line."""
+"""Objects of a join's state: written and read with errors of one line."""
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from evenkey.checking import check_path
 from evenkey.errors import RunError
 from evenkey.spark import store_of
-from evenkey.stores import Store, local_path, scheme_of
+from evenkey.stores import Store, at_once, local_path, scheme_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pyspark.sql import SparkSession
-
-Result = TypeVar("Result")
-
-_AT_ONCE = 16
-"""Requests that a task has under way at a time."""
 
 
 def state_at(session: SparkSession, state: str | Path | Store, name: str = "state") -> Store:
@@ -93,18 +86,10 @@ def delete_all(store: Store, names: Sequence[str]) -> None:
         One of them cannot be deleted.
     """
     try:
-        at_once([partial(store.delete, name) for name in names])
+        at_once(store.delete, names)
     except OSError as error:
         message = f"{store} cannot be cleared ({error}): see to its store, and go on"
         raise RunError(message) from error
-
-
-def at_once(calls: Sequence[Callable[[], Result]]) -> list[Result]:
-    """Make several requests at the same time, and give their results in order."""
-    if len(calls) < 2:  # noqa: PLR2004 - one needs no pool
-        return [call() for call in calls]
-    with ThreadPoolExecutor(min(_AT_ONCE, len(calls))) as pool:
-        return list(pool.map(lambda call: call(), calls))
 
 
 def _unwritable(store: Store, name: str, error: OSError) -> RunError:

@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING
 
 from evenkey.errors import RunError
 from evenkey.files import digest_of, sealed, unsealed
-from evenkey.runs.at_once import at_once
 from evenkey.runs.meeting import check_found
 from evenkey.runs.parts import Part, found_parts, verified
-from evenkey.stores import store_at
+from evenkey.stores import at_once, store_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

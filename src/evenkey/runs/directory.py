@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.files import sealed, unsealed
-from evenkey.runs.at_once import at_once
 from evenkey.runs.claims import Claim
 from evenkey.runs.commits import BEFORE, RESULTS, Commits
 from evenkey.runs.epoch_files import DEAD_LETTERS, EpochFiles
-from evenkey.stores import LocalStore, store_at
+from evenkey.stores import LocalStore, at_once, store_at
 from evenkey.streams import bare_name
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from evenkey.runs.at_once import at_once
 from evenkey.runs.commits import BEFORE, Commit, Commits, epoch_name, number_of
 from evenkey.runs.parts import encoded
+from evenkey.stores import at_once
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

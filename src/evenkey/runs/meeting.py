@@ -6,17 +6,14 @@ import socket
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from evenkey.errors import RunError
+from evenkey.stores import SHARED, meet, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenkey.stores import Store
 
-MEND = (
-    "an output must be a place that the driver and all executors share, such as s3a://BUCKET/NAME "
-    "or a mounted path; name one by --output"
-)
+MEND = f"an output must be {SHARED}; name one by --output"
 _met: set[tuple[str, bytes]] = set()
 """What this process has found already: a place is not another one later."""
 
@@ -51,15 +48,9 @@ class Meeting:
         """
         if (self.store.url, self.content) in _met:
             return
-        path, here = self.store.path(self.name), socket.gethostname()
-        try:
-            found = self.store.find(self.name)
-        except OSError as error:
-            message = f"host {here} cannot read {path} ({error}): {MEND}"
-            raise RunError(message) from error
-        if found != self.content:
-            message = f"host {here} does not see what host {self.host} wrote at {path}: {MEND}"
-            raise RunError(message)
+        writer = f"host {self.host}"
+        if meet(self.store, self.name, writer, MEND) != self.content:
+            raise unseen(self.store.path(self.name), writer, MEND)
         _met.add((self.store.url, self.content))
 
 
@@ -79,6 +70,4 @@ def check_found(store: Store, missing: Sequence[tuple[str, str]]) -> None:
         There is one; the message names both hosts, the path and the mend.
     """
     for name, host in missing:
-        here = socket.gethostname()
-        message = f"host {here} does not see what host {host} wrote at {store.path(name)}: {MEND}"
-        raise RunError(message)
+        raise unseen(store.path(name), f"host {host}", MEND)

@@ -10,9 +10,9 @@ import pyarrow.json as pa_json
 import pyarrow.parquet as pq
 
 from evenkey.errors import ConfigurationError, RunError
-from evenkey.runs.at_once import at_once
 from evenkey.runs.commits import RESULTS, Commits
 from evenkey.runs.places import output_store
+from evenkey.stores import at_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,6 @@ lag, and it goes on after a restart.
 
 from __future__ import annotations
 
-import platform
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,12 +16,13 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
-from evenkey.errors import EvenkeyError, RunError
+from evenkey.errors import EvenkeyError
 from evenkey.spark.lessons import Lessons
 from evenkey.spark.open_task import told_words
 from evenkey.spark.routing_table import RoutingTable
 from evenkey.spark.task import current_task
 from evenkey.spark.workers import in_workers
+from evenkey.stores import SHARED, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -146,12 +146,8 @@ class Learning:
         own = self.tables.under(task.query)
         table = own.find(task.epoch)
         if table is None:
-            message = (
-                f"host {platform.node()} does not see routing table {own.path(task.epoch)}, which "
-                "another task of the query has written: state must be a place that the driver and "
-                "all executors share"
-            )
-            raise RunError(message)
+            writer = "the task that decided this epoch"
+            raise unseen(own.path(task.epoch), writer, f"state must be {SHARED}")
         return table
 
     def leave(self, task: TaskId, lesson: Lesson) -> None:

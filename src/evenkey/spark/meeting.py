@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evenkey.errors import RunError
 from evenkey.spark.state_access import at_state
+from evenkey.stores import SHARED, meet
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,26 +63,12 @@ class Meeting(NamedTuple):
         path = self.store.path(self.name)
         if path in _found:
             return
-        try:
-            seen = self.store.find(self.name) is not None
-        except OSError as error:
-            message = f"host {platform.node()} cannot read {path} ({error}): {self._mend}"
-            raise RunError(message) from error
-        if not seen:
-            message = (
-                f"host {platform.node()} does not see what host {self.host} wrote at {path}: "
-                f"{self._mend}"
-            )
-            raise RunError(message)
+        meet(self.store, self.name, f"host {self.host}", self._mend)
         _found.add(path)
 
     @property
     def _mend(self) -> str:
-        place = (
-            "a place that the driver and all executors share, such as s3a://bucket/state or a "
-            "path that is mounted on every host"
-        )
-        return f"state must be {place}" if self.chosen else f"pass state=..., {place}"
+        return f"state must be {SHARED}" if self.chosen else f"pass state=..., {SHARED}"
 
 
 def meet_at(session: SparkSession, store: Store, *, chosen: bool = True) -> Meeting:

@@ -1,7 +1,19 @@
 """Stores: where state lies that the driver and all executors share."""
 
 from evenkey.stores.local import LocalStore
+from evenkey.stores.meeting import SHARED, meet, unseen
 from evenkey.stores.places import local_path, scheme_of, store_at
+from evenkey.stores.side_by_side import at_once
 from evenkey.stores.store import Store
 
-__all__ = ["LocalStore", "Store", "local_path", "scheme_of", "store_at"]
+__all__ = [
+    "SHARED",
+    "LocalStore",
+    "Store",
+    "at_once",
+    "local_path",
+    "meet",
+    "scheme_of",
+    "store_at",
+    "unseen",
+]

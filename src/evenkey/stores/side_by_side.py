@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     Item = TypeVar("Item")
     Result = TypeVar("Result")
 
-_THREADS = 8
+_THREADS = 16
 
 
 def at_once(act: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
