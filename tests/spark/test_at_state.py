@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 
@@ -13,7 +14,8 @@ from evenkey.spark import at_state
 @pytest.fixture
 def remote(monkeypatch):
     """Take any session for one over Connect."""
-    monkeypatch.setattr("evenkey.spark.state_access.is_remote", lambda _: True)
+    # The door's function bears the name of its module.
+    monkeypatch.setattr(sys.modules["evenkey.spark.state_access"], "is_remote", lambda _: True)
 
 
 def test_on_a_drivers_own_session_it_runs_here(spark):
