@@ -32,7 +32,7 @@ _WIDER = (0.02, 0.04, 0.06)
 _LEVEL = 1.05
 _NEAR_LEAST = 1.05
 """Pairs of worker and key, over the least that heavy keys ask for, that are not worth tolerance."""
-_FEW_A_WORKER = 50
+_FEW_A_WORKER = 64
 _ALL = 0.999
 
 
