@@ -68,16 +68,16 @@ def give_way(keys, homes, expected, shares, rules):
     for total, (key, home) in enumerate(zip(keys, homes, strict=True), start=1):
         counts[cell(key)] += 1
         count, worker = counts[cell(key)], home
-        beyond = count - min(max(rules.least, rules.part * total / workers), rules.most)
+        beyond = count - min(max(rules.least, rules.part * total / max(workers, 50)), rules.most)
         planned = expected.get(cell(key), expected[None]) * total
         if beyond > 0:
             surprising = beyond > (1 + rules.excess) * planned + 4 * planned**0.5
             weight = min(1, count * workers / (rules.heavy * total)) if surprising else 0
-            slack = 1 + rules.slack * (1 - weight)
-            chance = 0 if weight else 4 * (total / workers) ** 0.5
+            slack = rules.slack * (1 - weight)
+            slack = slack if weight else max(slack, 3 * (workers / total) ** 0.5)
             ring, tries = rings[cell(key)], 0
             worker = (home + ring[0]) % workers
-            while sent[worker] > slack * shares[worker] * total + rules.room + chance:
+            while sent[worker] > (1 + slack) * total * shares[worker] + rules.room:
                 if tries >= ring[1] == workers:
                     break
                 longer = tries >= ring[1]

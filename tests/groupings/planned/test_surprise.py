@@ -125,6 +125,8 @@ def test_weights_scale_all_that_is_counted():
         ("drift(z=1.2,keys=10000,every=500000)", 10, 5),
         ("drift(z=1.2,keys=10000,every=150000)", 50, 5),
         ("drift(z=1.2,keys=10000,every=300000)", 20, 20),
+        ("drift(z=1.2,keys=10000,every=120000)", 10, 5),
+        ("cashtags-like", 10, 20),
     ],
 )
 def test_every_epoch_of_a_drifting_stream_is_level(stream, workers, sources):
@@ -140,6 +142,13 @@ def test_every_epoch_of_a_drifting_stream_is_level(stream, workers, sources):
     for epoch in report.epochs:
         assert epoch.max_over_mean <= 1.10
         assert epoch.dist_cost <= 1.20 * epoch.dist_cost_lower_bound
+
+
+def test_what_auto_counts_as_few_keys():
+    """Cashtags have 58 keys a worker here: spread by 20 sources they would lie on 1.12 workers."""
+    stream = generated("cashtags-like", messages=3_000_000)
+    report = simulate(stream, "planned", workers=50, sources=20, epoch_messages=1_000_000)
+    assert max(epoch.dist_cost / epoch.dist_cost_lower_bound for epoch in report.epochs) <= 1.01
 
 
 def test_few_keys_are_split_no_more_than_they_must():

@@ -14,6 +14,8 @@ OWNER = np.uint64((1 << 24) - 1)
 OFFSET = np.uint64(0x9E3779B9)
 CELL_SHIFT = np.uint64(64 - CELL_BITS)
 EMPTY = -1
+MANY = 50
+"""Workers up to which the floor of surprising keys is a share of all messages."""
 GOLDEN = (5**0.5 - 1) / 2
 """Its multiples fill the unit interval evenly; the rows of split keys are dealt by them."""
 
@@ -176,7 +178,7 @@ def piece_of(starts, cuts, split, point):
 def _weight(cell, total, workers, unit, rules):
     """How heavy a key is that may leave its place, 0 to 1; -1 for a key that may not."""
     excess, _, least, most, part, heavy, _ = rules
-    beyond = cell.count - min(max(least * unit, part * total / workers), most * unit)
+    beyond = cell.count - min(max(least * unit, part * total / max(workers, MANY)), most * unit)
     if beyond <= 0:
         return -1.0
     expected = cell.expected * total
@@ -193,11 +195,12 @@ def _next_with_room(planned, cell, weight, shares, sent, total, unit, rules):
     has room, and the ring gets a worker longer when none of it has.
     """
     workers = len(sent)
-    most = (1 + rules[1] * (1 - weight)) * total
-    room = rules[6] * unit
+    slack = rules[1] * (1 - weight)
     if weight == 0:
         # A key that is as frequent as planned leaves its worker only when chance cannot explain it.
-        room += 4 * np.sqrt(total / workers * unit)
+        slack = max(slack, 3 * np.sqrt(workers * unit / total))
+    most = (1 + slack) * total
+    room = rules[6] * unit
     worker = (planned + np.int64(cell.turn)) % workers
     tries = 0
     while sent[worker] > most * shares[worker] + room:

@@ -34,8 +34,9 @@ _WIDER = (0.02, 0.04, 0.06)
 _LEVEL = 1.05
 _NEAR_LEAST = 1.05
 """Pairs of worker and key, over the least that heavy keys ask for, that are not worth tolerance."""
-_FEW_A_WORKER = 50
+_FEW_A_WORKER = 64
 _ALL = 0.999
+_HEAVY_A_WORKER = 16
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,12 @@ class PlannedGrouping(Grouping):
     slack
         How far above its fair load a worker may be before light keys that are surprising leave it;
         heavy ones leave it from its fair load on.
+    even_keys
+        Whether workers are to hold equally many distinct keys too. By the plan of a counted epoch
+        no worker has more keys in its buckets than 1.02 times the mean, or than the mean and the
+        fullest bucket. Keys from 1/16 of a worker's load on are placed one by one beside them,
+        so there are few of these. Where keys were not counted first, what hashes put there by
+        chance comes on top: about ``4 sqrt(keys / W)``.
     capacities
         How much each worker can take, such as ``2:1:1``; None: all the same.
 
@@ -116,6 +123,7 @@ class PlannedGrouping(Grouping):
     stale: float = 0.05
     surprise: float | None = 0.1
     slack: float = 0.08
+    even_keys: bool = False
     capacities: Capacities | None = None
 
     def __post_init__(self) -> None:
@@ -216,10 +224,12 @@ class PlannedGrouping(Grouping):
         self, statistics: KeyStatistics, workers: int, previous: Plan | None = None
     ) -> Plan:
         """Make the plan for statistics, near the plan before."""
+        capacities = self.worker_capacities(workers)
+        if self.even_keys:
+            return self._even_plan(statistics, capacities, previous)
         # Keys lighter than a usual bucket go with theirs: they could not unbalance a worker.
         least = statistics.total / len(statistics.bucket_loads)
         items = statistics.items(least, None if previous is None else previous.keys)
-        capacities = self.worker_capacities(workers)
         many = len(statistics.sketch.items()) == statistics.sketch.capacity
         for tolerance in (self.tolerance, *(each for each in _WIDER if each > self.tolerance)):
             plan = make_plan(
@@ -228,6 +238,24 @@ class PlannedGrouping(Grouping):
             if many or plan.extra_pairs <= self._worth(statistics, workers):
                 break
         return plan
+
+    def _even_plan(
+        self, statistics: KeyStatistics, capacities: NDArray[np.float64], previous: Plan | None
+    ) -> Plan:
+        """Make the plan that also gives workers equally many keys."""
+        items = statistics.items(statistics.total / (_HEAVY_A_WORKER * len(capacities)))
+        buckets = len(statistics.bucket_loads)
+        counted = statistics.bucket_keys
+        # Hashes put about as many keys into every bucket.
+        bucket_keys = np.ones(buckets) if counted is None else counted.astype(np.float64)
+        return make_plan(
+            *items,
+            capacities,
+            previous,
+            tolerance=self.tolerance,
+            stickiness=self.stickiness,
+            bucket_keys=bucket_keys,
+        )
 
     @staticmethod
     def _worth(statistics: KeyStatistics, workers: int) -> float:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from evenkey.groupings.base import Snapshot
 
+_MORE_KEYS = 0.02
 _ARRAYS = ("owners", "keys", "starts", "places", "shares", "loads")
 
 
@@ -123,6 +124,7 @@ def make_plan(
     *,
     tolerance: float = 0.005,
     stickiness: float = 0.005,
+    bucket_keys: NDArray[np.float64] | None = None,
 ) -> Plan:
     """Place keys and buckets on workers, so that all have a load in proportion to their capacity.
 
@@ -153,6 +155,12 @@ def make_plan(
         How far above the fair load a worker is filled; at least 0.
     stickiness
         How much further by what stays where it is; at least 0.
+    bucket_keys
+        float64[B], distinct keys of each bucket. If given, buckets are placed first, the heaviest
+        first on the worker that has fewest keys, and the keys then fill what room is left. So
+        no worker has more keys in buckets than 1.02 times the mean, up to which buckets stay where
+        they were, or than the mean and the fullest bucket; and no load exceeds the bound below,
+        unless that of its buckets alone does. None: keys do not matter.
 
     Raises
     ------
@@ -183,17 +191,25 @@ def make_plan(
     most = len(loads) + len(capacities)
     items, workers = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int32)
     parts, moved = np.empty(most), np.zeros(len(loads), dtype=bool)
-    pieces = _kernels.fill(
-        np.argsort(-loads, kind="stable"),
+    homes = np.concatenate((previous.owners[buckets], previous.owners))
+    order, room, first = np.argsort(-loads, kind="stable"), fair * (1 + tolerance), 0
+    if bucket_keys is not None:
+        order, first = order[order < len(keys)], len(bucket_counts)
+        placed = _place_buckets(bucket_counts, bucket_keys, previous.owners, room)
+        items[:first], workers[:first] = np.arange(len(keys), len(loads)), placed
+        parts[:first], moved[len(keys) :] = bucket_counts, placed != previous.owners
+        room = room - np.bincount(placed, bucket_counts, minlength=len(room))
+    pieces = first + _kernels.fill(
+        order,
         loads,
-        np.concatenate((previous.owners[buckets], previous.owners)),
+        homes,
         earlier,
         previous.starts,
         previous.places,
-        fair * (1 + tolerance),
+        room,
         fair * stickiness,
         fair * tolerance,
-        (items, workers, parts, moved),
+        (items[first:], workers[first:], parts[first:], moved),
     )
     items, workers, parts = items[:pieces], workers[:pieces], parts[:pieces]
     owners = np.empty(len(bucket_counts), dtype=np.int32)
@@ -217,6 +233,32 @@ def make_plan(
         moved_keys=int(moved[: len(keys)].sum()),
         moved_buckets=int(moved[len(keys) :].sum()),
     )
+
+
+def _place_buckets(
+    loads: NDArray[np.float64],
+    keys: NDArray[np.float64],
+    owners: NDArray[np.int32],
+    room: NDArray[np.float64],
+) -> NDArray[np.int32]:
+    """Give int32[B], owners that hold equally many keys; those before where loads allow it."""
+    from evenkey.groupings.planned import _kernels
+
+    order, workers = np.argsort(-loads, kind="stable"), len(room)
+    none = np.empty(0, dtype=np.int64)
+    placed = np.empty(len(loads), dtype=np.int32)
+    for stays in (_MORE_KEYS, -1.0):
+        # In keys, not in load: room for the mean, and what stays may have a little more.
+        mean = np.full(workers, keys.sum() / workers)
+        items, moved = np.empty(len(loads), dtype=np.int64), np.zeros(len(loads), dtype=bool)
+        parts = np.empty(len(loads))
+        out = (items, placed, parts, moved)
+        extra, sliver = mean * stays, np.zeros(workers)
+        _kernels.fill(order, keys, owners, none, none, owners, mean, extra, sliver, out)
+        placed[items] = placed.copy()
+        if (np.bincount(placed, loads, minlength=workers) <= room).all():
+            break
+    return placed
 
 
 def _rows(keys: NDArray[np.uint64], among: NDArray[np.uint64]) -> NDArray[np.int64]:

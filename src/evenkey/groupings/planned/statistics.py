@@ -43,6 +43,8 @@ class KeyStatistics:
     def __init__(self, tracked: int, buckets: int) -> None:
         self.sketch = SpaceSaving(tracked)
         self.bucket_loads = np.zeros(buckets)
+        self.bucket_keys: NDArray[np.int64] | None = None
+        """int64[B], distinct keys of each bucket, where all were counted; None: not known."""
 
     @property
     def total(self) -> float:
@@ -56,6 +58,8 @@ class KeyStatistics:
 
     def add_counted(self, keys: NDArray[np.uint64], loads: NDArray[np.float64]) -> None:
         """Add distinct keys whose loads are known: the heaviest are tracked, exactly."""
+        if not self.total:
+            self.bucket_keys = self._by_bucket(keys, None).astype(np.int64)
         heaviest = np.argsort(-loads, kind="stable")[: self.sketch.capacity]
         lighter = np.ones(len(keys), dtype=bool)
         lighter[heaviest] = False

@@ -25,7 +25,7 @@ class SurpriseRules(NamedTuple):
     With t what the source has routed in this epoch, W workers, and e the share that the plan
     expects of a key, the key is surprising once its count exceeds
 
-        ``(1 + excess) * e * t + min(max(least, part * t / W), most)``.
+        ``(1 + excess) * e * t + 4 sqrt(e * t) + min(max(least, part * t / max(W, 50)), most)``.
 
     A message of a surprising key with count n may go to worker w, whose fair share is f, while w
     has at most ``(1 + slack * (1 - min(1, n W / (heavy * t)))) * f * t + room``. So heavy keys
@@ -39,7 +39,7 @@ class SurpriseRules(NamedTuple):
     """Messages."""
     most: float = 200.0
     """Messages."""
-    part: float = 0.025
+    part: float = 0.015
     heavy: float = 3.0
     room: float = 8.0
     """Messages."""
