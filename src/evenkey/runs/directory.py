@@ -142,14 +142,14 @@ class RunDirectory:
         return self.store.url
 
     @property
-    def state(self) -> str:
-        """Path or URI of the run's own state."""
-        return self.store.path("state")
+    def state(self) -> Store:
+        """The run's own state."""
+        return self.store.under("state")
 
     @property
-    def tables(self) -> str:
-        """Path or URI of the routing tables."""
-        return self.store.path("state/tables")
+    def tables(self) -> Store:
+        """The routing tables."""
+        return self.store.under("state/tables")
 
     @property
     def checkpoint(self) -> str:
