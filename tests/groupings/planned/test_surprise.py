@@ -144,6 +144,23 @@ def test_every_epoch_of_a_drifting_stream_is_level(stream, workers, sources):
         assert epoch.dist_cost <= 1.20 * epoch.dist_cost_lower_bound
 
 
+@pytest.mark.parametrize("sources", [1, 5, 20])
+@pytest.mark.parametrize("stream", ["drift(z=1.2,keys=10000,every=50000)", "cashtags-like"])
+def test_small_epochs_are_as_level_as_the_formula_says(stream, sources):
+    """2,000 messages a worker: docs/planned.md has the bound and what its terms are."""
+    workers, messages = 10, 20_000
+    report = simulate(
+        generated(stream, messages=10 * messages),
+        "planned",
+        workers=workers,
+        sources=sources,
+        epoch_messages=messages,
+    )
+    chance = 1.01 + 4.5 * np.sqrt(2 * workers / messages)
+    most = max(chance, 1.09 + 168 * sources * workers / messages)
+    assert max(epoch.max_over_mean for epoch in report.epochs) <= most
+
+
 def test_what_auto_counts_as_few_keys():
     """Cashtags have 58 keys a worker here: spread by 20 sources they would lie on 1.12 workers."""
     stream = generated("cashtags-like", messages=3_000_000)

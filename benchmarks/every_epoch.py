@@ -1,0 +1,194 @@
+"""Every epoch of every generated stream, the first included: balance and replication of groupings.
+
+Each cell is a stream, a grouping, a number of workers, of sources and of messages a worker and
+epoch. What counts is the worst of its epochs: max over mean, and DistCost over the least
+(`dist_cost_lower_bound`, at an imbalance of 5 %). A cell misses if either is above 1.10; with fewer
+than 20,000 messages a worker, if max over mean is above `most_imbalance` (docs/planned.md). Cells
+are written one by one, as lines of JSON; those that are there already are not simulated again, so
+the command can be stopped at any time and goes on where it was.
+
+    python benchmarks/every_epoch.py --output cells.jsonl
+    python benchmarks/every_epoch.py --output cells.jsonl --groupings planned --seconds 200
+    python benchmarks/every_epoch.py --output cells.jsonl --table
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import math
+import time
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rich.box import MARKDOWN
+from rich.console import Console
+from rich.table import Table
+
+from evenkey.simulation import simulate
+from evenkey.streams import catalogue, generated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from evenkey.metrics import EpochMetrics
+
+ZIPF = [
+    f"zipf(z={z},keys={keys})" for z in (1.0, 1.2, 1.4, 1.6, 2.0) for keys in (100_000, 1_000_000)
+]
+COUNTRY = [f"country-skew-r{percent}" for percent in range(0, 101, 10)] + ["country-half-skew-r80"]
+DRIFT_PERIODS = {"slow": 2.5, "fast": 0.6, "faster": 0.25}
+"""Epochs after which the hot keys of `drift` change."""
+GROUPINGS = "planned;planned(planning=previous);kg;pkg;dkg;dchoices;wchoices;cam;prompt;kip"
+EPOCHS = 10
+ENOUGH = 20_000
+"""Messages a worker from which on an epoch is to be within `NEAR`."""
+NEAR = 1.10
+
+
+class Cell(NamedTuple):
+    """What is simulated."""
+
+    stream: str
+    grouping: str
+    workers: int
+    sources: int
+    messages_a_worker: int
+    seed: int
+
+
+def families() -> list[str]:
+    """Every generated stream; ``drift:fast`` and the like get their period from the epoch."""
+    named = [entry.spelling for entry in catalogue()]
+    others = [name for name in named if name.endswith("-like")]
+    return [*ZIPF, *COUNTRY, *others, *(f"drift:{speed}" for speed in DRIFT_PERIODS)]
+
+
+def spelled(cell: Cell) -> str:
+    """The stream's spelling, for epochs of this size."""
+    family, _, speed = cell.stream.partition(":")
+    if not speed:
+        return cell.stream
+    every = round(DRIFT_PERIODS[speed] * cell.messages_a_worker * cell.workers)
+    return f"{family}(z=1.2,keys=10000,every={every})"
+
+
+def over_least(epoch: EpochMetrics) -> float:
+    return epoch.dist_cost / epoch.dist_cost_lower_bound
+
+
+def _worst_epoch(name: str, record: dict[str, Any]) -> float:
+    return float(max(record[name]))
+
+
+def most_imbalance(messages: int, workers: int, sources: int) -> float:
+    """Largest max over mean of an epoch of planned grouping, whatever its keys do."""
+    if messages >= ENOUGH * workers:
+        return NEAR
+    noise = 1.01 + 4.5 * math.sqrt(2 * workers / messages)
+    return max(noise, 1.09 + 168 * sources * workers / messages)
+
+
+def too_uneven(record: dict[str, Any]) -> bool:
+    workers = record["workers"]
+    messages = record["messages_a_worker"] * workers
+    most = most_imbalance(messages, workers, record["sources"])
+    return _worst_epoch("max_over_mean", record) > most
+
+
+def measured(cell: Cell, epochs: int) -> dict[str, Any]:
+    each = cell.messages_a_worker * cell.workers
+    report = simulate(
+        generated(spelled(cell), messages=each * epochs, seed=cell.seed),
+        cell.grouping,
+        workers=cell.workers,
+        sources=cell.sources,
+        epoch_messages=each,
+        samples=1,
+    )
+    return {
+        **cell._asdict(),
+        "keys": min(epoch.keys for epoch in report.epochs),
+        "max_over_mean": [round(epoch.max_over_mean, 4) for epoch in report.epochs],
+        "over_least": [round(over_least(epoch), 4) for epoch in report.epochs],
+    }
+
+
+def read(path: Path) -> dict[Cell, dict[str, Any]]:
+    """Cells that are there; a line that was cut short by a stop is left out."""
+    found = {}
+    for line in path.read_text().splitlines() if path.exists() else []:
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        found[Cell(*(record[name] for name in Cell._fields))] = record
+    return found
+
+
+def tabled(records: Iterable[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
+    """A row a grouping and number of messages a worker: its worst cells."""
+    groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for record in records:
+        groups.setdefault((record["grouping"], record["messages_a_worker"]), []).append(record)
+    for (grouping, messages), mine in sorted(groups.items(), key=lambda each: each[0]):
+        row = [grouping, f"{messages:,}", str(len(mine))]
+        for name in ("max_over_mean", "over_least"):
+            worst = max(mine, key=functools.partial(_worst_epoch, name))
+            where = f"{worst['stream']}, W = {worst['workers']}, S = {worst['sources']}"
+            row.append(f"{_worst_epoch(name, worst):.3f} ({where})")
+        row.insert(4, str(sum(map(too_uneven, mine))))
+        row.append(str(sum(_worst_epoch("over_least", record) > NEAR for record in mine)))
+        yield tuple(row)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--output", type=Path, required=True, help="lines of JSON; goes on there")
+    parser.add_argument("--streams", default=";".join(families()), help="; between")
+    parser.add_argument("--groupings", default=GROUPINGS, help="; between")
+    parser.add_argument("--workers", default="5,10,50,100")
+    parser.add_argument("--sources", default="1,5,20")
+    parser.add_argument("--messages-a-worker", default="20000")
+    parser.add_argument("--seeds", default="0")
+    parser.add_argument("--epochs", type=int, default=EPOCHS)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after these")
+    parser.add_argument("--table", action="store_true", help="print what is there, and no more")
+    given = parser.parse_args()
+    numbers = (
+        [int(each) for each in text.split(",")]
+        for text in (given.workers, given.sources, given.messages_a_worker, given.seeds)
+    )
+    asked = [
+        Cell(*each)
+        for each in product(given.streams.split(";"), given.groupings.split(";"), *numbers)
+    ]
+    records = read(given.output)
+    end = time.monotonic() + given.seconds
+    if not given.table:
+        with given.output.open("a") as output:
+            for cell in asked:
+                if cell in records:
+                    continue
+                if time.monotonic() > end:
+                    break
+                records[cell] = measured(cell, given.epochs)
+                output.write(json.dumps(records[cell]) + "\n")
+                output.flush()
+        left = sum(cell not in records for cell in asked)
+        Console(stderr=True).print(f"{len(asked) - left} of {len(asked)} cells are there")
+    table = Table(box=MARKDOWN)
+    headings = ("grouping", "messages a worker", "cells")
+    for heading in (*headings, "worst max/mean", "misses", "worst DistCost / least", "misses "):
+        table.add_column(heading)
+    for row in tabled(records[cell] for cell in asked if cell in records):
+        table.add_row(*row)
+    Console(width=160).print(table)
+
+
+if __name__ == "__main__":
+    main()
