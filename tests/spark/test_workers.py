@@ -109,9 +109,9 @@ def test_a_subquerys_task_tells_what_is_missing_as_words():
     """Spark would hide the error of a scalar subquery; the rows' condition raises these words."""
     missing = b"cno_such_module\nanything\n."
     batch = pa.record_batch({"id": [0]})
-    (told,) = open_task.open_telling(missing)([batch])
+    (told,) = open_task.open_giving_problems(missing)([batch])
     first, *letters = told["words"].to_pylist()[0]
     assert first == -1
     assert "has no module 'no_such_module': install evenkey there" in "".join(map(chr, letters))
-    assert open_task.open_telling(cloudpickle.dumps(str.upper)) is str.upper
-    assert open_task.told_words("Zürich\x00") == [-1, *"Zürich ".encode("latin-1")]
+    assert open_task.open_giving_problems(cloudpickle.dumps(str.upper)) is str.upper
+    assert open_task.problem_words("Zürich\x00") == [-1, *"Zürich ".encode("latin-1")]

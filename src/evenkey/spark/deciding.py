@@ -18,7 +18,7 @@ from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
 from evenkey.errors import EvenkeyError
 from evenkey.spark.lessons import Lessons
-from evenkey.spark.open_task import told_words
+from evenkey.spark.open_task import problem_words
 from evenkey.spark.routing_table import RoutingTable
 from evenkey.spark.task import current_task
 from evenkey.spark.workers import in_workers
@@ -174,7 +174,7 @@ class _WordsTask:
             try:
                 words = self._words_of(self._tables.decide(current_task()))
             except EvenkeyError as error:
-                words = told_words(str(error))
+                words = problem_words(str(error))
             cell = pa.array([words], pa.list_(pa.int64()))
             yield pa.RecordBatch.from_arrays([cell], names=["words"])
 
@@ -203,7 +203,7 @@ def with_decided(
         The rows, and the words as a column, an array that is the same in all rows of an epoch.
     """
     session = df.sparkSession
-    task = in_workers(session, _WordsTask(tables, words_of), telling=True)
+    task = in_workers(session, _WordsTask(tables, words_of), problems_as_words=True)
     # One array and not a struct of several: to take a field from a struct costs an object a row.
     words = session.range(0, 1, 1, 1).mapInArrow(task, WORDS).scalar()
     # Spark has no lambdas over a subquery's value; of numbers to letters it knows XML's way.

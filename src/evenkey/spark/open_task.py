@@ -32,26 +32,26 @@ def open_task(pickled: bytes) -> Any:
         raise ModuleNotFoundError(message, name=error.name) from None
 
 
-def open_telling(pickled: bytes) -> Any:
-    """Unpickle a function of a scalar subquery's, or give one that tells why it cannot be.
+def open_giving_problems(pickled: bytes) -> Any:
+    """Unpickle a function of a scalar subquery's, or give one that reports why it cannot be.
 
     Of an error in a subquery Spark reports no more than that there was one.
     """
     try:
         return open_task(pickled)
     except ModuleNotFoundError as error:
-        told = told_words(str(error))
+        words_of_it = problem_words(str(error))
 
-        def tell(batches: Any) -> Any:
+        def report(batches: Any) -> Any:
             import pyarrow as pa
 
             for _ in batches:
-                words = pa.array([told], pa.list_(pa.int64()))
+                words = pa.array([words_of_it], pa.list_(pa.int64()))
                 yield pa.RecordBatch.from_arrays([words], names=["words"])
 
-        return tell
+        return report
 
 
-def told_words(message: str) -> list[int]:
+def problem_words(message: str) -> list[int]:
     """Spell a message as words of a subquery's value: -1, and the number of each character."""
     return [-1, *(ord(each) if each.isprintable() else ord(" ") for each in message)]

@@ -32,7 +32,7 @@ cloudpickle.register_pickle_by_value(opening)  # type: ignore[no-untyped-call]
 
 
 def in_workers(
-    session: SparkSession, function: Callable[..., Any], *, telling: bool = False
+    session: SparkSession, function: Callable[..., Any], *, problems_as_words: bool = False
 ) -> Callable[..., Any]:
     """Prepare a function for the Python workers of a session, and make sure that they can have it.
 
@@ -48,8 +48,9 @@ def in_workers(
         Where it is to run.
     function
         A task of evenkey's.
-    telling
-        Whether it is a scalar subquery's and gives its problems as words (`open_task.told_words`).
+    problems_as_words
+        Whether it is a scalar subquery's, and gives its problems as words, which
+        `open_task.problem_words` makes.
 
     Returns
     -------
@@ -65,25 +66,25 @@ def in_workers(
     if context is not None and context not in _seen:
         _choose_python(context)
         _seen.add(context)
-    return _Task(function, telling=telling)
+    return _Task(function, problems_as_words=problems_as_words)
 
 
 class _Task:
     """A function that is opened in the worker with an error of its own."""
 
-    def __init__(self, function: Callable[..., Any], *, telling: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any], *, problems_as_words: bool = False) -> None:
         functools.update_wrapper(self, function, updated=())
         if not hasattr(self, "__name__"):
             self.__name__ = type(function).__name__
         self._function = function
-        self._telling = telling
+        self._as_words = problems_as_words
 
     def __call__(self, *arguments: Any) -> Any:
         return self._function(*arguments)
 
     def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
         pickled = cloudpickle.dumps(self._function)  # type: ignore[no-untyped-call]
-        return opening.open_telling if self._telling else opening.open_task, (pickled,)
+        return opening.open_giving_problems if self._as_words else opening.open_task, (pickled,)
 
 
 def _choose_python(context: SparkContext) -> None:
