@@ -10,6 +10,8 @@ PYTEST := $(BIN)/pytest --quiet
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
 # Without its caches Python compiles all tests anew in each process.
 unexport PYTHONDONTWRITEBYTECODE
+# What works on any kind of session.
+ANYWHERE := tests/spark tests/joins tests/applications/test_on_spark.py tests/applications/trees/test_on_spark.py
 KILLS := 100
 SEED := 1
 KAFKA := build/kafka
@@ -20,7 +22,7 @@ MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test check faults soak kills bench freeze lint format types imports lock grafana figures \
+.PHONY: help setup demo test check faults soak kills connect bench freeze lint format types imports lock grafana figures \
   setup-kafka kafka-up kafka-down setup-hadoop cluster clean
 
 help: ## List the targets
@@ -41,6 +43,12 @@ faults: $(READY) $(CLASSES) ## Run the tests that kill processes and break files
 
 soak: $(READY) $(CLASSES) ## Run what takes too long for check: clusters, full disks, random kills, millions of messages
 	@$(PYTEST) $(PARALLEL) -m soak tests
+
+connect: $(READY) $(CLASSES) ## Run the tests of operators, joins and applications on a classic session, then over Spark Connect
+	@echo "On a classic session:"
+	@$(PYTEST) $(PARALLEL) $(ANYWHERE)
+	@echo "Over Spark Connect:"
+	@EVENKEY_CONNECT=1 $(PYTEST) $(PARALLEL) -rs $(ANYWHERE)
 
 kills: $(READY) ## Kill runs at random, 100 times (KILLS=), by a schedule (SEED=), and compare; goes on where it stopped
 	@$(BIN)/python -m tests.kills --kills $(KILLS) --seed $(SEED)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,7 @@ import pytest
 from tests.brokers import start_broker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -41,26 +43,69 @@ hypothesis.settings.register_profile("evenkey", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("evenkey")
 
 
+_CONNECT = bool(os.environ.get("EVENKEY_CONNECT"))
+"""Whether the session of tests is one over Spark Connect: ``make connect``."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Over Connect leave out what only a classic session has; its marker says why."""
+    for item in items if _CONNECT else ():
+        marker = item.get_closest_marker("classic")
+        if marker is not None:
+            item.add_marker(pytest.mark.skip(reason=f"classic sessions only: {marker.args[0]}"))
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One small Spark: 4 task slots, 4 shuffle partitions, and no task gets a second chance."""
+    directory = tmp_path_factory.mktemp("spark")
+    settings = {
+        "spark.local.dir": str(directory / "local"),
+        "spark.sql.shuffle.partitions": "4",
+        **_CHECKPOINTS,
+        "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
+        "spark.sql.warehouse.dir": str(directory / "warehouse"),
+    }
+    with _over_connect(settings) if _CONNECT else _classic(settings) as small:
+        yield small
+
+
+@contextlib.contextmanager
+def _classic(settings: Mapping[str, str]) -> Iterator[SparkSession]:
     from evenkey.kafka.connector import connector_settings
     from evenkey.spark.sessions import session
 
-    directory = tmp_path_factory.mktemp("spark")
-    small = session(
-        "local[4]",
-        {
-            **connector_settings(),
-            "spark.local.dir": str(directory / "local"),
-            "spark.sql.shuffle.partitions": "4",
-            **_CHECKPOINTS,
-            "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
-            "spark.sql.warehouse.dir": str(directory / "warehouse"),
-        },
-    )
+    small = session("local[4]", {**connector_settings(), **settings})
     yield small
     small.stop()
+
+
+@contextlib.contextmanager
+def _over_connect(settings: Mapping[str, str]) -> Iterator[SparkSession]:
+    """Give a client of a server in a process of its own, with the settings of a classic session."""
+    from pyspark.sql import SparkSession
+
+    from evenkey.spark.java import ensure_java
+    from evenkey.spark.listening import leave_over_connect
+    from tests.connect_server import ConnectServer
+
+    ensure_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    usual = {
+        "spark.driver.extraJavaOptions": "-Xss4m",
+        "spark.log.level": "ERROR",
+        "spark.master": "local[4]",
+        # As on a classic session's own machine: workers that have imported what they need.
+        "spark.python.daemon.module": "evenkey.spark.daemon",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    with ConnectServer({**usual, **settings}) as server:
+        small = SparkSession.builder.remote(server.url).getOrCreate()
+        yield small
+        leave_over_connect()  # of sessions that were made of this one, too
+        small.stop()
 
 
 @pytest.fixture(scope="session")

@@ -33,6 +33,7 @@ def results(config):
     return table.to_pylist()
 
 
+@pytest.mark.classic("the command line's own run")
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("grouping", groupings("pkg"))
 def test_heavy_hitters_hold_their_errors_under_every_grouping(grouping):
@@ -50,6 +51,7 @@ def test_heavy_hitters_hold_their_errors_under_every_grouping(grouping):
 ONCE = ("or", "not", "that", "is", "the", "question")
 
 
+@pytest.mark.classic("the command line's own run")
 @pytest.mark.soak
 @pytest.mark.usefixtures("spark")
 def test_word_count_of_a_text_is_exact(tmp_path):

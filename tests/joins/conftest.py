@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.epochs import run_epochs
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -34,21 +36,7 @@ def run_to_end(tmp_path):
     """Run a streaming DataFrame to its end and give its rows; between epochs call a hook."""
 
     def run(df, after_epoch=lambda _: None):
-        parts = {}
-
-        def keep(rows, epoch):
-            parts[epoch] = rows.toArrow().to_pylist()
-            after_epoch(epoch)
-
-        query = (
-            df.writeStream.foreachBatch(keep)
-            .option("checkpointLocation", str(tmp_path / "checkpoint"))
-            .start()
-        )
-        try:
-            query.processAllAvailable()
-        finally:
-            query.stop()
-        return parts
+        epochs = run_epochs(df, tmp_path / "checkpoint", after_epoch=after_epoch)
+        return {epoch: rows.to_pylist() for epoch, rows in epochs.items()}
 
     return run

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +11,7 @@ from pyspark.sql import functions as F
 
 from evenkey.groupings import parse
 from evenkey.runs.sources import GeneratorReading, stream_of
+from tests.epochs import run_epochs
 
 if TYPE_CHECKING:
     from evenkey.groupings import Snapshot
@@ -39,30 +42,9 @@ def streaming(spark, stream, directory, *, sources=2, epochs=3):
     )
 
 
-def run(
-    df,
-    directory,
-    after_epoch=lambda _: None,
-    work=lambda batch: batch,
-    after_query=lambda _: None,
-):
-    """Run a query until its source offers no more; gives what work makes of each, as Arrow."""
-    epochs = {}
-
-    def collect(batch, epoch):
-        epochs[epoch] = work(batch).toArrow()
-        after_epoch(epoch)
-
-    query = (
-        df.writeStream.foreachBatch(collect)
-        .option("checkpointLocation", str(directory / "checkpoint"))
-        .start()
-    )
-    try:
-        query.processAllAvailable()
-        after_query(query)
-    finally:
-        query.stop()
+def run(df, directory, after_epoch=lambda _: None, **hooks):
+    """Run a query until its source offers no more; gives the rows of its epochs, as Arrow."""
+    epochs = run_epochs(df, directory / "checkpoint", after_epoch=after_epoch, **hooks)
     return {epoch: rows for epoch, rows in epochs.items() if rows.num_rows}
 
 
@@ -111,6 +93,8 @@ def with_clues(df, time="time"):
     )
 
 
-def plan_of(df):
-    """The plan that Spark will run."""
-    return df._jdf.queryExecution().executedPlan().toString()
+def plan_of(df, mode="simple"):
+    """The plan that Spark will run; or more of it, by a mode of `explain`."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        df.explain(mode=mode)
+    return printed.getvalue()

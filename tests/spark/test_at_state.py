@@ -18,6 +18,7 @@ def remote(monkeypatch):
     monkeypatch.setattr(sys.modules["evenkey.spark.state_access"], "is_remote", lambda _: True)
 
 
+@pytest.mark.classic("over Connect nothing runs here")
 def test_on_a_drivers_own_session_it_runs_here(spark):
     assert at_state(spark, os.getpid) == os.getpid()
 

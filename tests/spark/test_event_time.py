@@ -22,6 +22,7 @@ from evenkey.spark.meeting import meet_at
 from evenkey.spark.routing_table import RoutingTables
 from evenkey.spark.routing_tasks import Source
 from evenkey.spark.task import TaskId
+from tests.epochs import run_epochs
 from tests.spark import oracle
 
 if TYPE_CHECKING:
@@ -75,17 +76,13 @@ class Setting:
 
     def run(self, df, checkpoint="checkpoint"):
         """Rows of all epochs, and what `rows_far_ahead` says."""
-        tables = []
-        query = (
-            df.writeStream.foreachBatch(lambda rows, _: tables.append(rows.toArrow()))
-            .option("checkpointLocation", str(self.directory / checkpoint))
-            .start()
+        left_out = []
+        epochs = run_epochs(
+            df,
+            self.directory / checkpoint,
+            after_query=lambda query: left_out.append(operators.rows_far_ahead(query)),
         )
-        try:
-            query.processAllAvailable()
-            return pa.concat_tables(tables).to_pylist(), operators.rows_far_ahead(query)
-        finally:
-            query.stop()
+        return pa.concat_tables(epochs.values()).to_pylist(), *left_out
 
 
 @pytest.fixture

@@ -60,12 +60,14 @@ def start(program=START, **environment):
     )
 
 
+@pytest.mark.classic("what the driver's own Java says")
 def test_a_start_is_silent_and_other_lines_come_through():
     done = start()
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines() == ["java said:", "a line of its own"]
 
 
+@pytest.mark.classic("what the driver's own Java says")
 def test_all_is_shown_where_it_is_asked_for():
     done = start(EVENKEY_SPARK_LOG="INFO")
     assert done.returncode == 0, done.stderr
@@ -73,6 +75,7 @@ def test_all_is_shown_where_it_is_asked_for():
     assert " INFO " in done.stderr
 
 
+@pytest.mark.classic("what the driver's own Java says")
 def test_a_java_that_does_not_start_is_one_line():
     done = start(SPARK_DRIVER_MEMORY="1")
     last = done.stderr.splitlines()[-1]
@@ -82,6 +85,7 @@ def test_a_java_that_does_not_start_is_one_line():
     assert "EVENKEY_SPARK_LOG=INFO shows all that it says" in last
 
 
+@pytest.mark.classic("what the driver's own Java says")
 def test_an_error_that_ends_a_query_is_raised_and_not_logged_too():
     done = start(FAILING_QUERY)
     assert done.returncode == 0, done.stderr

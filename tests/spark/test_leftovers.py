@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import json
 import os
@@ -20,6 +21,7 @@ from evenkey.groupings import parse
 from evenkey.spark import LoadObserver
 from evenkey.spark.routing import routed as routed_by
 from evenkey.spark.routing_table import RoutingTables
+from evenkey.spark.state_access import is_remote
 from tests.servers import eventually
 
 WORKERS = 3
@@ -27,7 +29,8 @@ WORKERS = 3
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    make = functools.partial(tempfile.mkdtemp, prefix="evenkey-", dir=str(tmp_path))
+    monkeypatch.setattr("evenkey.spark.sessions._make_home", make)
     monkeypatch.setattr("evenkey.spark.sessions._homes", {})
     return tmp_path
 
@@ -60,6 +63,8 @@ def run(df, directory):
 
 
 def listeners(session):
+    if is_remote(session):
+        return len(session.streams._sqlb._listener_bus)
     return len(session._jsparkSession.streams().listListeners())
 
 
@@ -107,15 +112,17 @@ def test_a_plan_that_was_given_is_learned_from(session, stream, home, tmp_path_f
     plan = parse("planned").plan(hashes, np.array([5.0, 4.0, 3.0, 2.0, 1.0]), WORKERS)
     routed = routed_by(stream, "u", "planned", WORKERS, plan=plan)
     assert tables_in(home) == []
-    seen = {}
+    noted, checkpoint = (tmp_path_factory.mktemp(name) for name in ("noted", "checkpoint"))
 
     def note(batch, epoch):
-        seen[epoch] = {row["u"]: row["worker"] for row in batch.collect()}
+        rows = {row["u"]: row["worker"] for row in batch.collect()}
+        if rows:
+            (noted / f"{epoch:03}.partial").write_text(json.dumps(rows))
+            (noted / f"{epoch:03}.partial").rename(noted / f"{epoch:03}.json")
 
-    checkpoint = tmp_path_factory.mktemp("checkpoint")
-    query = routed.writeStream.foreachBatch(note).option("checkpointLocation", checkpoint).start()
-    eventually(lambda: any(seen.values()))
-    first = next(each for each in seen.values() if each)
+    writer = routed.writeStream.foreachBatch(note)
+    query = writer.option("checkpointLocation", str(checkpoint)).start()
+    first = json.loads(min(eventually(lambda: list(noted.glob("*.json")))).read_text())
     eventually(lambda: len(tables_in(home)) > 1)
     (place,) = {path.parent for path in tables_in(home)}
     started = RoutingTables(place, "planned", WORKERS).read(0).memory
@@ -191,6 +198,7 @@ def program(text, *arguments):
     )
 
 
+@pytest.mark.classic("a program with a session of the command line's kind")
 def test_sessions_that_stopped_leave_nothing(tmp_path):
     """What a query of a stopped session left goes when the next one needs a directory."""
     (tmp_path / "temporary").mkdir()
@@ -216,6 +224,7 @@ for query in queries:
 """
 
 
+@pytest.mark.classic("a program with a session of the command line's kind")
 def test_a_process_may_end_when_its_queries_have():
     """Spark tells of their end a little later, and nobody may be there to hear of it."""
     assert "threw an exception" not in program(ENDING).stderr

@@ -39,7 +39,8 @@ def test_partition_i_holds_just_the_rows_of_worker_i(batch):
     placed = operators.place(batch, WORKERS)
     rows = placed.select("*", in_partition()).toArrow()
     assert rows["partition"].to_pylist() == rows["worker"].to_pylist()
-    assert placed.rdd.getNumPartitions() == WORKERS
+    a_row_each = placed.mapInArrow(lambda _: iter([pa.record_batch({"n": [1]})]), "n long")
+    assert a_row_each.count() == WORKERS
     assert rows.drop_columns("partition").sort_by("id") == batch.toArrow().sort_by("id")
 
 
@@ -72,7 +73,7 @@ def test_split_keeps_groups_on_their_workers_in_a_batch(session, workers):
     groups = placed.groupBy("key", "time", "split").agg(
         F.count("*").alias("rows"), F.min("worker").alias("worker"), F.max("worker").alias("most")
     )
-    groups = groups.select("*", in_partition()).localCheckpoint()
+    groups = groups.select("*", in_partition()).cache()
     assert groups.where("worker <> most or worker <> partition").count() == 0
     assert groups.agg(F.sum("rows")).collect()[0][0] == 200_000
     # The groupBy reads what place has shuffled, without one more shuffle.

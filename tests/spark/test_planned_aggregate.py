@@ -61,6 +61,7 @@ def peak(table):
     return sent.max() / sent.mean()
 
 
+@pytest.mark.classic("compares with the command line's own run")
 @pytest.mark.parametrize("name", ["zipf(z=1.4,keys=10000)", "country-skew-r80"])
 def test_plans_are_those_of_evenkey_run(session, tmp_path, name):
     """Both from the epoch before alone; the messages and where they go are the same."""

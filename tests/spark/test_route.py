@@ -150,9 +150,9 @@ def test_no_python_where_spark_has_an_expression(batch, spelling):
 def test_no_python_for_key_grouping_in_a_stream(session, stream, tmp_path):
     df = oracle.streaming(session, stream, tmp_path)
     df = operators.route(df, "key", "kg", WORKERS, load="lifetime")
-    assert "route_keys" not in df._jdf.queryExecution().analyzed().toString()
+    assert "route_keys" not in oracle.plan_of(df, "extended")
     df = operators.route(df, "key", "sg", WORKERS, column="by sg")
-    assert "route_keys" in df._jdf.queryExecution().analyzed().toString()
+    assert "route_keys" in oracle.plan_of(df, "extended")
 
 
 @pytest.mark.parametrize(

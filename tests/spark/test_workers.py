@@ -45,6 +45,7 @@ def run_program(environment):
     )
 
 
+@pytest.mark.classic("a Connect server's workers have a Python of the server's choice")
 def test_a_program_runs_whose_environment_is_not_activated(bare_python):
     # Spark would take the first python3 of the path.
     path = os.pathsep.join([str(bare_python.parent), os.environ["PATH"]])
@@ -53,6 +54,7 @@ def test_a_program_runs_whose_environment_is_not_activated(bare_python):
     assert done.stdout == "2 workers\n"
 
 
+@pytest.mark.classic("a Connect server's workers have a Python of the server's choice")
 def test_a_chosen_python_without_evenkey_is_one_line(bare_python):
     done = run_program({"PYSPARK_PYTHON": str(bare_python)})
     assert done.returncode == 1
@@ -79,6 +81,7 @@ def test_a_chosen_python_is_asked_for_version_and_package(tmp_path, answer, said
     assert said in lacking
 
 
+@pytest.mark.classic("a Connect server's workers have a Python of the server's choice")
 def test_a_chosen_python_that_is_not_there_is_said_not_to_run(spark, monkeypatch):
     monkeypatch.setenv("PYSPARK_PYTHON", "/missing/python")
     monkeypatch.setattr(spark.sparkContext, "pythonExec", "/missing/python")

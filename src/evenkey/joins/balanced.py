@@ -210,6 +210,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         event_time=time is not None,
         batch_version=manifest.version,
         shape=manifest.shape,
+        streaming=stream.isStreaming,
     )
     if isinstance(match, Keys):
         spread, join = _by_keys(stream, match, planner, how)

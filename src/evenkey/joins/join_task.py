@@ -15,7 +15,7 @@ from evenkey.joins.partition_join import FIRST, PARTITION, SLOT
 from evenkey.joins.planning import BATCH
 from evenkey.joins.work import CLOCKS
 from evenkey.joins.worker_cache import CacheKey, WorkerCache, process_cache
-from evenkey.spark import current_task, seconds_of
+from evenkey.spark import seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -74,7 +74,7 @@ class JoinTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over the batches of one slot."""
-        task = current_task()
+        task = self._planner.task()
         plan = self._planner.plan(task)
         slot = _Slot(self, task.partition, plan, CLOCKS[self._load_clock], self._then)
         for rows in _gathered(batches):

@@ -13,7 +13,7 @@ from evenkey.errors import RunError
 from evenkey.event_clock import FAR, in_step
 from evenkey.joins.epoch_log import EpochLog, EpochPlan, work_of
 from evenkey.joins.meeting import unseen
-from evenkey.spark import current_task
+from evenkey.spark import current_epoch, current_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,6 +61,8 @@ class JoinPlanner:
         Version that a batch job reads.
     shape
         `Manifest.shape` of the versions that the join was made for.
+    streaming
+        Whether tasks belong to a stream's epochs.
     """
 
     epochs: Store
@@ -71,6 +73,17 @@ class JoinPlanner:
     event_time: bool
     batch_version: StaticVersion
     shape: str
+    streaming: bool = False
+
+    def task(self) -> TaskId:
+        """The task that runs this code.
+
+        Raises
+        ------
+        RunError
+            It belongs to a stream, and Spark does not say to which epoch.
+        """
+        return current_epoch() if self.streaming else current_task()
 
     def log(self, query: str) -> EpochLog:
         """The log of a query."""
@@ -214,6 +227,6 @@ class DecideTask:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Give the row, in place of the one that is there."""
         for _ in batches:
-            plan = self._planner.decide(current_task())
+            plan = self._planner.decide(self._planner.task())
             owners = pa.array([plan.owners], pa.list_(pa.int32()))
             yield pa.RecordBatch.from_arrays([owners], names=["owners"])

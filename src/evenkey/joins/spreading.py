@@ -13,7 +13,6 @@ from evenkey.joins.dead_letters import DEAD_LETTERS, LetterBox
 from evenkey.joins.geometry import vet
 from evenkey.joins.partition_join import CANDIDATES, FIRST, PARTITION
 from evenkey.joins.partitioners import Leaves
-from evenkey.spark import current_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -66,7 +65,7 @@ class SpaceSpread:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over the batches of one of the stream's own partitions."""
-        task = current_task()
+        task = self._planner.task()
         static, version = self._planner.static, self._planner.plan(task).version
         tables = (pa.Table.from_batches([batch]) for batch in batches)
         letters = LetterBox(self._dead_letters, DEAD_LETTERS, task.epoch)

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from evenkey.spark.sessions import temporary_directory as temporary_directory
     from evenkey.spark.state_access import at_state as at_state
     from evenkey.spark.task import TaskId as TaskId
+    from evenkey.spark.task import current_epoch as current_epoch
     from evenkey.spark.task import current_task as current_task
     from evenkey.spark.times import FAR_AHEAD as FAR_AHEAD
     from evenkey.spark.times import far_ahead as far_ahead
@@ -98,6 +99,7 @@ __getattr__ = late(
         "check_windows": "evenkey.spark.aggregating",
         "check_state": "evenkey.spark.places",
         "column_names": "evenkey.spark.columns",
+        "current_epoch": "evenkey.spark.task",
         "current_task": "evenkey.spark.task",
         "ending_unlogged": "evenkey.spark.gateway",
         "far_ahead": "evenkey.spark.times",

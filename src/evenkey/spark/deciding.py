@@ -20,7 +20,7 @@ from evenkey.errors import EvenkeyError
 from evenkey.spark.lessons import Lessons
 from evenkey.spark.open_task import problem_words
 from evenkey.spark.routing_table import RoutingTable
-from evenkey.spark.task import current_task
+from evenkey.spark.task import current_epoch
 from evenkey.spark.workers import in_workers
 from evenkey.stores import SHARED, unseen
 
@@ -172,7 +172,7 @@ class _WordsTask:
         for _ in batches:
             words: Words
             try:
-                words = self._words_of(self._tables.decide(current_task()))
+                words = self._words_of(self._tables.decide(current_epoch()))
             except EvenkeyError as error:
                 words = problem_words(str(error))
             cell = pa.array([words], pa.list_(pa.int64()))

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import threading
+import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +60,8 @@ def listen(session: SparkSession, *, metrics: dict[str, Receive] | None = None) 
             listener = _Listener(session)
             session.streams.addListener(listener)
             ours[session_id(session)] = listener
+            if is_remote(session):
+                _leave_at_the_end()
         listener.metrics.update(metrics or {})
 
 
@@ -85,14 +89,17 @@ class _Listener(StreamingQueryListener):
         pass
 
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
-        remove_temporary_of(self._session(), str(event.id))
+        if threading.main_thread().is_alive():  # a program that ends cannot run a task any more
+            remove_temporary_of(self._session(), str(event.id))
         if self._manager is not None:
             _end_idle_threads()
 
     def leave(self) -> None:
         """Hear no more."""
-        if self._manager is not None:
-            self._manager.removeListener(self)
+        session = self._session()
+        manager = session.streams if self._manager is None and session else self._manager
+        if manager is not None:
+            manager.removeListener(self)
 
 
 @atexit.register
@@ -111,6 +118,31 @@ def _leave() -> None:
             for listener in ours.values():
                 listener.leave()
         context._jsc.sc().listenerBus().waitUntilEmpty(_PATIENCE_MS)  # noqa: SLF001 - as above
+
+
+def leave_over_connect() -> None:
+    """Hear no more of anything over Connect, and wait for what is being reported."""
+    for owner, ours in list(_listening.items()):
+        if not hasattr(owner, "_jsc"):
+            _listening.pop(owner, None)
+            with warnings.catch_warnings(action="ignore"):  # the server may be gone
+                for listener in ours.values():
+                    listener.leave()
+
+
+@functools.cache
+def _leave_at_the_end() -> None:
+    """Let a program over Connect end though it did not stop its session.
+
+    PySpark hears of its queries in a thread for which Python waits, before it asks what is to be
+    done at the exit, as long as there is a listener.
+    """
+
+    def wait() -> None:
+        threading.main_thread().join()
+        leave_over_connect()
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _context() -> SparkContext | None:

@@ -15,7 +15,7 @@ from evenkey.event_clock import EventClock
 from evenkey.spark.deciding import Learning, OfRouters, decided
 from evenkey.spark.lessons import Lesson
 from evenkey.spark.places import tables_of
-from evenkey.spark.task import current_task
+from evenkey.spark.task import current_epoch, current_task
 from evenkey.spark.times import seconds_of
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class RoutingTask:
     @contextlib.contextmanager
     def source(self) -> Iterator[Source]:
         """Give the source of the task that runs this; at the end it hands on what it learned."""
-        task = current_task()
+        task = current_task() if self._learning is None else current_epoch()
         router = self._grouping.router(self._workers, task.partition)
         router.remember(self._plan)
         if self._learning is not None:

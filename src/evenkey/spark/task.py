@@ -8,6 +8,8 @@ from pyspark import TaskContext
 
 from evenkey.errors import RunError
 
+_BATCH = "batch"
+
 
 class TaskId(NamedTuple):
     """A task, the same however often it runs.
@@ -41,4 +43,24 @@ def current_task() -> TaskId:
         raise RunError(message)
     query = context.getLocalProperty("sql.streaming.queryId")
     epoch = context.getLocalProperty("streaming.sql.batchId")
-    return TaskId(query or "batch", int(epoch or 0), context.partitionId())
+    return TaskId(query or _BATCH, int(epoch or 0), context.partitionId())
+
+
+def current_epoch() -> TaskId:
+    """Tell which task of a stream's epoch runs this code.
+
+    Raises
+    ------
+    RunError
+        No task does, or Spark does not say of which epoch it is.
+    """
+    task = current_task()
+    if task.query == _BATCH:
+        message = (
+            "a task of a stream does not know its epoch, without which nothing is learned: Spark "
+            "gives it to no task that a function of foreachBatch starts over Spark Connect, or in "
+            "a thread of its own; write the stream to a sink, such as parquet or kafka, or call "
+            "evenkey inside the function, on its batch"
+        )
+        raise RunError(message)
+    return task

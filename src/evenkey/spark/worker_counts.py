@@ -11,7 +11,7 @@ import pyarrow as pa
 from evenkey.groupings import KeyCounts
 from evenkey.spark.lessons import Lesson
 from evenkey.spark.routing_table import RoutingTable
-from evenkey.spark.task import current_task
+from evenkey.spark.task import current_epoch
 from evenkey.spark.work import WorkerTask
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class CountingWorker(WorkerTask):
             held["count_all_sum"].to_numpy().astype(np.float64),
             self._grouping.statistics(self._learning.tables.workers),
         )
-        self._learning.leave(current_task(), Lesson(counts.to_arrays(), {}))
+        self._learning.leave(current_epoch(), Lesson(counts.to_arrays(), {}))
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ def is_same(model, other):
     return model.to_table().equals(other.to_table(), check_metadata=True)
 
 
+@pytest.mark.classic("the command line's own run")
 def test_a_paused_run_goes_on_from_the_model_of_the_epoch_before(tmp_path):
     told = {**OPTIONS, "dataset": STREAM.name, "messages": 180, "grouping": "pkg"}
     config = ApplicationConfig(**told, output=tmp_path / "out")
