@@ -95,7 +95,7 @@ def _messages_of(
     for name in aggregator.columns:
         chosen |= {name: key_columns(routed, name, f"{aggregator}: column")[0]}
     values = routed.select(*(column.alias(name) for name, column in chosen.items()))
-    zone = routed.sparkSession.conf.get("spark.sql.session.timeZone")
+    zone = routed.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
     bound = aggregator.bind(to_arrow_schema(values.schema, timezone=zone))
     if window is not None and time is not None:
         event_time = windowed_column(routed, time)
