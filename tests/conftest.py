@@ -72,6 +72,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             "spark.local.dir": str(directory / "local"),
             "spark.sql.shuffle.partitions": "4",
             **_CHECKPOINTS,
+            "spark.sql.session.timeZone": os.environ.get("EVENKEY_TEST_ZONE", "UTC"),
             "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
             "spark.sql.warehouse.dir": str(directory / "warehouse"),
         },
