@@ -16,6 +16,8 @@ KILLS := 100
 SEED := 1
 KAFKA := build/kafka
 HADOOP := build/hadoop
+VERSIONS := 4.1 4.2 4.3
+VERSIONED := build/spark-versions
 CLASSES := build/java-classes.jsa
 MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 
@@ -23,10 +25,10 @@ MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help setup demo test check faults soak kills connect bench freeze lint format types imports lock grafana figures \
-  setup-kafka kafka-up kafka-down setup-hadoop cluster clean
+  setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
 
 help: ## List the targets
-	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 setup: $(READY) ## Set up .venv with the locked packages, a Java among them
 
@@ -98,6 +100,9 @@ setup-hadoop: $(HADOOP)/.ready ## Fetch the jars by which Spark reaches S3, and 
 cluster: $(READY) $(HADOOP)/.ready ## Run the tests on hosts of their own: namespaces of this machine, which need root
 	@$(PYTEST) --numprocesses 0 -m soak tests/cluster tests/stores
 
+spark-versions: $(VERSIONS:%=$(VERSIONED)/%/.ready) ## Test operators and joins on the newest patch of each Spark (VERSIONS=), in two time zones
+	@$(BIN)/python tools/spark_versions.py $(VERSIONED) $(VERSIONS) $(PARALLEL)
+
 clean: ## Remove .venv and everything built or cached
 	@rm -rf $(VENV) build dist spark-warehouse metastore_db derby.log \
 	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
@@ -111,6 +116,16 @@ $(READY): pyproject.toml requirements.lock | $(BIN)/python
 	@echo "Setting up $(VENV) ..." >&2
 	@$(PIP) install --requirement requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VERSIONED)/%/.ready: $(READY)
+	@echo "Setting up Spark $* in $(@D) ..." >&2
+	@$(PIP) install uv
+	@$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(@D)
+	@grep -vE '^(pyspark|py4j)==' requirements.lock >$(@D)/packages.txt
+	@$(BIN)/uv pip install --quiet --upgrade-package pyspark --python $(@D)/bin/python \
+	  --requirement $(@D)/packages.txt 'pyspark==$*.*'
+	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(CLASSES): $(READY) tools/java_classes.py

@@ -2,7 +2,31 @@
 
 from __future__ import annotations
 
-from evenkey.cli import main
+import sys
+
+from evenkey.errors import ConfigurationError
+from evenkey.extras import named_extra
+
+
+def main() -> None:
+    """Run the program with the arguments of the process."""
+    try:
+        from evenkey.cli import main as program
+    except (ConfigurationError, ModuleNotFoundError) as error:
+        sys.exit(_missing(error))
+    program()
+
+
+def _missing(error: ConfigurationError | ModuleNotFoundError) -> int:
+    """Say what the program lacks, without what would say it otherwise."""
+    named: Exception = error
+    if isinstance(error, ModuleNotFoundError):
+        named = named_extra(error, "the program evenkey")
+        if named is error:
+            raise error
+    sys.stderr.write(f"error: {named}\n")
+    return 2
+
 
 if __name__ == "__main__":
     main()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
+from evenkey.extras import named_extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,7 +48,11 @@ def late(
 
     def __getattr__(name: str) -> Any:  # noqa: N807 - what a module calls it
         if name in homes:
-            return getattr(importlib.import_module(homes[name]), name)
+            try:
+                module = importlib.import_module(homes[name])
+            except ModuleNotFoundError as error:
+                raise named_extra(error, f"{room}.{name}") from error
+            return getattr(module, name)
         if name in gone:
             message = f"{room}.{name}: since version 0.2 it is {gone[name]}"
             raise ImportError(message, name=room)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import mmh3
 import numpy as np
 import pyarrow as pa
 import xxhash
+
+from evenkey.extras import load_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -109,6 +110,7 @@ def murmur3_strings(texts: Iterable[str] | pa.Array, seed: int = 13) -> NDArray[
     >>> [f"{int(each):016x}" for each in murmur3_strings(["Turkey", ""])]
     ['fa108ef069862737', 'a10ea8b22762995a']
     """
+    mmh3 = load_extra("mmh3", "cli", "MurmurHash3")
     values = texts.to_pylist() if isinstance(texts, pa.Array) else list(texts)
     hashes = (mmh3.hash64(text or "", seed, signed=False)[0] for text in values)
     return np.fromiter(hashes, np.uint64, len(values))

@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
-import shapely
 
 from evenkey.errors import RunError
+from evenkey.extras import Extra
 from evenkey.spark import current_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    import shapely
     from numpy.typing import NDArray
+else:
+    shapely = Extra("shapely", "geo", "a spatial join")
 
 DEAD_LETTERS = "dead-letters"
 """Kind under which the stream's are written, by epoch."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 from pyspark.errors import ParseException
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from evenkey.errors import ConfigurationError, RunError
+from evenkey.spark import to_arrow_schema
 
 if TYPE_CHECKING:
     from types import TracebackType

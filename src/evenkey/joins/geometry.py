@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import shapely
+
+from evenkey.extras import Extra
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import shapely
     from numpy.typing import NDArray
+else:
+    shapely = Extra("shapely", "geo", "a spatial join")
 
 
 class Vetted(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
+from evenkey.extras import load_extra
 from evenkey.joins.relations import codes_of
 from evenkey.joins.spatial import BruteForce, Candidates, Indexed, SpatialJoin
 from evenkey.spelling import unknown_name
@@ -65,7 +66,7 @@ class SpatialMatch:
     Raises
     ------
     ConfigurationError
-        There is no such relation, subject, pipeline or partitioner.
+        There is no such relation, subject, pipeline or partitioner; or shapely is not installed.
     """
 
     geometry: str = "geometry"
@@ -77,6 +78,7 @@ class SpatialMatch:
     subject: Literal["stream", "static"] = "stream"
 
     def __post_init__(self) -> None:
+        load_extra("shapely", "geo", "a spatial join")
         check_fields(self)
         codes_of([self.relation])
         kinds = (

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import shapely
 
+from evenkey.extras import Extra
 from evenkey.joins.pairs import PairsDigest
 from evenkey.joins.relations import RELATIONS
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import shapely
+else:
+    shapely = Extra("shapely", "geo", "a spatial join")
 
 
 def reference_digest(

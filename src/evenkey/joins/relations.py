@@ -5,34 +5,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import shapely
 
+from evenkey.extras import Extra
 from evenkey.spelling import unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    import shapely
     from numpy.typing import NDArray
+else:
+    shapely = Extra("shapely", "geo", "a spatial join")
 
 
 class _Relation(NamedTuple):
     name: str
-    mirrored: Callable[..., NDArray[np.bool_]]
-    """The same relation seen from the static side, which is prepared and so stands first."""
+    mirrored: str
+    """Shapely's name of it, seen from the static side: that is prepared, and so comes first."""
 
 
 # Each of them means that the two have a point in common, so that envelopes find candidates
 # and equal space partitions bring both together. (Disjoint does not, and is not here.)
 _TABLE = (
-    _Relation("contains", shapely.within),
-    _Relation("covered-by", shapely.covers),
-    _Relation("covers", shapely.covered_by),
-    _Relation("crosses", shapely.crosses),
-    _Relation("equals", shapely.equals),
-    _Relation("intersects", shapely.intersects),
-    _Relation("overlaps", shapely.overlaps),
-    _Relation("touches", shapely.touches),
-    _Relation("within", shapely.contains),
+    _Relation("contains", "within"),
+    _Relation("covered-by", "covers"),
+    _Relation("covers", "covered_by"),
+    _Relation("crosses", "crosses"),
+    _Relation("equals", "equals"),
+    _Relation("intersects", "intersects"),
+    _Relation("overlaps", "overlaps"),
+    _Relation("touches", "touches"),
+    _Relation("within", "contains"),
 )
 
 RELATIONS: tuple[str, ...] = tuple(each.name for each in _TABLE)
@@ -105,5 +108,5 @@ def holds(
     result = np.zeros(len(codes), dtype=np.bool_)
     for code in np.unique(codes):
         rows = np.flatnonzero(codes == code)
-        result[rows] = _TABLE[code].mirrored(static[rows], streamed[rows])
+        result[rows] = getattr(shapely, _TABLE[code].mirrored)(static[rows], streamed[rows])
     return result

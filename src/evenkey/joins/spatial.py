@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import shapely
 
+from evenkey.extras import Extra
 from evenkey.joins.partition_join import CANDIDATES, RELATION, PartitionJoin
 from evenkey.joins.relations import holds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import shapely
     from numpy.typing import NDArray
+else:
+    shapely = Extra("shapely", "geo", "a spatial join")
 
 _PAIRS = 1 << 18
 """Pairs of geometries that are compared at a time."""

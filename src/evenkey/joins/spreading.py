@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import shapely
 
+from evenkey.extras import Extra
 from evenkey.joins.dead_letters import DEAD_LETTERS, LetterBox
 from evenkey.joins.geometry import vet
 from evenkey.joins.partition_join import CANDIDATES, FIRST, PARTITION
@@ -17,12 +17,15 @@ from evenkey.joins.partitioners import Leaves
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    import shapely
     from numpy.typing import NDArray
 
     from evenkey.joins.dead_letters import DeadLetters
     from evenkey.joins.planning import JoinPlanner
     from evenkey.joins.static_manifest import StaticVersion
     from evenkey.joins.static_store import StaticStore
+else:
+    shapely = Extra("shapely", "geo", "a spatial join")
 
 INDEX_SCHEMA = pa.schema(
     [

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import shapely
 from pyspark.sql import functions as F
 
+from evenkey.extras import Extra
 from evenkey.joins.dead_letters import STATIC_DEAD_LETTERS, LetterBox
 from evenkey.joins.geometry import vet
 from evenkey.joins.partition_join import PARTITION, RELATION
@@ -19,11 +19,14 @@ from evenkey.spark import in_workers
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    import shapely
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame
 
     from evenkey.joins.dead_letters import DeadLetters
     from evenkey.joins.on import SpatialMatch
+else:
+    shapely = Extra("shapely", "geo", "a spatial join")
 
 _SAMPLE = 100_000
 """Static geometries whose centres the space is divided by."""

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import ByteType, IntegerType, StructField, StructType
 
 from evenkey.errors import ConfigurationError, RunError
@@ -14,7 +13,7 @@ from evenkey.joins.on import Keys, SpatialMatch
 from evenkey.joins.partition_join import HASH, PARTITION, RELATION
 from evenkey.joins.static_spreading import StaticSpread, divide
 from evenkey.joins.write_tasks import OUTCOME, WRITTEN, CommitTask, WriteTask
-from evenkey.spark import at_state, in_workers, key_columns
+from evenkey.spark import at_state, from_arrow_schema, in_workers, key_columns, to_arrow_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import shapely
 
 from evenkey.errors import ConfigurationError, RunError
+from evenkey.extras import Extra
 from evenkey.joins.meeting import unseen
 from evenkey.joins.on import Keys, SpatialMatch
 from evenkey.joins.partition_join import HASH, PARTITION
@@ -21,8 +21,12 @@ from evenkey.joins.static_writer import name_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    import shapely
+
     from evenkey.joins.static_store import StaticStore
     from evenkey.joins.static_writer import StaticWriter
+else:
+    shapely = Extra("shapely", "geo", "a spatial join")
 
 WRITTEN = pa.schema(
     [

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 from pyspark.sql.types import StructField, StructType, TimestampType
 
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.kafka.address import Address
 from evenkey.kafka.client import ClientSettings
 from evenkey.kafka.connector import check_loaded
+from evenkey.spark import from_arrow_schema, from_arrow_type
 from evenkey.streams import read_names, read_types
 
 if TYPE_CHECKING:

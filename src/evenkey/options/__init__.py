@@ -1,6 +1,11 @@
 """How options are declared, read and checked, and the groups of them that runs share."""
+# ruff: noqa: E402 - what is missing is said before what needs it is imported
 
 from __future__ import annotations
+
+from evenkey.extras import load_extra
+
+load_extra("pydantic", "cli", "a run, an application or their options")
 
 from evenkey.options.base import Configuration
 from evenkey.options.fields import MOST, MOST_TASKS, AnyPath, fact, option, paths

@@ -18,7 +18,7 @@ from evenkey.runs.progress import Watch, announce
 from evenkey.runs.recorder import Recorder
 from evenkey.runs.timing import epochs_of, timing_of
 from evenkey.runs.topics import find_offsets, open_output
-from evenkey.spark import ending_unlogged, java_deaths_named
+from evenkey.spark import check_sources, ending_unlogged, java_deaths_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,14 +55,15 @@ def run(
     Raises
     ------
     ConfigurationError
-        The configuration cannot be run, the output holds another run, or another process holds
-        the output.
+        PySpark is older than 4.2, the configuration cannot be run, the output holds another run, or
+        another process holds the output.
     RunError
         State that an earlier run left cannot be read, another process took the output while this
         one gave no sign of life, an executor does not see the output or the driver not what
         executors wrote there, an epoch does not add up, or Spark's Java process died.
     """
     options = job.options
+    check_sources()
     options.check_paths()
     output, spark = None, None
     if options.output is not None:

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.pandas.types import from_arrow_type
-from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 
 from evenkey.runs.registration import register
+from evenkey.spark import check_sources, from_arrow_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.datasource import ReadLimit
 
     from evenkey.streams import KeyStream, LineIndex, RowIndex
 
@@ -192,7 +192,13 @@ def stream_of(
         Positions that arrive in a second of real time, from when the query asks for the first:
         an epoch is offered when its last position has arrived, so that epochs are cut in the
         same places at any rate. None offers all at once.
+
+    Raises
+    ------
+    ConfigurationError
+        PySpark is older than 4.2.
     """
+    check_sources()
     kept = Path(stop_file).with_name(f"reading-{uuid.uuid4().hex}")
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.touch(mode=0o600)
@@ -264,11 +270,15 @@ class _PositionReader(DataSourceStreamReader):
         return {"position": 0}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - the name is Spark's
+        from pyspark.sql.streaming.datasource import ReadMaxRows
+
         return ReadMaxRows(self._epoch_messages)
 
     def latestOffset(  # noqa: N802 - the name is Spark's
         self, start: dict[str, int], limit: ReadLimit
     ) -> dict[str, int]:
+        from pyspark.sql.streaming.datasource import ReadMaxRows
+
         if self._stop_file.exists():
             return start
         total = self._reading.total

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from evenkey.runs.commits import RESULTS, epoch_name
 from evenkey.runs.epoch_files import DEAD_LETTERS
 from evenkey.runs.sinks import Sink
-from evenkey.spark import quoted
+from evenkey.spark import quoted, to_arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

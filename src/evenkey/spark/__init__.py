@@ -57,6 +57,10 @@ if TYPE_CHECKING:
     from evenkey.spark.times import far_ahead as far_ahead
     from evenkey.spark.times import seconds_of as seconds_of
     from evenkey.spark.times import without_far_ahead as without_far_ahead
+    from evenkey.spark.versions import check_sources as check_sources
+    from evenkey.spark.versions import from_arrow_schema as from_arrow_schema
+    from evenkey.spark.versions import from_arrow_type as from_arrow_type
+    from evenkey.spark.versions import to_arrow_schema as to_arrow_schema
     from evenkey.spark.work import TIME as TIME
     from evenkey.spark.work import WEIGHT as WEIGHT
     from evenkey.spark.work import WorkerTask as WorkerTask
@@ -119,6 +123,10 @@ __getattr__ = late(
         "seconds_of": "evenkey.spark.times",
         "temporary_directory": "evenkey.spark.sessions",
         "time_column": "evenkey.spark.columns",
+        "check_sources": "evenkey.spark.versions",
+        "from_arrow_schema": "evenkey.spark.versions",
+        "from_arrow_type": "evenkey.spark.versions",
+        "to_arrow_schema": "evenkey.spark.versions",
         "windowed_column": "evenkey.spark.columns",
         "with_keys": "evenkey.spark.keys",
         "without_far_ahead": "evenkey.spark.times",

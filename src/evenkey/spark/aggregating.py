@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType, TimestampNTZType
 
 from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse
@@ -27,6 +26,7 @@ from evenkey.spark.places import check_state
 from evenkey.spark.planned import learning_of_workers
 from evenkey.spark.routing import routed
 from evenkey.spark.times import without_far_ahead
+from evenkey.spark.versions import from_arrow_schema
 from evenkey.spark.work import STATES, TIME, FinishTask, MergeTask, WorkerTask
 from evenkey.spark.worker_counts import CountingWorker
 from evenkey.spark.workers import in_workers

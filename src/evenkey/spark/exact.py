@@ -6,7 +6,8 @@ import uuid
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_type
+
+from evenkey.spark.versions import from_arrow_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

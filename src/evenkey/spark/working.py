@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructField, StructType, TimestampType
 
 from evenkey.aggregators import WORKER
@@ -14,6 +13,7 @@ from evenkey.spark.any_names import NamedTask, with_plain_names
 from evenkey.spark.columns import column_names, key_columns, windowed_column
 from evenkey.spark.keys import one_key
 from evenkey.spark.placing import place
+from evenkey.spark.versions import from_arrow_schema, to_arrow_schema
 from evenkey.spark.work import TIME, WEIGHT, WINDOW
 from evenkey.spark.worker_counts import HASH, CountingWorker
 from evenkey.spark.workers import in_workers
@@ -95,7 +95,7 @@ def _messages_of(
     for name in aggregator.columns:
         chosen |= {name: key_columns(routed, name, f"{aggregator}: column")[0]}
     values = routed.select(*(column.alias(name) for name, column in chosen.items()))
-    zone = routed.sparkSession.conf.get("spark.sql.session.timeZone")
+    zone = routed.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
     bound = aggregator.bind(to_arrow_schema(values.schema, timezone=zone))
     if window is not None and time is not None:
         event_time = windowed_column(routed, time)

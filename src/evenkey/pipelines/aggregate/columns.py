@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_type
 
 from evenkey.runs import RowsReading
-from evenkey.spark import quoted
+from evenkey.spark import from_arrow_type, quoted
 from evenkey.streams import EVENT_TIME, value_name
 
 if TYPE_CHECKING:

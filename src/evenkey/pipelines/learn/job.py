@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from evenkey.pipelines.aggregate import (
@@ -32,7 +31,7 @@ from evenkey.runs import (
     stream_of,
     tuples,
 )
-from evenkey.spark import merge_partials, worked
+from evenkey.spark import from_arrow_schema, merge_partials, worked
 from evenkey.streams import RowGroup, find_row_groups
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql.pandas.types import from_arrow_type
 
 from evenkey.errors import RunError
 from evenkey.pipelines.learn.kept_records import ROWS_OF_A_GROUP
 from evenkey.runs import DealtReading, local_copy
+from evenkey.spark import from_arrow_type
 from evenkey.streams import RowGroup, read_group
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import Observation
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from evenkey.aggregators import WORKER
@@ -19,6 +18,7 @@ from evenkey.pipelines.learn.vetting import REASON, vetted_records
 from evenkey.spark import (
     WorkerTask,
     check_frame,
+    from_arrow_schema,
     in_workers,
     merge_partials,
     route,

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import ArrayType, AtomicType, NumericType
 
 from evenkey.errors import ConfigurationError
-from evenkey.spark import find_columns, quoted
+from evenkey.spark import find_columns, from_arrow_type, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -1,0 +1,124 @@
+"""The library needs five packages; what else there is, is loaded where it is used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+NEEDED = ("numba", "numpy", "pyarrow", "pyspark", "xxhash")
+ROOT = Path(__file__).parents[1]
+
+# Nothing can be imported but the standard library, the five, what these bring, and evenkey.
+ALLOWED = {*NEEDED, "evenkey", "llvmlite", "py4j", "cython_runtime", "cloudpickle"}
+FORBIDDING = f"""
+import sys
+
+class Forbidding:
+    def find_spec(self, name, path=None, target=None):
+        package = name.partition(".")[0]
+        known = package in sys.stdlib_module_names or package in {ALLOWED}
+        if not known and not name.startswith("_"):
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Forbidding())
+"""
+
+BY_KEY = """
+import sys
+from pyspark.sql import functions as F
+from evenkey import Sum
+from evenkey.joins import balanced_join
+from evenkey.spark import aggregate, place, route, session
+
+spark = session("local[2]", {"spark.sql.shuffle.partitions": "2"})
+rows = spark.range(0, 5000, 1, 2).select(
+    F.when(F.col("id") % 3 == 0, "hot").otherwise(F.col("id").cast("string")).alias("key"),
+    F.col("id").alias("amount"),
+)
+for grouping in ("dkg", "pkg", "planned"):
+    state = f"{sys.argv[1]}/{grouping}"
+    routed = route(rows, "key", grouping, 4, state=state)
+    assert place(routed, 4).count() == 5000
+    found = aggregate(rows, "key", Sum("amount"), grouping=grouping, workers=4, state=state + "-a")
+    own = rows.groupBy("key").agg(F.sum("amount"))
+    assert sorted(map(tuple, found.collect())) == sorted(map(tuple, own.collect()))
+static = spark.createDataFrame([("hot", 1), ("1", 2)], "key string, place int")
+joined = balanced_join(rows, static, "key", workers=2, state=sys.argv[1] + "/join")
+own = rows.join(static, "key")
+assert sorted(map(tuple, joined.collect())) == sorted(map(tuple, own.collect()))
+print("done")
+"""
+
+
+def run(python: Path | str, program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [python, "-c", program, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("door", ["evenkey", "evenkey.spark", "evenkey.joins"])
+def test_a_door_of_the_library_needs_five_packages(door):
+    done = run(sys.executable, FORBIDDING + f"import {door}")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        (
+            "from evenkey.joins import SpatialMatch; SpatialMatch()",
+            (
+                "a spatial join needs the package shapely, which is not installed: "
+                "pip install 'evenkey[geo]'"
+            ),
+        ),
+        (
+            "from evenkey import run",
+            (
+                "evenkey.run needs the package pydantic, which is not installed: "
+                "pip install 'evenkey[cli]'"
+            ),
+        ),
+        (
+            "from evenkey.hashing import murmur3_strings; murmur3_strings(['key'])",
+            (
+                "MurmurHash3 needs the package mmh3, which is not installed: "
+                "pip install 'evenkey[cli]'"
+            ),
+        ),
+    ],
+)
+def test_a_missing_package_is_one_line_with_its_extra(program, says):
+    done = run(sys.executable, FORBIDDING + program)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"evenkey.errors.ConfigurationError: {says}"
+
+
+def test_the_program_says_what_it_lacks():
+    done = run(sys.executable, FORBIDDING + "from evenkey.__main__ import main; main()")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: the program evenkey needs the package typer, which is not installed: "
+        "pip install 'evenkey[cli]'\n"
+    )
+
+
+@pytest.mark.soak
+def test_an_environment_of_five_packages_routes_aggregates_and_joins(tmp_path):
+    """An environment made of the lock's versions of them, what they bring, and no more."""
+    environment = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    python = environment / "bin" / "python"
+    pip = [python, "-m", "pip", "install", "--quiet"]
+    lock = ROOT / "requirements.lock"
+    subprocess.run([*pip, "--constraint", lock, *NEEDED, "hatchling", "editables"], check=True)
+    install = [*pip, "--no-deps", "--no-build-isolation", "--editable", ROOT]
+    subprocess.run(install, check=True)
+    done = run(python, BY_KEY, tmp_path)
+    assert done.stdout.splitlines()[-1:] == ["done"], done.stderr[-3000:]
