@@ -148,9 +148,9 @@ class RunDirectory:
         return self.store.path("state")
 
     @property
-    def tables(self) -> str:
-        """Path or URI of the routing tables."""
-        return self.store.path("state/tables")
+    def tables(self) -> Store:
+        """The routing tables."""
+        return self.store.under("state/tables")
 
     @property
     def checkpoint(self) -> str:
