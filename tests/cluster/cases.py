@@ -169,14 +169,14 @@ def _wait(query: StreamingQuery, epochs: int) -> None:
 def route_learns(
     spark: SparkSession, grouping: str, at: str | None, checkpoint: str, epochs: int
 ) -> list[float]:
-    """Route a stream; the fullest worker over the mean of each epoch."""
+    """Route a stream of 40,000 rows an epoch; the fullest worker over the mean of each epoch."""
     fullest: dict[int, float] = {}
 
     def look(batch: DataFrame, epoch: int) -> None:
         loads = [row[1] for row in batch.groupBy("worker").count().collect()]
         fullest[epoch] = 4 * max(loads) / sum(loads)
 
-    routed = route(_stream(spark), "user", grouping, 4, time="at", state=at)
+    routed = route(_stream(spark, 40_000), "user", grouping, 4, time="at", state=at)
     query = routed.writeStream.foreachBatch(look).option("checkpointLocation", checkpoint).start()
     _wait(query, epochs)
     return [fullest[epoch] for epoch in sorted(fullest)]
@@ -234,3 +234,32 @@ def write_on(spark: SparkSession, at: str, lasting: float) -> dict[str, int]:
         assert store.read(name) == name.encode()
         created += 1
     return {"created": created, "there": len(store.names("objects"))}
+
+
+def aggregate_stream(
+    spark: SparkSession, grouping: str, at: str | None, checkpoint: str, epochs: int
+) -> list[int]:
+    """Count a stream by key and window of 1,000 rows; the rows of each window that came out."""
+    rows = aggregate(
+        _stream(spark), "user", grouping, 4, "count", time="at", window="10 seconds", state=at
+    )
+    counted: list[int] = []
+
+    def look(batch: DataFrame, _: int) -> None:
+        counted.extend(row[1] for row in batch.groupBy("window").sum("count").collect())
+
+    query = rows.writeStream.foreachBatch(look).option("checkpointLocation", checkpoint).start()
+    _wait(query, epochs)
+    return counted
+
+
+def outcomes(spark: SparkSession, calls: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Run cases one after the other in one session; what each gives, or its error."""
+    ended: list[dict[str, Any]] = []
+    for name, given in calls:
+        try:
+            ended.append({"result": globals()[name](spark, **given)})
+        except Exception as error:  # noqa: BLE001 - the test looks at it
+            ended.append({"error": f"{type(error).__name__}: {error}"})
+        print(name, f"{ended[-1]}"[:3000], flush=True)  # noqa: T201 - for whoever reads along
+    return ended

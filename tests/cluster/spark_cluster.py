@@ -165,7 +165,7 @@ class SparkCluster:
         }
 
     def run(
-        self, words: list[str], on: str = "driver", seconds: int = 240
+        self, words: list[str], on: str = "driver", seconds: int = 600
     ) -> subprocess.CompletedProcess[str]:
         """Run a program on a driver's host, with the settings of Spark's defaults there."""
         lines = "".join(f"{key} {value}\n" for key, value in self.settings(on).items())
@@ -173,7 +173,7 @@ class SparkCluster:
         assert self.hosts.run(on, write, {}, 10).returncode == 0
         return self.hosts.run(on, words, self.environment(on), seconds)
 
-    def drive(self, case: str, on: str = "driver", seconds: int = 240, **given: Any) -> Any:
+    def drive(self, case: str, on: str = "driver", seconds: int = 600, **given: Any) -> Any:
         """Run a function of `cases` in a session on a driver's host; give what it returns."""
         program = [sys.executable, "-m", "tests.cluster.drive", case, json.dumps(given)]
         done = self.run(program, on, seconds)
@@ -182,7 +182,7 @@ class SparkCluster:
         return json.loads(told[-1].removeprefix(_RESULT))
 
     def evenkey(
-        self, words: list[str], on: str = "driver", seconds: int = 280
+        self, words: list[str], on: str = "driver", seconds: int = 600
     ) -> subprocess.CompletedProcess[str]:
         """Run the command line on a driver's host."""
         return self.run([str(Path(sys.executable).parent / "evenkey"), *words], on, seconds)

@@ -12,11 +12,9 @@ from evenkey.streams import CountrySkew
 from tests.cluster.spark_cluster import PLACES, through
 from tests.servers import ROOT
 
-# Take the second mark away once all parts of a run and of a stream keep their state in a store.
 pytestmark = [
     pytest.mark.soak,
-    pytest.mark.timeout(900),
-    pytest.mark.skip(reason="runs and streams do not keep their state in a store yet"),
+    pytest.mark.timeout(1800),
 ]
 
 GROUPINGS = ["pkg", "dkg", "planned"]
@@ -26,7 +24,7 @@ ABROAD = "worker[12]|driver2?"
 
 
 def command(grouping, output, *more):
-    sizes = ["--workers", "4", "--messages", str(MESSAGES)]
+    sizes = ["--workers", "4", "--messages", str(MESSAGES), "--epochs", "4"]
     return [
         *("run", "--dataset", STREAM, "--grouping", grouping, *sizes),
         *("--output", output, "--json", *more),
@@ -155,7 +153,7 @@ def test_a_run_is_exact_through_a_fault(breakable_cluster, grouping, fault):
     cluster = breakable_cluster
     output = f"{PLACES['s3']}/faulty"
     # Work of 1 ms a message, so that the fault comes in the middle of an epoch.
-    words = command(grouping, output, "--cost-ms", "1", "--epochs", "6")
+    words = command(grouping, output, "--cost-ms", "1")
     done = through(lambda: strike(cluster, fault), lambda: cluster.evenkey(words, seconds=600))
     if done.returncode:  # what a fault ended goes on by the same command
         done = cluster.evenkey(words, seconds=600)
@@ -174,7 +172,7 @@ def strike(cluster, fault):
 def test_a_run_goes_on_when_its_driver_is_lost(breakable_cluster, grouping):
     cluster = breakable_cluster
     output = f"{PLACES['s3']}/faulty"
-    words = command(grouping, output, "--cost-ms", "1", "--epochs", "6")
+    words = command(grouping, output, "--cost-ms", "1")
     done = through(
         lambda: strike(cluster, lambda here: here.hosts.lose("driver")),
         lambda: cluster.evenkey(words, seconds=600),

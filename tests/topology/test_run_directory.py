@@ -16,6 +16,7 @@ from evenkey.runs.local_copies import local_copy
 from evenkey.runs.recalling import keep_reading, recall_reading
 from evenkey.runs.results import read_results
 from evenkey.runs.spark_logs import COMMITS, OFFSETS, SparkLogs
+from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from tests.exporters.records import RUN, record
 from tests.stores.far import STORES, FarStore
 
@@ -146,3 +147,10 @@ def test_a_history_lies_wherever_the_run_does(store):
     assert (history.run(), history.numbers(), history.record(1)) == (RUN, [0, 1], record(1))
     history.end("paused")
     assert (history.ended() or ("",))[0] == "paused"
+
+
+def test_routing_tables_lie_in_the_very_store_of_the_run(tmp_path):
+    # A URI alone would lack the settings by which the run's store is reached.
+    tables = RoutingTables(RunDirectory(FarStore(tmp_path)).tables, "dkg", 4)
+    tables.write(0, RoutingTable({}))
+    assert FarStore(tmp_path).names("state/tables") == ["state/tables/table-0000000000.npz"]
