@@ -90,7 +90,7 @@ class _Listener(StreamingQueryListener):
         pass
 
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
-        if threading.main_thread().is_alive():  # a program that ends cannot run a task any more
+        with contextlib.suppress(RuntimeError):  # a program that ends cannot run a task any more
             remove_temporary_of(self._session(), str(event.id))
         if self._manager is not None:
             _end_idle_threads()
