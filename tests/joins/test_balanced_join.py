@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F
 
 from evenkey.errors import ConfigurationError
@@ -94,6 +96,26 @@ def test_a_refresh_applies_to_whole_epochs(sides, stream_of_files, run_to_end, t
         ConfigurationError, match="columns were k int, v string and are now k int, v string, w int"
     ):
         refresh(new.withColumn("w", F.lit(1)), directory)
+
+
+def in_a_thread(batch, _):
+    """A function for `foreachBatch`: over Connect it has none of the query's threads anyway."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(batch.collect).result()
+
+
+def test_a_task_that_does_not_know_its_epoch_fails(sides, stream_of_files, tmp_path):
+    """It would join with the version of the beginning, and write down nothing."""
+    stream, static = sides
+    source = stream_of_files(stream)
+    joined = balanced_join(source, static.drop("t"), "k", workers=2, state=tmp_path / "join")
+    query = (
+        joined.writeStream.foreachBatch(in_a_thread)
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .start()
+    )
+    with pytest.raises(StreamingQueryException, match="a task of a stream does not know its epoch"):
+        query.processAllAvailable()
 
 
 def test_an_empty_static_side_matches_nothing(sides):

@@ -123,6 +123,7 @@ def test_places_without_candidates_are_drawn_as_usual():
     assert chances(PlaceRows(usual, nothing, nothing, group), 0.7).tolist() == [0.25, 0.75]
 
 
+@pytest.mark.classic("the command line's own run")
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("pipeline", ["rihps", "risps"])
 def test_a_run_says_how_skewed_it_was(pipeline):

@@ -63,6 +63,7 @@ def test_stores_of_before_are_what_they_were():
     assert SpatialMatch(subject="static").to_json()["subject"] == "static"
 
 
+@pytest.mark.classic("the command line's own run")
 @pytest.mark.usefixtures("spark")
 def test_a_pipeline_reads_subscription_relation_publication():
     """A point is contained in polygons: whose relation reads "contains", or else "within"."""

@@ -194,6 +194,7 @@ def test_the_package_that_reads_them_is_named(tmp_path, monkeypatch):
         read_atlas(write(Path(tmp_path) / "s.shp", SECTORS))
 
 
+@pytest.mark.classic("the command line's own run")
 @pytest.mark.usefixtures("spark")
 def test_a_join_takes_its_polygons_from_one(tmp_path):
     sectors = {f"AB{x} {y}": [square(x / 10, 50 + y / 10, 0.1)] for x in range(6) for y in range(6)}

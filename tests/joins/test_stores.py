@@ -89,7 +89,7 @@ def run_slots(planner, epoch, monkeypatch, slots=range(WORKERS), *, cache_static
         mine = [number for number in range(PARTITIONS) if owners[number] == slot]
         rows = ROWS.take(pa.array(mine)).drop_columns(["v"]).append_column("n", pa.array(mine))
         monkeypatch.setattr(
-            "evenkey.joins.join_task.current_task", lambda slot=slot: TaskId("q", epoch, slot)
+            "evenkey.joins.planning.current_task", lambda slot=slot: TaskId("q", epoch, slot)
         )
         COUNTED.clear()
         for batch in task(rows.to_batches()):

@@ -106,6 +106,5 @@ class Join:
 
     @staticmethod
     def _at(monkeypatch, epoch, partition):
-        for module in ("join_task", "spreading"):
-            task = TaskId(QUERY, epoch, partition)
-            monkeypatch.setattr(f"evenkey.joins.{module}.current_task", lambda task=task: task)
+        task = TaskId(QUERY, epoch, partition)
+        monkeypatch.setattr("evenkey.joins.planning.current_task", lambda: task)

@@ -152,8 +152,8 @@ def main(directory: Path) -> None:
     model = app.train(labelled, app.NaiveBayes(), grouping="pkg", workers=2)
     right = app.classify(labelled, model).where("label = prediction").count()
     seen["right"] = right
+    # It ends without stopping its session, as programs do.
     sys.stdout.write(f"{json.dumps(seen)}\n")
-    spark.stop()
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import platform
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from pyspark.errors import StreamingQueryException
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.groupings import parse
 from evenkey.metrics import max_over_mean
-from evenkey.spark import RoutingTables, route
+from evenkey.spark import RoutingTables, aggregate, route
 from evenkey.spark.deciding import Learning, OfRouters
 from evenkey.spark.lessons import Lesson, Lessons
 from evenkey.spark.meeting import Meeting, meet_at
@@ -150,6 +151,27 @@ def test_a_place_that_no_store_is_known_for_is_refused(setting):
         setting.run()
 
 
+def in_a_thread(batch, _):
+    """A function for `foreachBatch`: over Connect it has none of the query's threads anyway."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(batch.collect).result()
+
+
+@pytest.mark.parametrize("grouping", ["dkg", "planned"])
+def test_a_task_that_does_not_know_its_epoch_fails(session, stream, tmp_path, grouping):
+    """It would leave what it learned where nobody looks."""
+    df = oracle.streaming(session, stream, tmp_path, epochs=EPOCHS)
+    options = {"time": "time", "window": "1 minute", "state": tmp_path / "tables"}
+    df = aggregate(df, "key", grouping, WORKERS, "sum(column=position)", **options)
+    query = (
+        df.writeStream.foreachBatch(in_a_thread)
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .start()
+    )
+    with pytest.raises(StreamingQueryException, match="a task of a stream does not know its epoch"):
+        query.processAllAvailable()
+
+
 class OwnDisk(LocalStore):
     """A path under which each process has a directory of its own, as on separate hosts."""
 
@@ -165,6 +187,7 @@ def _other_disk(directory, processes):
     return LocalStore(processes / "task" / directory.relative_to("/"))
 
 
+@pytest.mark.classic("its stand-in for hosts takes the driver's process for one of them")
 @pytest.mark.parametrize("grouping", ["dkg", "planned"])
 def test_hosts_that_do_not_share_the_place_stop_in_the_first_epoch(
     session, stream, tmp_path, grouping

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow.dataset as ds
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from evenkey.errors import ConfigurationError
 from evenkey.pipelines.aggregate import PipelineConfig
 from evenkey.pipelines.aggregate import run as run_prepared
-from evenkey.runs import read_results
+from evenkey.runs import read_results, runner
 from evenkey.runs.sources import _ORIGIN_SECONDS
 from evenkey.streams import generated
 from tests.pausing import when_running
@@ -236,3 +238,12 @@ def test_a_time_limit_pauses(tmp_path):
     report = run(config)
     assert not report.finished
     assert report.metrics.messages < 1000
+
+
+def test_a_session_over_connect_is_refused_in_one_line():
+    over_connect: Any = SimpleNamespace()
+    with pytest.raises(
+        ConfigurationError, match="the active session is one of Spark Connect"
+    ) as no:
+        runner._classic(over_connect)
+    assert "\n" not in str(no.value)

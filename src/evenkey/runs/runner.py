@@ -18,7 +18,7 @@ from evenkey.runs.progress import Watch, announce
 from evenkey.runs.recorder import Recorder
 from evenkey.runs.timing import epochs_of, timing_of
 from evenkey.runs.topics import find_offsets, open_output
-from evenkey.spark import check_sources, ending_unlogged, java_deaths_named
+from evenkey.spark import check_sources, ending_unlogged, is_remote, java_deaths_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +70,7 @@ def run(
         if not on_a_disk(options.output):
             # How it is reached is among Spark's settings.
             announce(on_progress, job.name, "starting Spark")
-            spark = job.session()
+            spark = _classic(job.session())
         output = output_store(options.output, spark)
         before = _finished_before(job, output)
         if before is not None:
@@ -80,7 +80,7 @@ def run(
         job.find(directory)
         if spark is None:
             announce(on_progress, job.name, "starting Spark")
-            spark = job.session()
+            spark = _classic(job.session())
         if job.topics is not None:
             open_output(spark, job.topics)
             find_offsets(spark, job.topics, directory)
@@ -103,6 +103,17 @@ def run(
         if report.finished:
             directory.finish(report.to_record())
         return report
+
+
+def _classic(spark: SparkSession) -> SparkSession:
+    if is_remote(spark):
+        message = (
+            "the active session is one of Spark Connect: a run commits its epochs in Spark's "
+            "driver; stop the session first, or pass DataFrames of it to evenkey.spark, "
+            "evenkey.joins or evenkey.applications"
+        )
+        raise ConfigurationError(message)
+    return spark
 
 
 def _finished_before(job: Job[ReportT], output: Store) -> ReportT | None:

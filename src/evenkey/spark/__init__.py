@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from evenkey.spark.sessions import local_master as local_master
     from evenkey.spark.sessions import temporary_directory as temporary_directory
     from evenkey.spark.state_access import at_state as at_state
+    from evenkey.spark.state_access import is_remote as is_remote
     from evenkey.spark.task import TaskId as TaskId
     from evenkey.spark.task import current_epoch as current_epoch
     from evenkey.spark.task import current_task as current_task
@@ -109,6 +110,7 @@ __getattr__ = late(
         "far_ahead": "evenkey.spark.times",
         "find_columns": "evenkey.spark.columns",
         "in_workers": "evenkey.spark.workers",
+        "is_remote": "evenkey.spark.state_access",
         "java_deaths_named": "evenkey.spark.gateway",
         "key_columns": "evenkey.spark.columns",
         "local_master": "evenkey.spark.sessions",

@@ -43,8 +43,8 @@ def listen(session: SparkSession, *, metrics: dict[str, Receive] | None = None) 
         Whose queries.
     metrics
         By the beginning of a metric's name (as given to `DataFrame.observe`) a function that
-        takes the session (None if nobody holds it any more), the name, the metric's row and the
-        progress of the epoch that it is of.
+        takes the session (None if nobody holds it any more), the name, the values of the metric and
+        the progress of the epoch that it is of. Over Connect a value that is null is left out.
 
     Notes
     -----
@@ -83,13 +83,14 @@ class _Listener(StreamingQueryListener):
         for name, row in event.progress.observedMetrics.items():
             for beginning, receive in list(self.metrics.items()):
                 if name.startswith(beginning):
-                    receive(session, name, row, event.progress)
+                    values = row.asDict(recursive=True)
+                    receive(session, name, values, event.progress)
 
     def onQueryIdle(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
         pass
 
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
-        if threading.main_thread().is_alive():  # a program that ends cannot run a task any more
+        with contextlib.suppress(RuntimeError):  # a program that ends cannot run a task any more
             remove_temporary_of(self._session(), str(event.id))
         if self._manager is not None:
             _end_idle_threads()

@@ -91,7 +91,9 @@ class LoadObserver:
         self._epochs[epoch] = self._read(epoch, metrics)
 
     def _read(self, epoch: int, metrics: Mapping[str, Any]) -> EpochLoads:
-        loads = np.array([metrics[f"worker_{i}"] for i in range(self.workers)], dtype=np.int64)
+        loads = np.array(
+            [metrics.get(f"worker_{i}", 0) for i in range(self.workers)], dtype=np.int64
+        )
         return EpochLoads(epoch, loads, metrics.get("keys"), metrics.get("pairs"))
 
 
@@ -99,11 +101,11 @@ class LoadObserver:
 _watching: WeakValueDictionary[str, LoadObserver] = WeakValueDictionary()
 
 
-def _receive(session: SparkSession | None, name: str, row: Any, progress: Any) -> None:
+def _receive(session: SparkSession | None, name: str, values: Any, progress: Any) -> None:
     del session
     observer = _watching.get(name)
     if observer is not None:
-        observer.receive(progress.batchId, row.asDict())
+        observer.receive(progress.batchId, values)
 
 
 def observe(

@@ -22,7 +22,7 @@ from evenkey.spark.state_access import at_state
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pyspark.sql import Column, DataFrame, Row, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from evenkey.groupings import KeyStatistics, PlannedGrouping
 
@@ -43,7 +43,7 @@ def count_keys(df: DataFrame, hashed: Column, empty: KeyStatistics) -> KeyStatis
     is exact, as there are more counters than buckets.
     """
     (row,) = df.select(hashed.alias("hash")).agg(*_sketches(F.col("hash"), empty)).collect()
-    return _filled(empty, row)
+    return _filled(empty, row.asDict(recursive=True))
 
 
 def _sketches(hashed: Column, empty: KeyStatistics) -> list[Column]:
@@ -60,17 +60,17 @@ def _top(column: Column, k: int, counters: int) -> Column:
     return F.call_function("approx_top_k", column, F.lit(min(k, counters)), F.lit(counters))
 
 
-def _filled(empty: KeyStatistics, row: Mapping[str, Any] | Row) -> KeyStatistics:
-    keys, counts = _items(row["keys"])
+def _filled(empty: KeyStatistics, values: Mapping[str, Any]) -> KeyStatistics:
+    keys, counts = _items(values["keys"])
     empty.add_counted(keys.view(np.uint64), counts)
-    buckets, loads = _items(row["buckets"])
+    buckets, loads = _items(values["buckets"])
     empty.bucket_loads[:] = 0
     empty.bucket_loads[buckets] = loads
     return empty
 
 
-def _items(rows: Iterable[Row]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    known = [(row["item"], row["count"]) for row in rows if row["item"] is not None]
+def _items(rows: Iterable[Mapping[str, Any]]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    known = [(row["item"], row["count"]) for row in rows if row.get("item") is not None]
     items = np.array([item for item, _ in known], dtype=np.int64)
     return items, np.array([count for _, count in known], dtype=np.float64)
 
@@ -105,12 +105,12 @@ class _Metric(NamedTuple):
 _groupings: dict[str, PlannedGrouping] = {}
 
 
-def _receive(session: SparkSession | None, name: str, row: Any, progress: Any) -> None:
-    if row["keys"] is None or session is None:
+def _receive(session: SparkSession | None, name: str, values: Any, progress: Any) -> None:
+    if values.get("keys") is None or session is None:
         return
     metric = _Metric(*json.loads(name.removeprefix(_METRIC)))
     grouping, workers = _groupings[metric.grouping], metric.workers
-    statistics = _filled(grouping.statistics(workers), row)
+    statistics = _filled(grouping.statistics(workers), values)
     query, epoch = str(progress.id), progress.batchId + _LAG
     try:
         tables = RoutingTables(store_of(session, metric.tables), metric.grouping, workers)

@@ -69,7 +69,7 @@ def rows_far_ahead(query: StreamingQuery) -> int:
         Over the epochs that ``query.recentProgress`` has, some hundred of the last ones.
     """
     return sum(
-        row["rows"]
+        row.asDict().get("rows") or 0  # over Connect a null is left out
         for progress in query.recentProgress
         for name, row in progress["observedMetrics"].items()
         if name.startswith(_METRIC)
