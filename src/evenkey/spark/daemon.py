@@ -7,6 +7,7 @@ imports.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import sys
@@ -15,7 +16,6 @@ from pyspark.daemon import manager
 
 _WORKER_MODULE = "pyspark.worker"
 _IMPORTS = (
-    "pandas",
     "pyarrow.compute",
     "pyarrow.parquet",
     "pyspark.worker",
@@ -27,6 +27,9 @@ _IMPORTS = (
 
 def prepare() -> None:
     """Import what tasks need, and load the compiled kernels of the groupings."""
+    with contextlib.suppress(ModuleNotFoundError):
+        # Spark's own workers import it where it is installed; evenkey's tasks do without.
+        importlib.import_module("pandas")
     for name in _IMPORTS:
         importlib.import_module(name)
     import numpy as np
