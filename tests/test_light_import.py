@@ -42,7 +42,7 @@ for grouping in ("dkg", "pkg", "planned"):
     state = f"{sys.argv[1]}/{grouping}"
     routed = route(rows, "key", grouping, 4, state=state)
     assert place(routed, 4).count() == 5000
-    found = aggregate(rows, "key", Sum("amount"), grouping=grouping, workers=4, state=state + "-a")
+    found = aggregate(rows, "key", grouping, 4, Sum("amount"), state=state + "-a")
     own = rows.groupBy("key").agg(F.sum("amount"))
     assert sorted(map(tuple, found.collect())) == sorted(map(tuple, own.collect()))
 static = spark.createDataFrame([("hot", 1), ("1", 2)], "key string, place int")
