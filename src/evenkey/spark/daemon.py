@@ -7,7 +7,6 @@ imports.
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import importlib
 import sys
@@ -16,6 +15,7 @@ from pyspark.daemon import manager
 
 _WORKER_MODULE = "pyspark.worker"
 _IMPORTS = (
+    "pandas",
     "pyarrow.compute",
     "pyarrow.parquet",
     "pyspark.worker",
@@ -27,9 +27,6 @@ _IMPORTS = (
 
 def prepare() -> None:
     """Import what tasks need, and load the compiled kernels of the groupings."""
-    with contextlib.suppress(ModuleNotFoundError):
-        # Spark's own workers import it where it is installed; evenkey's tasks do without.
-        importlib.import_module("pandas")
     for name in _IMPORTS:
         importlib.import_module(name)
     import numpy as np
