@@ -12,7 +12,7 @@ COPY --from=jars /jars /opt/evenkey/jars
 COPY pyproject.toml requirements.lock README.md LICENSE /opt/evenkey/source/
 COPY src /opt/evenkey/source/src
 RUN pip install --no-cache-dir --constraint /opt/evenkey/source/requirements.lock \
-    "/opt/evenkey/source[kafka,influxdb,prometheus]"
+    "/opt/evenkey/source[cli,kafka,influxdb,prometheus]"
 ENV EVENKEY_KAFKA_JARS=/opt/evenkey/jars
 WORKDIR /runs
 ENTRYPOINT ["evenkey"]

@@ -42,7 +42,7 @@ for grouping in ("dkg", "pkg", "planned"):
     state = f"{sys.argv[1]}/{grouping}"
     routed = route(rows, "key", grouping, 4, state=state)
     assert place(routed, 4).count() == 5000
-    found = aggregate(rows, "key", Sum("amount"), grouping=grouping, workers=4, state=state + "-a")
+    found = aggregate(rows, "key", grouping, 4, Sum("amount"), state=state + "-a")
     own = rows.groupBy("key").agg(F.sum("amount"))
     assert sorted(map(tuple, found.collect())) == sorted(map(tuple, own.collect()))
 static = spark.createDataFrame([("hot", 1), ("1", 2)], "key string, place int")
@@ -110,14 +110,16 @@ def test_the_program_says_what_it_lacks():
 
 
 @pytest.mark.soak
-def test_an_environment_of_five_packages_routes_aggregates_and_joins(tmp_path):
-    """An environment made of the lock's versions of them, what they bring, and no more."""
+def test_an_environment_of_the_five_and_pandas_routes_aggregates_and_joins(tmp_path):
+    """The lock's versions of them, and pandas: Spark's own ``mapInArrow`` asks for it."""
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     python = environment / "bin" / "python"
     pip = [python, "-m", "pip", "install", "--quiet"]
     lock = ROOT / "requirements.lock"
-    subprocess.run([*pip, "--constraint", lock, *NEEDED, "hatchling", "editables"], check=True)
+    subprocess.run(
+        [*pip, "--constraint", lock, *NEEDED, "pandas", "hatchling", "editables"], check=True
+    )
     install = [*pip, "--no-deps", "--no-build-isolation", "--editable", ROOT]
     subprocess.run(install, check=True)
     done = run(python, BY_KEY, tmp_path)

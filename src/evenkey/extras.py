@@ -7,7 +7,7 @@ from typing import Any
 
 from evenkey.errors import ConfigurationError
 
-_OF_THE_PROGRAM = ("click", "mmh3", "pandas", "pydantic", "pydantic_core", "rich", "typer")
+_OF_THE_PROGRAM = ("click", "mmh3", "pydantic", "pydantic_core", "rich", "typer")
 
 
 def load_extra(module: str, extra: str, purpose: str) -> Any:
