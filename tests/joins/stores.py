@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from threading import Lock
 
 from evenkey.stores import LocalStore
 
 COUNTED: Counter[str] = Counter()
 """Requests that this process has made of counting stores, by kind."""
+_COUNTING = Lock()
 
 
 class CountingStore(LocalStore):
     """A directory whose every request is counted."""
 
     def _count(self, kind):
-        COUNTED[kind] += 1
+        with _COUNTING:
+            COUNTED[kind] += 1
 
     def read(self, name):
         self._count("read")
