@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
-from collections import Counter
+import re
+from typing import Any
 
 import pytest
 
-from evenkey.streams import CountrySkew
-from tests.cluster.spark_cluster import PLACES, through
+from tests.cluster.faults import FAULTS, GROUPINGS, MESSAGES, command, expected, hit
+from tests.cluster.spark_cluster import PLACES
 from tests.servers import ROOT
 
 pytestmark = [
@@ -17,24 +17,7 @@ pytestmark = [
     pytest.mark.timeout(1800),
 ]
 
-GROUPINGS = ["pkg", "dkg", "planned"]
-MESSAGES = 200_000
-STREAM = "country-skew-r80"
 ABROAD = "worker[12]|driver2?"
-
-
-def command(grouping, output, *more):
-    sizes = ["--workers", "4", "--messages", str(MESSAGES), "--epochs", "4"]
-    return [
-        *("run", "--dataset", STREAM, "--grouping", grouping, *sizes),
-        *("--output", output, "--json", *more),
-    ]
-
-
-def expected():
-    """Count the stream's own messages."""
-    stream = CountrySkew(80)
-    return Counter(stream.texts(stream.batch(0, MESSAGES).ids).to_pylist())
 
 
 def exact(cluster, done, output, on="driver"):
@@ -97,88 +80,44 @@ def test_a_join_is_sparks_own_and_goes_on_from_another_host(cluster, balance, ca
 
 
 def test_a_run_without_a_shared_place_says_so_at_once(cluster_without_storage):
-    done = cluster_without_storage.evenkey(command("pkg", "/srv/out"), seconds=120)
+    done = cluster_without_storage.evenkey(command("pkg", "/srv/out"))
     assert done.returncode in {1, 2}
     told = [line for line in done.stderr.splitlines() if line.startswith("error")]
     assert len(told) == 1
     assert "/srv/out" in told[0]
 
 
-@pytest.mark.parametrize("state", ["/srv/state", None])
-def test_a_stream_without_a_shared_place_says_so_at_once(cluster_without_storage, state):
-    with pytest.raises(AssertionError, match=f"host ({ABROAD}) .*state"):
-        cluster_without_storage.drive(
-            "route_learns", grouping="dkg", at=state, checkpoint="/srv/checkpoint", epochs=6
+def test_streams_without_a_shared_place_say_so_at_once(cluster_without_storage):
+    streams: list[tuple[str, dict[str, Any]]] = [
+        (name, {"grouping": grouping, "at": at, "checkpoint": f"/srv/checkpoint-{number}"})
+        for number, (name, grouping, at) in enumerate(
+            [
+                ("route_learns", "dkg", "/srv/dkg"),
+                ("route_learns", "planned", "/srv/planned"),
+                ("route_learns", "dkg", None),
+                ("route_learns", "planned", None),
+                ("aggregate_stream", "dkg", "/srv/sums-dkg"),
+                ("aggregate_stream", "planned", "/srv/sums-planned"),
+            ]
         )
-
-
-def test_a_join_without_a_shared_place_says_so_at_once(cluster_without_storage):
-    with pytest.raises(AssertionError, match=f"host ({ABROAD}) .*state"):
-        cluster_without_storage.drive(
-            "join_stream", balance="load", cache_static=True, at="/srv/join", epochs=4
-        )
-
-
-def lose_a_worker(cluster):
-    cluster.hosts.lose("worker1")
-    time.sleep(5)
-    cluster.hosts.start_host("worker1")
-    cluster.start_worker("worker1")
-
-
-def cut_a_worker(cluster):
-    cluster.hosts.cut("worker2")
-    time.sleep(20)
-    cluster.hosts.mend("worker2")
-
-
-def cut_the_store(cluster):
-    cluster.hosts.cut("store")
-    time.sleep(20)
-    cluster.hosts.mend("store")
-
-
-def slow_the_store(cluster):
-    cluster.slow_storage(2)
-    time.sleep(30)
-    cluster.slow_storage(0)
-
-
-FAULTS = [lose_a_worker, cut_a_worker, cut_the_store, slow_the_store]
+    ]
+    join = {"balance": "load", "cache_static": True, "at": "/srv/join"}
+    # A stream that is not stopped in its first epoch ends by itself, after the second.
+    calls = [(name, {**given, "epochs": 1}) for name, given in [*streams, ("join_stream", join)]]
+    ended = cluster_without_storage.drive("outcomes", calls=calls)
+    for call, outcome in zip(calls, ended, strict=True):
+        lines = re.findall(rf"host (?:{ABROAD}) does not see what host .*", str(outcome))
+        assert "error" in outcome, call
+        assert lines, (call, outcome)
+        assert "state" in lines[0], call
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 @pytest.mark.parametrize("grouping", GROUPINGS)
 def test_a_run_is_exact_through_a_fault(breakable_cluster, grouping, fault):
-    cluster = breakable_cluster
-    output = f"{PLACES['s3']}/faulty"
-    # Work of 1 ms a message, so that the fault comes in the middle of an epoch.
-    words = command(grouping, output, "--cost-ms", "1")
-    done = through(lambda: strike(cluster, fault), lambda: cluster.evenkey(words, seconds=600))
-    if done.returncode:  # what a fault ended goes on by the same command
-        done = cluster.evenkey(words, seconds=600)
-    exact(cluster, done, output)
-
-
-def strike(cluster, fault):
-    deadline = time.monotonic() + 200
-    while not cluster.objects("faulty/results"):
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
-    fault(cluster)
-
-
-@pytest.mark.parametrize("grouping", GROUPINGS)
-def test_a_run_goes_on_when_its_driver_is_lost(breakable_cluster, grouping):
-    cluster = breakable_cluster
-    output = f"{PLACES['s3']}/faulty"
-    words = command(grouping, output, "--cost-ms", "1")
-    done = through(
-        lambda: strike(cluster, lambda here: here.hosts.lose("driver")),
-        lambda: cluster.evenkey(words, seconds=600),
-    )
-    assert done.returncode != 0
-    exact(cluster, cluster.evenkey(words, on="driver2", seconds=600), output, on="driver2")
+    outcome = hit(breakable_cluster, grouping, fault, f"{PLACES['s3']}/faulty")
+    assert (outcome.lost, outcome.doubled) == (0, 0)
+    assert outcome.report["metrics"]["messages"] == MESSAGES
 
 
 def test_an_executor_without_the_package_is_one_clear_error(breakable_cluster):

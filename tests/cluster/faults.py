@@ -1,0 +1,179 @@
+"""Faults on separate hosts, drawn from a seed: each hits a run, whose results are then counted.
+
+``python -m tests.cluster.faults --faults 30 --seed 1``: goes on with what `RECORDS` holds of this
+seed, and writes a line for each fault: what it was, whether the run had to be given again, and how
+many messages were lost or doubled. ``--now N`` stops after so many more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evenkey.streams import CountrySkew
+from tests.cluster.spark_cluster import PLACES, SparkCluster, through
+from tests.servers import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["FAULTS", "Outcome", "command", "expected", "hit"]
+
+GROUPINGS = ("pkg", "dkg", "planned")
+MESSAGES = 200_000
+STREAM = "country-skew-r80"
+RECORDS = ROOT / "build" / "cluster-faults.jsonl"
+_TRIES = 3
+_SECONDS = 900
+
+
+def command(grouping: str, output: str, *more: str) -> list[str]:
+    """Give the words of a run of the stream."""
+    sizes = ["--workers", "4", "--messages", str(MESSAGES), "--epochs", "4"]
+    what = ["run", "--dataset", STREAM, "--grouping", grouping]
+    return [*what, *sizes, "--output", output, "--json", *more]
+
+
+def expected() -> Counter[str]:
+    """Count the stream's own messages, by key."""
+    stream = CountrySkew(80)
+    return Counter(stream.texts(stream.batch(0, MESSAGES).ids).to_pylist())
+
+
+def lose_worker(cluster: SparkCluster) -> None:
+    """Lose a worker's host with its disk; another comes in its place."""
+    cluster.hosts.lose("worker1")
+    time.sleep(5)
+    cluster.hosts.start_host("worker1")
+    cluster.start_worker("worker1")
+
+
+def cut_worker(cluster: SparkCluster) -> None:
+    """Cut a worker off for 20 s."""
+    cluster.hosts.cut("worker2")
+    time.sleep(20)
+    cluster.hosts.mend("worker2")
+
+
+def cut_store(cluster: SparkCluster) -> None:
+    """Cut the store off for 20 s."""
+    cluster.hosts.cut("store")
+    time.sleep(20)
+    cluster.hosts.mend("store")
+
+
+def slow_store(cluster: SparkCluster) -> None:
+    """Let the store take 2 s for each request, for 30 s."""
+    cluster.slow_storage(2)
+    time.sleep(30)
+    cluster.slow_storage(0)
+
+
+def lose_driver(cluster: SparkCluster) -> None:
+    """Lose the driver's host with its disk; the run goes on from the other one."""
+    cluster.hosts.lose("driver")
+
+
+FAULTS: tuple[Callable[[SparkCluster], None], ...] = (
+    lose_worker,
+    cut_worker,
+    cut_store,
+    slow_store,
+    lose_driver,
+)
+
+
+class Outcome(NamedTuple):
+    """What came of a run that was hit: commands that it took, and messages by their fate."""
+
+    commands: int
+    lost: int
+    doubled: int
+    report: dict[str, Any]
+
+
+def hit(
+    cluster: SparkCluster,
+    grouping: str,
+    fault: Callable[[SparkCluster], None],
+    output: str,
+    delay: float = 0.0,
+) -> Outcome:
+    """Hit a run some seconds after it has its first results; give it again until it ends well.
+
+    Raises
+    ------
+    AssertionError
+        It does not end well.
+    """
+    # Work of 1 ms a message, so that the fault comes in the middle of an epoch.
+    words = command(grouping, output, "--cost-ms", "1")
+
+    def strike() -> None:
+        deadline = time.monotonic() + _SECONDS
+        while not cluster.objects(output.removeprefix(PLACES["s3"] + "/") + "/results"):
+            assert time.monotonic() < deadline, "the run has no results"
+            time.sleep(0.5)
+        time.sleep(delay)
+        fault(cluster)
+
+    done = through(strike, lambda: cluster.evenkey(words, seconds=_SECONDS))
+    on, commands = "driver", 1
+    while done.returncode and commands <= _TRIES:
+        # What a fault ended goes on by the same command, from whichever host.
+        on = "driver2" if fault is lose_driver else "driver"
+        done = cluster.evenkey(words, on=on, seconds=_SECONDS)
+        commands += 1
+    assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-4000:])
+    found = Counter(cluster.drive("counts_of", on=on, output=output))
+    lost, doubled = expected() - found, found - expected()
+    return Outcome(commands, lost.total(), doubled.total(), json.loads(done.stdout))
+
+
+def main() -> None:
+    """Hit runs until there are as many faults as asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--faults", type=int, default=30)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--now", type=int, default=sys.maxsize)
+    given = parser.parse_args()
+    before = [json.loads(line) for line in _lines() if json.loads(line)["seed"] == given.seed]
+    for number in range(len(before), min(given.faults, len(before) + given.now)):
+        draw = random.Random(f"{given.seed} {number}")  # noqa: S311 - chance, not secrets
+        fault, grouping = draw.choice(FAULTS), draw.choice(GROUPINGS)
+        delay = draw.uniform(0, 20)
+        with (
+            tempfile.TemporaryDirectory(dir=ROOT / "build") as directory,
+            SparkCluster(Path(directory)) as cluster,
+        ):
+            outcome = hit(cluster, grouping, fault, f"{PLACES['s3']}/faulty", delay)
+        record = {
+            "seed": given.seed,
+            "number": number,
+            "fault": fault.__name__,
+            "grouping": grouping,
+            **outcome._replace(report={})._asdict(),
+        }
+        before.append(record)
+        line = json.dumps(record)
+        print(line, flush=True)  # noqa: T201 - for whoever reads along
+        with RECORDS.open("a") as records:
+            records.write(line + "\n")
+    lost, doubled = (sum(each[what] for each in before) for what in ("lost", "doubled"))
+    print(f"{len(before)} faults, {lost} messages lost, {doubled} doubled")  # noqa: T201
+    sys.exit(int(lost + doubled > 0))
+
+
+def _lines() -> list[str]:
+    return RECORDS.read_text().splitlines() if RECORDS.exists() else []
+
+
+if __name__ == "__main__":
+    main()
