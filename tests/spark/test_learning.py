@@ -297,7 +297,10 @@ def test_old_lessons_and_tables_go(learning):
 
 def test_a_task_that_does_not_see_the_table_says_so(learning):
     """Whoever decided it wrote it to another disk."""
-    with pytest.raises(RunError, match=r"does not see routing table .*table-0000000003\.npz"):
+    with pytest.raises(
+        RunError,
+        match=r"does not see what the task that decided this epoch wrote at .*table-0000000003\.npz",
+    ):
         learning.recall(TaskId("query", 3, 0))
 
 
