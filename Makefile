@@ -24,7 +24,7 @@ MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test check faults soak kills connect bench freeze lint format types imports lock grafana figures \
+.PHONY: help setup demo test check faults soak connect kills bench freeze lint format types imports lock grafana figures \
   setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
 
 help: ## List the targets
