@@ -64,8 +64,9 @@ def test_what_executors_wrote_and_the_driver_does_not_see_is_missed(hosts, tmp_p
     driver, executors = hosts
     # Executors see what the driver wrote, and it does not see what they write.
     (executors / "state").mkdir(parents=True)
-    (executors / "state" / "claims").symlink_to(driver / "state" / "claims")
-    (driver / "state" / "claims").mkdir(parents=True)
+    for name in ("claims", "tables"):
+        (driver / "state" / name).mkdir(parents=True)
+        (executors / "state" / name).symlink_to(driver / "state" / name)
     (tmp_path / "text").write_text("one two\n" * 300)
     given = {"dataset": "country-skew-r80"} if split is None else {"input": tmp_path / "text"}
     config = PipelineConfig(**given, split=split, output=driver, **SMALL)

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from evenkey.runs.directory import RunDirectory
 
 _DISK_FULL = os.strerror(errno.ENOSPC)
-_OF_A_TASK = re.compile(r"^evenkey\.errors\.RunError: (.+?)(?: SQLSTATE: \w+)?$", re.MULTILINE)
+_OF_A_TASK = re.compile(
+    r"(?:^evenkey\.errors\.RunError:|\[USER_RAISED_EXCEPTION\]) (.+?)(?: SQLSTATE: \w+)*$",
+    re.MULTILINE,
+)
+"""Raised by a task, or by the rows that wait for one, whose own errors Spark does not show."""
 
 
 @contextlib.contextmanager
