@@ -53,7 +53,7 @@ CASES = ["a_batch", "a_batch_without_state", "a_stream", "a_refresh", "a_join_by
 
 
 def test_joins_over_connect_equal_sparks_own(tmp_path):
-    assert outcomes(tmp_path, ["dynamic-lb-stal", "static-strl"]) == dict.fromkeys(CASES)
+    assert outcomes(tmp_path, ["dynamic-lb-stal"]) == dict.fromkeys(CASES)
 
 
 @pytest.mark.soak

@@ -23,6 +23,7 @@ def seen(tmp_path_factory):
     environment = {
         **os.environ,
         "PYSPARK_PYTHON": sys.executable,
+        "SPARK_TESTING": "1",  # Spark's own switch for a server on any port that is free
         "TMPDIR": str(directory / "temporary"),
     }
     ran = subprocess.run(
