@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,8 +12,8 @@ from evenkey.checking import check_fields, check_workers
 from evenkey.errors import ConfigurationError
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.key_table import items_of, table_of
-from evenkey.groupings.peers.frequencies import descending
 from evenkey.groupings.tables.base import PLACE
+from evenkey.groupings.tables.frequencies import descending, on_least_loaded
 from evenkey.sketches import SpaceSaving
 
 if TYPE_CHECKING:
@@ -101,13 +100,7 @@ class IsolatingGrouping(Grouping):
         workers: int,
     ) -> Snapshot:
         heaviest = slice(self.isolated * workers)
-        least = [(0.0, worker) for worker in range(workers)]
-        items = np.zeros(len(keys[heaviest]), dtype=PLACE)
-        for row, load in enumerate(loads[heaviest].tolist()):
-            held, worker = least[0]
-            items[row] = (keys[row], 1, worker)
-            heapq.heapreplace(least, (held + load, worker))
-        held_by = np.array([load for load, _ in sorted(least, key=lambda each: each[1])])
+        items, held_by = on_least_loaded(keys[heaviest], loads[heaviest], workers)
         weights = _rooms(held_by, max(0.0, total - float(held_by.sum())))
         cuts = np.cumsum(weights)
         return {"items": np.sort(items, order="key"), "room": cuts / cuts[-1]}

@@ -10,8 +10,8 @@ import numpy as np
 from evenkey.checking import check_workers
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.key_table import items_of, table_of
-from evenkey.groupings.peers.frequencies import descending
 from evenkey.groupings.tables.base import PLACE
+from evenkey.groupings.tables.frequencies import descending
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

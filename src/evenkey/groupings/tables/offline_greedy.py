@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from evenkey.checking import check_workers
-from evenkey.errors import ConfigurationError
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.key_table import items_of, table_of
 from evenkey.groupings.tables.base import PLACE, merge_places
+from evenkey.groupings.tables.frequencies import descending, on_least_loaded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,21 +60,7 @@ class OfflineGreedy(Grouping):
             `workers` is below 1, a count is below 0, or there is not one a key.
         """
         check_workers(workers)
-        if len(keys) != len(counts):
-            message = f"off-greedy: {len(keys)} keys but {len(counts)} counts: give one a key"
-            raise ConfigurationError(message)
-        if len(counts) and not np.min(counts) >= 0:
-            message = f"off-greedy: a count of {np.min(counts):g}: counts are at least 0"
-            raise ConfigurationError(message)
-        order = np.lexsort((keys, -np.asarray(counts, dtype=np.float64)))
-        loads = [(0.0, worker) for worker in range(workers)]
-        places = []
-        for count in counts[order].tolist():
-            load, worker = loads[0]
-            places.append(worker)
-            heapq.heapreplace(loads, (load + count, worker))
-        items = np.zeros(len(keys), dtype=PLACE)
-        items["key"], items["count"], items["place"] = keys[order], 1, places
+        items, _ = on_least_loaded(*descending("off-greedy", keys, counts), workers)
         return {"items": np.sort(items, order="key")}
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:

@@ -1,14 +1,18 @@
-"""Frequencies as the peers are given them."""
+"""Frequencies of keys as a grouping is given them, and the heaviest placed first."""
 
 from __future__ import annotations
 
+import heapq
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evenkey.errors import ConfigurationError
+from evenkey.groupings.tables.base import PLACE
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from numpy.typing import ArrayLike, NDArray
 
 
@@ -31,3 +35,23 @@ def descending(
         raise ConfigurationError(message)
     order = np.lexsort((hashes, -loads))
     return hashes[order], loads[order]
+
+
+def on_least_loaded(
+    keys: NDArray[np.uint64], loads: NDArray[np.float64], workers: int
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Place keys in order, each whole on the worker with the least so far, the lowest of equals.
+
+    Returns
+    -------
+    tuple
+        `PLACE`[k], a row a key in the order of the keys; and float64[W], what each worker has.
+    """
+    least = [(0.0, worker) for worker in range(workers)]
+    items = np.zeros(len(keys), dtype=PLACE)
+    for row, load in enumerate(loads.tolist()):
+        held, worker = least[0]
+        items[row] = (keys[row], 1, worker)
+        heapq.heapreplace(least, (held + load, worker))
+    held_by = np.array([load for load, _ in sorted(least, key=lambda each: each[1])])
+    return items, held_by
