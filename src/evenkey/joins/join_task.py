@@ -12,10 +12,9 @@ import pyarrow.compute as pc
 from evenkey.event_clock import EventClock
 from evenkey.joins.epoch_log import SlotRecord
 from evenkey.joins.partition_join import FIRST, PARTITION, SLOT
-from evenkey.joins.planning import BATCH
 from evenkey.joins.work import CLOCKS
 from evenkey.joins.worker_cache import CacheKey, WorkerCache, process_cache
-from evenkey.spark import seconds_of
+from evenkey.spark import BATCH, seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -13,7 +13,7 @@ from evenkey.errors import RunError
 from evenkey.event_clock import FAR, in_step
 from evenkey.joins.epoch_log import EpochLog, EpochPlan, work_of
 from evenkey.joins.meeting import unseen
-from evenkey.spark import current_epoch, current_task
+from evenkey.spark import BATCH, current_epoch, current_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from evenkey.joins.static_store import StaticStore
     from evenkey.spark import TaskId
     from evenkey.stores import Store
-
-BATCH = "batch"
-"""What a task's query is called where there is no streaming query."""
 
 
 def first_owners(partitions: int, workers: int) -> tuple[int, ...]:

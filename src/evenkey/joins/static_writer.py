@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from evenkey.joins.meeting import meet
 from evenkey.joins.static_manifest import StaticFile, checksum
-from evenkey.joins.stored import create, put
+from evenkey.joins.stored import create, parquet, put
 
 if TYPE_CHECKING:
     from evenkey.joins.static_manifest import StaticVersion
@@ -80,9 +80,7 @@ class StaticWriter:
         RunError
             The store cannot be written.
         """
-        sink = pa.BufferOutputStream()
-        pq.write_table(table, sink)
-        content = sink.getvalue().to_pybytes()
+        content = parquet(table)
         if not create(self.store, name_of(partition), content):
             content = meet(self.store, name_of(partition), platform.node())
             table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)

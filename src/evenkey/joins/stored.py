@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from evenkey.checking import check_path
 from evenkey.errors import RunError
 from evenkey.spark import store_of
@@ -32,6 +35,14 @@ def state_at(session: SparkSession, state: str | Path | Store, name: str = "stat
     if scheme_of(state) == "file":
         state = local_path(state).absolute()
     return store_of(session, state)
+
+
+def parquet(table: pa.Table) -> bytes:
+    """Encode a table as a Parquet file."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
 
 
 def find(store: Store, name: str) -> bytes | None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from evenkey.joins.stored import put, state_at
-from evenkey.spark import current_task
+from evenkey.joins.stored import parquet, put, state_at
+from evenkey.spark import BATCH, current_task
 from evenkey.stores import Store
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
     from evenkey.joins.dead_letters import DeadLetters
@@ -45,11 +43,9 @@ class StoredLetters:
             The store cannot be written.
         """
         query = current_task().query
-        name = self._call if query == "batch" else query
-        sink = pa.BufferOutputStream()
-        pq.write_table(table, sink)
-        content = sink.getvalue().to_pybytes()
-        put(self._store, f"{kind}/{name}/epoch={epoch:010d}/part-{part:05d}.parquet", content)
+        name = self._call if query == BATCH else query
+        file = f"{kind}/{name}/epoch={epoch:010d}/part-{part:05d}.parquet"
+        put(self._store, file, parquet(table))
 
 
 def letters_at(

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from evenkey.spark.sessions import temporary_directory as temporary_directory
     from evenkey.spark.state_access import at_state as at_state
     from evenkey.spark.state_access import is_remote as is_remote
+    from evenkey.spark.task import BATCH as BATCH
     from evenkey.spark.task import TaskId as TaskId
     from evenkey.spark.task import current_epoch as current_epoch
     from evenkey.spark.task import current_task as current_task
@@ -87,6 +88,7 @@ __all__ = [
 __getattr__ = late(
     __name__,
     {
+        "BATCH": "evenkey.spark.task",
         "NamedTask": "evenkey.spark.any_names",
         "with_plain_names": "evenkey.spark.any_names",
         "FAR_AHEAD": "evenkey.spark.times",

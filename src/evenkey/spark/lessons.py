@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 from evenkey.errors import RunError
 from evenkey.spark.arrays import decoded, encoded
+from evenkey.stores import at_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 _PLACE = "lessons"
 _NAME = re.compile(_PLACE + r"/(\d{10})/(\d{6,})\.npz")
-_AT_ONCE = 16
-"""Objects that are read or deleted side by side: a store may take long for each."""
 
 
 class Lesson(NamedTuple):
@@ -81,8 +79,7 @@ class Lessons:
         RunError
             One cannot be read.
         """
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            return dict(zip(names, pool.map(self._read, names.values()), strict=True))
+        return dict(zip(names, at_once(self._read, list(names.values())), strict=True))
 
     def _read(self, name: str) -> Lesson:
         try:
@@ -101,8 +98,7 @@ class Lessons:
 
     def delete(self, names: Iterable[str]) -> None:
         """Delete objects; what cannot be deleted is left to the next epoch."""
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            list(pool.map(self._delete, names))
+        at_once(self._delete, list(names))
 
     def _delete(self, name: str) -> None:
         try:

@@ -8,7 +8,8 @@ from pyspark import TaskContext
 
 from evenkey.errors import RunError
 
-_BATCH = "batch"
+BATCH = "batch"
+"""What a task's query is called where there is no streaming query."""
 
 
 class TaskId(NamedTuple):
@@ -43,7 +44,7 @@ def current_task() -> TaskId:
         raise RunError(message)
     query = context.getLocalProperty("sql.streaming.queryId")
     epoch = context.getLocalProperty("streaming.sql.batchId")
-    return TaskId(query or _BATCH, int(epoch or 0), context.partitionId())
+    return TaskId(query or BATCH, int(epoch or 0), context.partitionId())
 
 
 def current_epoch() -> TaskId:
@@ -55,7 +56,7 @@ def current_epoch() -> TaskId:
         No task does, or Spark does not say of which epoch it is.
     """
     task = current_task()
-    if task.query == _BATCH:
+    if task.query == BATCH:
         message = (
             "a task of a stream does not know its epoch, without which nothing is learned: Spark "
             "gives it to no task that a function of foreachBatch starts over Spark Connect, or in "
