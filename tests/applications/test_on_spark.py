@@ -19,7 +19,7 @@ from evenkey.applications import (
 )
 from evenkey.errors import ConfigurationError
 from evenkey.streams import Zipf
-from tests.applications.test_learning import SMALL, groupings, in_one_go
+from tests.pipelines.learn.test_learning import SMALL, groupings, in_one_go
 
 KEYS = Zipf(1.2, 60, messages=1500)
 TEXTS = KEYS.texts(KEYS.ids(0, 1500)).to_pylist()

@@ -9,8 +9,8 @@ import pyarrow.dataset as ds
 import pytest
 
 from evenkey.streams import generated
+from tests.runs.killing import kill_in_the_middle, running
 from tests.spark.planned_stream import EPOCHS, MESSAGES, NAME, WORKERS
-from tests.topology.killing import kill_in_the_middle, running
 
 BEFORE = 3
 """Epochs that end before the kill: the plan of epoch 2 is made of epoch 0."""

@@ -13,8 +13,8 @@ import pytest
 from evenkey.pipelines.aggregate import PipelineConfig, run
 from evenkey.streams import generated
 from tests.components import skip_without
-from tests.topology import killing
-from tests.topology.killing import finish, started, wait_for_the_middle
+from tests.runs import killing
+from tests.runs.killing import finish, started, wait_for_the_middle
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
 

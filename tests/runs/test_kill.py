@@ -8,7 +8,7 @@ from collections import Counter
 import pyarrow.dataset as ds
 import pytest
 
-from tests.topology.killing import finish, kill_in_the_middle, placed, started
+from tests.runs.killing import finish, kill_in_the_middle, placed, started
 
 EPOCHS = 4
 LINES = 4000

@@ -12,7 +12,7 @@ import pytest
 
 from evenkey.exporters import History
 from evenkey.runs import read_results
-from tests.topology.killing import finish, started, wait_for_the_middle
+from tests.runs.killing import finish, started, wait_for_the_middle
 
 LINES = 3000
 

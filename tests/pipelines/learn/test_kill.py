@@ -6,8 +6,8 @@ import pytest
 
 from evenkey.applications import Documents, NaiveBayes
 from evenkey.pipelines.learn.models import Models
-from tests.applications.test_learning import in_one_go
-from tests.topology.killing import finish, kill_in_the_middle, placed, started
+from tests.pipelines.learn.test_learning import in_one_go
+from tests.runs.killing import finish, kill_in_the_middle, placed, started
 
 RECORDS, EPOCHS = 400, 4
 

@@ -8,8 +8,8 @@ import pytest
 
 from evenkey.pipelines.aggregate import PipelineConfig, run
 from tests.brokers import start_broker
-from tests.topology.kafka.counting import counted, send, truth
-from tests.topology.killing import finish, kill_in_the_middle, started, wait_for_the_middle
+from tests.kafka.counting import counted, send, truth
+from tests.runs.killing import finish, kill_in_the_middle, started, wait_for_the_middle
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
 

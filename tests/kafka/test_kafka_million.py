@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenkey.pipelines.aggregate import PipelineConfig, run
-from tests.topology.kafka.counting import counted, send, truth
+from tests.kafka.counting import counted, send, truth
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 

@@ -21,7 +21,7 @@ from evenkey.streams import FileStream
 from evenkey.streams.splits import SPLITTERS
 from evenkey.streams.suffixes import SplitName
 
-DATA = Path(os.environ.get("EVENKEY_DATA", Path(__file__).parents[2] / "../shared/data"))
+DATA = Path(os.environ.get("EVENKEY_DATA", Path(__file__).parents[3] / "../shared/data"))
 
 
 def test_every_splitter_can_be_asked_for():

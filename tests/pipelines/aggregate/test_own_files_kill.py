@@ -10,7 +10,7 @@ from decimal import Decimal
 import pyarrow.dataset as ds
 import pytest
 
-from tests.topology.killing import finish, kill_in_the_middle, started
+from tests.runs.killing import finish, kill_in_the_middle, started
 
 ROWS = 4000
 START = datetime(2026, 3, 1, tzinfo=UTC)
