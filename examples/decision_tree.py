@@ -17,7 +17,7 @@ COLUMNS = ["length", "width", "height", "weight"]
 
 
 def main(rows: int = 20_000, depth: int = 5) -> float:
-    """Learn from four fifths of the rows, and give the share of others told rightly."""
+    """Learn from four fifths of the rows, and give the share of others classified rightly."""
     spark = session()
     generated = Clusters(classes=3, features=len(COLUMNS), length=rows).records(0, rows)
     table = spark.createDataFrame(
@@ -37,7 +37,7 @@ def main(rows: int = 20_000, depth: int = 5) -> float:
 
     judged = classify(unknown, model)
     right = judged.filter(F.col("prediction") == F.col("label")).count() / judged.count()
-    print(f"{len(model.leaves)} leaves, {right:.1%} of {judged.count()} rows told rightly")
+    print(f"{len(model.leaves)} leaves, {right:.1%} of {judged.count()} rows classified rightly")
     known.unpersist()
     return right
 

@@ -12,7 +12,7 @@ from evenkey.spark import session
 
 
 def main(records: int = 4000, words: int = 2000) -> float:
-    """Learn from generated documents, and give the share of new ones that are told rightly."""
+    """Learn from generated documents; the share of new ones that are classified rightly."""
     report = run(
         ApplicationConfig(
             application="naive-bayes(alpha=1)",
@@ -32,14 +32,14 @@ def main(records: int = 4000, words: int = 2000) -> float:
     rows = list(enumerate(unseen.to_pydict()["label"]))
     texts = [(*row, text) for row, text in zip(rows, unseen["text"].to_pylist(), strict=True)]
     frame = session().createDataFrame(texts, "id int, label string, text string")
-    told = classify(frame, report.model)
-    right = told.agg(F.avg((F.col("label") == F.col("prediction")).cast("double"))).first()[0]
-    print(f"{right:.0%} of 200 other documents were told rightly")
+    classified = classify(frame, report.model)
+    right = classified.agg(F.avg((F.col("label") == F.col("prediction")).cast("double"))).first()[0]
+    print(f"{right:.0%} of 200 other documents were classified rightly")
 
     # The same, with each word asked of a worker that the grouping chooses.
     asked = classify_by_words(frame, "id", "text", report.model, grouping="pkg", workers=4)
-    same = asked.join(told, asked["id"] == told["id"].cast("string"))
-    agree = same.where(asked["prediction"] == told["prediction"]).count()
+    same = asked.join(classified, asked["id"] == classified["id"].cast("string"))
+    agree = same.where(asked["prediction"] == classified["prediction"]).count()
     print(f"{agree} of them alike when their words are asked of workers")
     return float(right)
 

@@ -152,8 +152,8 @@ class Broker:
             self._process.poll()
         # The number may have gone to another process since.
         command = ["ps", "-ww", "-o", "command=", "-p", str(pid)]
-        told = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-        return pid if str(self._settings) in told.stdout else None
+        listed = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        return pid if str(self._settings) in listed.stdout else None
 
     def _format(self) -> None:
         """Write the settings, and lay out the storage where that has not been done."""

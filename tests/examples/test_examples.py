@@ -64,14 +64,14 @@ def test_naive_bayes(example, capsys, monkeypatch):
     program = example("naive_bayes")
     monkeypatch.setattr(program, "run", functools.partial(program.run, prepare=False))
     assert program.main(records=300, words=150) > 0.7
-    told = capsys.readouterr().out
-    assert "epoch 0: 100 records, accuracy None" in told
-    assert "200 of them alike" in told
+    output = capsys.readouterr().out
+    assert "epoch 0: 100 records, accuracy None" in output
+    assert "200 of them alike" in output
 
 
 def test_decision_tree(example, capsys):
     assert example("decision_tree").main(rows=900, depth=2) > 0.5
-    assert "rows told rightly" in capsys.readouterr().out
+    assert "rows classified rightly" in capsys.readouterr().out
 
 
 def test_own_aggregator(example):
