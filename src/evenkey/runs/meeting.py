@@ -22,8 +22,8 @@ _met: set[tuple[str, bytes]] = set()
 class Meeting:
     """What the driver wrote, and every task must find before it writes. Travels to tasks.
 
-    A directory of the same name on another host, which tasks would fill and nobody would read, is
-    told from the shared one by it.
+    By it a directory of the same name on another host, which tasks would fill and nobody would
+    read, is known from the shared one.
 
     Parameters
     ----------

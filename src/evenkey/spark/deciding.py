@@ -22,7 +22,7 @@ from evenkey.spark.open_task import problem_words
 from evenkey.spark.routing_table import RoutingTable
 from evenkey.spark.task import current_epoch
 from evenkey.spark.workers import in_workers
-from evenkey.stores import SHARED, unseen
+from evenkey.stores import STATE_MEND, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -147,7 +147,7 @@ class Learning:
         table = own.find(task.epoch)
         if table is None:
             writer = "the task that decided this epoch"
-            raise unseen(own.path(task.epoch), writer, f"state must be {SHARED}")
+            raise unseen(own.path(task.epoch), writer, STATE_MEND)
         return table
 
     def leave(self, task: TaskId, lesson: Lesson) -> None:

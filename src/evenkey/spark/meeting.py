@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evenkey.errors import RunError
 from evenkey.spark.state_access import at_state
-from evenkey.stores import SHARED, meet
+from evenkey.stores import SHARED, STATE_MEND, meet
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -68,7 +68,7 @@ class Meeting(NamedTuple):
 
     @property
     def _mend(self) -> str:
-        return f"state must be {SHARED}" if self.chosen else f"pass state=..., {SHARED}"
+        return STATE_MEND if self.chosen else f"pass state=..., {SHARED}"
 
 
 def meet_at(session: SparkSession, store: Store, *, chosen: bool = True) -> Meeting:

@@ -1,13 +1,14 @@
 """Stores: where state lies that the driver and all executors share."""
 
 from evenkey.stores.local import LocalStore
-from evenkey.stores.meeting import SHARED, meet, unseen
+from evenkey.stores.meeting import SHARED, STATE_MEND, meet, unseen
 from evenkey.stores.places import local_path, scheme_of, store_at
 from evenkey.stores.side_by_side import at_once
 from evenkey.stores.store import Store
 
 __all__ = [
     "SHARED",
+    "STATE_MEND",
     "LocalStore",
     "Store",
     "at_once",

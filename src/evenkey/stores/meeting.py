@@ -16,6 +16,9 @@ SHARED = (
 )
 """What state must lie in, for messages."""
 
+STATE_MEND = f"state must be {SHARED}; evenkey run keeps it in its --output"
+"""What to do where state is not seen, for messages."""
+
 
 def meet(store: Store, name: str, writer: str, mend: str) -> bytes:
     """Read an object that another host has written, or that all who share a store must find.
