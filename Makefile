@@ -128,7 +128,7 @@ $(VERSIONED)/%/.ready: $(READY)
 	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(CLASSES): $(READY) tools/java_classes.py
+$(CLASSES): $(READY) tools/java_classes.py tools/spark_home.py
 	@mkdir -p $(@D)
 	@report=$$($(BIN)/python -m tools.java_classes $@ 2>&1) || { printf '%s\n' "$$report"; exit 1; }
 

@@ -13,6 +13,7 @@ import pytest
 
 from evenkey.errors import ConfigurationError
 from tests.brokers import start_broker
+from tools.spark_home import use_home_without_zips
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -30,6 +31,8 @@ _CLASSES = Path(__file__).parents[1] / "build" / "java-classes.jsa"
 if _CLASSES.exists():
     _OPTIONS += f" -XX:SharedArchiveFile={_CLASSES} -Xlog:cds*=off -Xlog:class+path=off"
 os.environ.setdefault("SPARK_SUBMIT_OPTS", _OPTIONS)
+# Programs of tests have it, too: Python processes that Spark starts there compile nothing anew.
+use_home_without_zips()
 
 # Spark's usual manager starts several processes (readlink, chmod) for each file of a checkpoint.
 # Programs of tests, those that kill runs among them, have the usual one.

@@ -17,6 +17,7 @@ from pyspark import SparkContext
 
 from evenkey import spark as operators
 from evenkey.spark.sessions import session
+from tools.spark_home import use_home_without_zips
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,6 +29,7 @@ def main(archive: Path) -> None:
     """Do small work of each kind, and let Java write down what it has loaded when it ends."""
     partial = archive.with_suffix(".partial")
     partial.unlink(missing_ok=True)
+    use_home_without_zips()  # as tests: an archive is for jars of one place
     options = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {_SILENT}"
     os.environ["SPARK_SUBMIT_OPTS"] = f"{options} -XX:ArchiveClassesAtExit={partial}"
     with tempfile.TemporaryDirectory() as directory:
