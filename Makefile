@@ -6,8 +6,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/pytest --quiet
-# Each process starts a Spark of its own, so more than a few only take each other's memory.
-PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
+# One process more than cores, as tests also wait. Each starts a Spark of its own, so more than a few only
+# take each other's memory.
+PROCESSES := $(shell cores=$$(nproc 2>/dev/null || echo 2); echo $$((cores < 3 ? cores + 1 : 4)))
+PARALLEL := --numprocesses $(PROCESSES) --dist worksteal
 # Without its caches Python compiles all tests anew in each process.
 unexport PYTHONDONTWRITEBYTECODE
 # What works on any kind of session.

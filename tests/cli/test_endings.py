@@ -13,7 +13,7 @@ import pytest
 
 pytestmark = pytest.mark.faults
 
-MESSAGES, EPOCHS = 4_000, 8
+MESSAGES, EPOCHS = 2_000, 5
 EVENKEY = Path(sys.executable).with_name("evenkey")
 
 

@@ -201,7 +201,7 @@ def test_changed_input_is_refused_when_a_run_goes_on(records, tmp_path):
 def test_input_of_the_same_size_but_other_content_is_refused_when_a_run_goes_on(records, tmp_path):
     path, _ = records
     config = PipelineConfig(
-        input=path, key="user", output=tmp_path / "out", epochs=5, cost_ms=20.0, **SMALL
+        input=path, key="user", output=tmp_path / "out", epochs=5, cost_ms=8.0, **SMALL
     )
     assert not run_and_pause(config).finished
     content = path.read_bytes()
