@@ -132,7 +132,7 @@ def hit(
         done = cluster.evenkey(words, on=on, seconds=_SECONDS)
         commands += 1
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-4000:])
-    found = Counter(cluster.drive("counts_of", on=on, output=output))
+    found = Counter(cluster.drive("counts_of", on=on, master="local[2]", output=output))
     lost, doubled = expected() - found, found - expected()
     return Outcome(commands, lost.total(), doubled.total(), json.loads(done.stdout))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +15,7 @@ from evenkey.spark.java import ensure_java
 from tests.cluster.hosts import WORK, Hosts
 from tests.components import skip_without
 from tests.servers import HDFS_JARS, ROOT, S3A_JARS, hdfs_arguments, s3_settings
+from tools.spark_home import use_home_without_zips
 
 if TYPE_CHECKING:
     import subprocess
@@ -31,6 +32,9 @@ PLACES = {"s3": f"s3a://{BUCKET}", "hdfs": "hdfs://store:8020"}
 
 _NAMES = ("driver", "driver2", "master", "worker1", "worker2", "store")
 _S3_PORT, _RPC_PORT, _HTTP_PORT, _MASTER_PORT = 9000, 8020, 9870, 7077
+_MASTER = f"spark://master:{_MASTER_PORT}"
+_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For Javas that end before their second compiler has paid for itself."""
 _RESULT = "RESULT "
 _DELAY = f"{WORK}/delay"
 
@@ -54,10 +58,8 @@ class SparkCluster:
         self._storage = storage
         self._running: list[subprocess.Popen[bytes]] = []
         self._defaults = directory / "conf"
-        spark = find_spec("pyspark")
-        assert spark is not None
-        assert spark.origin is not None
-        self._home = Path(spark.origin).parent
+        use_home_without_zips()
+        self._home = Path(os.environ["SPARK_HOME"])
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as undo:
@@ -105,7 +107,7 @@ class SparkCluster:
     def start_worker(self, name: str) -> None:
         """Start Spark's worker on a host."""
         slots = ["--cores", "2", "--memory", "2g"]
-        self._serve(name, "Worker", [*slots, f"spark://master:{_MASTER_PORT}"])
+        self._serve(name, "Worker", [*slots, _MASTER])
 
     def _serve(self, name: str, kind: str, words: list[str]) -> None:
         program = [
@@ -136,10 +138,12 @@ class SparkCluster:
             "PYTHONPATH": str(ROOT),
             "PYTHONDONTWRITEBYTECODE": "1",
             "SPARK_CONF_DIR": f"{WORK}/conf",
+            "SPARK_DAEMON_JAVA_OPTS": _SHORT_LIVED,
             "SPARK_DAEMON_MEMORY": "512m",
             "SPARK_HOME": str(self._home),
             "SPARK_LOCAL_HOSTNAME": name,
-            "SPARK_MASTER": f"spark://master:{_MASTER_PORT}",
+            "SPARK_MASTER": _MASTER,
+            "SPARK_SUBMIT_OPTS": os.environ.get("SPARK_SUBMIT_OPTS", _SHORT_LIVED),
             "SPARK_WORKER_DIR": f"{WORK}/apps",
             # Nobody sends credentials by these.
             "AWS_EC2_METADATA_DISABLED": "true",
@@ -159,27 +163,35 @@ class SparkCluster:
             "spark.driver.host": name,
             "spark.driver.extraClassPath": jars,
             "spark.executor.extraClassPath": jars,
+            "spark.executor.extraJavaOptions": _SHORT_LIVED,
             "spark.executor.memory": "1g",
             "spark.sql.shuffle.partitions": "4",
             **{f"spark.hadoop.{key}": value for key, value in hadoop.items() if self._storage},
         }
 
     def run(
-        self, words: list[str], on: str = "driver", seconds: int = 600
+        self, words: list[str], on: str = "driver", seconds: int = 600, **environment: str
     ) -> subprocess.CompletedProcess[str]:
         """Run a program on a driver's host, with the settings of Spark's defaults there."""
         lines = "".join(f"{key} {value}\n" for key, value in self.settings(on).items())
         write = ["bash", "-c", 'mkdir -p conf && printf %s "$0" >conf/spark-defaults.conf', lines]
         assert self.hosts.run(on, write, {}, 10).returncode == 0
-        return self.hosts.run(on, words, self.environment(on), seconds)
+        return self.hosts.run(on, words, {**self.environment(on), **environment}, seconds)
 
-    def drive(self, case: str, on: str = "driver", seconds: int = 600, **given: Any) -> Any:
+    def drive(
+        self,
+        case: str,
+        on: str = "driver",
+        seconds: int = 600,
+        master: str = _MASTER,
+        **given: Any,
+    ) -> Any:
         """Run a function of `cases` in a session on a driver's host; give what it returns."""
         program = [sys.executable, "-m", "tests.cluster.drive", case, json.dumps(given)]
-        done = self.run(program, on, seconds)
-        told = [line for line in done.stdout.splitlines() if line.startswith(_RESULT)]
-        assert told, (done.returncode, done.stdout[-2000:], done.stderr[-6000:])
-        return json.loads(told[-1].removeprefix(_RESULT))
+        done = self.run(program, on, seconds, SPARK_MASTER=master)
+        results = [line for line in done.stdout.splitlines() if line.startswith(_RESULT)]
+        assert results, (done.returncode, done.stdout[-2000:], done.stderr[-6000:])
+        return json.loads(results[-1].removeprefix(_RESULT))
 
     def evenkey(
         self, words: list[str], on: str = "driver", seconds: int = 600

@@ -25,10 +25,10 @@ def test_hosts_share_no_disk(cluster):
 
 @pytest.mark.parametrize("grouping", ["pkg", "dkg", "planned"])
 def test_a_batch_is_exact(cluster, grouping):
-    told = cluster.drive("batch", grouping=grouping)
-    assert told["sums"] == told["expected sums"]
-    assert told["rows"] == told["expected rows"]
-    assert told["partitions of a worker"] == [[worker, worker] for worker in range(4)]
+    found = cluster.drive("batch", grouping=grouping)
+    assert found["sums"] == found["expected sums"]
+    assert found["rows"] == found["expected rows"]
+    assert found["partitions of a worker"] == [[worker, worker] for worker in range(4)]
 
 
 @pytest.mark.parametrize("kind", PLACES)
@@ -43,14 +43,14 @@ def test_a_store_holds_in_tasks(cluster, kind):
 
 @pytest.mark.parametrize("kind", PLACES)
 def test_of_tasks_on_two_hosts_one_creates_an_object(cluster, kind):
-    told = cluster.drive("create_from_all_hosts", at=f"{PLACES[kind]}/race", objects=20)
-    assert told["created"] == told["kept"] == told["objects"] == 20
+    found = cluster.drive("create_from_all_hosts", at=f"{PLACES[kind]}/race", objects=20)
+    assert found["created"] == found["kept"] == found["objects"] == 20
 
 
 @pytest.mark.parametrize("kind", PLACES)
 def test_spark_keeps_its_own_checkpoint_there(cluster, kind):
-    told = cluster.drive("checkpoint", at=f"{PLACES[kind]}/checkpoint")
-    assert told["second"] > told["first"]
+    found = cluster.drive("checkpoint", at=f"{PLACES[kind]}/checkpoint")
+    assert found["second"] > found["first"]
 
 
 @pytest.mark.parametrize("kind", PLACES)
@@ -63,17 +63,17 @@ def test_a_store_that_is_cut_off_for_20_seconds_is_waited_for(cluster, kind):
         time.sleep(20)
         cluster.hosts.mend("store")
 
-    told = through(cut, lambda: cluster.drive("write_on", at=at, lasting=45))
-    assert told["created"] == told["there"] > 0
+    found = through(cut, lambda: cluster.drive("write_on", at=at, lasting=45))
+    assert found["created"] == found["there"] > 0
 
 
 def test_a_slow_store_is_waited_for(cluster):
     cluster.slow_storage(2)
     try:
-        told = cluster.drive("write_on", at=f"{PLACES['s3']}/slow", lasting=20)
+        found = cluster.drive("write_on", at=f"{PLACES['s3']}/slow", lasting=20)
     finally:
         cluster.slow_storage(0)
-    assert told["created"] == told["there"] > 0
+    assert found["created"] == found["there"] > 0
 
 
 def wait_for_objects(cluster, kind, at):
