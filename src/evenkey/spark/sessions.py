@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from evenkey.spark.gateway import keep_quiet, log_level, start_java
 from evenkey.spark.java import ensure_java
 from evenkey.spark.state_access import at_state, is_remote
+from evenkey.spark.versions import SAFE_RETRIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +39,7 @@ _SETTINGS: dict[str, str] = {
     "spark.sql.streaming.numRecentProgressUpdates": "100000",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    **dict.fromkeys(SAFE_RETRIES, "true"),
 }
 _DRIVER_MEMORY = "2g"
 
