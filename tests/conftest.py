@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,22 +105,10 @@ def _over_connect(settings: Mapping[str, str]) -> Iterator[SparkSession]:
     """Give a client of a server in a process of its own, with the settings of a classic session."""
     from pyspark.sql import SparkSession
 
-    from evenkey.spark.java import ensure_java
     from evenkey.spark.listening import leave_over_connect
     from tests.connect_server import ConnectServer
 
-    ensure_java()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    usual = {
-        "spark.driver.extraJavaOptions": "-Xss4m",
-        "spark.log.level": "ERROR",
-        "spark.master": "local[4]",
-        # As on a classic session's own machine: workers that have imported what they need.
-        "spark.python.daemon.module": "evenkey.spark.daemon",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    with ConnectServer({**usual, **settings}) as server:
+    with ConnectServer(settings) as server:
         small = SparkSession.builder.remote(server.url).getOrCreate()
         yield small
         leave_over_connect()  # of sessions that were made of this one, too

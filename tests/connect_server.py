@@ -7,6 +7,7 @@ says that it is ready by a line, and ends when its input does, whatever became o
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
+from evenkey.spark.java import ensure_java
 from tests.servers import free_port
 
 if TYPE_CHECKING:
@@ -23,20 +25,35 @@ if TYPE_CHECKING:
 __all__ = ["ConnectServer"]
 
 _READY = "ready"
-_PLUGIN = "org.apache.spark.sql.connect.SparkConnectPlugin"
 _PORT = "spark.connect.grpc.binding.port"
+_OF_CLIENTS = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE")
+_USUAL = {
+    "spark.driver.extraJavaOptions": "-Xss4m",
+    "spark.log.level": "ERROR",
+    "spark.master": "local[4]",
+    "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+    # As on a classic session's own machine: workers that have imported what they need.
+    "spark.python.daemon.module": "evenkey.spark.daemon",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
 
 
 class ConnectServer:
-    """Started when it is made; ``url`` is where clients find it."""
+    """Started when it is made, with settings on top of usual ones; ``url`` is where it is found."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
+        ensure_java()
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         port = free_port()
         self.url = f"sc://127.0.0.1:{port}"
         command = [sys.executable, "-m", __name__, json.dumps({**settings, _PORT: str(port)})]
+        # A client in this process has marked its environment as one of clients.
+        environment = {name: each for name, each in os.environ.items() if name not in _OF_CLIENTS}
         self._process = subprocess.Popen(
             command,
             cwd=Path(__file__).parents[1],
+            env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -57,7 +74,7 @@ class ConnectServer:
 def main(settings: Mapping[str, str]) -> None:
     """Serve until the input ends."""
     builder = SparkSession.builder
-    for name, value in {"spark.plugins": _PLUGIN, **settings}.items():
+    for name, value in {**_USUAL, **settings}.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     sys.stdout.write(f"{_READY}\n")

@@ -86,6 +86,13 @@ def test_a_door_of_the_library_needs_five_packages(door):
             ),
         ),
         (
+            "import evenkey.applications",
+            (
+                "an application needs the package pydantic, which is not installed: "
+                "pip install 'evenkey[cli]'"
+            ),
+        ),
+        (
             "from evenkey.hashing import murmur3_strings; murmur3_strings(['key'])",
             (
                 "MurmurHash3 needs the package mmh3, which is not installed: "

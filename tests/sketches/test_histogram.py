@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark import cloudpickle
 
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.sketches import ApproximateHistogram
@@ -133,9 +134,10 @@ def test_bytes_and_pickle_restore_a_histogram_that_goes_on_alike(capacity, befor
     histogram = histogram_of(capacity, before)
     restored = ApproximateHistogram.from_bytes(histogram.to_bytes())
     unpickled = pickle.loads(pickle.dumps(histogram))
-    for one in (histogram, restored, unpickled):
+    by_spark = pickle.loads(cloudpickle.dumps(histogram))
+    for one in (histogram, restored, unpickled, by_spark):
         one.update([value for value, _ in after], [weight for _, weight in after])
-    assert histogram == restored == unpickled
+    assert histogram == restored == unpickled == by_spark
 
 
 def test_an_empty_histogram():

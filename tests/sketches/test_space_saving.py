@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark import cloudpickle
 
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.sketches import SpaceSaving
@@ -147,9 +148,10 @@ def test_bytes_and_pickle_restore_a_sketch_that_goes_on_alike(
     sketch = sketch_of(capacity, before)
     restored = SpaceSaving.from_bytes(sketch.to_bytes())
     unpickled = pickle.loads(pickle.dumps(sketch))
-    for one in (sketch, restored, unpickled):
+    by_spark = pickle.loads(cloudpickle.dumps(sketch))
+    for one in (sketch, restored, unpickled, by_spark):
         one.update([key for key, _ in after], [weight for _, weight in after])
-    assert sketch == restored == unpickled
+    assert sketch == restored == unpickled == by_spark
 
 
 def test_items_are_heaviest_first_and_ties_by_key() -> None:

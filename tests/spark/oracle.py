@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import functions as F
 
 from evenkey.groupings import parse
-from evenkey.runs.sources import GeneratorReading, stream_of
+from evenkey.runs.sources import GeneratorReading
 from tests.epochs import run_epochs
 
 if TYPE_CHECKING:
@@ -31,15 +34,25 @@ def skewed(spark, rows, partitions):
     )
 
 
-def streaming(spark, stream, directory, *, sources=2, epochs=3):
-    """A generated stream as a streaming DataFrame; a file ``paused`` stops it."""
-    return stream_of(
-        spark,
-        GeneratorReading(stream),
-        sources=sources,
-        epoch_messages=-(-stream.length // epochs),
-        stop_file=directory / "paused",
-    )
+def streaming(spark, stream, directory, *, sources=2, epochs=3, offered=None):
+    """A generated stream as a streaming DataFrame, from files: one for each source of an epoch.
+
+    It has `epochs` epochs, of which only the first `offered` are there yet; a later call adds more.
+    """
+    spark.conf.set("spark.sql.files.openCostInBytes", str(1 << 40))  # no two files in one task
+    place, reading = directory / "input", GeneratorReading(stream)
+    place.mkdir(parents=True, exist_ok=True)
+    length = -(-stream.length // epochs)
+    for epoch in range(epochs if offered is None else offered):
+        start, stop = length * epoch, min(length * (epoch + 1), stream.length)
+        for source in range(sources):
+            file = place / f"{epoch}-{source}.parquet"
+            if not file.exists():
+                rows = pa.Table.from_batches(reading.read(start, stop, source, sources))
+                pq.write_table(rows, file)
+                os.utime(file, (epoch + 1, epoch + 1))  # Spark takes the oldest first
+    reader = spark.readStream.schema(reading.schema).option("maxFilesPerTrigger", sources)
+    return reader.parquet(str(place))
 
 
 def run(df, directory, after_epoch=lambda _: None, **hooks):

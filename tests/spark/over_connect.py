@@ -1,6 +1,6 @@
-"""A user's own program over Spark Connect: ``python -m tests.spark.over_connect DIRECTORY``.
+"""A user's own program over Spark Connect: ``python -m tests.spark.over_connect URL DIRECTORY``.
 
-The client may not touch the state: every file of it is written by the server's processes.
+The client may not touch the state: every file of it is read and written by the server's processes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,6 +21,7 @@ from pyspark.sql import functions as F
 from evenkey import Sum
 from evenkey import applications as app
 from evenkey import spark as operators
+from evenkey.joins import balanced_join, refresh
 from evenkey.stores import LocalStore
 
 WORKERS, ROWS, FILES = 5, 4000, 4
@@ -93,16 +95,16 @@ def left_of_queries() -> int:
     return len(left)
 
 
-def main(directory: Path) -> None:
+def differing(found, expected) -> int:
+    """How many rows only one of two DataFrames has."""
+    expected = expected.select(found.columns)
+    return int(found.exceptAll(expected).count() + expected.exceptAll(found).count())
+
+
+def main(url: str, directory: Path) -> None:
     """Print what came of each operator, as JSON."""
     write_input(directory / "input")
-    spark = (
-        SparkSession.builder.remote("local[2]")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.session.timeZone", "America/New_York")
-        .getOrCreate()
-    )
+    spark = SparkSession.builder.remote(url).getOrCreate()
     # Tasks are other processes, which know nothing of this.
     for name in ("read", "put", "create", "names", "delete"):
         setattr(LocalStore, name, refuse)
@@ -145,6 +147,16 @@ def main(directory: Path) -> None:
     seen["sums"] = sums.agg(F.sum("sum")).collect()[0][0]
     seen["expected"] = sum(range(int(closed * SPEED)))
     seen["plans"] = len(list((state / "aggregate").rglob("table-*.npz")))
+    owners = spark.createDataFrame([("hot", 1), ("cold 7", 2), ("cold 7", 3)], "user string, n int")
+    options: dict[str, Any] = {"on": "user", "workers": WORKERS, "state": state / "join"}
+    joined = balanced_join(source, owners, time="at", **options)
+    at_once = batch.withColumn("at", F.timestamp_seconds("seconds"))
+    seen["joined"] = differing(drive(joined, directory, "join"), at_once.join(owners, "user"))
+    fewer = owners.where("n < 3")
+    seen["version"] = refresh(fewer, state / "join")
+    seen["refreshed"] = differing(balanced_join(batch, fewer, **options), batch.join(fewer, "user"))
+    temporary = balanced_join(batch, owners, "user", workers=WORKERS)
+    seen["temporary join"] = differing(temporary, batch.join(owners, "user"))
     top = app.heavy_hitters(batch, "user", k=1, workers=2).collect()[0]
     seen["top"] = [top["user"], top["count"]]
     named = "if(amount % 2 = 0, 'good day sun', 'bad rain cold') as text"
@@ -157,4 +169,4 @@ def main(directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(sys.argv[1], Path(sys.argv[2]))

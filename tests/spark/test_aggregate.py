@@ -130,7 +130,11 @@ def test_stream_over_epochs(session, tmp_path):
     df = df.withColumn("amount", F.col("position") % 7 - 2)
     parts = [
         aggregated(df, grouping, aggregator, time="time", window=WINDOW).select(
-            F.lit(grouping), "window.start", "key", F.lit(value), value
+            F.lit(grouping).alias("grouping"),
+            "window.start",
+            "key",
+            F.lit(value).alias("what"),
+            F.col(value).alias("value"),
         )
         for grouping in SPELLINGS
         for aggregator, value in (("count", "count"), ("sum(column=amount)", "sum"))

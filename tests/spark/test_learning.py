@@ -41,21 +41,16 @@ class Setting:
     def __init__(self, spark, stream, directory):
         self.spark, self.stream, self.directory = spark, stream, directory
         self.tables = directory / "tables"
-        self.paused = directory / "paused"
 
     def run(self, stop_after=EPOCHS - 1, workers=WORKERS):
         """Rows of each epoch up to `stop_after`; a later call goes on."""
-
-        def pause(epoch):
-            if epoch == stop_after:
-                self.paused.touch()
-
-        self.paused.unlink(missing_ok=True)
-        df = oracle.streaming(self.spark, self.stream, self.directory, epochs=EPOCHS)
+        df = oracle.streaming(
+            self.spark, self.stream, self.directory, epochs=EPOCHS, offered=stop_after + 1
+        )
         for spelling in ("pkg", "dkg"):
             column = f"by {spelling}"
             df = route(df, "key", spelling, workers, time="time", state=self.tables, column=column)
-        return oracle.run(oracle.with_clues(df), self.directory, pause)
+        return oracle.run(oracle.with_clues(df), self.directory)
 
     def of_the_query(self):
         """The tables of the only query that there has been."""

@@ -1,15 +1,15 @@
-"""Operators over Spark Connect: the client touches no state, and streams learn."""
+"""Operators and joins over Spark Connect: the client touches no state, and streams learn."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.connect_server import ConnectServer
 from tests.spark.over_connect import FILES, ROWS
 
 pytest.importorskip("grpc", reason="Spark Connect's packages are not installed")
@@ -20,21 +20,21 @@ def seen(tmp_path_factory):
     """What the program prints, run once."""
     directory = tmp_path_factory.mktemp("connect")
     (directory / "temporary").mkdir()
-    environment = {
-        **os.environ,
-        "PYSPARK_PYTHON": sys.executable,
-        "SPARK_TESTING": "1",  # Spark's own switch for a server on any port that is free
-        "TMPDIR": str(directory / "temporary"),
+    settings = {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "America/New_York",
     }
-    ran = subprocess.run(
-        [sys.executable, "-m", "tests.spark.over_connect", str(directory)],
-        cwd=Path(__file__).parents[2],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=580,
-    )
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("TMPDIR", str(directory / "temporary"))
+        with ConnectServer(settings) as server:
+            ran = subprocess.run(
+                [sys.executable, "-m", "tests.spark.over_connect", server.url, str(directory)],
+                cwd=Path(__file__).parents[2],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=580,
+            )
     assert ran.returncode == 0, ran.stderr[-3000:]
     return json.loads(ran.stdout.splitlines()[-1])
 
@@ -66,6 +66,11 @@ def test_batches_and_observers_work(seen):
 def test_a_stream_is_aggregated_exactly_and_planned(seen):
     assert seen["sums"] == seen["expected"]
     assert seen["plans"] >= FILES
+
+
+def test_joins_equal_sparks_own(seen):
+    assert seen["joined"] == seen["refreshed"] == seen["temporary join"] == 0
+    assert seen["version"] == 2
 
 
 def test_applications_work(seen):

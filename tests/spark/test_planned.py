@@ -136,11 +136,11 @@ def test_a_stream_follows_each_epochs_table(session, tmp_path):
         plans.append(grouping.plan(distinct, counts.astype(np.float64), WORKERS))
     tables.write(0, RoutingTable(plans[0]))
     tables.write(2, RoutingTable(plans[1]))
-    df = oracle.streaming(session, stream, tmp_path)
+    df = oracle.streaming(session, stream, tmp_path, offered=1)
     df = routed_by(df, "key", "planned", WORKERS, state=tmp_path / "tables", learn=False)
     df = df.withColumn("hash", F.xxhash64("key"))
-    epochs = oracle.run(df, tmp_path, lambda _: (tmp_path / "paused").touch())
-    (tmp_path / "paused").unlink()
+    epochs = oracle.run(df, tmp_path)
+    oracle.streaming(session, stream, tmp_path)
     epochs |= oracle.run(df, tmp_path)
     assert min(epochs) == 0
     assert max(epochs) >= 2

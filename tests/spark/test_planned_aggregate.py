@@ -84,9 +84,10 @@ def test_keys_of_any_types_are_planned_and_counted_exactly(session, tmp_path):
     """Two key columns, of which one is null now and then, in a query that is restarted."""
     stream = generated("country-skew-r80", messages=12_000, rate=40)
 
-    def rows_of(directory):
+    def rows_of(directory, offered=3):
         number = F.col("position")
-        return oracle.streaming(session, stream, directory, epochs=3).select(
+        df = oracle.streaming(session, stream, directory, epochs=3, offered=offered)
+        return df.select(
             "time",
             "position",
             F.when(number % 10 < 6, 7).otherwise(number % 100).alias("Number"),
@@ -99,7 +100,7 @@ def test_keys_of_any_types_are_planned_and_counted_exactly(session, tmp_path):
         )
 
     counts = operators.aggregate(
-        rows_of(tmp_path),
+        rows_of(tmp_path, offered=1),
         ["number", "a.b"],
         "planned",
         4,
@@ -111,8 +112,8 @@ def test_keys_of_any_types_are_planned_and_counted_exactly(session, tmp_path):
     ).select(
         F.col("window.start").alias("start"), F.col("number").alias("Number"), "`a.b`", "count"
     )
-    found = oracle.run(counts, tmp_path, lambda _: (tmp_path / "paused").touch())
-    (tmp_path / "paused").unlink()
+    found = oracle.run(counts, tmp_path)
+    rows_of(tmp_path)
     found |= oracle.run(counts, tmp_path)
 
     plain = F.date_trunc("minute", "time").alias("start")

@@ -7,6 +7,7 @@ import pickle
 import pytest
 
 from evenkey.spark import store_of
+from evenkey.spark.places import tables_of
 from evenkey.spark.state_access import is_remote
 from evenkey.stores import LocalStore, store_at
 
@@ -33,6 +34,12 @@ def test_a_path_and_a_store_need_none(settled, tmp_path):
     store = store_of(settled, tmp_path)
     assert store == LocalStore(tmp_path)
     assert store_of(settled, store) is store
+
+
+def test_tables_of_a_relative_state_are_where_the_program_runs(session, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tables, meeting = tables_of(session, "state", "dkg", 4)
+    assert tables.store == meeting.store == LocalStore(tmp_path / "state")
 
 
 def test_what_the_session_does_not_show_may_be_passed(settled):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from evenkey.errors import ConfigurationError
@@ -36,6 +38,14 @@ def test_a_path_and_its_uri_are_the_same_place(tmp_path, spelling):
     store_at(text).put("object", b"x")
     assert (place / "object").read_bytes() == b"x"
     assert store_at(place).url == str(place)
+
+
+def test_a_relative_path_stays_where_it_was_named(tmp_path, monkeypatch):
+    """A task that is given the store runs elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    store = store_at("state")
+    monkeypatch.chdir("/")
+    assert pickle.loads(pickle.dumps(store)).url == str(tmp_path / "state")
 
 
 def test_a_place_of_no_known_kind_is_refused():

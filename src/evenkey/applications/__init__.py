@@ -2,10 +2,15 @@
 
 And publish/subscribe by place, the application of joins: `run_join`, `compare_joins`.
 """
+# ruff: noqa: E402 - what is missing is said before what needs it is imported
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from evenkey.extras import load_extra
+
+load_extra("pydantic", "cli", "an application")
 
 from evenkey.applications.base import PipelineApplication
 from evenkey.applications.catalogue import APPLICATIONS, parse

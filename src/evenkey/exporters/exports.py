@@ -48,7 +48,7 @@ def _check_parquet(address: ExportAddress) -> None:
 
 def _directory(address: ExportAddress) -> Store:
     if scheme_of(address.path) == "file":
-        return LocalStore(local_path(address.path).expanduser().absolute())
+        return store_at(local_path(address.path).expanduser())
     return store_at(address.path)
 
 

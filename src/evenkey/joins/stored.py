@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from evenkey.checking import check_path
 from evenkey.errors import RunError
 from evenkey.spark import store_of
-from evenkey.stores import Store, at_once, local_path, scheme_of
+from evenkey.stores import Store, at_once
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,18 +22,13 @@ if TYPE_CHECKING:
 def state_at(session: SparkSession, state: str | Path | Store, name: str = "state") -> Store:
     """Give the store of a join's state, or of what else an option names.
 
-    A relative path is taken from where this program runs, since tasks run elsewhere.
-
     Raises
     ------
     ConfigurationError
         It is no place, or no store is known for its scheme.
     """
-    if isinstance(state, Store):
-        return state
-    check_path(name, state)
-    if scheme_of(state) == "file":
-        state = local_path(state).absolute()
+    if not isinstance(state, Store):
+        check_path(name, state)
     return store_of(session, state)
 
 

@@ -56,8 +56,6 @@ class RunDirectory:
     """From where to where topics are read."""
 
     def __init__(self, place: str | Path | Store) -> None:
-        if isinstance(place, Path):
-            place = place.absolute()
         self.store = store_at(place)
         self._claim: Claim | None = None
         self._signs: Path | None = None

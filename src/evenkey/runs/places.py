@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenkey.spark import store_of
-from evenkey.stores import local_path, scheme_of, store_at
+from evenkey.stores import scheme_of, store_at
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,10 +30,8 @@ def output_store(place: str | Path | Store, spark: SparkSession | None = None) -
     ConfigurationError
         No store is known for the URI.
     """
-    if not isinstance(place, str | Path):
+    if not isinstance(place, str | Path) or on_a_disk(place):
         return store_at(place)
-    if on_a_disk(place):
-        return store_at(local_path(place).absolute())
     if spark is None:
         from pyspark.sql import SparkSession
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
+
+Restored = TypeVar("Restored", bound="Sketch")
 
 
 class Sketch(ABC):
@@ -41,9 +43,10 @@ class Sketch(ABC):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __reduce__(self) -> tuple[Callable[[bytes], Self], tuple[bytes]]:
+    def __reduce__(self) -> tuple[Callable[[type[Self], bytes], Self], tuple[type[Self], bytes]]:
         """Pickle what is held, not the room for more."""
-        return self.from_bytes, (self.to_bytes(),)
+        # Not `from_bytes` itself: Spark's pickler would copy a method with all that it uses.
+        return _restored, (type(self), self.to_bytes())
 
     def check_capacity_of(self, other: Self) -> None:
         """Make sure that two sketches can be merged.
@@ -59,3 +62,7 @@ class Sketch(ABC):
                 "use one capacity"
             )
             raise ConfigurationError(message)
+
+
+def _restored(kind: type[Restored], data: bytes) -> Restored:
+    return kind.from_bytes(data)

@@ -238,6 +238,8 @@ def merge_partials(
         by = ("window", *by)
         if not zoned:
             merged = merged.withColumn("window", _without_zone(merged))
+            # What marks a column of windows for Spark; over Connect an alias in there loses it.
+            merged = merged.withMetadata("window", {"spark.timeWindow": True})
     if isinstance(aggregator, Algebraic):
         merged = count_overflows(merged, aggregator)
         if aggregator.finished_by_merging:
@@ -250,7 +252,7 @@ def merge_partials(
 
 
 def _without_zone(merged: DataFrame) -> Column:
-    """Windows whose bounds lose the zone UTC, with all that marks a column of windows for Spark."""
+    """Windows whose bounds lose the zone UTC."""
     bounds = []
     for end in ("start", "end"):
         seconds = F.unix_micros(f"window.{end}").cast("decimal(20)") / F.lit(1_000_000)
@@ -259,4 +261,4 @@ def _without_zone(merged: DataFrame) -> Column:
     windows = F.struct(*bounds)
     if merged.schema["window"].nullable:
         windows = F.when(F.col("window").isNotNull(), windows)
-    return windows.alias("window", metadata={"spark.timeWindow": True})
+    return windows

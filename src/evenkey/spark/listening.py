@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.streaming import StreamingQueryListener
 
-from evenkey.spark.sessions import remove_temporary_of, session_id, session_owner
+from evenkey.spark.sessions import is_context, remove_temporary_of, session_id, session_owner
 from evenkey.spark.state_access import is_remote
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _leave() -> None:
 def leave_over_connect() -> None:
     """Hear no more of anything over Connect, and wait for what is being reported."""
     for owner, ours in list(_listening.items()):
-        if not hasattr(owner, "_jsc"):
+        if not is_context(owner):
             _listening.pop(owner, None)
             with warnings.catch_warnings(action="ignore"):  # the server may be gone
                 for listener in ours.values():

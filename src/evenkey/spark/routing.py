@@ -20,6 +20,7 @@ from evenkey.spark.columns import (
 from evenkey.spark.frequencies import plan_of
 from evenkey.spark.places import check_state
 from evenkey.spark.planned import route_planned
+from evenkey.spark.retries import warn_of_unsafe_retries
 from evenkey.spark.routing_tasks import Load, check_plan, needs_plan, routing_task
 from evenkey.spark.workers import in_workers
 
@@ -109,9 +110,11 @@ def route(
 
     Notes
     -----
-    A null key is a key like any other. A retried task must see its rows in the same order:
-    where the input follows a shuffle, Spark 4.3 guarantees this by
-    ``spark.sql.shuffle.orderIndependentChecksum.enabled``, on by default.
+    A null key is a key like any other. A task that runs again after a shuffle may see its rows in
+    another order, and choose other workers. Spark notices, and runs again what has read the former
+    choice, by ``spark.sql.shuffle.orderIndependentChecksum.enabled`` and
+    ``...enableFullRetryOnMismatch``: both are true by default since 4.2, and in any session that
+    `session` starts. Where one is not, a warning is logged, once.
     """
     return routed(
         df,
@@ -171,6 +174,8 @@ def routed(
     number("rate", rate, above=0)
     check_state(state)
     absent(df, column)
+    if not isinstance(grouping, KeyGrouping):
+        warn_of_unsafe_retries(df.sparkSession)
     if isinstance(grouping, PlannedGrouping):
         return route_planned(
             df,

@@ -17,10 +17,13 @@ from typing import TYPE_CHECKING
 from evenkey.spark.gateway import keep_quiet, log_level, start_java
 from evenkey.spark.java import ensure_java
 from evenkey.spark.state_access import at_state, is_remote
+from evenkey.spark.versions import SAFE_RETRIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import TypeGuard
 
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 TABLES = "tables"
@@ -36,6 +39,7 @@ _SETTINGS: dict[str, str] = {
     "spark.sql.streaming.numRecentProgressUpdates": "100000",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    **dict.fromkeys(SAFE_RETRIES, "true"),
 }
 _DRIVER_MEMORY = "2g"
 
@@ -110,6 +114,11 @@ def session_owner(session: SparkSession) -> object:
     return session if is_remote(session) else session.sparkContext
 
 
+def is_context(owner: object) -> TypeGuard[SparkContext]:
+    """Say whether a session's owner is a Spark context, that of a classic session."""
+    return hasattr(owner, "_jsc")
+
+
 def session_id(session: SparkSession) -> str:
     """Tell sessions of the same owner apart."""
     if is_remote(session):
@@ -129,7 +138,7 @@ def temporary_directory(session: SparkSession, purpose: str) -> str:
     with _lock:
         for other, directory in list(_homes.items()):
             if _has_stopped(other):
-                if hasattr(other, "_jsc"):
+                if is_context(other):
                     shutil.rmtree(directory, ignore_errors=True)
                 del _homes[other]
         if owner not in _homes:
@@ -155,7 +164,7 @@ def remove_temporary_of(session: SparkSession | None, query: str) -> None:
             at_state(session, functools.partial(_remove_tables, homes[session], query))
         return
     for owner, home in homes.items():
-        if hasattr(owner, "_jsc"):
+        if is_context(owner):
             _remove_tables(home, query)
 
 
@@ -167,6 +176,6 @@ def _remove_tables(home: str, query: str) -> None:
 
 
 def _has_stopped(owner: object) -> bool:
-    if hasattr(owner, "_jsc"):
+    if is_context(owner):
         return owner._jsc is None  # noqa: SLF001 - a context says by nothing else that it stopped
     return bool(getattr(owner, "is_stopped", False))

@@ -1,7 +1,8 @@
 """What differs between the versions of PySpark that evenkey runs on, in one place.
 
 Types: PySpark 4.2 renamed how the zone of timestamps is given, and began to take Arrow's timestamps
-without a zone for ``timestamp_ntz`` unless asked otherwise. Sources: see `check_sources`.
+without a zone for ``timestamp_ntz`` unless asked otherwise. Sources: see `check_sources`. Tasks
+that run again: see `SAFE_RETRIES`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ from evenkey.errors import ConfigurationError
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
+_CHECKSUM = "spark.sql.shuffle.orderIndependentChecksum"
+SAFE_RETRIES = (f"{_CHECKSUM}.enabled", f"{_CHECKSUM}.enableFullRetryOnMismatch")
+"""Settings by which Spark notices that a task which ran again gave other rows than before, and runs
+again what has read the former ones: off by default in 4.1, on since 4.2."""
 _SOURCES = "pyspark.sql.streaming.datasource"
 _TAKES_ZONES = "timezone" in inspect.signature(types.to_arrow_schema).parameters
 

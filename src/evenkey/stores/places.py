@@ -38,7 +38,8 @@ def store_at(place: str | Path | Store, settings: Mapping[str, str] | None = Non
     Parameters
     ----------
     place
-        A path, a URI, or a store, which is given back.
+        A path, a URI, or a store, which is given back. A relative path is taken from where this
+        program runs, since tasks run elsewhere.
     settings
         Names and values such as ``fs.s3a.endpoint``, as Hadoop knows them; what they lack is
         found in the environment. They travel with the store and stand in none of its messages.
@@ -55,7 +56,7 @@ def store_at(place: str | Path | Store, settings: Mapping[str, str] | None = Non
     check_path("place", place)
     scheme = scheme_of(place)
     if scheme == "file":
-        return LocalStore(local_path(place))
+        return LocalStore(local_path(place).absolute())
     if scheme not in _KINDS:
         known = ", ".join(f"{each}://" for each in _KINDS)
         message = (
