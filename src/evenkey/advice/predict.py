@@ -97,8 +97,8 @@ def predict(
 ) -> list[Prediction]:
     """Simulate groupings over a range of worker counts.
 
-    ``planned`` is fitted on the sample, as it counts a batch on Spark before it routes it; in a
-    stream it does so from the second epoch on.
+    ``planned`` is fitted on the sample, as it counts a batch on Spark before it routes it; a
+    stream is planned from the epoch before.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.advice.predict import BY_KEY, YARDSTICK
 from evenkey.aggregators import Algebraic, parse
+from evenkey.groupings import PlannedGrouping
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,11 @@ _NEAR_FASTEST = 1.1
 
 _NEAR_LEAST = 1.01
 """Replication that counts as the least there is."""
+
+_PLANNED = (
+    "In a stream each epoch is planned from the one before; `aggregate` and `evenkey run` spread "
+    "keys that surprise the plan, those of the first epoch too, and `route` alone does not."
+)
 
 _FEW_MESSAGES = 100
 """Messages a worker below which loads are mostly chance."""
@@ -162,7 +168,7 @@ def _unneeded(chosen: dict[int, Prediction]) -> list[str]:
 
 
 def _notes(skew: Skew, choice: Sequence[Prediction], best: Prediction) -> tuple[str, ...]:
-    notes = []
+    notes = [_PLANNED] if best.grouping.partition("(")[0] == PlannedGrouping.name else []
     if best.workers > skew.most_workers(2):
         notes.append(
             f"{best.workers} workers are more than 2/p1 = {skew.most_workers(2):.1f}: the heaviest "

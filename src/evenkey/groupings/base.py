@@ -70,6 +70,13 @@ class Grouping(ABC):
     @abstractmethod
     def _router(self, workers: int, source: int) -> Router: ...
 
+    def follower(self, workers: int, source: int = 0) -> Router:
+        """Make a router, as `router` does, of which nobody asks what it learned.
+
+        It routes as one of `router` that is given the same to remember.
+        """
+        return self.router(workers, source)
+
     def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64], workers: int) -> Snapshot:
         """Make what every router is given, by `Router.remember`, before it routes.
 

@@ -67,8 +67,12 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
     """Aggregate by key on balanced workers; the result is that of a plain aggregation.
 
     The rows are routed (`route`), placed on their workers, aggregated there partially in
-    Python, and the partial aggregates are merged by key. A stream's workers count what they hold
-    by key: planned grouping plans each epoch exactly of what they held in the one before.
+    Python, and the partial aggregates are merged by key. Under planned grouping a stream's workers
+    count what they hold by key, and each epoch is planned of what they held in the one before; the
+    hash of each key goes to Python to be routed, where keys that surprise the plan are spread, in
+    the first epoch too. Parts of a key are merged from whatever workers they lie on. A batch that
+    is counted first is routed natively; so is a stream under ``planned(surprise=none)``, which
+    costs one trip through Python less and is not level where hot keys change.
 
     Parameters
     ----------
@@ -131,6 +135,7 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
         column=WORKER,
         position=position,
         learn=learning or True,
+        spread=True,
     )
 
     def worker(bound: Aggregator, by: tuple[str, ...]) -> WorkerTask:

@@ -74,6 +74,9 @@ class Tables(Protocol):
     def decide(self, task: TaskId) -> RoutingTable:
         """Give the table of a task's epoch, and make it where nobody has; in one task an epoch."""
 
+    def recall(self, task: TaskId) -> RoutingTable:
+        """Give the table of a task's epoch, which was decided before the task began."""
+
 
 @dataclass(frozen=True)
 class Learning:

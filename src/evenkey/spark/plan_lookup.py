@@ -162,6 +162,17 @@ class Followed:
             self.tables.under(task.query).write(0, RoutingTable(memory))
         return RoutingTable(memory)
 
+    def recall(self, task: TaskId) -> RoutingTable:
+        """Give the last table up to a task's epoch: nobody writes one while it runs.
+
+        Raises
+        ------
+        RunError, ConfigurationError
+            As `decide` does.
+        """
+        self.meeting.check()
+        return RoutingTable(read_memory(self.tables, task.query, task.epoch))
+
 
 @dataclass(frozen=True)
 class _PackedPlan:

@@ -134,8 +134,7 @@ def _counted(
         count_keys(df, hashed, statistics)
     else:
         _sum_costs(df, hashed, cost, statistics)
-    previous = Plan.from_arrays(before) if before else None
-    return grouping.plan_of(statistics, workers, previous).to_arrays()
+    return grouping.fitted(statistics, workers, before, of_messages=cost is None)
 
 
 def _sum_costs(df: DataFrame, hashed: Column, cost: Column, statistics: KeyStatistics) -> None:
@@ -159,9 +158,8 @@ def route_planned(
 ) -> DataFrame:
     """Route by plans, without Python in the way of a message.
 
-    A batch is counted first, here and now, unless a plan is there that the grouping may follow.
-    A stream follows the plans in `state` and, if it is to `learn`, makes them: of samples, or as
-    what it is given says.
+    A batch follows the `plan`. A stream follows the plans in `state` and, if it is to `learn`,
+    makes them: of samples, or as what it is given says.
     """
     if df.isStreaming and learn and grouping.planning == "current":
         message = (
@@ -176,8 +174,7 @@ def route_planned(
         if learn and grouping.learns_epochs:
             df = learn_from(df, hashed, grouping, workers, followed.tables)
         return with_planned_worker(df, hashed, grouping, workers, followed, column, position)
-    memory = _plan_of_batch(df, hashed, grouping, workers, plan, state)
-    return with_planned_worker(df, hashed, grouping, workers, memory, column, position)
+    return with_planned_worker(df, hashed, grouping, workers, plan or {}, column, position)
 
 
 def _followed_by_stream(
@@ -216,23 +213,34 @@ def learning_of_workers(
     return Learning(tables, meeting, OfWorkers(grouping, workers))
 
 
-def _plan_of_batch(
+def plan_of_batch(
     df: DataFrame,
     hashed: Column,
     grouping: PlannedGrouping,
     workers: int,
     plan: Snapshot | None,
     state: str | Path | Store | None,
-) -> Snapshot:
+) -> tuple[Snapshot, bool]:
+    """Give the plan that a batch follows, and whether it is followed as it is.
+
+    The batch is counted, here and now, unless a plan is there that the grouping may follow. A plan
+    of its own rows is followed as it is, and so is one by costs.
+    """
     if state is None:
         before = plan or {}
-        if not grouping.counts_first(before):
-            return before
-        return _counted(df, hashed, None, grouping, workers, before)
+        if not _counts_batch(grouping, before):
+            return before, "counted" in before
+        return _counted(df, hashed, None, grouping, workers, before), True
     session = df.sparkSession
     store = RoutingTables(store_of(session, state), str(grouping), workers)
     if plan is not None:
         at_state(session, functools.partial(store.write, 0, RoutingTable(plan)))
-    if grouping.counts_first(at_state(session, functools.partial(_latest, store))):
-        return _fit(df, hashed, None, grouping, workers, store)
-    return at_state(session, functools.partial(store.read, 0)).memory
+    if _counts_batch(grouping, at_state(session, functools.partial(_latest, store))):
+        return _fit(df, hashed, None, grouping, workers, store), True
+    followed = at_state(session, functools.partial(store.read, 0)).memory
+    return followed, "counted" in followed
+
+
+def _counts_batch(grouping: PlannedGrouping, before: Snapshot) -> bool:
+    """Whether a batch is counted: a plan that is there is followed, whatever it was made of."""
+    return grouping.planning == "current" if before else grouping.counts_first({})

@@ -19,7 +19,7 @@ from evenkey.spark.columns import (
 )
 from evenkey.spark.frequencies import plan_of
 from evenkey.spark.places import check_state
-from evenkey.spark.planned import route_planned
+from evenkey.spark.planned import plan_of_batch, route_planned
 from evenkey.spark.retries import warn_of_unsafe_retries
 from evenkey.spark.routing_tasks import Load, check_plan, needs_plan, routing_task
 from evenkey.spark.workers import in_workers
@@ -59,9 +59,10 @@ def route(
     estimate, as a pure function of these rows and of the epoch's routing table. Only the
     hash of the key (and the time, where the grouping uses it) goes to Python; all other
     columns stay in the JVM. Key grouping, planned grouping, and shuffle grouping of a batch, are
-    native expressions, without Python. Groupings that go by the frequencies of keys (planned,
-    off-greedy) count a batch before they route it, in a job of its own that this call runs,
-    unless `state` holds a plan (see `fit`).
+    native expressions, without Python. So planned grouping spreads no keys here that surprise its
+    plan; it does in `aggregate`. Groupings that go by the frequencies of keys (planned, off-greedy)
+    count a batch before they route it, in a job of its own that this call runs, unless `state`
+    holds a plan (see `fit`).
 
     Parameters
     ----------
@@ -130,7 +131,7 @@ def route(
     )
 
 
-def routed(
+def routed(  # noqa: PLR0913 - the options of `route`, and who plans
     df: DataFrame,
     key: str | Sequence[str],
     grouping: str | Grouping,
@@ -144,6 +145,7 @@ def routed(
     position: str | None = None,
     plan: Snapshot | None = None,
     learn: bool | Learning = True,
+    spread: bool = False,
 ) -> DataFrame:
     """Route as `route` does, by a plan that is at hand or that somebody else makes.
 
@@ -158,6 +160,9 @@ def routed(
         Whether planned grouping makes its plans itself as a stream flows by, from samples; False:
         somebody else writes them into `state`; or what makes them of what workers leave, in place
         of `state`.
+    spread
+        Whether rows under planned grouping go through Python where keys may surprise their plan, so
+        that these are spread. A batch that is counted first has none.
 
     Raises
     ------
@@ -176,19 +181,25 @@ def routed(
     absent(df, column)
     if not isinstance(grouping, KeyGrouping):
         warn_of_unsafe_retries(df.sparkSession)
+    numbered = None if position is None else number_column(df, position, "position")
+    natively = routes_natively(grouping, streaming=df.isStreaming, spread=spread)
     if isinstance(grouping, PlannedGrouping):
-        return route_planned(
-            df,
-            hashed,
-            grouping,
-            workers,
-            plan=plan,
-            state=state,
-            column=column,
-            position=None if position is None else number_column(df, position, "position"),
-            learn=learn,
-        )
-    if routes_natively(grouping, streaming=df.isStreaming):
+        if not df.isStreaming:
+            plan, as_it_is = plan_of_batch(df, hashed, grouping, workers, plan, state)
+            natively = natively or as_it_is
+        if natively:
+            return route_planned(
+                df,
+                hashed,
+                grouping,
+                workers,
+                plan=plan,
+                state=state,
+                column=column,
+                position=numbered,
+                learn=learn,
+            )
+    if natively:
         return df.withColumn(column, _native(grouping, hashed, workers))
     if plan is None and needs_plan(grouping):
         plan = plan_of(df, hashed, grouping, workers, state)
@@ -201,6 +212,7 @@ def routed(
         state=state,
         plan=plan,
         streaming=df.isStreaming,
+        learn=learn,
     )
     columns = [hashed]
     if grouping.uses_times and (time is not None or df.isStreaming):
@@ -212,10 +224,22 @@ def routed(
     return task.decided(df).withColumn(column, udf.asNondeterministic()(*columns))
 
 
-def routes_natively(grouping: Grouping, *, streaming: bool) -> bool:
-    """Say whether rows are routed by Spark's own expressions, without Python."""
+def routes_natively(grouping: Grouping, *, streaming: bool, spread: bool = False) -> bool:
+    """Say whether rows are routed by Spark's own expressions, without Python.
+
+    Parameters
+    ----------
+    grouping
+        By which they are routed.
+    streaming
+        Whether they are a stream's.
+    spread
+        As for `routed`; a batch is native still if it is counted first.
+    """
+    if isinstance(grouping, PlannedGrouping):
+        return not (spread and grouping.spreads_surprises)
     # Spark does not number the rows of a stream.
-    return isinstance(grouping, KeyGrouping | PlannedGrouping) or (
+    return isinstance(grouping, KeyGrouping) or (
         isinstance(grouping, ShuffleGrouping) and not streaming
     )
 

@@ -12,9 +12,11 @@ import pyarrow as pa
 from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
 from evenkey.event_clock import EventClock
+from evenkey.groupings import PlannedGrouping
 from evenkey.spark.deciding import Learning, OfRouters, decided
 from evenkey.spark.lessons import Lesson
 from evenkey.spark.places import tables_of
+from evenkey.spark.plan_lookup import Followed
 from evenkey.spark.task import current_epoch, current_task
 from evenkey.spark.times import seconds_of
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from evenkey.groupings import Grouping, Router, Snapshot
+    from evenkey.spark.deciding import Tables
     from evenkey.spark.task import TaskId
     from evenkey.stores import Store
 
@@ -63,6 +66,7 @@ def routing_task(
     plan: Snapshot | None = None,
     weighted: bool = False,
     streaming: bool,
+    learn: bool | Learning = True,
 ) -> RoutingTask:
     """Make what routes in each task, for tasks in Python that route what they have made.
 
@@ -78,6 +82,10 @@ def routing_task(
         Whether messages count as much as they weigh; otherwise as 1.
     streaming
         Whether the tasks belong to a stream, whose epochs hand on what they have learned.
+    learn
+        Of planned grouping in a stream: True: the tasks leave what they learned; False: somebody
+        else writes plans into `state`; or what makes them of what workers leave, in place of
+        `state`.
 
     Raises
     ------
@@ -91,15 +99,33 @@ def routing_task(
             "comes: use a grouping that learns it, such as dkg or dchoices"
         )
         raise ConfigurationError(message)
+    tables: Tables | None = None
     learning = None
-    if streaming and (grouping.learns or load == "lifetime"):
-        tables, meeting = tables_of(session, state, str(grouping), workers)
-        learning = Learning(tables, meeting, OfRouters(grouping))
-    return RoutingTask(grouping, workers, load, rate, plan or {}, learning, weighted=weighted)
+    if streaming and isinstance(grouping, PlannedGrouping) and learn is not True:
+        tables = learn or Followed(*tables_of(session, state, str(grouping), workers))
+    elif streaming and (grouping.learns or load == "lifetime"):
+        place, meeting = tables_of(session, state, str(grouping), workers)
+        tables = learning = Learning(place, meeting, OfRouters(grouping))
+    return RoutingTask(
+        grouping, workers, load, rate, plan or {}, tables, learning, weighted=weighted
+    )
 
 
 class RoutingTask:
-    """What runs in each task: one source's router over the partition's Arrow batches."""
+    """What runs in each task: one source's router over the partition's Arrow batches.
+
+    A router begins anew with each task, from the table of its epoch: where a row goes is a pure
+    function of the rows before it in the partition and of that table.
+
+    Parameters
+    ----------
+    grouping, workers, load, rate, plan, weighted
+        As for `routing_task`.
+    tables
+        Give each epoch's table; None: there is none.
+    learning
+        Takes what routers learned; None: nobody asks for it.
+    """
 
     def __init__(
         self,
@@ -108,6 +134,7 @@ class RoutingTask:
         load: Load,
         rate: float,
         plan: Snapshot,
+        tables: Tables | None,
         learning: Learning | None,
         *,
         weighted: bool = False,
@@ -117,12 +144,13 @@ class RoutingTask:
         self._load = load
         self._rate = rate
         self._plan = plan
+        self._tables = tables
         self._learning = learning
         self._weighted = weighted
 
     def decided(self, df: DataFrame) -> DataFrame:
         """Let rows wait until the routing table of their epoch is decided, where there is one."""
-        return df if self._learning is None else decided(df, self._learning)
+        return df if self._tables is None else decided(df, self._tables)
 
     def route_keys(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         """Route batches of hashes, with the position over the rate as time."""
@@ -139,18 +167,19 @@ class RoutingTask:
     @contextlib.contextmanager
     def source(self) -> Iterator[Source]:
         """Give the source of the task that runs this; at the end it hands on what it learned."""
-        task = current_task() if self._learning is None else current_epoch()
-        router = self._grouping.router(self._workers, task.partition)
+        task = current_task() if self._tables is None else current_epoch()
+        make = self._grouping.follower if self._learning is None else self._grouping.router
+        router = make(self._workers, task.partition)
         router.remember(self._plan)
-        if self._learning is not None:
-            self._recall(router, self._learning, task)
+        if self._tables is not None:
+            self._recall(router, self._tables, task)
         source = Source(router, self._rate, weighted=self._weighted)
         yield source
         if self._learning is not None and source.routed:
             self._learning.leave(task, Lesson(router.memory(), self._local_state(router)))
 
-    def _recall(self, router: Router, learning: Learning, task: TaskId) -> None:
-        table = learning.recall(task)
+    def _recall(self, router: Router, tables: Tables, task: TaskId) -> None:
+        table = tables.recall(task)
         router.remember(table.memory)
         if self._load == "lifetime" and task.partition in table.local:
             router.restore(table.local[task.partition])

@@ -24,7 +24,9 @@ class KeyCounts:
     """The heaviest keys of a worker with their loads, and the load of every bucket.
 
     A plan tracks so many of the heaviest keys. Those that lie on one worker are among as many of
-    its heaviest, so what is left of all workers' counts is exact for all keys that a plan tracks.
+    its heaviest, so what is left of all workers' counts is exact for them. Of a key that lies on
+    several, a part may be lighter than all that its worker names; such a part has less than
+    1/16384 of that worker's load, and is counted in the key's bucket.
 
     Parameters
     ----------
@@ -47,12 +49,31 @@ class KeyCounts:
     bucket_loads: NDArray[np.float64]
 
     @classmethod
-    def of(cls, keys: NDArray[np.uint64], loads: NDArray[np.float64], empty: KeyStatistics) -> Self:
-        """Make the counts of distinct keys; `empty` says how many are tracked, and the buckets."""
+    def of(
+        cls,
+        keys: NDArray[np.uint64],
+        loads: NDArray[np.float64],
+        empty: KeyStatistics,
+        *,
+        all_named: bool = False,
+    ) -> Self:
+        """Make the counts of distinct keys.
+
+        Parameters
+        ----------
+        keys, loads
+            uint64[n] and float64[n].
+        empty
+            Says how many keys are tracked, and the buckets.
+        all_named
+            Whether every key is named, in place of the heaviest: for counts that are not handed on.
+        """
         buckets = len(empty.bucket_loads)
         in_buckets = np.bincount(
             (keys & np.uint64(buckets - 1)).astype(np.int64), loads, minlength=buckets
         )
+        if all_named:
+            return cls(keys, loads, in_buckets.astype(np.float64))
         # Of equals those of the lowest hashes: the same ones in whatever order they came.
         order = np.lexsort((keys, -loads))[: max(empty.sketch.capacity, _LEAST_KEPT)]
         return cls(keys[order], loads[order], in_buckets.astype(np.float64))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from evenkey.checking import check_fields
+from evenkey.checking import check_fields, check_workers, whole_number
 from evenkey.errors import ConfigurationError
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.planned.capacities import Capacities
@@ -169,9 +169,17 @@ class PlannedGrouping(Grouping):
         return KeyStatistics(tracked, self.bucket_count(workers))
 
     def _router(self, workers: int, source: int) -> Router:
+        return self._planned_router(workers, source, learning=self.learns_epochs)
+
+    def follower(self, workers: int, source: int = 0) -> Router:
+        """Make a router that counts nothing for later plans: who holds the messages does."""
+        check_workers(workers)
+        whole_number("source", source, 0)
+        return self._planned_router(workers, source, learning=False)
+
+    def _planned_router(self, workers: int, source: int, *, learning: bool) -> Router:
         statistics = self.statistics(workers)
         plan = unplanned(self.bucket_count(workers), workers)
-        learning = self.planning in ("auto", "previous")
         rules = None if self.surprise is None else SurpriseRules(self.surprise, self.slack)
         return PlannedRouter(
             plan,
@@ -219,6 +227,27 @@ class PlannedGrouping(Grouping):
         before = Plan.from_arrays(memory) if memory else None
         plan = self.plan_of(statistics, workers, before).to_arrays() | COUNTED
         return plan if before is None else {**plan, "past_sent": _sent(before, statistics)}
+
+    def fitted(
+        self, statistics: KeyStatistics, workers: int, memory: Snapshot, *, of_messages: bool
+    ) -> Snapshot:
+        """Plan other epochs from a sample, or from costs, near to the plan before.
+
+        Parameters
+        ----------
+        statistics
+            Of the sample.
+        workers
+            How many there are.
+        memory
+            What was followed before; empty if nothing.
+        of_messages
+            Whether messages were counted: then keys that come more often will surprise the plan.
+            A plan by costs is followed as it is, since it may ask for uneven numbers of messages.
+        """
+        before = Plan.from_arrays(memory) if memory else None
+        plan = self.plan_of(statistics, workers, before).to_arrays()
+        return plan | (expectations(statistics) if of_messages else COUNTED)
 
     def plan_of(
         self, statistics: KeyStatistics, workers: int, previous: Plan | None = None
@@ -284,7 +313,7 @@ class PlannedGrouping(Grouping):
         # Surprising keys went elsewhere: loads do not show that a plan is stale, what it would
         # have made of the epoch does.
         return self.learned(
-            first, statistics, plan.workers, sent if self.surprise is None else None
+            first, statistics, plan.workers, None if self.spreads_surprises else sent
         )
 
     def learned(
@@ -325,10 +354,18 @@ class PlannedGrouping(Grouping):
         """Whether plans are made of epochs that have ended."""
         return self.planning in ("auto", "previous")
 
+    @property
+    def spreads_surprises(self) -> bool:
+        """Whether routers spread keys that surprise: plans are of other epochs than they route."""
+        return self.surprise is not None and self.learns_epochs
+
     def learned_of_workers(
         self, memory: Snapshot, held: Mapping[int, KeyCounts], workers: int
     ) -> Snapshot:
-        """Make the next epoch's memory of what its workers held, exactly.
+        """Make the next epoch's memory of what its workers held.
+
+        A key may be on any worker, or on several: its parts are added up. It is exact as far as the
+        workers' counts name all parts (`KeyCounts`).
 
         Parameters
         ----------
@@ -353,7 +390,10 @@ class PlannedGrouping(Grouping):
         statistics.add_counted(keys, loads.astype(np.float64))
         # With what lighter keys have, which are not named.
         statistics.bucket_loads = np.sum([counts.bucket_loads for counts in in_order], axis=0)
-        return self.learned(memory, statistics, workers, sent)
+        if loads.sum() < statistics.total:
+            statistics.bucket_keys = None
+        # Surprising keys went elsewhere: loads do not show that the plan is stale.
+        return self.learned(memory, statistics, workers, None if self.spreads_surprises else sent)
 
     def _few_keys(self, memory: Snapshot) -> bool:
         """Whether all keys are known one by one, and few a worker.

@@ -138,7 +138,7 @@ def _routing(
 ) -> RoutingTask | None:
     """What routes messages where they are split; None for groupings that Spark routes itself."""
     grouping = config.resolved_grouping()
-    if routes_natively(grouping, streaming=True):
+    if routes_natively(grouping, streaming=True, spread=True):
         return None
     return routing_task(
         spark,
@@ -147,6 +147,7 @@ def _routing(
         load=config.load,
         state=directory.tables,
         streaming=True,
+        learn=False,
         weighted=config.route_by == "weights",
     )
 

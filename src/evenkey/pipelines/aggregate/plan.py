@@ -124,6 +124,7 @@ def routed_messages(
         column=WORKER,
         position="position",
         learn=False,
+        spread=True,
     )
 
 

@@ -50,10 +50,11 @@ class PlannableInput:
 class KeyPlanner:
     """Makes the plan of each epoch before the epoch starts.
 
-    Workers tell how many messages of each key they held before an epoch ends, so its plan is made
-    without a lag and without another pass. Where the grouping asks for the next epoch to be
-    counted first, the planner counts it, if the input can be read at any position; topics cannot,
-    so their first epoch has no plan.
+    Workers report how many messages of each key they held before an epoch ends, so its plan is made
+    without a lag and without another pass, of exact counts wherever the parts of a key lay. Where
+    the grouping asks for the next epoch to be counted first, the planner counts it, if the input
+    can be read at any position; topics cannot, so their first epoch has no plan, and its heavy keys
+    are spread as keys that surprise.
 
     Parameters
     ----------
@@ -111,7 +112,9 @@ class KeyPlanner:
         workers = table["worker"].to_numpy()
         empty = self._grouping.statistics(self._workers)
         return {
-            int(worker): KeyCounts.of(keys[workers == worker], loads[workers == worker], empty)
+            int(worker): KeyCounts.of(
+                keys[workers == worker], loads[workers == worker], empty, all_named=True
+            )
             for worker in np.unique(workers)
         }
 
