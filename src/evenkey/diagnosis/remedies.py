@@ -7,7 +7,7 @@ can be split; work that needs all rows of a key can only be placed better, as wh
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import Template
 from typing import TYPE_CHECKING, Literal
 
@@ -161,7 +161,7 @@ _SPREAD = Remedy(
 )
 _BY_KIND = {
     "groups": (_FOLD, _WHOLE),
-    "aggregate": (_FOLD, _WHOLE),
+    "aggregate": (_FOLD, replace(_WHOLE, code=_WHOLE.code.replace("applyInPandas", "agg"))),
     "window": (_WINDOW,),
 }
 
