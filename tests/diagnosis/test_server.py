@@ -7,6 +7,7 @@ import json
 import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 
@@ -84,7 +85,7 @@ def answers():
 @pytest.fixture
 def served():
     """Serves answers by path; what there is none for is not found."""
-    known = {}
+    known: dict[str, Any] = {}
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):

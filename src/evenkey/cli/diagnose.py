@@ -10,10 +10,12 @@ import typer
 from evenkey.cli.diagnosis_text import print_diagnosis
 from evenkey.cli.errors import reported
 from evenkey.cli.output import JsonOption, print_json
+from evenkey.diagnosis import Thresholds, diagnose
 
 if TYPE_CHECKING:
     from evenkey.diagnosis import Diagnosis
 
+_USUAL = Thresholds()
 _PANEL = "From where on a stage is named"
 
 
@@ -54,31 +56,29 @@ def _diagnose(
         typer.Option(
             help="Rows of the fullest task over the mean, at least.", rich_help_panel=_PANEL
         ),
-    ] = 1.5,
+    ] = _USUAL.least_fullness,
     least_gain: Annotated[
         float,
         typer.Option(
             help="How many times shorter the stage would be, at least.", rich_help_panel=_PANEL
         ),
-    ] = 1.3,
+    ] = _USUAL.least_gain,
     least_seconds: Annotated[
         float,
         typer.Option(help="Wall time that it would save, at least.", rich_help_panel=_PANEL),
-    ] = 1.0,
+    ] = _USUAL.least_seconds,
     as_json: JsonOption = False,
 ) -> None:
     """Name the stages of jobs that ran which suffer from skewed keys, and the lines to change.
 
     Reads what Spark wrote while they ran; no Spark is started.
     """
-    from evenkey import diagnosis
-
-    limits = diagnosis.Thresholds(least_fullness, least_gain, least_seconds)
+    limits = Thresholds(least_fullness, least_gain, least_seconds)
     if page is not None:
         from evenkey.diagnosis import check_page
 
         check_page(page)
-    found = diagnosis.diagnose(source, application=application, thresholds=limits)
+    found = diagnose(source, application=application, thresholds=limits)
     _print(found, page, as_json=as_json)
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from evenkey.diagnosis.plans import Node
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Task:
     """A task that succeeded.
 
