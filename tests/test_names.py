@@ -23,7 +23,8 @@ ek, eks, joi = _anything
 NOTHING: Any = None
 
 DOORS = {
-    "evenkey": "PipelineConfig RunReport advise compare generated read_results run simulate",
+    "evenkey": "PipelineConfig RunReport advise compare diagnose generated read_results run "
+    "simulate",
     "evenkey.applications": "JoinConfig compare_joins heavy_hitters run run_join train classify",
     "evenkey.checks": "yield_aggregator_checks yield_checks",
     "evenkey.joins": "DeadLetters DynamicDistributor SpatialMatch balanced_join refresh",

@@ -5,9 +5,10 @@
 'pkg(choices=3)'
 
 Here are groupings, aggregators, runs of the pipeline (`run`, `compare`, `PipelineConfig`), the
-simulator (`simulate`) and advice (`advise`). The other doors: `evenkey.spark`, operators on
-DataFrames; `evenkey.joins`; `evenkey.applications`; `evenkey.kafka`; `evenkey.checks`. All that a
-user needs is in one of these; rooms further in may change without notice.
+simulator (`simulate`), advice (`advise`) and diagnosis (`diagnose`). The other doors:
+`evenkey.spark`, operators on DataFrames; `evenkey.joins`; `evenkey.applications`;
+`evenkey.kafka`; `evenkey.checks`. All that a user needs is in one of these; rooms further in may
+change without notice.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ from evenkey.groupings import (
 
 if TYPE_CHECKING:
     from evenkey.advice import Advice, Sample, Setting, advise
+    from evenkey.diagnosis import Diagnosis, Thresholds, diagnose
     from evenkey.pipelines.aggregate import (
         PipelineConfig,
         RunReport,
@@ -71,6 +73,7 @@ __all__ = [
     "ConfigurationError",
     "Count",
     "DChoices",
+    "Diagnosis",
     "DynamicKeyGrouping",
     "EpochProgress",
     "EvenkeyError",
@@ -99,11 +102,13 @@ __all__ = [
     "StaticChoices",
     "Sum",
     "Tally",
+    "Thresholds",
     "TopK",
     "WChoices",
     "__version__",
     "advise",
     "compare",
+    "diagnose",
     "generated",
     "number_groups",
     "read_results",
@@ -119,6 +124,7 @@ __getattr__ = late(
     {
         "Advice": "evenkey.advice",
         "ApproximateHistogram": "evenkey.sketches",
+        "Diagnosis": "evenkey.diagnosis",
         "EpochProgress": "evenkey.runs",
         "MessageStream": "evenkey.streams",
         "PipelineConfig": "evenkey.pipelines.aggregate",
@@ -127,8 +133,10 @@ __getattr__ = late(
         "Setting": "evenkey.advice",
         "SimulationReport": "evenkey.simulation",
         "SpaceSaving": "evenkey.sketches",
+        "Thresholds": "evenkey.diagnosis",
         "advise": "evenkey.advice",
         "compare": "evenkey.pipelines.aggregate",
+        "diagnose": "evenkey.diagnosis",
         "generated": "evenkey.streams",
         "read_results": "evenkey.runs",
         "run": "evenkey.pipelines.aggregate",

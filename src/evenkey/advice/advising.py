@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenkey.advice.frames import sample_of_frame, spelled
 from evenkey.advice.measure import Skew, measure
-from evenkey.advice.predict import Prediction, predict, usual_groupings, worker_range
-from evenkey.advice.program import Setting, program_for
+from evenkey.advice.predict import BY_KEY, Prediction, predict, usual_groupings, worker_range
+from evenkey.advice.program import FRAME, Setting, program_for
 from evenkey.advice.recommend import Recommendation, combined_by_spark, recommend
+from evenkey.advice.sample import Sample
 from evenkey.checking import shown, whole_number
 from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from evenkey.advice.sample import Sample
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,39 @@ class Advice:
             "or more: DistCost of groupings that split every key (sg, pkg) will be larger."
         )
 
+    @property
+    def headline(self) -> str:
+        """What it comes to, in a sentence: how much shorter than Spark's own ``groupBy``."""
+        chosen = self.recommendation
+        found = {
+            each.grouping: each.fullest
+            for each in self.predictions
+            if each.workers == chosen.workers
+        }
+        if chosen.grouping is None:
+            return f"On {chosen.workers} workers groupBy serves as well as any grouping."
+        times = found[BY_KEY] / found[chosen.grouping]
+        return (
+            f"About {times:.1f} times shorter than groupBy on {chosen.workers} workers with "
+            f"{chosen.grouping}, where the work after the shuffle goes by rows."
+        )
+
+    def __str__(self) -> str:
+        """Give the headline, the reasons, and the groupings in a table."""
+        lines = [self.headline, *self.recommendation.reasons, *filter(None, [self.caution])]
+        if self.sample.nulls:
+            share = 100 * self.sample.nulls / self.skew.messages
+            lines.append(
+                f"{self.sample.nulls:,} messages ({share:.1f} %) have a null key, one like others."
+            )
+        lines.append(f"{'workers':>8} {'grouping':<12} {'max/mean':>9} {'DistCost':>9}")
+        lines += [
+            f"{each.workers:>8} {each.grouping:<12} {each.max_over_mean:>9.3f} "
+            f"{each.dist_cost:>9.2f}"
+            for each in self.predictions
+        ]
+        return "\n".join(lines)
+
     def to_json(self) -> dict[str, Any]:
         """Give it as JSON can hold it."""
         zipf = self.skew.zipf
@@ -66,7 +99,9 @@ class Advice:
                 "sampling": None if self.sample.whole else self.sample.sampling,
                 "rejected": self.sample.rejected,
             },
+            "headline": self.headline,
             "messages": self.skew.messages,
+            "null_keys": self.sample.nulls,
             "keys": self.skew.keys,
             "p1": self.skew.top_share,
             "top_keys": [each._asdict() for each in self.skew.top],
@@ -85,22 +120,28 @@ class Advice:
 
 
 def advise(
-    sample: Sample,
-    setting: Setting,
-    workers: Sequence[int],
+    sample: Any,
+    setting: Setting | str | Sequence[str],
+    workers: int | Sequence[int],
     *,
     groupings: Sequence[str] | None = None,
     sources: int = 5,
+    aggregator: str | None = None,
+    rows: int = 1_000_000,
     on_progress: Callable[[str], None] | None = None,
 ) -> Advice:
-    """Measure a sample, predict what groupings make of it, and recommend one.
+    """Measure keys, predict what groupings make of them, and recommend one.
 
     Parameters
     ----------
     sample, setting
-        The messages, where they come from and what is computed of them.
+        A batch DataFrame and its key column, or columns. Or a `Sample` of messages and a
+        `Setting`: where they come from and what is computed of them.
     workers
         Worker counts to choose from; with one alone, some around it are predicted too.
+    aggregator, rows
+        Of a DataFrame: what is computed by key, as a `Setting` says it, and about how many rows
+        are read at most.
     groupings
         Spellings to choose from; None: `usual_groupings`. sg and kg are predicted in any
         case.
@@ -112,14 +153,25 @@ def advise(
     Raises
     ------
     ConfigurationError
-        There is no such grouping, aggregator or split, or a number is below 1.
+        There is no such grouping, aggregator, split or column, the DataFrame is a stream or has
+        no row, or a number is below 1.
     """
-    given: object = workers  # callers without a type checker pass anything
-    counts = list(given) if isinstance(given, Iterable) else []
+    given: Any = workers  # callers without a type checker pass anything
+    counts: list[int] = [given] if _is_count(given) else []
+    if isinstance(given, Iterable):
+        counts = list(given)
     for each in counts:
         whole_number("workers", each)
     if not counts or min(counts) < 1:
         message = f"workers = {shown(workers)}: name one or more worker counts of at least 1"
+        raise ConfigurationError(message)
+    if not isinstance(sample, Sample):
+        combined_by_spark(aggregator)
+        names: Any = setting
+        sample = sample_of_frame(sample, names, rows)
+        setting = Setting((), FRAME, spelled(names), aggregator)
+    if not isinstance(setting, Setting):
+        message = f"setting = {shown(setting)}: a Sample is advised on with a Setting; pass one"
         raise ConfigurationError(message)
     combined = combined_by_spark(setting.aggregator)
     skew = measure(sample)
@@ -127,10 +179,14 @@ def advise(
     predictions = predict(
         sample,
         groupings,
-        worker_range(workers),
+        worker_range(counts),
         sources=sources,
         on_progress=on_progress,
     )
-    recommendation = recommend(skew, predictions, workers, groupings=groupings, combined=combined)
+    recommendation = recommend(skew, predictions, counts, groupings=groupings, combined=combined)
     code = program_for(setting, recommendation)
     return Advice(sample, setting, skew, tuple(predictions), recommendation, code)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

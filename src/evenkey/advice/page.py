@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from evenkey.advice.measure import zipf_shares
-from evenkey.errors import ConfigurationError
-from evenkey.pictures import Axis, Chart, Column, Plot, Table, check_packages
+from evenkey.pictures import Axis, Chart, Column, Plot, Table
+from evenkey.pictures import check_page as check_written
 from evenkey.pictures import write_page as write
 
 if TYPE_CHECKING:
@@ -65,10 +65,7 @@ def check_page(file: Path) -> None:
     ConfigurationError
         A package is missing, or the folder of the file is.
     """
-    check_packages()
-    if file.is_dir() or not file.absolute().parent.is_dir():
-        message = f"html = {str(file)!r}: name a file in a folder that exists, such as advice.html"
-        raise ConfigurationError(message)
+    check_written("html", file)
 
 
 def write_page(advice: Advice, file: Path) -> Path:

@@ -26,6 +26,14 @@ _READERS = {
 }
 _KEYS = {"lines": "value", "words": "word"}
 
+FRAME = "frame"
+"""The split of a DataFrame that the user has already."""
+
+_OWN = """\
+from pyspark.sql import functions as F
+
+# df is your DataFrame
+"""
 _HEAD = """\
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -85,7 +93,8 @@ class Setting:
     input
         Paths, as the user gave them.
     split
-        How messages are found in them: csv, json, parquet, lines or words.
+        How messages are found in them: csv, json, parquet, lines or words; or frame, where there
+        are no files but a DataFrame.
     key
         Column or field of the key, several with commas between; None for text.
     aggregator
@@ -122,7 +131,8 @@ def program_for(setting: Setting, recommendation: Recommendation) -> str:
     ConfigurationError
         As `check_split`.
     """
-    check_split(setting.split)
+    if setting.split != FRAME:
+        check_split(setting.split)
     names = read_names(_KEYS.get(setting.split) or setting.key or "")
     keys = ", ".join(json.dumps(name, ensure_ascii=False) for name in names)
     key = keys if len(names) == 1 else f"[{keys}]"
@@ -130,8 +140,11 @@ def program_for(setting: Setting, recommendation: Recommendation) -> str:
     paths = unpacked if len(setting.input) == 1 else f"[{unpacked}]"
     filled = {"key": key, "keys": keys, "workers": recommendation.workers}
     filled |= {"paths": paths, "unpacked": unpacked}
-    reader = Template(_READERS[setting.split]).substitute(filled)
-    head = Template(_HEAD).substitute(reader=reader)
+    if setting.split == FRAME:
+        head = _OWN
+    else:
+        reader = Template(_READERS[setting.split]).substitute(filled)
+        head = Template(_HEAD).substitute(reader=reader)
     if recommendation.combined:
         return head + Template(_COMBINED).substitute(filled, aggregate=_native(setting.aggregator))
     if recommendation.grouping is None:

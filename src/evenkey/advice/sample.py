@@ -107,6 +107,12 @@ class Sample:
         """Whether it is all there is."""
         return self.lines == self.of_lines
 
+    @property
+    def nulls(self) -> int:
+        """Messages whose key is null, which is a key like any other."""
+        place = self.keys.index(None).as_py() if self.keys.null_count else -1
+        return int(self.batch.counts[self.batch.ids == place].sum())
+
     def batches(self, size: int = 1 << 16) -> Iterator[MessageBatch]:
         """Give the messages in batches of `size`."""
         every = self.batch

@@ -23,6 +23,7 @@ def print_advice(advice: Advice) -> None:
     console = Console()
     skew, sample = advice.skew, advice.sample
     print_title(console, f"{sample.name}: {whole(skew.messages)} messages, {whole(skew.keys)} keys")
+    _say(console, advice.headline)
     _say(console, advice.caution or "All lines were read.")
     if sample.rejected:
         _say(console, f"{whole(sample.rejected)} of them hold no message.")

@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from evenkey.cli import advise, compare, dashboard, dataset, experiment, join, run, simulate
+from evenkey.cli import (
+    advise,
+    compare,
+    dashboard,
+    dataset,
+    diagnose,
+    experiment,
+    join,
+    run,
+    simulate,
+)
 from evenkey.cli.errors import show_traces
 from evenkey.cli.program import Program
 
@@ -19,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for _command in (run, compare, simulate, advise, join, dashboard, dataset, experiment):
+for _command in (run, compare, simulate, advise, diagnose, join, dashboard, dataset, experiment):
     _command.register(app)
 
 

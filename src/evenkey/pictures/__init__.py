@@ -14,7 +14,7 @@ from evenkey.pictures.axes import Axis, Grid
 from evenkey.pictures.chart import Chart, Plot
 from evenkey.pictures.engine import Figure
 from evenkey.pictures.live import heat, look, stacked, themed
-from evenkey.pictures.pages import check_packages, write_page
+from evenkey.pictures.pages import check_packages, check_page, write_page
 from evenkey.pictures.table import Column, Table
 from evenkey.pictures.theme import PALETTE, THEMES, Theme
 
@@ -30,6 +30,7 @@ __all__ = [
     "Table",
     "Theme",
     "check_packages",
+    "check_page",
     "heat",
     "look",
     "stacked",

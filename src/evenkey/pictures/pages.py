@@ -24,6 +24,29 @@ def check_packages() -> None:
     _template("base.html", __package__)
 
 
+def check_page(option: str, file: Path) -> None:
+    """Make sure, before anything is measured, that a page can be drawn and written.
+
+    Parameters
+    ----------
+    option
+        What names the file, for the message.
+    file
+        Where the page is to be.
+
+    Raises
+    ------
+    ConfigurationError
+        A package is missing, or the folder of the file is.
+    """
+    check_packages()
+    if file.is_dir() or not file.absolute().parent.is_dir():
+        message = (
+            f"{option} = {str(file)!r}: name a file in a folder that exists, such as page.html"
+        )
+        raise ConfigurationError(message)
+
+
 def write_page(
     file: Path, template: str, package: str, plots: Sequence[Plot] = (), **values: Any
 ) -> Path:

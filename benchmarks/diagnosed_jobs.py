@@ -1,0 +1,457 @@
+"""Jobs whose skew is known, and what `evenkey diagnose` says of their logs.
+
+Each job runs in an application of its own, with `spark.eventLog.enabled`, on four slots. Its work
+is sleep by row, so that slots stand for cores on any machine. Which stages are to be named follows
+from how the job was made, not from its log. `measure` makes the change that is named, and times
+it. A job that has run is not run again.
+
+    python benchmarks/diagnosed_jobs.py run            # all 18 jobs; about six minutes
+    python benchmarks/diagnosed_jobs.py run --job join-skewed
+    python benchmarks/diagnosed_jobs.py judge          # precision and recall of the stages named
+    python benchmarks/diagnosed_jobs.py measure        # predicted and measured gains
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import SparkSession, Window
+from pyspark.sql import functions as F
+from rich.console import Console
+
+import evenkey as ek
+from evenkey import spark as eks
+from evenkey.diagnosis import diagnose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from pyspark.sql import DataFrame
+
+    from evenkey.diagnosis import Diagnosed
+
+BUILD = Path(__file__).parents[1] / "build" / "diagnosed"
+SLOTS = 4
+ROWS = 4_000
+COST_MS = 4.0
+USUAL = {
+    # Adaptive execution merges small partitions; at the sizes that it is made for it would not.
+    "spark.sql.adaptive.coalescePartitions.enabled": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.shuffle.partitions": str(SLOTS),
+}
+LOGS, CHANGED = "logs", "changed"
+CONSOLE = Console(highlight=False, markup=False, soft_wrap=True)
+COUNTED = "customer long, messages long"
+
+
+class Job(NamedTuple):
+    """A job, and what is known of it.
+
+    Parameters
+    ----------
+    name
+        Its name, and that of its application.
+    run
+        Runs it.
+    named
+        Operators of the stages that are to be named.
+    settings
+        Of its session, besides the usual ones.
+    changed
+        Runs it with the change that is named; None where no gain is measured.
+    how
+        Which of the changes that is.
+    """
+
+    name: str
+    run: Callable[[SparkSession], object]
+    named: tuple[str, ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
+    changed: Callable[[SparkSession], object] | None = None
+    how: str = ""
+
+
+def rows_of(spark: SparkSession, key: str, count: int = ROWS) -> DataFrame:
+    """Give rows with a customer, and a few columns more."""
+    return spark.range(0, count, 1, SLOTS).select(
+        F.expr(key).alias("customer"),
+        (F.col("id") % 3).alias("shop name"),
+        F.col("id").alias("amount"),
+        F.expr("timestamp_seconds(1700000000 + id)").alias("at"),
+    )
+
+
+def hot(share: float = 0.6, keys: int = 500) -> str:
+    """One customer with so large a share, the others alike."""
+    return f"CASE WHEN id % 100 < {100 * share:g} THEN 0 ELSE 1 + id % {keys} END"
+
+
+def even(keys: int = 2_000) -> str:
+    """Customers that are all alike."""
+    return f"id % {keys}"
+
+
+def of_group(frame: pd.DataFrame) -> pd.DataFrame:
+    """Work on a customer's rows."""
+    time.sleep(len(frame) * COST_MS / 1000)
+    return pd.DataFrame({"customer": [frame["customer"].iloc[0]], "messages": [len(frame)]})
+
+
+def of_table(table: pa.Table) -> pa.Table:
+    """Work on a customer's rows, as Arrow."""
+    time.sleep(len(table) * COST_MS / 1000)
+    return pa.table({"customer": table["customer"][:1], "messages": [len(table)]})
+
+
+def of_batches(batches: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    """Work on rows as they come."""
+    for each in batches:
+        time.sleep(len(each) * COST_MS / 1000)
+        yield pd.DataFrame({"customer": each["customer"], "messages": 1})
+
+
+def done(df: DataFrame) -> None:
+    """Run it to its end."""
+    df.write.format("noop").mode("overwrite").save()
+
+
+class SlowCount(ek.Fold):
+    """Counts messages, each at its cost: what `of_group` does, in parts that merge."""
+
+    name = "slow-count"
+    columns = ()
+    result = pa.schema([("messages", pa.int64())])
+
+    def zero(self) -> int:
+        return 0
+
+    def add(self, state: int, message: object) -> int:
+        del message
+        time.sleep(COST_MS / 1000)
+        return state + 1
+
+    def combine(self, first: int, second: int) -> int:
+        return first + second
+
+    def answer(self, state: int) -> dict[str, int]:
+        return {"messages": state}
+
+
+def applied(key: str) -> Callable[[SparkSession], object]:
+    return lambda spark: done(
+        rows_of(spark, key).groupBy("customer").applyInPandas(of_group, COUNTED)
+    )
+
+
+def joined(spark: SparkSession, key: str) -> DataFrame:
+    left, right = sides(spark, key)
+    return left.join(right, "customer").mapInPandas(of_batches, COUNTED)
+
+
+def sides(spark: SparkSession, key: str) -> tuple[DataFrame, DataFrame]:
+    customers = spark.range(0, 501).select(F.col("id").alias("customer"), F.lit("x").alias("name"))
+    return rows_of(spark, key), customers
+
+
+def join_changed(spark: SparkSession) -> None:
+    left, right = sides(spark, hot())
+    left = eks.place(
+        eks.route(left, "customer", "planned", SLOTS), SLOTS, by="split", key="customer"
+    )
+    right = right.withColumn("worker", F.explode(F.sequence(F.lit(0), F.lit(SLOTS - 1))))
+    right = eks.place(right, SLOTS, by="split", key="customer").drop("worker")
+    both = left.join(right, ["customer", "split"], "inner")
+    done(both.mapInPandas(of_batches, COUNTED))
+
+
+def windowed(df: DataFrame, *keys: str) -> None:
+
+    @F.pandas_udf("double")  # type: ignore[call-overload, untyped-decorator, unused-ignore]
+    def slow_mean(amounts: pd.Series) -> float:
+        time.sleep(len(amounts) * COST_MS / 1000)
+        return float(amounts.mean())
+
+    done(df.withColumn("mean", slow_mean("amount").over(Window.partitionBy(*keys))))
+
+
+def few(spark: SparkSession) -> DataFrame:
+    """Twelve customers alike: by hash one task has five of them, another one."""
+    return rows_of(spark, "id % 12")
+
+
+def window_changed(spark: SparkSession) -> None:
+    routed = eks.route(few(spark), "customer", "off-greedy", SLOTS)
+    placed = eks.place(routed, SLOTS, by="split", key="customer")
+    windowed(placed, "customer", "split")
+
+
+def slow_sum(spark: SparkSession) -> None:
+    @F.pandas_udf("double")  # type: ignore[call-overload, untyped-decorator, unused-ignore]
+    def total(amounts: pd.Series) -> float:
+        time.sleep(len(amounts) * COST_MS / 1000)
+        return float(amounts.sum())
+
+    done(rows_of(spark, hot(0.5)).groupBy("customer").agg(total("amount")))
+
+
+def streamed(spark: SparkSession, key: str) -> DataFrame:
+    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", ROWS // 4)
+    loaded = rows.option("numPartitions", SLOTS).load()
+    return loaded.withColumnRenamed("value", "id").select(
+        F.expr(key).alias("customer"), "timestamp"
+    )
+
+
+def epochs(df: DataFrame, count: int, each: Callable[[DataFrame, int], None] | None = None) -> None:
+    """Run so many epochs of a stream."""
+    writer = df.writeStream.outputMode("update").trigger(processingTime="0 seconds")
+    writer = writer.format("noop") if each is None else writer.foreachBatch(each)
+    query = writer.start()
+    while (query.lastProgress or {"batchId": -1})["batchId"] < count - 1:
+        if query.exception() is not None:
+            break
+        time.sleep(0.2)
+    query.stop()
+
+
+def apply_epochs(spark: SparkSession) -> None:
+    def work(df: DataFrame, epoch: int) -> None:
+        del epoch
+        done(df.groupBy("customer").applyInPandas(of_group, COUNTED))
+
+    epochs(streamed(spark, hot()), 4, work)
+
+
+STEEP = "CAST(pow(2, pow(rand(7), 3) * 11) AS INT)"
+
+
+def straggling(spark: SparkSession) -> None:
+    """Even keys, and one task that is slow for another reason."""
+
+    def work(frame: pd.DataFrame) -> pd.DataFrame:
+        time.sleep(6 if frame["customer"].iloc[0] == 17 else 0)
+        return of_group(frame)
+
+    done(rows_of(spark, even()).groupBy("customer").applyInPandas(work, COUNTED))
+
+
+def left_joined(spark: SparkSession) -> DataFrame:
+    left, right = sides(spark, hot(0.5))
+    return left.join(right.hint("shuffle_hash"), "customer", "left")
+
+
+def cogrouped(spark: SparkSession) -> None:
+    def work(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
+        del right
+        return of_group(left) if len(left) else pd.DataFrame({"customer": [], "messages": []})
+
+    left, right = sides(spark, hot())
+    both = left.groupBy("customer").cogroup(right.groupBy("customer"))
+    done(both.applyInPandas(work, COUNTED))
+
+
+def with_state(spark: SparkSession) -> None:
+    def work(key: Any, frames: Iterable[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
+        rows = sum(map(len, frames))
+        time.sleep(rows * COST_MS / 1000)
+        state.update((rows,))
+        yield pd.DataFrame({"customer": [key[0]], "messages": [rows]})
+
+    groups = streamed(spark, hot()).groupBy("customer")
+    epochs(groups.applyInPandasWithState(work, COUNTED, "messages long", "update", "NoTimeout"), 3)
+
+
+JOBS = (
+    Job(
+        "apply-skewed",
+        applied(hot()),
+        ("FlatMapGroupsInPandas",),
+        changed=lambda spark: done(
+            eks.aggregate(rows_of(spark, hot()), "customer", "planned", SLOTS, SlowCount())
+        ),
+        how="split",
+    ),
+    Job("apply-even", applied(even())),
+    Job(
+        "apply-arrow-skewed",
+        lambda spark: done(
+            rows_of(spark, hot(0.45)).groupBy("customer").applyInArrow(of_table, COUNTED)
+        ),
+        ("FlatMapGroupsInArrow",),
+        (("spark.sql.adaptive.enabled", "false"),),
+    ),
+    Job(
+        "count-skewed",
+        lambda spark: done(rows_of(spark, hot(), 20_000_000).groupBy("customer").count()),
+    ),
+    Job("udaf-skewed", slow_sum, ("ArrowAggregatePython",)),
+    Job(
+        "join-skewed",
+        lambda spark: done(joined(spark, hot())),
+        ("SortMergeJoin",),
+        (),
+        join_changed,
+    ),
+    Job("join-even", lambda spark: done(joined(spark, even(500)))),
+    Job(
+        "distinct-skewed",
+        lambda spark: done(
+            rows_of(spark, hot(), 2_000_000)
+            .groupBy("customer")
+            .agg(F.count_distinct("shop name"), F.sum("amount"))
+        ),
+    ),
+    Job(
+        "window-few",
+        lambda spark: windowed(few(spark), "customer"),
+        ("ArrowWindowPython",),
+        (),
+        window_changed,
+        "whole",
+    ),
+    Job(
+        "repartition-skewed",
+        lambda spark: done(
+            rows_of(spark, hot()).repartition(SLOTS, "customer").mapInPandas(of_batches, COUNTED)
+        ),
+        ("MapInPandas",),
+        changed=lambda spark: done(
+            eks.place(
+                eks.route(rows_of(spark, hot()), "customer", "planned", SLOTS), SLOTS
+            ).mapInPandas(of_batches, COUNTED)
+        ),
+        how="split",
+    ),
+    Job("epochs-skewed", apply_epochs, ("FlatMapGroupsInPandas",)),
+    Job(
+        "stream-count-skewed",
+        lambda spark: epochs(streamed(spark, hot()).groupBy("customer").count(), 4),
+    ),
+)
+
+# Made after the limits of `Thresholds` were frozen; nothing was changed for them since.
+LATER = (
+    Job(
+        "composite-zipf",
+        lambda spark: done(
+            rows_of(spark, STEEP).groupBy("customer", "shop name").applyInPandas(of_group, COUNTED)
+        ),
+        ("FlatMapGroupsInPandas",),
+    ),
+    Job("straggler", straggling),
+    Job(
+        "left-join-skewed",
+        lambda spark: done(left_joined(spark).mapInPandas(of_batches, COUNTED)),
+        ("ShuffledHashJoin",),
+    ),
+    Job("cogroup-skewed", cogrouped),
+    Job("stream-state-skewed", with_state),
+    Job(
+        "many-partitions",
+        applied(hot(0.5)),
+        ("FlatMapGroupsInPandas",),
+        (("spark.sql.shuffle.partitions", "32"),),
+    ),
+)
+ALL = (*JOBS, *LATER)
+
+
+def run(job: Job, kind: str) -> None:
+    """Run a job in a session of its own, as it is or with its change, and keep its time."""
+    logs = BUILD / kind / job.name
+    shutil.rmtree(logs, ignore_errors=True)  # of a run that was stopped
+    logs.mkdir(parents=True)
+    settings = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": logs.as_uri(), **USUAL}
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master(f"local[{SLOTS}]").appName(job.name)
+    for name, value in {**settings, "spark.ui.enabled": "false", **dict(job.settings)}.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    # Python workers are there before the clock starts.
+    spark.range(0, SLOTS, 1, SLOTS).mapInPandas(lambda frames: frames, "id long").collect()
+    began = time.monotonic()
+    (job.changed if kind == CHANGED and job.changed else job.run)(spark)
+    seconds = time.monotonic() - began
+    spark.stop()
+    (logs.parent / f"{job.name}.json").write_text(json.dumps({"seconds": seconds}))
+    CONSOLE.print(f"{job.name}, {kind}: {seconds:.1f} s")
+
+
+def seconds_of(job: Job, kind: str) -> float | None:
+    """Give the seconds that a job took, None if it has not run."""
+    file = BUILD / kind / f"{job.name}.json"
+    return float(json.loads(file.read_text())["seconds"]) if file.exists() else None
+
+
+def diagnosed(job: Job) -> Diagnosed:
+    """Diagnose the log of a job as it is."""
+    (one,) = diagnose(BUILD / LOGS / job.name).applications
+    return one
+
+
+def judge(jobs: Iterable[Job]) -> None:
+    """Compare the stages that are named with those that were to be."""
+    right, too_many, missed = 0, 0, 0
+    for job in jobs:
+        one = diagnosed(job)
+        named = [each.run.read.operator for each in one.named]
+        wrong = [each for each in named if each not in job.named]
+        lost = [each for each in job.named if each not in named]
+        right += len(named) - len(wrong)
+        too_many, missed = too_many + len(wrong), missed + len(lost)
+        said = "; ".join(f"{each.run.read.operator}: {each.reason}" for each in one.findings)
+        CONSOLE.print(f"{'WRONG' if wrong or lost else 'right'} {job.name:20} {said}")
+    precision = right / (right + too_many) if right + too_many else 1.0
+    recall = right / (right + missed) if right + missed else 1.0
+    CONSOLE.print(f"precision {precision:.3f}, recall {recall:.3f} of {right + missed} stages")
+
+
+def measure(jobs: Iterable[Job]) -> None:
+    """Print the gains that were predicted, and those of jobs with the change made."""
+    for job in jobs:
+        before, after = seconds_of(job, LOGS), seconds_of(job, CHANGED)
+        if before is None or after is None:
+            continue
+        finding = diagnosed(job).findings[0]
+        change = next(each for each in finding.changes if each.remedy.how == job.how)
+        predicted = before / (before - finding.work.seconds + change.seconds)
+        measured = before / after
+        CONSOLE.print(
+            f"{job.name:20} {job.how:6} stage {finding.work.seconds:.2f} s, {change.seconds:.2f} s "
+            f"predicted; job {before:.2f} s, {after:.2f} s measured; gain {predicted:.2f} "
+            f"predicted, {measured:.2f} measured ({100 * (predicted / measured - 1):+.0f} %)"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("what", choices=("run", "judge", "measure"))
+    parser.add_argument("--job", choices=[each.name for each in ALL], action="append")
+    chosen = parser.parse_args()
+    jobs = [each for each in ALL if chosen.job is None or each.name in chosen.job]
+    kind = CHANGED if chosen.what == "measure" else LOGS
+    for job in jobs:
+        wanted = kind == LOGS or job.changed is not None
+        if chosen.what != "judge" and wanted and seconds_of(job, kind) is None:
+            run(job, kind)
+    if chosen.what == "judge":
+        for title, made in (("before the limits were frozen", JOBS), ("after", LATER)):
+            CONSOLE.print(f"Jobs made {title}")
+            judge([each for each in jobs if each in made and seconds_of(each, LOGS) is not None])
+    if chosen.what == "measure":
+        measure(jobs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""A diagnosis as text: what to change first, then all that was looked at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from evenkey.cli.output import number, print_title, whole
+from evenkey.diagnosis import stage_names, stage_title
+
+if TYPE_CHECKING:
+    from evenkey.diagnosis import Diagnosed, Diagnosis, Finding
+
+_VERDICTS = {
+    "change": "change",
+    "combined": "combined",
+    "even": "even",
+    "small": "little to gain",
+    "none": "nothing to change",
+}
+
+
+def print_diagnosis(diagnosis: Diagnosis) -> None:
+    """Print all of it: by application, the stages to change first."""
+    console = Console()
+    count = len(diagnosis.named)
+    noun = "stage" if count == 1 else "stages"
+    print_title(console, f"{diagnosis.source}: {count or 'no'} {noun} to change")
+    for each in diagnosis.applications:
+        _print_application(console, each)
+
+
+def _print_application(console: Console, diagnosed: Diagnosed) -> None:
+    known = diagnosed.application
+    console.print()
+    print_title(
+        console,
+        f"{known.name} ({known.id}): Spark {known.version}, {whole(known.slots)} slots, "
+        f"{number(known.seconds, 1)} s",
+    )
+    for caution in diagnosed.cautions:
+        _say(console, caution)
+    for finding in diagnosed.named:
+        _print_change(console, finding)
+    if diagnosed.findings:
+        _print_table(console, diagnosed)
+
+
+def _print_change(console: Console, finding: Finding) -> None:
+    console.print()
+    print_title(console, stage_title(finding))
+    _say(console, f"{finding.reason[0].upper()}{finding.reason[1:]}.")
+    _say(
+        console,
+        f"It took {number(finding.work.seconds, 1)} s; that its tasks are uneven costs "
+        f"{number(finding.work.skew_cost, 1)} s of it.",
+    )
+    for change in finding.changes:
+        _say(
+            console,
+            f"- {change.remedy.condition} {number(change.gain, 1)} times shorter "
+            f"({number(change.seconds, 1)} s)",
+        )
+        for line in change.remedy.code.splitlines():
+            console.print(f"    {line}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _print_table(console: Console, diagnosed: Diagnosed) -> None:
+    table = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+    table.add_column("stage", no_wrap=True)
+    for heading in ("tasks", "rows", "bytes", "time", "wall, s", "costs, s"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for each in diagnosed.findings:
+        fullest = each.fullness
+        table.add_row(
+            stage_names(each),
+            whole(len(each.run.tasks)),
+            *(number(fullest[what]) for what in ("rows", "bytes", "seconds")),
+            number(each.work.seconds, 1),
+            number(each.work.skew_cost, 1),
+            _VERDICTS[each.verdict],
+        )
+    console.print(table)
+    _say(console, "rows, bytes, time: the fullest task over the mean; costs: wall time by skew.")
+    for each in diagnosed.findings:
+        if each.verdict != "change":
+            _say(console, f"- {stage_title(each)}: {_reason(each)}")
+
+
+def _reason(finding: Finding) -> str:
+    words = [finding.reason]
+    if len(finding.work.runs) > 1:
+        words.append(f"{whole(len(finding.work.runs))} runs of one plan")
+    if finding.adaptive:
+        words.append(f"adaptive execution: {', '.join(finding.adaptive)}")
+    return "; ".join(words)
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, highlight=False, markup=False)

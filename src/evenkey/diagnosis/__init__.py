@@ -1,0 +1,45 @@
+"""Diagnosis of jobs that ran: which stages suffer from skewed keys, and the lines to change.
+
+It reads Spark's event logs, or what a history server or a running application says of itself.
+
+>>> Thresholds().least_gain
+1.3
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenkey.diagnosis.application import Application, Execution, Stage, Task
+from evenkey.diagnosis.diagnosing import Diagnosed, Diagnosis, diagnose
+from evenkey.diagnosis.findings import Change, Finding
+from evenkey.diagnosis.thresholds import Thresholds
+from evenkey.diagnosis.titles import stage_names, stage_title
+from evenkey.doors import late
+
+if TYPE_CHECKING:
+    from evenkey.diagnosis.page import check_page as check_page
+    from evenkey.diagnosis.page import write_page as write_page
+
+__all__ = [
+    "Application",
+    "Change",
+    "Diagnosed",
+    "Diagnosis",
+    "Execution",
+    "Finding",
+    "Stage",
+    "Task",
+    "Thresholds",
+    "diagnose",
+    "stage_names",
+    "stage_title",
+]
+
+__getattr__ = late(
+    __name__,
+    {
+        "check_page": "evenkey.diagnosis.page",
+        "write_page": "evenkey.diagnosis.page",
+    },
+)

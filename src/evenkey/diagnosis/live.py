@@ -1,0 +1,137 @@
+"""An application that runs, by what its page answers over REST.
+
+Beside a log this lacks: rows by exchange and task (a join's sides are not told apart, nor what it
+gave), and which exchange a stage read, which is found by the totals alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from evenkey.diagnosis.application import Application, Execution, Stage, Task
+from evenkey.diagnosis.call_sites import call_site
+from evenkey.diagnosis.plan_text import read_plan
+from evenkey.diagnosis.plans import RECORDS_READ
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from evenkey.diagnosis.plans import Node
+
+    Ask = Callable[[str], Any]
+
+_LACKS = (
+    "Read over REST: a join's sides are not told apart, nor what it gave, and a stage is matched "
+    "to its shuffle by the totals; the application's event log has all of it."
+)
+_PAGE = 1000
+
+
+def read_live(listed: Mapping[str, Any], ask: Ask) -> Application:
+    """Read an application that runs.
+
+    Parameters
+    ----------
+    listed
+        What the list of applications has of it.
+    ask
+        Gives the answer to a path below the application's own.
+    """
+    properties = dict(ask("environment")["sparkProperties"])
+    cores_a_task = max(1, int(properties.get("spark.task.cpus", 1)))
+    executors = [each for each in ask("allexecutors") if each.get("isActive", True)]
+    slots = sum(int(each["totalCores"]) // cores_a_task for each in executors)
+    stages_of_jobs = {each["jobId"]: each["stageIds"] for each in ask("jobs")}
+    executions: dict[int, Execution] = {}
+    of_stages: dict[int, int] = {}
+    for each in _pages(ask, "sql?details=true&planDescription=true"):
+        execution = _execution(each)
+        if execution is not None:
+            executions[execution.number] = execution
+            for job in (*each.get("successJobIds", ()), *each.get("runningJobIds", ())):
+                for stage in stages_of_jobs.get(job, ()):
+                    of_stages.setdefault(stage, execution.number)
+    attempt = listed["attempts"][0]
+    return Application(
+        str(listed["id"]),
+        str(listed["name"]),
+        str(attempt.get("appSparkVersion", "")),
+        slots or 1,
+        float(attempt.get("duration", 0)) / 1000,
+        executions,
+        tuple(_stages(ask, of_stages)),
+        (_LACKS,),
+        "rest",
+    )
+
+
+def _stages(ask: Ask, of_stages: Mapping[int, int]) -> Iterator[Stage]:
+    complete = ask("stages?status=complete")
+    for each in sorted(complete, key=lambda one: int(one["stageId"])):
+        if not each["shuffleReadRecords"]:
+            continue
+        path = f"stages/{each['stageId']}/{each['attemptId']}/taskList"
+        tasks = {
+            int(one["index"]): _task(one)
+            for one in _pages(ask, path)
+            if one["status"] == "SUCCESS" and one.get("taskMetrics")
+        }
+        yield Stage(
+            int(each["stageId"]),
+            str(each["name"]),
+            of_stages.get(int(each["stageId"])),
+            tuple(tasks[index] for index in sorted(tasks)),
+        )
+
+
+def _task(answer: Mapping[str, Any]) -> Task:
+    read = answer["taskMetrics"]["shuffleReadMetrics"]
+    return Task(
+        int(answer["index"]),
+        float(answer["taskId"]),  # tasks are numbered as they are launched
+        float(answer["duration"]) / 1000,
+        int(read["recordsRead"]),
+        int(read["remoteBytesRead"]) + int(read["localBytesRead"]),
+    )
+
+
+def _execution(answer: Mapping[str, Any]) -> Execution | None:
+    plan = read_plan(str(answer.get("planDescription", "")))
+    if plan is None:
+        return None
+    exchanges = [
+        each
+        for each in sorted(answer.get("nodes", ()), key=lambda one: int(one["nodeId"]))
+        if each["nodeName"].strip() == "Exchange"
+    ]
+    numbers = iter(int(each["nodeId"]) for each in exchanges)
+    totals = {
+        int(each["nodeId"]): int(metric["value"].replace(",", ""))
+        for each in exchanges
+        for metric in each["metrics"]
+        if metric["name"] == RECORDS_READ and metric["value"].replace(",", "").isdecimal()
+    }
+    # Spark numbers a plan's nodes from its root down, as its text has them.
+    place = call_site(answer.get("description"), None)
+    return Execution(int(answer["id"]), _numbered(plan, numbers), place, None, totals)
+
+
+def _numbered(node: Node, numbers: Iterator[int]) -> Node:
+    """Give the exchanges of a plan their numbers, which stand for accumulators."""
+    counters = {}
+    if node.name == "Exchange":
+        number = next(numbers, None)
+        counters = {} if number is None else {RECORDS_READ: number}
+    children = tuple(_numbered(child, numbers) for child in node.children)
+    return replace(node, counters=counters, children=children)
+
+
+def _pages(ask: Ask, path: str) -> Iterator[Any]:
+    mark = "&" if "?" in path else "?"
+    offset = 0
+    while answers := ask(f"{path}{mark}offset={offset}&length={_PAGE}"):
+        yield from answers
+        offset += len(answers)
+        if len(answers) < _PAGE:
+            return

@@ -1,0 +1,50 @@
+"""From an application to its findings: runs are folded, predicted and judged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from evenkey.diagnosis.findings import Change, Finding
+from evenkey.diagnosis.judging import judged
+from evenkey.diagnosis.plans import is_streaming
+from evenkey.diagnosis.predicting import Work, together
+from evenkey.diagnosis.remedies import remedies_for
+from evenkey.diagnosis.runs import Run, runs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenkey.diagnosis.application import Application
+    from evenkey.diagnosis.thresholds import Thresholds
+
+
+def find(application: Application, thresholds: Thresholds) -> list[Finding]:
+    """Look at all stages with a keyed shuffle; those to change come first, by what that saves.
+
+    Runs of one plan, such as the epochs of a stream, are one finding.
+    """
+    folded: dict[object, list[Run]] = {}
+    for run in runs_of(application):
+        execution = run.execution
+        place = execution.query or execution.call_site
+        folded.setdefault((place, run.read.signature), []).append(run)
+    findings = [_finding(application, runs, thresholds) for runs in folded.values()]
+    return sorted(findings, key=lambda each: (each.verdict != "change", -each.saved))
+
+
+def _finding(application: Application, runs: Sequence[Run], thresholds: Thresholds) -> Finding:
+    work = Work.of(runs, application.slots)
+    read = work.worst.read
+    stream = is_streaming(work.worst.execution.plan)
+    fullness = {what: together(runs, what) for what in ("rows", "bytes", "seconds")}
+    sides = work.worst.sides or (work.worst.rows,) * len(read.exchanges)
+    fullest = [max(sides[min(number, len(sides) - 1)]) for number in range(len(read.exchanges))]
+    changes = []
+    for remedy in remedies_for(read, fullest, application.slots, stream=stream):
+        after = work.predicted(remedy)
+        changes.append(Change(remedy, after, work.seconds / after if after else 1.0))
+    changes.sort(key=lambda each: -each.gain)
+    finding = Finding(application, work, stream, fullness, tuple(changes))
+    verdict, reason = judged(finding, thresholds)
+    return replace(finding, verdict=verdict, reason=reason)

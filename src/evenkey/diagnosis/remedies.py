@@ -1,0 +1,194 @@
+"""What evenkey has for the work of a stage, and the lines to write.
+
+Only what there is today is named. What an operator asks for decides: work whose parts merge by key
+can be split; work that needs all rows of a key can only be placed better, as whole keys.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from string import Template
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenkey.diagnosis.plans import KeyedRead
+
+How = Literal["split", "whole", "copied"]
+"""What happens to keys: split over workers; placed whole; split, the join's other side copied."""
+
+_KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("StreamingSymmetricHashJoin", "TransformWithState", "StreamingDeduplicate"), "state"),
+    (("FlatMapGroupsInPandasWithState", "FlatMapGroupsWithState"), "state"),
+    (("FlatMapCoGroups", "CoGroup"), "cogroups"),
+    (("FlatMapGroups", "MapGroups"), "groups"),
+    (("ArrowAggregatePython", "AggregateInPandas", "ArrowAggregate"), "aggregate"),
+    (("SortMergeJoin", "ShuffledHashJoin"), "join"),
+    (("Window", "ArrowWindowPython"), "window"),
+    (("HashAggregate", "ObjectHashAggregate", "SortAggregate"), "own aggregate"),
+)
+_STATEFUL = "StateStore"
+
+_JOINS = {
+    "Inner": "inner",
+    "LeftOuter": "left",
+    "LeftSemi": "left_semi",
+    "LeftAnti": "left_anti",
+    "RightOuter": "right",
+}
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A change to make.
+
+    Parameters
+    ----------
+    how
+        What becomes of keys.
+    condition
+        When it may be made, or what to see to.
+    code
+        The lines.
+    side
+        The exchange whose keys are split, where the other one is copied: 0 or 1.
+    """
+
+    how: How
+    condition: str
+    code: str
+    side: int = 0
+
+
+def kind_of(read: KeyedRead) -> str:
+    """Say what work a stage does on the rows of its keys.
+
+    Returns
+    -------
+    str
+        ``groups``, ``cogroups``, ``aggregate`` (in Python), ``own aggregate`` (Spark's), ``join``,
+        ``window``, ``state``, or ``rows`` for what goes on row by row behind a repartition.
+    """
+    for names, kind in _KINDS:
+        if read.operator.startswith(names):
+            return kind
+    return "state" if _STATEFUL in read.operator else "rows"
+
+
+def remedies_for(
+    read: KeyedRead, rows: Sequence[int], workers: int, *, stream: bool
+) -> list[Remedy]:
+    """Give what evenkey has for a stage, the strongest first; empty where it has nothing.
+
+    Parameters
+    ----------
+    read
+        What the stage does.
+    rows
+        Rows of the fullest task, for each of its exchanges.
+    workers
+        How many workers the lines name.
+    stream
+        Whether it is an epoch of a streaming query.
+    """
+    names, note = _names(read.exchanges[0].keys)
+    listed = ", ".join(json.dumps(each, ensure_ascii=False) for each in names)
+    key = listed if len(names) == 1 else f"[{listed}]"
+    filled = {"key": key, "keys": listed, "workers": workers}
+    kind = kind_of(read)
+    if kind == "join":
+        remedies = _of_join(read, rows, stream=stream)
+    elif kind == "rows":
+        remedies = [_SPREAD] if not stream else []
+    elif kind in _BY_KIND and not stream:
+        remedies = list(_BY_KIND[kind])
+    elif kind in ("groups", "aggregate"):
+        remedies = [_FOLD]
+    else:
+        remedies = []
+    return [
+        Remedy(
+            each.how,
+            " ".join(filter(None, (each.condition, note))),
+            Template(each.code).substitute(filled),
+            each.side,
+        )
+        for each in remedies
+    ]
+
+
+def why_none(read: KeyedRead, *, stream: bool) -> str:
+    """Say why evenkey has nothing for a stage."""
+    kind = kind_of(read)
+    own = read.exchanges[0].origin != "ENSURE_REQUIREMENTS"
+    if kind == "own aggregate" and own:
+        return "leave the repartition before it out: Spark combines before a shuffle of its own"
+    reasons = {
+        "state": "its state lies where Spark put its keys, and stays there",
+        "cogroups": "both sides must bring all rows of a key to one place",
+        "join": f"a {read.join_type or 'join'} keeps rows of both sides, or learns in a stream: "
+        "neither side may be copied",
+        "own aggregate": "Spark's own aggregate, which it combines as far as it can",
+    }
+    if kind in reasons:
+        return reasons[kind]
+    return "a stream does this epoch by epoch" if stream else "nothing serves this operator"
+
+
+_FOLD = Remedy(
+    "split",
+    "if the work on parts of a key can be merged:",
+    'eks.aggregate(df, $key, "planned", workers=$workers, aggregator=YourFold())',
+)
+_WHOLE = Remedy(
+    "whole",
+    "if it needs all rows of a key; they come with two columns more, worker and split:",
+    'placed = eks.place(eks.route(df, $key, "off-greedy", $workers), $workers, by="split", '
+    'key=$key)\nplaced.groupBy($keys, "split").applyInPandas(...)',
+)
+_WINDOW = Remedy(
+    "whole",
+    "keys stay whole, the heaviest are placed first:",
+    'placed = eks.place(eks.route(df, $key, "off-greedy", $workers), $workers, by="split", '
+    'key=$key)\nWindow.partitionBy($keys, "split")',
+)
+_SPREAD = Remedy(
+    "split",
+    "if what follows takes the rows of a key in parts:",
+    'eks.place(eks.route(df, $key, "planned", $workers), $workers)',
+)
+_BY_KIND = {
+    "groups": (_FOLD, _WHOLE),
+    "aggregate": (_FOLD, replace(_WHOLE, code=_WHOLE.code.replace("applyInPandas", "agg"))),
+    "window": (_WINDOW,),
+}
+
+
+def _of_join(read: KeyedRead, rows: Sequence[int], *, stream: bool) -> list[Remedy]:
+    """Split the side with the hot key, and copy the other to each worker."""
+    how = _JOINS.get(read.join_type or "")
+    if stream or how is None or len(read.exchanges) < 2:  # noqa: PLR2004 - a join has two sides
+        return []
+    hot = 0 if rows[0] >= rows[1] else 1
+    if how != "inner":
+        hot = 1 if how == "right" else 0  # the side whose rows are kept must not be copied
+    split, copied = ("left", "right") if hot == 0 else ("right", "left")
+    code = (
+        f'{split} = eks.place(eks.route({split}, $key, "planned", $workers), $workers, '
+        'by="split", key=$key)\n'
+        f'{copied} = {copied}.withColumn("worker", F.explode(F.sequence(F.lit(0), '
+        "F.lit($workers - 1))))\n"
+        f'{copied} = eks.place({copied}, $workers, by="split", key=$key).drop("worker")\n'
+        f'left.join(right, [$keys, "split"], "{how}")'
+    )
+    condition = f"the {copied} side is copied to each worker, which pays while it is the small one:"
+    return [Remedy("copied", condition, code, hot)]
+
+
+def _names(keys: Sequence[str]) -> tuple[Sequence[str], str]:
+    """Give the columns of a key, and what is to be done first where one is an expression."""
+    if all(each.replace("_", "a").replace(" ", "a").isalnum() for each in keys):
+        return keys, ""
+    return ["key"], f"(first give {', '.join(keys)} a column of its own, key)"

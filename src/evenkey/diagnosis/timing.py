@@ -1,0 +1,92 @@
+"""How long tasks take on slots, and how that follows from their rows: arithmetic, no more."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+
+def makespan(seconds: Sequence[float], slots: int) -> float:
+    """Play tasks on slots: each goes, in its turn, to the slot that is free first.
+
+    Parameters
+    ----------
+    seconds
+        Of the tasks in the order in which they begin.
+    slots
+        How many run at a time, at least 1.
+
+    Returns
+    -------
+    float
+        Seconds until the last has ended; 0 without tasks.
+
+    Examples
+    --------
+    >>> makespan([1, 1, 1, 4], 2)
+    5.0
+    """
+    free = [0.0] * max(1, min(slots, len(seconds)))
+    for each in seconds:
+        heapq.heapreplace(free, free[0] + each)
+    return max(free)
+
+
+def skew_cost(seconds: Sequence[float], slots: int) -> float:
+    """Give the wall time that the unevenness of tasks costs, in seconds.
+
+    It is ``makespan(t_1 .. t_T; S) - ceil(T / S) * mean(t)``: the tasks as they are, less as many
+    tasks that all take the mean.
+
+    Examples
+    --------
+    >>> skew_cost([1, 1, 1, 5], 4)
+    3.0
+    """
+    if not seconds:
+        return 0.0
+    even = math.ceil(len(seconds) / slots) * sum(seconds) / len(seconds)
+    return max(0.0, makespan(seconds, slots) - even)
+
+
+class Line(NamedTuple):
+    """Seconds of a task that has x rows: ``fixed + slope * x``."""
+
+    fixed: float
+    slope: float
+
+    def at(self, rows: float) -> float:
+        """Give the seconds of a task with so many rows."""
+        return self.fixed + self.slope * rows
+
+
+def fit_line(rows: ArrayLike, seconds: ArrayLike) -> Line:
+    """Fit the seconds of tasks to their rows by least squares; neither part is below 0.
+
+    Examples
+    --------
+    >>> fit_line([10, 10, 10, 90], [1, 1, 1, 5])
+    Line(fixed=0.5, slope=0.05)
+    """
+    x, y = np.asarray(rows, float), np.asarray(seconds, float)
+    spread = float(((x - x.mean()) ** 2).sum())
+    slope = float(((x - x.mean()) * (y - y.mean())).sum()) / spread if spread else 0.0
+    slope = max(slope, 0.0)
+    fixed = float(y.mean() - slope * x.mean())
+    if fixed < 0:
+        fixed, slope = 0.0, float((x * y).sum() / (x * x).sum())
+    return Line(round(fixed, 12), round(slope, 12))
+
+
+def fullness(values: Sequence[float]) -> float:
+    """Give the largest over the mean; 1 where all are 0 or there is none."""
+    total = sum(values)
+    return max(values) * len(values) / total if total else 1.0

@@ -1,0 +1,29 @@
+"""The Python and the limits of docs/diagnose.md."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import Any
+
+from evenkey.diagnosis import Thresholds
+from tests.diagnosis.writing import skewed
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "diagnose.md").read_text()
+
+
+def test_the_example_runs(capsys, tmp_path, monkeypatch):
+    (tmp_path / "spark-events").mkdir()
+    skewed().write(tmp_path / "spark-events" / "app-1")
+    monkeypatch.chdir(tmp_path)
+    (example,) = re.findall(r"^```python\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(example, names)  # noqa: S102 - our own guide
+    assert capsys.readouterr().out.startswith("('customer',) about 2.5 times shorter")
+
+
+def test_the_limits_are_those_of_the_code():
+    rows = dict(re.findall(r"^\| `(least_\w+)` \| ([\d.]+) \|", GUIDE, re.MULTILINE))
+    usual = dataclasses.asdict(Thresholds())
+    assert {name: float(value) for name, value in rows.items()} == usual

@@ -1,0 +1,227 @@
+"""What is found in logs whose rows are known."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenkey.diagnosis import Thresholds, diagnose
+from tests.diagnosis.writing import Log, adaptive, applied, exchange, node, skewed
+
+
+def findings(tmp_path, log, **limits):
+    (one,) = diagnose(log.write(tmp_path / "log"), thresholds=Thresholds(**limits)).applications
+    return one.findings
+
+
+def only(tmp_path, log, **limits):
+    (finding,) = findings(tmp_path, log, **limits)
+    return finding
+
+
+def test_a_skewed_stage_is_named_with_its_figures(tmp_path):
+    found = only(tmp_path, skewed())
+    assert found.verdict == "change"
+    assert found.fullness["rows"] == 700 / 250
+    assert found.fullness["bytes"] == 700 / 250
+    assert found.fullness["seconds"] == pytest.approx(7.5 / (4 * 0.5 + 10) * 4)
+    assert found.keys == ("customer",)
+    assert found.run.execution.call_site == "collect at /srv/orders.py:17"
+    assert found.work.seconds == pytest.approx(7.5)
+    assert found.work.skew_cost == pytest.approx(7.5 - 12 / 4)
+    assert found.heaviest_share == pytest.approx(0.6)
+    split, whole = found.changes
+    assert (split.remedy.how, whole.remedy.how) == ("split", "whole")
+    assert split.seconds == pytest.approx(0.5 + 2.5)
+    assert split.gain == pytest.approx(2.5)
+    assert whole.seconds == pytest.approx(0.5 + 6.0)  # the heaviest key's own 600 rows
+    assert 'eks.aggregate(df, "customer", "planned", workers=4' in split.remedy.code
+
+
+def test_the_plan_that_ran_is_the_newest(tmp_path):
+    log = Log()
+    log.execution(0, applied(counter=1, partitions=200))
+    log.replanned(0, adaptive(applied(counter=7, partitions=200)))
+    log.stage(0, [10, 900, 10, 80], [0.1, 9, 0.1, 0.8])
+    found = only(tmp_path, log)
+    assert found.adaptive == ("coalesced",)
+    assert found.run.read.exchanges[0].partitions == 200
+    assert found.fullness["rows"] == 3.6
+
+
+def test_what_spark_combines_is_not_named(tmp_path):
+    partial = node("HashAggregate", "HashAggregate(keys=[k#1], functions=[partial_count(1)])")
+    log = Log()
+    log.execution(
+        0,
+        node(
+            "HashAggregate",
+            "HashAggregate(keys=[k#1], functions=[count(1)])",
+            exchange(7, "k#1", node("WholeStageCodegen (1)", "", partial)),
+        ),
+    )
+    log.stage(0, [10, 700, 10, 10], [0.1, 7, 0.1, 0.1])
+    found = only(tmp_path, log)
+    assert (found.combined, found.verdict, found.changes) == (True, "combined", ())
+
+
+def test_an_aggregate_behind_a_repartition_is_not_combined_before_it(tmp_path):
+    partial = node(
+        "HashAggregate",
+        "HashAggregate(keys=[k#1], functions=[partial_count(1)])",
+        exchange(7, "k#1", origin="REPARTITION_BY_COL"),
+    )
+    log = Log()
+    log.execution(0, node("HashAggregate", "HashAggregate(keys=[k#1])", partial))
+    log.stage(0, [10, 700, 10, 10], [0.1, 7, 0.1, 0.1])
+    found = only(tmp_path, log)
+    assert not found.combined
+    assert found.verdict == "none"
+    assert "repartition" in found.reason
+
+
+def test_a_slow_task_with_even_rows_is_no_matter_of_keys(tmp_path):
+    log = Log()
+    log.execution(0, applied())
+    log.stage(0, [250, 260, 240, 250], [1, 1, 9, 1])
+    found = only(tmp_path, log)
+    assert found.verdict == "even"
+    assert found.work.skew_cost == pytest.approx(6.0)
+    assert "no matter of keys" in found.reason
+
+
+def test_skew_that_costs_no_time_is_not_named(tmp_path):
+    log = Log()
+    log.execution(0, applied())
+    log.stage(0, [100, 700, 100, 100], [5, 5.1, 5, 5])
+    assert only(tmp_path, log).verdict == "small"
+    short = skewed(seconds_a_row=0.0005)
+    assert only(tmp_path, short).verdict == "small"
+    assert only(tmp_path, short, least_seconds=0.1, least_gain=1.2).verdict == "change"
+
+
+def test_epochs_of_one_plan_are_one_finding(tmp_path):
+    log = Log()
+    for epoch in range(3):
+        log.execution(epoch, applied(counter=70 + epoch), f"query\nbatch = {epoch}")
+        log.stage(epoch, [100, 700, 100, 100], [1, 7, 1, 1], query="q", counter=70 + epoch)
+    log.execution(3, applied(counter=80), "query of another")
+    log.stage(3, [100, 700, 100, 100], [1, 7, 1, 1], query="other", counter=80)
+    found = findings(tmp_path, log)
+    assert sorted(len(each.work.runs) for each in found) == [1, 3]
+    most = max(found, key=lambda each: len(each.work.runs))
+    assert most.work.seconds == pytest.approx(21)
+    assert most.fullness["rows"] == pytest.approx(2.8)
+    assert most.to_json()["stages"] == [0, 1, 2]
+
+
+def test_the_sides_of_a_join_are_told_apart(tmp_path):
+    join = node(
+        "SortMergeJoin",
+        "SortMergeJoin [customer#1L], [customer#5L], Inner",
+        node("Sort", "", exchange(7)),
+        node("Sort", "", exchange(8, "customer#5L")),
+    )
+    log = Log()
+    log.execution(0, node("Project", "", join))
+    log.stage(
+        0,
+        [{7: 100, 8: 25}, {7: 700, 8: 25}, {7: 100, 8: 25}, {7: 100, 8: 25}],
+        [1.25, 7.25, 1.25, 1.25],
+    )
+    found = only(tmp_path, log)
+    assert found.run.sides == ((100, 700, 100, 100), (25, 25, 25, 25))
+    assert found.run.read.join_type == "Inner"
+    (change,) = found.changes
+    assert change.remedy.how == "copied"
+    assert change.seconds == pytest.approx(2.5 + 1.0)  # a quarter of the left, all of the right
+    assert change.remedy.code.startswith("left = eks.place(eks.route(left,")
+    assert 'left.join(right, ["customer", "split"], "inner")' in change.remedy.code
+
+
+def test_the_side_that_a_join_keeps_is_not_copied(tmp_path):
+    for kind, split in (("LeftOuter", "left"), ("LeftAnti", "left"), ("RightOuter", "right")):
+        join = node(
+            "ShuffledHashJoin",
+            f"ShuffledHashJoin [customer#1L], [customer#5L], {kind}, BuildRight",
+            exchange(7),
+            exchange(8, "customer#5L"),
+        )
+        log = Log()
+        log.execution(0, join)
+        log.stage(0, [{7: 50, 8: 50}] * 3 + [{7: 700, 8: 700}], [1, 1, 1, 14])
+        (change,) = only(tmp_path, log).changes
+        assert change.remedy.code.startswith(f"{split} = eks.place(eks.route({split},")
+    full = node("SortMergeJoin", "SortMergeJoin [a#1], [a#2], FullOuter", exchange(7), exchange(8))
+    log = Log()
+    log.execution(0, full)
+    log.stage(0, [{7: 50, 8: 50}] * 3 + [{7: 700, 8: 700}], [1, 1, 1, 14])
+    assert only(tmp_path, log).verdict == "none"
+
+
+def test_both_sides_of_one_reused_exchange_are_counted_once(tmp_path):
+    original = exchange(7)
+    reused = node("ReusedExchange", f"ReusedExchange [customer#5L], {original['simpleString']}")
+    join = node("SortMergeJoin", "SortMergeJoin [a#1], [a#5], Inner", original, reused)
+    log = Log()
+    log.execution(0, join)
+    log.stage(0, [100, 700, 100, 100], [1, 7, 1, 1])
+    found = only(tmp_path, log)
+    assert found.run.rows == (100, 700, 100, 100)
+    assert len(found.run.read.exchanges) == 2
+
+
+def test_a_union_has_tasks_of_several_exchanges(tmp_path):
+    union = node("Union", "", applied(7), applied(8, key="shop#2"))
+    log = Log()
+    log.execution(0, union)
+    log.stage(0, [{7: 50}, {7: 750}, {8: 10}, {8: 12}], [1, 15, 0.1, 0.1])
+    by_key = {each.keys: each for each in findings(tmp_path, log)}
+    assert by_key["customer",].run.rows == (50, 750)
+    assert by_key["shop",].run.rows == (10, 12)
+
+
+def test_state_stays_where_it_is(tmp_path):
+    log = Log()
+    text = "FlatMapGroupsInPandasWithState f(customer#1L), [customer#1L], state info"
+    log.execution(0, node("FlatMapGroupsInPandasWithState", text, exchange(7)))
+    log.stage(0, [100, 700, 100, 100], [1, 7, 1, 1])
+    found = only(tmp_path, log)
+    assert (found.verdict, found.stream) == ("none", True)
+    assert "state" in found.reason
+
+
+def test_a_key_that_is_an_expression_gets_a_column_first(tmp_path):
+    log = Log()
+    log.execution(0, applied(key="upper(cast(customer#1L as string))#5, shop name#6"))
+    log.stage(0, [100, 700, 100, 100], [1, 7, 1, 1])
+    change = only(tmp_path, log).changes[0]
+    assert "first give upper(cast(customer as string)), shop name a column" in (
+        change.remedy.condition
+    )
+    assert 'eks.aggregate(df, "key",' in change.remedy.code
+
+
+def test_columns_of_a_composite_key_are_listed(tmp_path):
+    log = Log()
+    log.execution(0, applied(key="customer#1L, shop name#6"))
+    log.stage(0, [100, 700, 100, 100], [1, 7, 1, 1])
+    split, whole = only(tmp_path, log).changes
+    assert 'eks.aggregate(df, ["customer", "shop name"],' in split.remedy.code
+    assert 'groupBy("customer", "shop name", "split")' in whole.remedy.code
+
+
+def test_failed_tasks_and_stages_are_left_out(tmp_path):
+    log = skewed()
+    log.stage(0, [5, 5], [1, 1], failure="executor lost")
+    (one,) = diagnose(log.write(tmp_path / "log")).applications
+    assert len(one.findings[0].work.runs) == 1
+    assert "1 stages did not end well: left out." in one.cautions
+
+
+def test_stages_of_rdds_are_counted(tmp_path):
+    log = Log()
+    log.stage(None, [5, 500], [1, 1])
+    (one,) = diagnose(log.write(tmp_path / "log")).applications
+    assert one.findings == ()
+    assert one.cautions[0].startswith("No keyed shuffle")
+    assert "1 stages of RDDs" in one.cautions[1]

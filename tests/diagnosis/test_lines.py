@@ -1,0 +1,136 @@
+"""The lines that a diagnosis names: they run as they stand, and give what Spark's own give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+import evenkey as ek
+from evenkey import spark as eks
+from evenkey.diagnosis.plans import KeyedRead, keyed_reads, node_of
+from evenkey.diagnosis.remedies import remedies_for
+from tests.diagnosis.writing import applied, exchange, node
+
+WORKERS = 3
+
+
+class YourFold(ek.Fold):
+    name = "your-fold"
+    columns = ()
+    result = pa.schema([("n", pa.int64())])
+
+    def zero(self) -> int:
+        return 0
+
+    def add(self, state: int, message: object) -> int:
+        del message
+        return state + 1
+
+    def combine(self, first: int, second: int) -> int:
+        return first + second
+
+    def answer(self, state: int) -> dict[str, int]:
+        return {"n": state}
+
+
+def read_of(plan: dict[str, Any]) -> KeyedRead:
+    (read,) = keyed_reads(node_of(plan))
+    return read
+
+
+def lines_of(plan, how, rows=(90, 10)):
+    remedies = remedies_for(read_of(plan), rows, WORKERS, stream=False)
+    (remedy,) = (each for each in remedies if each.how == how)
+    return remedy.code
+
+
+def value_of(code, names):
+    """Run all lines, and give the value of the last one."""
+    *lines, last = code.splitlines()
+    known = {"eks": eks, "F": F, "Window": Window, "YourFold": YourFold, **names}
+    exec("\n".join(lines), known)  # noqa: S102 - our own text
+    return eval(last, known), known  # noqa: S307 - our own text
+
+
+def sorted_rows(df, *columns):
+    return sorted(map(repr, df.select(*columns).collect()))
+
+
+@pytest.fixture
+def df(spark):
+    return spark.range(0, 400, 1, 4).select(
+        F.expr("CASE WHEN id % 10 < 6 THEN 0 WHEN id % 10 = 9 THEN NULL ELSE id % 30 END").alias(
+            "customer"
+        ),
+        F.expr("id % 2").alias("shop name"),
+        F.col("id").alias("amount"),
+    )
+
+
+COUNTED = "customer long, n long"
+
+
+def count(frame: pd.DataFrame) -> pd.DataFrame:
+    key = frame["customer"].iloc[0]
+    return pd.DataFrame({"customer": pd.array([key], "Int64"), "n": [len(frame)]})
+
+
+def test_a_fold_of_parts(df):
+    for key in ("customer#1L", "customer#1L, shop name#2"):
+        counted, _ = value_of(lines_of(applied(key=key), "split"), {"df": df})
+        keys = [each.partition("#")[0] for each in key.split(", ")]
+        own = df.groupBy(*keys).agg(F.count("*").alias("n"))
+        assert sorted_rows(counted, *keys, "n") == sorted_rows(own, *keys, "n")
+
+
+def test_a_function_on_whole_keys(df):
+    code = lines_of(applied(), "whole").replace("(...)", f"(count, {COUNTED!r})")
+    placed, _ = value_of(code, {"df": df, "count": count})
+    own = df.groupBy("customer").applyInPandas(count, COUNTED)
+    assert sorted_rows(placed, "customer", "n") == sorted_rows(own, "customer", "n")
+
+
+def test_a_window_over_whole_keys(df):
+    window = node("Window", "Window [row_number()]", node("Sort", "", exchange(7)))
+    by, names = value_of(lines_of(window, "whole"), {"df": df})
+    ranked = names["placed"].withColumn("rank", F.row_number().over(by.orderBy("amount")))
+    own = Window.partitionBy("customer").orderBy("amount")
+    columns = ("customer", "amount", "rank")
+    expected = df.withColumn("rank", F.row_number().over(own))
+    assert sorted_rows(ranked, *columns) == sorted_rows(expected, *columns)
+
+
+def test_rows_behind_a_repartition(df):
+    plan = node("MapInPandas", "", exchange(7, origin="REPARTITION_BY_NUM"))
+    placed, _ = value_of(lines_of(plan, "split"), {"df": df})
+    columns = ("customer", "shop name", "amount")
+    assert sorted_rows(placed, *columns) == sorted_rows(df, *columns)
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [
+        ("Inner", "inner"),
+        ("LeftOuter", "left"),
+        ("LeftSemi", "left_semi"),
+        ("LeftAnti", "left_anti"),
+        ("RightOuter", "right"),
+    ],
+)
+@pytest.mark.parametrize("rows", [(90, 10), (10, 90)])
+def test_a_join_with_one_side_copied(spark, df, kind, how, rows):
+    text = f"SortMergeJoin [customer#1L], [customer#5L], {kind}"
+    plan = node("SortMergeJoin", text, exchange(7), exchange(8, "customer#5L"))
+    right = spark.createDataFrame(
+        [(0, "a"), (0, "b"), (3, "c"), (None, "d"), (77, "e")], "customer long, name string"
+    )
+    left = df.where("amount < 200")
+    joined, _ = value_of(lines_of(plan, "copied", rows), {"left": left, "right": right})
+    own = left.join(right, ["customer"], how)
+    assert sorted_rows(joined, *own.columns) == sorted_rows(own, *own.columns)
+    assert own.count() > 0

@@ -1,0 +1,202 @@
+"""Logs as they lie on disks: packed, rolled, cut off, damaged, and what is no log."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import struct
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from evenkey.diagnosis import diagnose
+from evenkey.errors import ConfigurationError
+from tests.diagnosis.writing import Log, skewed
+
+GOOD = skewed().text().encode()
+
+
+def named(path):
+    return [each.fullness["rows"] for each in diagnose(path).named]
+
+
+def zstd(content):
+    return pa.compress(content, "zstd", asbytes=True)
+
+
+def lz4_blocks(content, size=300):
+    """What Spark's LZ4BlockOutputStream writes; its checksum is not looked at."""
+    packed = b""
+    for start in range(0, len(content), size):
+        block = content[start : start + size]
+        raw = pa.compress(block, "lz4_raw", asbytes=True)
+        token, kept = (0x20, raw) if len(raw) < len(block) else (0x10, block)
+        packed += struct.pack("<8sBiii", b"LZ4Block", token, len(kept), len(block), 0) + kept
+    return packed + struct.pack("<8sBiii", b"LZ4Block", 0x10, 0, 0, 0)
+
+
+def snappy_chunks(content, size=300):
+    """What Spark's SnappyOutputStream writes."""
+    packed = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
+    for start in range(0, len(content), size):
+        chunk = pa.compress(content[start : start + size], "snappy", asbytes=True)
+        packed += struct.pack(">i", len(chunk)) + chunk
+    return packed
+
+
+PACKED = [
+    ("app-1", bytes),
+    ("app-1.zstd", zstd),
+    ("app-1.zst", zstd),
+    ("app-1.zstd.inprogress", zstd),
+    ("app-1.gz", gzip.compress),
+    ("app-1.lz4", lz4_blocks),
+    ("app-1.snappy", snappy_chunks),
+]
+
+
+@pytest.mark.parametrize(("name", "pack"), PACKED)
+def test_a_packed_log_is_read(tmp_path, name, pack):
+    (tmp_path / name).write_bytes(pack(GOOD))
+    assert named(tmp_path / name) == [2.8]
+    assert named(tmp_path) == [2.8]
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("codec", ["zstd", "lz4", "snappy"])
+@pytest.mark.classic("packs by Spark's own classes")
+def test_what_spark_packs_is_read(tmp_path, spark, codec):
+    jvm = spark._jvm
+    configuration = spark.sparkContext._conf._jconf
+    file = tmp_path / f"app-1.{codec}"
+    packer = jvm.org.apache.spark.io.CompressionCodec.createCodec(configuration, codec)
+    stream = packer.compressedOutputStream(jvm.java.io.FileOutputStream(str(file)))
+    stream.write(bytearray(GOOD * 20))
+    stream.close()
+    (one,) = diagnose(file).applications
+    assert len(one.application.stages) == 1
+    assert not any("breaks off" in each for each in one.cautions)
+
+
+@pytest.mark.parametrize(("name", "pack"), PACKED)
+def test_a_log_that_is_cut_gives_what_comes_before(tmp_path, name, pack):
+    log = skewed()
+    log.execution(1, {"nodeName": "Range", "simpleString": "x" * 100_000, "children": []})
+    content = log.text(ended=False).encode()
+    packed = pack(content + bytes(json.dumps(log.events[-1]), "utf-8") * 50)
+    (tmp_path / name).write_bytes(packed[: len(packed) - 40])
+    (one,) = diagnose(tmp_path / name).applications
+    assert any("breaks off in the middle of a line" in each for each in one.cautions)
+    assert any("has no end" in each for each in one.cautions)
+    assert one.application.id == "app-orders"
+
+
+def test_half_a_line_is_no_caution_of_its_own(tmp_path):
+    (tmp_path / "log").write_bytes(skewed().text(ended=False).encode() + b'{"Event":"Spark')
+    (one,) = diagnose(tmp_path / "log").applications
+    assert [each.verdict for each in one.findings] == ["change"]
+    assert len(one.cautions) == 2
+
+
+def test_lines_that_are_no_events_are_counted(tmp_path):
+    lines = GOOD.splitlines(keepends=True)
+    broken = [*lines[:5], b"no json\n", b"[1]\n", b'{"Event":3}\n', *lines[5:]]
+    (tmp_path / "log").write_bytes(b"".join(broken))
+    (one,) = diagnose(tmp_path / "log").applications
+    assert one.cautions == ("3 lines of the log are no events of Spark's: left out.",)
+    assert len(one.named) == 1
+
+
+def test_events_that_lack_something_are_counted(tmp_path):
+    event = b'{"Event":"SparkListenerTaskEnd","Stage ID":0}\n'
+    (tmp_path / "log").write_bytes(GOOD + event + event)
+    (one,) = diagnose(tmp_path / "log").applications
+    assert one.cautions == ("2 events lack what Spark 4.3.0 should write: left out.",)
+
+
+def test_a_version_that_is_not_known_is_said(tmp_path):
+    log = skewed()
+    log.events[0]["Spark Version"] = "7.1.0"
+    (one,) = diagnose(log.write(tmp_path / "log")).applications
+    assert one.cautions == (
+        "Written by Spark 7.1.0: only logs of Spark 3 and 4 are known; figures may be missing.",
+    )
+    assert len(one.named) == 1
+
+
+def test_a_rolled_log_is_one_application(tmp_path):
+    directory = tmp_path / "eventlog_v2_app-1"
+    directory.mkdir()
+    lines = GOOD.splitlines(keepends=True)
+    for number in range(len(lines)):  # more than nine: events_10 comes behind events_9
+        (directory / f"events_{number + 1}_app-1.zstd").write_bytes(zstd(lines[number]))
+    (directory / "appstatus_app-1").touch()
+    assert named(directory) == [2.8]
+    assert named(tmp_path) == [2.8]
+    (one,) = diagnose(tmp_path).applications
+    assert one.cautions == ()
+
+
+def test_a_compacted_file_stands_for_those_before_it(tmp_path):
+    directory = tmp_path / "eventlog_v2_app-1"
+    directory.mkdir()
+    lines = GOOD.splitlines(keepends=True)
+    (directory / "events_1_app-1").write_bytes(b"".join(lines[:5]))
+    (directory / "events_2_app-1").write_bytes(b"".join(lines[5:7]))
+    (directory / "events_2_app-1.compact").write_bytes(b"".join(lines[:7]))
+    (directory / "events_3_app-1").write_bytes(b"".join(lines[7:]))
+    (directory / "appstatus_app-1.inprogress").touch()
+    (one,) = diagnose(tmp_path).applications
+    assert len(one.named) == 1
+    assert len(one.application.stages[0].tasks) == 4
+
+
+def test_an_application_that_runs_is_said(tmp_path):
+    (tmp_path / "app-1.inprogress").write_text(skewed().text(ended=False))
+    (one,) = diagnose(tmp_path).applications
+    assert one.cautions == (
+        "The log has no end: the application still runs; what it holds is diagnosed.",
+    )
+
+
+def test_a_directory_has_several_applications(tmp_path):
+    for name in ("orders", "clicks"):
+        skewed(name=name).write(tmp_path / name)
+    (tmp_path / "notes.txt").write_text("no log")
+    found = diagnose(tmp_path)
+    assert [each.application.name for each in found.applications] == ["clicks", "orders"]
+    (only,) = diagnose(tmp_path, application="app-clicks").applications
+    assert only.application.name == "clicks"
+    with pytest.raises(ConfigurationError, match=r"has app-clicks, app-orders; name one of them"):
+        diagnose(tmp_path, application="app-7")
+
+
+def test_no_keyed_shuffle_is_one_line(tmp_path):
+    (one,) = diagnose(Log().write(tmp_path / "log")).applications
+    assert one.cautions == ("No keyed shuffle: no stage of a query takes in rows by key.",)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "it is no event log of Spark's; name what an application"),
+        (b"to be or not\n", "it is no event log of Spark's"),
+        (b'{"user": 1}\n', "it is no event log of Spark's"),
+        (b'{"Event":"SparkListenerLogStart","Spark Version":"4.3.0"}\n', "no application begins"),
+    ],
+)
+def test_what_is_no_log_is_refused_in_one_line(tmp_path, content, message):
+    (tmp_path / "log").write_bytes(content)
+    with pytest.raises(ConfigurationError, match=message):
+        diagnose(tmp_path / "log")
+
+
+def test_no_log_in_a_directory_and_nothing_at_all(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"no event log is in it; name what"):
+        diagnose(tmp_path)
+    with pytest.raises(ConfigurationError, match=r"cannot be read .No such file.*: name"):
+        diagnose(tmp_path / "absent")
+    number: Any = 7
+    with pytest.raises(ConfigurationError, match="source = 7: must be a path"):
+        diagnose(number)

@@ -1,0 +1,36 @@
+"""The page: complete, and with nothing from elsewhere."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from evenkey.diagnosis import check_page, diagnose, write_page
+from evenkey.errors import ConfigurationError
+from tests.diagnosis.writing import Log, skewed
+
+
+def test_the_page_has_a_picture_and_the_lines_of_each_stage_to_change(tmp_path):
+    skewed(name="<orders>").write(tmp_path / "log")
+    text = write_page(diagnose(tmp_path / "log"), tmp_path / "page.html").read_text()
+    assert "<h1>1 stage to change" in text
+    assert "&lt;orders&gt;" in text
+    assert "eks.aggregate(df, &#34;customer&#34;, &#34;planned&#34;, workers=4" in text
+    assert "collect at /srv/orders.py:17" in text
+    assert text.count('id="plot-') == 1
+    assert "makespan(tasks as they are; S slots)" in text
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=", text)
+
+
+def test_a_page_without_stages_to_change(tmp_path):
+    Log().write(tmp_path / "log")
+    text = write_page(diagnose(tmp_path / "log"), tmp_path / "page.html").read_text()
+    assert "<h1>No stage to change" in text
+    assert "No keyed shuffle" in text
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path):
+    for file in (tmp_path, tmp_path / "no" / "page.html"):
+        with pytest.raises(ConfigurationError, match=r"page = .* folder that exists"):
+            check_page(file)
