@@ -34,7 +34,9 @@ def exact(cluster, done, output, on="driver"):
 def test_a_run_is_exact_and_as_level_as_on_one_machine(cluster, grouping, kind):
     output = f"{PLACES[kind]}/run-{grouping}"
     report = exact(cluster, cluster.evenkey(command(grouping, output)), output)
-    alone = cluster.evenkey(command(grouping, "/srv/alone", "--master", "local[4]"), on="driver2")
+    alone = cluster.evenkey(
+        command(grouping, f"/srv/{grouping}", "--master", "local[4]"), on="driver2"
+    )
     assert alone.returncode == 0, alone.stderr[-4000:]
     there = json.loads(alone.stdout)["max_over_mean"]
     assert report["max_over_mean"] == pytest.approx(there, abs=0.01)
