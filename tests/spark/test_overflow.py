@@ -8,7 +8,8 @@ import os
 import pytest
 
 from evenkey import spark as operators
-from evenkey.spark.exact import overflows_in
+from evenkey.spark.exact import OVERFLOWS
+from evenkey.spark.observed import observed_metrics
 from tests.spark.oracle import run
 
 MOST = (1 << 63) - 1
@@ -71,4 +72,5 @@ def test_a_stream_counts_them_and_goes_on(spark, tmp_path):
     epochs = run(found, tmp_path, after_query=lambda query: told.extend(query.recentProgress))
     sums = {row["k"]: row["sum"] for rows in epochs.values() for row in rows.to_pylist()}
     assert sums == SUMS
-    assert sum(map(overflows_in, told)) == 1
+    figures = [each for progress in told for each in observed_metrics(progress, OVERFLOWS)]
+    assert sum(each["overflows"] for each in figures) == 1

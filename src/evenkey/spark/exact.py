@@ -10,9 +10,6 @@ from pyspark.sql import functions as F
 from evenkey.spark.versions import from_arrow_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
@@ -58,9 +55,3 @@ def count_overflows(merged: DataFrame, aggregator: Algebraic) -> DataFrame:
         return merged
     every = F.count_if(F.greatest(*lost) if len(lost) > 1 else lost[0]).alias("overflows")
     return merged.observe(f"{OVERFLOWS}{uuid.uuid4()}", every)
-
-
-def overflows_in(progress: Mapping[str, Any]) -> int:
-    """Read from an epoch's progress how many results do not fit their type."""
-    observed = progress.get("observedMetrics") or {}
-    return sum(row["overflows"] for name, row in observed.items() if name.startswith(OVERFLOWS))

@@ -6,6 +6,8 @@ import logging
 import weakref
 from typing import TYPE_CHECKING
 
+from pyspark.errors import PySparkException
+
 from evenkey.spark.sessions import session_owner
 from evenkey.spark.versions import SAFE_RETRIES
 
@@ -28,10 +30,17 @@ def warn_of_unsafe_retries(session: SparkSession) -> None:
     if owner in _looked_at:
         return
     _looked_at.add(owner)
-    off = [name for name in SAFE_RETRIES if str(session.conf.get(name)).lower() != "true"]
+    off = [name for name in SAFE_RETRIES if _is_off(session, name)]
     if off:
         logger.warning(
             "%s: is not true, as by default in Spark 4.1: where an executor is lost and the input "
             "of route follows a shuffle, rows may be lost or come twice; set it to true",
             ", ".join(off),
         )
+
+
+def _is_off(session: SparkSession, name: str) -> bool:
+    try:
+        return str(session.conf.get(name)).lower() != "true"
+    except PySparkException:  # managed sessions may keep settings to themselves
+        return False

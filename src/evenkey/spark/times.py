@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
+from evenkey.spark.observed import observed_metrics
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame
@@ -69,10 +71,9 @@ def rows_far_ahead(query: StreamingQuery) -> int:
         Over the epochs that ``query.recentProgress`` has, some hundred of the last ones.
     """
     return sum(
-        row.asDict().get("rows") or 0  # over Connect a null is left out
+        figures.get("rows") or 0
         for progress in query.recentProgress
-        for name, row in progress["observedMetrics"].items()
-        if name.startswith(_METRIC)
+        for figures in observed_metrics(progress, _METRIC)
     )
 
 
