@@ -9,11 +9,13 @@ it. A job that has run is not run again.
     python benchmarks/diagnosed_jobs.py run --job join-skewed
     python benchmarks/diagnosed_jobs.py judge          # precision and recall of the stages named
     python benchmarks/diagnosed_jobs.py measure        # predicted and measured gains
+    python benchmarks/diagnosed_jobs.py keep           # logs for tests, of what diagnosis reads
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
 import shutil
@@ -31,6 +33,8 @@ from rich.console import Console
 import evenkey as ek
 from evenkey import spark as eks
 from evenkey.diagnosis import diagnose
+from evenkey.diagnosis.logs import find_logs
+from evenkey.diagnosis.reading import READ
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,7 +43,8 @@ if TYPE_CHECKING:
 
     from evenkey.diagnosis import Diagnosed
 
-BUILD = Path(__file__).parents[1] / "build" / "diagnosed"
+ROOT = Path(__file__).parents[1].absolute()
+BUILD = ROOT / "build" / "diagnosed"
 SLOTS = 4
 ROWS = 4_000
 COST_MS = 4.0
@@ -49,6 +54,15 @@ USUAL = {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.shuffle.partitions": str(SLOTS),
 }
+PROPERTIES = ("spark.task.cpus", "spark.sql.execution.id", "sql.streaming.queryId")
+KEPT = ROOT / "tests" / "diagnosis" / "logs"
+LONG = (
+    *("physicalPlanDescription", "details", "Details", "RDD Info", "JVM Information", "Log Urls"),
+    *("Hadoop Properties", "System Properties", "Metrics Properties", "Classpath Entries"),
+    *("Stage Infos", "modifiedConfigs", "jobTags", "Attributes", "Resources", "Host", "metadata"),
+    *("Input Metrics", "Output Metrics", "Shuffle Write Metrics", "Updated Blocks", "User"),
+    *("Push Based Shuffle", "Task Executor Metrics"),
+)
 LOGS, CHANGED = "logs", "changed"
 CONSOLE = Console(highlight=False, markup=False, soft_wrap=True)
 COUNTED = "customer long, messages long"
@@ -434,16 +448,48 @@ def measure(jobs: Iterable[Job]) -> None:
         )
 
 
+def keep(jobs: Iterable[Job]) -> None:
+    """Write what diagnosis reads of each log, packed, for the tests."""
+    for job in jobs:
+        (log,) = find_logs(BUILD / LOGS / job.name)
+        lines = [json.dumps(trimmed(event)) for event in log.events(READ)]
+        KEPT.mkdir(exist_ok=True)
+        text = "".join(f"{line}\n" for line in lines).replace(f"{ROOT}/", "")
+        content = gzip.compress(text.encode(), mtime=0)
+        (KEPT / f"{job.name}.gz").write_bytes(content)
+
+
+def trimmed(thing: Any) -> Any:
+    """Leave out of an event what makes it long, and what says where it was written."""
+    if isinstance(thing, list):
+        return [trimmed(each) for each in thing if is_read(each)]
+    if not isinstance(thing, dict):
+        return thing
+    kept = {name: trimmed(each) for name, each in thing.items() if name not in LONG}
+    for name in ("Spark Properties", "Properties"):
+        if name in kept:
+            kept[name] = {each: kept[name][each] for each in PROPERTIES if each in kept[name]}
+    return kept
+
+
+def is_read(thing: Any) -> bool:
+    """Say whether an entry of a list is read: of accumulators and metrics few are."""
+    if not isinstance(thing, dict) or "name" not in {each.lower() for each in thing}:
+        return True
+    name = thing.get("Name", thing.get("name"))
+    return "nodeName" in thing or name in ("records read", "number of output rows")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("what", choices=("run", "judge", "measure"))
+    parser.add_argument("what", choices=("run", "judge", "measure", "keep"))
     parser.add_argument("--job", choices=[each.name for each in ALL], action="append")
     chosen = parser.parse_args()
     jobs = [each for each in ALL if chosen.job is None or each.name in chosen.job]
     kind = CHANGED if chosen.what == "measure" else LOGS
     for job in jobs:
         wanted = kind == LOGS or job.changed is not None
-        if chosen.what != "judge" and wanted and seconds_of(job, kind) is None:
+        if chosen.what in ("run", "measure") and wanted and seconds_of(job, kind) is None:
             run(job, kind)
     if chosen.what == "judge":
         for title, made in (("before the limits were frozen", JOBS), ("after", LATER)):
@@ -451,6 +497,8 @@ def main() -> None:
             judge([each for each in jobs if each in made and seconds_of(each, LOGS) is not None])
     if chosen.what == "measure":
         measure(jobs)
+    if chosen.what == "keep":
+        keep(each for each in jobs if seconds_of(each, LOGS) is not None)
 
 
 if __name__ == "__main__":

@@ -225,3 +225,25 @@ def test_stages_of_rdds_are_counted(tmp_path):
     assert one.findings == ()
     assert one.cautions[0].startswith("No keyed shuffle")
     assert "1 stages of RDDs" in one.cautions[1]
+
+
+def test_queries_without_a_place_are_folded_by_their_plans(tmp_path):
+    log = Log()
+    for number in range(3):
+        plan = applied(counter=70 + number)
+        log.execution(number, plan if number < 2 else node("Limit", "", plan), "save at X.java:0")
+        log.stage(number, [100, 700, 100, 100], [1, 7, 1, 1], counter=70 + number)
+    assert sorted(len(each.work.runs) for each in findings(tmp_path, log)) == [1, 2]
+
+
+def test_a_join_of_a_stream_with_a_static_side(tmp_path):
+    log = Log()
+    text = "SortMergeJoin [customer#1L], [customer#5L], LeftOuter"
+    scan = node("MicroBatchScan")
+    log.execution(0, node("SortMergeJoin", text, exchange(7, below=scan), exchange(8)))
+    rows = [{7: each, 8: 10} for each in (300, 800, 300, 100)]
+    log.stage(0, rows, [3.1, 8.1, 3.1, 1.1], query="q")
+    (change,) = only(tmp_path, log).changes
+    assert change.remedy.code == (
+        'evenkey.joins.balanced_join(stream, static, "customer", "left", workers=4)'
+    )

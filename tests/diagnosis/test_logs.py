@@ -172,6 +172,23 @@ def test_a_directory_has_several_applications(tmp_path):
         diagnose(tmp_path, application="app-7")
 
 
+def test_a_log_that_cannot_be_read_does_not_stop_the_others(tmp_path):
+    skewed().write(tmp_path / "app-orders")
+    (tmp_path / "app-half").write_bytes(GOOD.splitlines(keepends=True)[0])
+    found = diagnose(tmp_path)
+    assert [each.application.name for each in found.applications] == ["orders"]
+    (caution,) = found.cautions
+    assert "app-half: no application begins in it" in caution
+    with pytest.raises(ConfigurationError, match="app-half: no application begins in it"):
+        diagnose(tmp_path, application="app-half")
+
+
+def test_a_uri_of_a_file_and_one_of_a_store(tmp_path):
+    assert named(skewed().write(tmp_path / "log").as_uri()) == [2.8]
+    with pytest.raises(ConfigurationError, match=r"s3a://b/logs: event logs are read from paths"):
+        diagnose("s3a://b/logs")
+
+
 def test_no_keyed_shuffle_is_one_line(tmp_path):
     (one,) = diagnose(Log().write(tmp_path / "log")).applications
     assert one.cautions == ("No keyed shuffle: no stage of a query takes in rows by key.",)

@@ -141,9 +141,13 @@ def test_a_history_server_hands_out_the_log(served):
     with zipfile.ZipFile(packed, "w") as files:
         files.writestr("app-orders", skewed().text())
     known["/applications/app-orders/logs"] = packed.getvalue()
-    (one,) = diagnose(address).applications
-    assert one.application.source == "log"
-    assert (len(one.named), one.cautions) == (1, ())
+    known["/applications/app-orders"] = known["/applications"][0]
+    for source in (address, f"{address}/history/app-orders/jobs/"):
+        (one,) = diagnose(source).applications
+        assert one.application.source == "log"
+        assert (len(one.named), one.cautions) == (1, ())
+    with pytest.raises(ConfigurationError, match="application = 'app-7'"):
+        diagnose(f"{address}/history/app-7/jobs/")
 
 
 def test_what_does_not_answer_as_spark_is_refused_in_one_line(served):

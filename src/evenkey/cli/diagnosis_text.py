@@ -29,6 +29,8 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
     count = len(diagnosis.named)
     noun = "stage" if count == 1 else "stages"
     print_title(console, f"{diagnosis.source}: {count or 'no'} {noun} to change")
+    for caution in diagnosis.cautions:
+        _say(console, caution)
     for each in diagnosis.applications:
         _print_application(console, each)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from evenkey.diagnosis.application import Application
     from evenkey.diagnosis.findings import Finding
+    from evenkey.diagnosis.logs import EventLog
 
 FORMULA = (
     "Skew costs makespan(tasks as they are; S slots) - ceil(T / S) * mean(task). A change saves "
@@ -78,11 +79,14 @@ class Diagnosis:
         From where on a stage is named.
     applications
         What was found of each.
+    cautions
+        Which logs could not be read, a sentence each.
     """
 
     source: str
     thresholds: Thresholds
-    applications: tuple[Diagnosed, ...] = field(default=())
+    applications: tuple[Diagnosed, ...] = ()
+    cautions: tuple[str, ...] = ()
 
     @property
     def named(self) -> tuple[Finding, ...]:
@@ -96,6 +100,7 @@ class Diagnosis:
             "thresholds": asdict(self.thresholds),
             "formula": FORMULA,
             "named": len(self.named),
+            "cautions": list(self.cautions),
             "applications": [each.to_json() for each in self.applications],
         }
 
@@ -126,19 +131,45 @@ def diagnose(
     """
     check_path("source", source)
     limits = Thresholds() if thresholds is None else thresholds
-    known = _applications(str(source), application)
+    known, cautions = _applications(str(source), application)
     wanted = [each for each in known if application in (None, each.id)]
     if not wanted:
         ids = ", ".join(each.id for each in known)
         message = f"application = {application!r}: {source} has {ids}; name one of them"
         raise ConfigurationError(message)
-    return Diagnosis(str(source), limits, tuple(_diagnosed(each, limits) for each in wanted))
+    diagnosed = tuple(_diagnosed(each, limits) for each in wanted)
+    return Diagnosis(str(source), limits, diagnosed, tuple(cautions))
 
 
-def _applications(source: str, application: str | None) -> Sequence[Application]:
+def _applications(source: str, application: str | None) -> tuple[Sequence[Application], list[str]]:
     if is_address(source):
-        return read_server(source, application)
-    return [read_log(log) for log in find_logs(Path(source).expanduser())]
+        return read_server(source, application), []
+    source = source.removeprefix("file://")
+    if "://" in source:
+        message = (
+            f"{source}: event logs are read from paths of this machine and from servers; copy the "
+            "log here, or give the address of a history server"
+        )
+        raise ConfigurationError(message)
+    logs = find_logs(Path(source).expanduser())
+    # Logs are called after their applications, so that most need not be opened.
+    named = [log for log in logs if application is not None and application in Path(log.name).name]
+    return _read(named or logs)
+
+
+def _read(logs: Sequence[EventLog]) -> tuple[Sequence[Application], list[str]]:
+    """Read logs; of several, one that cannot be read does not keep the others from it."""
+    read, cautions = [], []
+    for log in logs:
+        try:
+            read.append(read_log(log))
+        except ConfigurationError as error:
+            if len(logs) == 1:
+                raise
+            cautions.append(str(error))
+    if not read:
+        raise ConfigurationError(cautions[0])
+    return read, cautions
 
 
 def _diagnosed(application: Application, thresholds: Thresholds) -> Diagnosed:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.diagnosis.findings import Change, Finding
 from evenkey.diagnosis.judging import judged
-from evenkey.diagnosis.plans import is_streaming
+from evenkey.diagnosis.plans import is_streaming, shape_of
 from evenkey.diagnosis.predicting import Work, together
 from evenkey.diagnosis.remedies import remedies_for
 from evenkey.diagnosis.runs import Run, runs_of
@@ -27,7 +27,8 @@ def find(application: Application, thresholds: Thresholds) -> list[Finding]:
     folded: dict[object, list[Run]] = {}
     for run in runs_of(application):
         execution = run.execution
-        place = execution.query or execution.call_site
+        # Without a place in the code, only the same plan is taken for the same query.
+        place = execution.query or execution.call_site or shape_of(execution.plan)
         folded.setdefault((place, run.read.signature), []).append(run)
     findings = [_finding(application, runs, thresholds) for runs in folded.values()]
     return sorted(findings, key=lambda each: (each.verdict != "change", -each.saved))

@@ -166,6 +166,11 @@ def is_streaming(plan: Node) -> bool:
     return any(each in node.name for node in _all(plan) for each in _OF_STREAMS)
 
 
+def shape_of(plan: Node) -> tuple[str, ...]:
+    """Give the operators of a plan, without what adaptive execution and code generation put in."""
+    return tuple(node.name for node in _all(plan) if not _is_wrapper(node))
+
+
 def _all(plan: Node) -> Iterator[Node]:
     yield plan
     for child in plan.children:

@@ -32,7 +32,7 @@ def read_log(log: EventLog) -> Application:
         A file cannot be read, or no application began in it.
     """
     seen = _Seen()
-    for event in log.events(_HANDLERS):
+    for event in log.events(READ):
         try:
             _HANDLERS[event["Event"]](seen, event)
         except (KeyError, TypeError, ValueError, AttributeError):
@@ -215,3 +215,6 @@ _HANDLERS: dict[str, Callable[[_Seen, dict[str, Any]], None]] = {
     _SQL + "SparkListenerSQLExecutionStart": _execution_start,
     _SQL + "SparkListenerSQLAdaptiveExecutionUpdate": _plan_update,
 }
+
+READ = frozenset(_HANDLERS)
+"""Names of the events that are read; all others are let pass."""

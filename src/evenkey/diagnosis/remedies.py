@@ -128,8 +128,9 @@ def why_none(read: KeyedRead, *, stream: bool) -> str:
     reasons = {
         "state": "its state lies where Spark put its keys, and stays there",
         "cogroups": "both sides must bring all rows of a key to one place",
-        "join": f"a {read.join_type or 'join'} keeps rows of both sides, or learns in a stream: "
-        "neither side may be copied",
+        "join": "a stream's join of this kind has no other form"
+        if stream
+        else "this join keeps the rows of both sides: neither may be copied",
         "own aggregate": "Spark's own aggregate, which it combines as far as it can",
     }
     if kind in reasons:
@@ -159,6 +160,11 @@ _SPREAD = Remedy(
     "if what follows takes the rows of a key in parts:",
     'eks.place(eks.route(df, $key, "planned", $workers), $workers)',
 )
+_MOVED = Remedy(
+    "whole",
+    "if one side is static; keys stay whole, and move from epoch to epoch:",
+    'evenkey.joins.balanced_join(stream, static, $key, "inner", workers=$workers)',
+)
 _BY_KIND = {
     "groups": (_FOLD, _WHOLE),
     "aggregate": (_FOLD, replace(_WHOLE, code=_WHOLE.code.replace("applyInPandas", "agg"))),
@@ -167,8 +173,10 @@ _BY_KIND = {
 
 
 def _of_join(read: KeyedRead, rows: Sequence[int], *, stream: bool) -> list[Remedy]:
-    """Split the side with the hot key, and copy the other to each worker."""
+    """Split the side with the hot key, and copy the other to each worker; a stream moves keys."""
     how = _JOINS.get(read.join_type or "")
+    if stream and how in ("inner", "left"):
+        return [replace(_MOVED, code=_MOVED.code.replace("inner", how))]
     if stream or how is None or len(read.exchanges) < 2:  # noqa: PLR2004 - a join has two sides
         return []
     hot = 0 if rows[0] >= rows[1] else 1

@@ -16,6 +16,7 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from evenkey.diagnosis.live import read_live
 from evenkey.diagnosis.logs import find_logs
@@ -35,6 +36,7 @@ _API = "/api/v1"
 _PAGES = re.compile(
     r"/(?:api/v1|history/|(?:jobs|stages|SQL|executors|environment|storage|StreamingQuery)\b)"
 )
+_HISTORY = re.compile(r"/history/([^/]+)")
 _PATIENCE_SECONDS = 60
 
 
@@ -51,16 +53,19 @@ def read_server(address: str, application: str | None = None) -> Sequence[Applic
     address
         Of any of its pages, or of its REST interface.
     application
-        The only one to read; None: all, and of a history server the newest 20.
+        The only one to read; None: the one whose page it is, or all, and of a history server the
+        newest 20.
 
     Raises
     ------
     ConfigurationError
         No Spark answers there, or it knows no such application.
     """
-    place = _PAGES.split(address, maxsplit=1)
-    base = f"{place[0].rstrip('/')}{_API}"
-    listed = _applications(address, base, application)
+    parts = urlsplit(address)
+    front = _PAGES.split(parts.path, maxsplit=1)[0].rstrip("/")
+    base = f"{parts.scheme}://{parts.netloc}{front}{_API}"
+    shown = _HISTORY.search(parts.path)
+    listed = _applications(address, base, shown[1] if shown and not application else application)
     return [_read(base, each) for each in listed[:NEWEST]]
 
 

@@ -1,0 +1,77 @@
+"""Logs that Spark 4.3 wrote (`benchmarks/diagnosed_jobs.py keep`), against the rows of their jobs.
+
+Where a row lies follows from its key by Spark's hash, which is computed here anew.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from evenkey.diagnosis import diagnose
+
+LOGS = Path(__file__).with_name("logs")
+SLOTS, ROWS = 4, 4_000
+WORD = 0xFFFFFFFF
+
+
+def rotate(word: int, bits: int) -> int:
+    return ((word << bits) | (word >> (32 - bits))) & WORD
+
+
+def spark_hash(key: int) -> int:
+    """Murmur3 of a bigint, seed 42, as Spark has it."""
+    word = 42
+    for half in (key & WORD, key >> 32 & WORD):
+        mixed = rotate(half * 0xCC9E2D51 & WORD, 15) * 0x1B873593 & WORD
+        word = (rotate(word ^ mixed, 13) * 5 + 0xE6546B64) & WORD
+    word ^= 8
+    word = (word ^ word >> 16) * 0x85EBCA6B & WORD
+    word = (word ^ word >> 13) * 0xC2B2AE35 & WORD
+    word ^= word >> 16
+    return word - (1 << 32) if word >> 31 else word
+
+
+def placed(keys, partitions=SLOTS):
+    """Rows of each partition."""
+    counts = Counter(spark_hash(key) % partitions for key in keys)
+    return tuple(counts[each] for each in range(partitions))
+
+
+def hot(share):
+    return [0 if n % 100 < 100 * share else 1 + n % 500 for n in range(ROWS)]
+
+
+def found(job):
+    (one,) = diagnose(LOGS / f"{job}.gz").applications
+    assert (one.cautions, one.application.slots) == ((), SLOTS)
+    return one
+
+
+def test_the_sides_of_a_join():
+    for job, keys in (("join-skewed", hot(0.6)), ("join-even", [n % 500 for n in range(ROWS)])):
+        (join,) = found(job).findings
+        assert join.run.read.operator == "SortMergeJoin"
+        assert join.run.sides == (placed(keys), placed(range(501)))
+        assert join.run.outputs == placed(keys)
+        assert join.run.read.join_type == "Inner"
+        assert join.verdict == ("change" if job == "join-skewed" else "even")
+
+
+@pytest.mark.parametrize(("job", "operator", "share"), [("udaf-skewed", "ArrowAggregate", 0.5)])
+def test_a_function_on_groups(job, operator, share):
+    (groups,) = found(job).named
+    assert groups.run.read.operator.startswith(operator)
+    assert groups.run.rows == placed(hot(share))
+    assert not groups.combined
+
+
+def test_what_spark_combines():
+    one = found("distinct-skewed")
+    assert [each.verdict for each in one.findings] == ["combined", "combined"]
+    # Of 2,000,000 rows each of four tasks leaves one for each of 201 customers in three shops.
+    first = next(each for each in one.findings if len(each.keys) == 2)
+    assert first.keys == ("customer", "shop name")
+    assert sum(first.run.rows) == SLOTS * 201 * 3
