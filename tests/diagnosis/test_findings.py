@@ -247,3 +247,17 @@ def test_a_join_of_a_stream_with_a_static_side(tmp_path):
     assert change.remedy.code == (
         'evenkey.joins.balanced_join(stream, static, "customer", "left", workers=4)'
     )
+
+
+def test_another_reading_of_a_dear_input_is_paid_for(tmp_path):
+    for seconds, verdict in ((0.5, "change"), (20.0, "small")):
+        plan = applied()
+        shuffle = plan["children"][0]["children"][0]
+        shuffle["metrics"].append({"name": "shuffle records written", "accumulatorId": 9})
+        log, rows = Log(), [100, 700, 100, 100]
+        log.execution(0, plan)
+        log.stage(0, [{9: 250}] * 4, [seconds] * 4, metric="shuffle records written")
+        log.stage(0, rows, [0.5 + 0.01 * each for each in rows])
+        found = only(tmp_path, log)
+        assert found.changes[0].counting == pytest.approx(seconds)
+        assert found.verdict == verdict

@@ -60,7 +60,14 @@ def test_the_sides_of_a_join():
         assert join.verdict == ("change" if job == "join-skewed" else "even")
 
 
-@pytest.mark.parametrize(("job", "operator", "share"), [("udaf-skewed", "ArrowAggregate", 0.5)])
+@pytest.mark.parametrize(
+    ("job", "operator", "share"),
+    [
+        ("apply-skewed", "FlatMapGroupsInPandas", 0.6),
+        ("apply-arrow-skewed", "FlatMapGroupsInArrow", 0.45),
+        ("udaf-skewed", "ArrowAggregate", 0.5),
+    ],
+)
 def test_a_function_on_groups(job, operator, share):
     (groups,) = found(job).named
     assert groups.run.read.operator.startswith(operator)
@@ -75,3 +82,12 @@ def test_what_spark_combines():
     first = next(each for each in one.findings if len(each.keys) == 2)
     assert first.keys == ("customer", "shop name")
     assert sum(first.run.rows) == SLOTS * 201 * 3
+
+
+def test_even_keys_and_a_plain_count():
+    (even,) = found("apply-even").findings
+    assert even.run.rows == placed(n % 2000 for n in range(ROWS))
+    assert even.verdict == "even"
+    (count,) = found("count-skewed").findings
+    assert sum(count.run.rows) == SLOTS * 201
+    assert (count.combined, count.verdict) == (True, "combined")

@@ -94,6 +94,7 @@ class Log:
         query: str | None = None,
         counter: int = 7,
         failure: str | None = None,
+        metric: str = "records read",
     ) -> int:
         """Run a stage: the rows of each task by accumulator, or of the only exchange."""
         number, self.stages = self.stages, self.stages + 1
@@ -104,7 +105,7 @@ class Log:
         self.events.append({"Event": "SparkListenerJobStart", **started})
         for index, (counted, took) in enumerate(zip(rows, seconds, strict=True)):
             each: dict[int, int] = counted if isinstance(counted, dict) else {counter: counted}
-            self.events.append(task(number, index, each, took))
+            self.events.append(task(number, index, each, took, metric))
         info = {
             "Stage ID": number, "Stage Attempt ID": 0, "Stage Name": "collect",
             "Completion Time": 1000, **({"Failure Reason": failure} if failure else {}),
@@ -123,17 +124,17 @@ class Log:
 
 
 def task(
-    stage: int, index: int, counted: dict[int, int], seconds: float, reason: str = "Success"
+    stage: int, index: int, counted: dict[int, int], seconds: float, metric: str = "records read"
 ) -> dict[str, Any]:
-    total = sum(counted.values())
+    total = sum(counted.values()) if metric == "records read" else 0
     return {
         "Event": "SparkListenerTaskEnd", "Stage ID": stage, "Stage Attempt ID": 0,
-        "Task Type": "ResultTask", "Task End Reason": {"Reason": reason},
+        "Task Type": "ResultTask", "Task End Reason": {"Reason": "Success"},
         "Task Info": {
             "Task ID": index, "Index": index, "Launch Time": 1000,
             "Finish Time": 1000 + round(1000 * seconds),
             "Accumulables": [
-                {"ID": number, "Name": "records read", "Update": str(rows), "Metadata": "sql"}
+                {"ID": number, "Name": metric, "Update": str(rows), "Metadata": "sql"}
                 for number, rows in counted.items()
             ],
         },

@@ -83,9 +83,9 @@ def test_split_keeps_groups_on_their_workers_in_a_batch(session, workers):
 def test_split_keeps_state_on_its_worker_in_a_stream(session, stream, tmp_path):
     df = oracle.streaming(session, stream, tmp_path, epochs=4)
     routed = operators.route(df, "key", "dkg", WORKERS, time="time")
-    windowed = routed.withWatermark("time", "0 seconds").withColumn(
-        "window", F.window("time", "1 minute")
-    )
+    # Over Connect `withColumn` leaves out what says that a window has a watermark.
+    window = F.window("time", "1 minute").alias("window")
+    windowed = routed.withWatermark("time", "0 seconds").select("*", window)
     placed = operators.place(windowed, WORKERS, by="split", key=["window", "key"])
     partial = placed.groupBy("window", "key", "split").agg(
         F.count("*").alias("rows"), F.min("worker").alias("least"), F.max("worker").alias("most")

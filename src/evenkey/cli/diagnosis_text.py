@@ -64,7 +64,7 @@ def _print_change(console: Console, finding: Finding) -> None:
         _say(
             console,
             f"- {change.remedy.condition} {number(change.gain, 1)} times shorter "
-            f"({number(change.seconds, 1)} s)",
+            f"({number(change.seconds, 1)} s, with {number(change.counting, 1)} s to count keys)",
         )
         for line in change.remedy.code.splitlines():
             console.print(f"    {line}", highlight=False, markup=False, soft_wrap=True)

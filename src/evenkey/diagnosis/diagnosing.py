@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FORMULA = (
     "Skew costs makespan(tasks as they are; S slots) - ceil(T / S) * mean(task). A change saves "
     "makespan(tasks by the line) - makespan(its tasks by the line), where the line is "
-    "seconds = fixed + slope * rows, fitted to the tasks."
+    "seconds = fixed + slope * rows, fitted to the tasks; it costs another reading of its input."
 )
 """How costs and gains are computed."""
 

@@ -30,11 +30,14 @@ class Change:
         Wall time of the stage with it, in all its runs together.
     gain
         The stage's time now over that.
+    counting
+        Seconds of it in which the input is read once more, to count keys for a plan.
     """
 
     remedy: Remedy
     seconds: float
     gain: float
+    counting: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,7 @@ class Finding:
                     "code": each.remedy.code,
                     "seconds": each.seconds,
                     "gain": each.gain,
+                    "counting_seconds": each.counting,
                 }
                 for each in self.changes
             ],

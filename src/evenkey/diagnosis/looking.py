@@ -44,7 +44,8 @@ def _finding(application: Application, runs: Sequence[Run], thresholds: Threshol
     changes = []
     for remedy in remedies_for(read, fullest, application.slots, stream=stream):
         after = work.predicted(remedy)
-        changes.append(Change(remedy, after, work.seconds / after if after else 1.0))
+        gain = work.seconds / after if after else 1.0
+        changes.append(Change(remedy, after, gain, work.counting(remedy)))
     changes.sort(key=lambda each: -each.gain)
     finding = Finding(application, work, stream, fullness, tuple(changes))
     verdict, reason = judged(finding, thresholds)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 RECORDS_READ = "records read"
 """Metric of an exchange: rows that the tasks after it have read."""
 
+RECORDS_WRITTEN = "shuffle records written"
+"""Metric of an exchange: rows that the tasks before it have sent."""
+
 OUTPUT_ROWS = "number of output rows"
 
 _PARTITIONING = re.compile(r"hashpartitioning\((?P<keys>.*), (?P<partitions>\d+)\)(?P<rest>.*)")
@@ -95,8 +98,8 @@ class Exchange:
         Whether an aggregate below it leaves one row a key and task.
     adaptive
         What adaptive execution made of its partitions: any of ``coalesced``, ``skewed``, ``local``.
-    counter
-        Accumulator of the rows that are read of it.
+    counter, written
+        Accumulators of the rows that are read of it, and of those that were sent.
     """
 
     keys: tuple[str, ...]
@@ -105,6 +108,7 @@ class Exchange:
     combined: bool
     adaptive: tuple[str, ...]
     counter: int | None
+    written: int | None = None
 
 
 @dataclass(frozen=True)
@@ -232,6 +236,7 @@ def _exchange(way: tuple[Node, ...], node: Node) -> Exchange | None:
         any(map(_combines, node.children)),
         tuple(each for each in ("coalesced", "skewed", "local") if each in notes),
         node.counter(RECORDS_READ),
+        node.counter(RECORDS_WRITTEN),
     )
 
 

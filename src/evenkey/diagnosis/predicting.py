@@ -74,9 +74,21 @@ class Work:
         """Give the wall time that the runs would have with a remedy.
 
         What goes by rows is taken off: the tasks as the line has them, played on the slots, less
-        the tasks of the remedy. What does not, such as one slow host, stays.
+        the tasks of the remedy. What does not, such as one slow host, stays. To it comes what the
+        remedy's plan costs, see `counting`.
         """
-        return self.seconds - sum(self._saved(run, remedy) for run in self.runs)
+        saved = sum(self._saved(run, remedy) for run in self.runs)
+        return self.seconds - saved + self.counting(remedy)
+
+    def counting(self, remedy: Remedy) -> float:
+        """Give the wall time in which a remedy reads its input once more, to count its keys.
+
+        It is that of the stages that made the input, at least: what lies before their own
+        shuffles may have to run again too.
+        """
+        if not remedy.counted:
+            return 0.0
+        return sum(run.writing[remedy.side] for run in self.runs if remedy.side < len(run.writing))
 
     def _saved(self, run: Run, remedy: Remedy) -> float:
         drivers = run.outputs if self.by_output and run.outputs is not None else run.rows

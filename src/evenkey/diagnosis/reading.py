@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenkey.diagnosis.application import Application, Execution, Stage, Task
 from evenkey.diagnosis.call_sites import call_site
-from evenkey.diagnosis.plans import OUTPUT_ROWS, RECORDS_READ, Node, node_of
+from evenkey.diagnosis.plans import OUTPUT_ROWS, RECORDS_READ, RECORDS_WRITTEN, Node, node_of
 from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ KNOWN_VERSIONS = (3, 4)
 """Major versions of Spark whose logs are known to be as they are read here."""
 
 _SQL = "org.apache.spark.sql.execution.ui."
-_COUNTED = frozenset({RECORDS_READ, OUTPUT_ROWS})
+_COUNTED = frozenset({RECORDS_READ, RECORDS_WRITTEN, OUTPUT_ROWS})
 _SUCCESS = "Success"
 
 

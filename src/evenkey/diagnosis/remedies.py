@@ -54,12 +54,16 @@ class Remedy:
         The lines.
     side
         The exchange whose keys are split, where the other one is copied: 0 or 1.
+    counted
+        Whether it reads its input once more, to count the keys for a plan; a stream learns from its
+        epochs instead.
     """
 
     how: How
     condition: str
     code: str
     side: int = 0
+    counted: bool = True
 
 
 def kind_of(read: KeyedRead) -> str:
@@ -105,7 +109,7 @@ def remedies_for(
     elif kind in _BY_KIND and not stream:
         remedies = list(_BY_KIND[kind])
     elif kind in ("groups", "aggregate"):
-        remedies = [_FOLD]
+        remedies = [replace(_FOLD, counted=False)]
     else:
         remedies = []
     return [
@@ -114,6 +118,7 @@ def remedies_for(
             " ".join(filter(None, (each.condition, note))),
             Template(each.code).substitute(filled),
             each.side,
+            each.counted,
         )
         for each in remedies
     ]
@@ -164,6 +169,7 @@ _MOVED = Remedy(
     "whole",
     "if one side is static; keys stay whole, and move from epoch to epoch:",
     'evenkey.joins.balanced_join(stream, static, $key, "inner", workers=$workers)',
+    counted=False,
 )
 _BY_KIND = {
     "groups": (_FOLD, _WHOLE),

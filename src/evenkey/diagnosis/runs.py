@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evenkey.diagnosis.plans import keyed_reads
+from evenkey.diagnosis.timing import makespan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from evenkey.diagnosis.application import Application, Execution, Stage, Task
     from evenkey.diagnosis.plans import KeyedRead
@@ -30,6 +31,8 @@ class Run:
         The same by exchange, in the read's order; None where the source does not tell them apart.
     outputs
         Rows that the operator gave, a number a task; None where the source has none.
+    writing
+        Seconds of the stages that made the rows of each side, as far as the source tells.
     """
 
     stage: int
@@ -39,6 +42,7 @@ class Run:
     rows: tuple[int, ...]
     sides: tuple[tuple[int, ...], ...] | None
     outputs: tuple[int, ...] | None
+    writing: tuple[float, ...] = ()
 
     @property
     def seconds(self) -> tuple[float, ...]:
@@ -59,6 +63,7 @@ class Run:
 
 def runs_of(application: Application) -> Iterator[Run]:
     """Find the runs of all keyed reads of an application, by stage."""
+    written = _written(application)
     reads = {number: keyed_reads(each.plan) for number, each in application.executions.items()}
     for stage in application.stages:
         execution = application.executions.get(-1 if stage.execution is None else stage.execution)
@@ -66,11 +71,21 @@ def runs_of(application: Application) -> Iterator[Run]:
             if execution.records_read:
                 yield from _by_totals(stage, execution, reads[execution.number])
             else:
-                yield from _by_accumulators(stage, execution, reads[execution.number])
+                yield from _by_accumulators(stage, execution, reads[execution.number], written)
+
+
+def _written(application: Application) -> dict[int, float]:
+    """Give the seconds of the stage that added to each accumulator, played on the slots."""
+    seconds: dict[int, float] = {}
+    for stage in application.stages:
+        took = makespan([each.seconds for each in stage.tasks], application.slots)
+        for number in {number for task in stage.tasks for number in task.counted}:
+            seconds[number] = seconds.get(number, 0.0) + took
+    return seconds
 
 
 def _by_accumulators(
-    stage: Stage, execution: Execution, reads: Sequence[KeyedRead]
+    stage: Stage, execution: Execution, reads: Sequence[KeyedRead], written: Mapping[int, float]
 ) -> Iterator[Run]:
     """A task counted what it read under the accumulators of the exchanges that it read."""
     present = {number for task in stage.tasks for number in task.counted}
@@ -89,7 +104,9 @@ def _by_accumulators(
         rows = tuple(map(sum, zip(*sides, strict=True)))
         counted = read.output is not None and read.output in present
         outputs = tuple(task.counted.get(read.output or 0, 0) for task in tasks)
-        yield Run(stage.number, execution, read, tasks, rows, sides, outputs if counted else None)
+        writing = {each.counter: written.get(each.written or 0, 0.0) for each in read.exchanges}
+        given = outputs if counted else None
+        yield Run(stage.number, execution, read, tasks, rows, sides, given, tuple(writing.values()))
 
 
 def _by_totals(stage: Stage, execution: Execution, reads: Sequence[KeyedRead]) -> Iterator[Run]:
