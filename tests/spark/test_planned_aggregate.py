@@ -97,8 +97,8 @@ def test_plans_are_those_of_evenkey_run(session, tmp_path, name):
     report, expected = run_by_command(name, tmp_path / "run", messages=messages, grouping=grouping)
     for number in range(1, EPOCHS):
         ours, theirs = own.read(number).memory, expected.read(number).memory
-        # What the plan before would have made of the epoch, as nothing surprised it.
-        assert ours["sent"].sum() == messages // EPOCHS
+        # What the plan before would have made of the epoch, in whole messages.
+        assert abs(ours["sent"].sum() - messages // EPOCHS) <= WORKERS / 2
         assert sorted(ours) == sorted(theirs)
         for field, array in theirs.items():
             np.testing.assert_array_equal(ours[field], array, err_msg=f"{number} {field}")
