@@ -30,7 +30,7 @@ def test_json(invoke, log):
     figures = json.loads(invoke("diagnose", log, "--json").stdout)
     assert figures["named"] == 1
     assert figures["thresholds"] == {
-        "least_fullness": 1.5, "least_gain": 1.3, "least_seconds": 1.0
+        "least_fullness": 1.5, "least_gain": 1.2, "least_seconds": 1.0
     }  # fmt: skip
     (one,) = figures["applications"]
     (finding,) = one["findings"]

@@ -66,6 +66,7 @@ def test_the_sides_of_a_join():
         ("apply-skewed", "FlatMapGroupsInPandas", 0.6),
         ("apply-arrow-skewed", "FlatMapGroupsInArrow", 0.45),
         ("udaf-skewed", "ArrowAggregate", 0.5),
+        ("repartition-skewed", "MapInPandas", 0.6),
     ],
 )
 def test_a_function_on_groups(job, operator, share):
@@ -91,3 +92,49 @@ def test_even_keys_and_a_plain_count():
     (count,) = found("count-skewed").findings
     assert sum(count.run.rows) == SLOTS * 201
     assert (count.combined, count.verdict) == (True, "combined")
+
+
+def test_a_window():
+    (window,) = found("window-few").named
+    assert window.run.rows == placed(n % 12 for n in range(ROWS))
+    assert [each.remedy.how for each in window.changes] == ["whole"]
+
+
+def test_epochs_are_folded_and_each_has_its_own_rows():
+    (epochs,) = found("epochs-skewed").named
+    runs = epochs.work.runs
+    assert len(runs) >= 4
+    assert len({run.execution.query for run in runs}) == 1
+    for number, run in enumerate(runs):
+        ids = range(1000 * number, 1000 * (number + 1))
+        assert run.rows == placed(0 if n % 100 < 60 else 1 + n % 500 for n in ids)
+    (count,) = found("stream-count-skewed").findings
+    assert (count.verdict, count.stream) == ("combined", True)
+    assert len(count.work.runs) >= 4
+
+
+def test_more_partitions_than_slots():
+    (groups,) = found("many-partitions").named
+    assert groups.run.rows == placed(hot(0.5), 32)
+    assert len(groups.run.tasks) == 32
+
+
+def test_the_kept_side_of_a_left_join_is_the_one_that_is_split():
+    (join,) = found("left-join-skewed").named
+    assert join.run.read.join_type == "LeftOuter"
+    assert join.run.sides == (placed(hot(0.5)), placed(range(501)))
+    assert join.changes[0].remedy.code.startswith("left = eks.place(eks.route(left,")
+
+
+def test_a_straggler_is_no_matter_of_keys():
+    (groups,) = found("straggler").findings
+    assert groups.run.rows == placed(n % 2000 for n in range(ROWS))
+    assert groups.verdict == "even"
+
+
+def test_what_nothing_can_be_written_for():
+    (cogroups,) = found("cogroup-skewed").findings
+    assert cogroups.run.sides == (placed(hot(0.6)), placed(range(501)))
+    (state,) = found("stream-state-skewed").findings
+    assert (cogroups.verdict, state.verdict) == ("none", "none")
+    assert state.stream

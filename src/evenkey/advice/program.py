@@ -156,10 +156,12 @@ def program_for(setting: Setting, recommendation: Recommendation) -> str:
     grouped = Template(_GROUPED).substitute(
         filled, grouping=recommendation.grouping, aggregator=aggregator
     )
-    imports, rest = head.split("\n\n", 1)
+    # Nothing is left to import of Spark where the DataFrame is there already.
+    imports, rest = ("", head.lstrip()) if setting.split == FRAME else head.split("\n\n", 1)
     ours = "from evenkey import spark as eks\n"
     ours = f"import pyarrow as pa\n\nimport evenkey as ek\n{ours}" if own else ours
-    return f"{ours}{imports}\n\n{f'{chr(10)}{_WORK}' if own else ''}{rest}{grouped}"
+    gap = "\n\n" if imports else "\n"
+    return f"{ours}{imports}{gap}{f'{chr(10)}{_WORK}' if own else ''}{rest}{grouped}"
 
 
 def _native(spelling: str | None) -> str:

@@ -110,7 +110,7 @@ class Sample:
     @property
     def nulls(self) -> int:
         """Messages whose key is null, which is a key like any other."""
-        place = self.keys.index(None).as_py() if self.keys.null_count else -1
+        place = self.keys.is_null().index(True).as_py()
         return int(self.batch.counts[self.batch.ids == place].sum())
 
     def batches(self, size: int = 1 << 16) -> Iterator[MessageBatch]:

@@ -3,7 +3,7 @@
 It reads Spark's event logs, or what a history server or a running application says of itself.
 
 >>> Thresholds().least_gain
-1.3
+1.2
 """
 
 from __future__ import annotations

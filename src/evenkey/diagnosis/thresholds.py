@@ -28,7 +28,7 @@ class Thresholds:
     """
 
     least_fullness: float = 1.5
-    least_gain: float = 1.3
+    least_gain: float = 1.2
     least_seconds: float = 1.0
 
     def __post_init__(self) -> None:
