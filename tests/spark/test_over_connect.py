@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.connect_server import ConnectServer
-from tests.spark.over_connect import FILES, ROWS
+from tests.spark.over_connect import FILES, ROWS, WORKERS
 
 pytest.importorskip("grpc", reason="Spark Connect's packages are not installed")
 
@@ -42,7 +43,8 @@ def seen(tmp_path_factory):
 def test_plans_are_fitted_and_followed(seen):
     assert seen["fit"] < 1.05
     assert len(seen["fitted"]) == FILES
-    assert max(seen["fitted"]) < 1.15
+    # Random numbers deal split keys, as no column numbers the rows (docs/planned.md).
+    assert max(seen["fitted"]) < 1.01 + 4.5 * math.sqrt(2 * WORKERS / ROWS)
     assert seen["greedy"] == FILES * ROWS
 
 

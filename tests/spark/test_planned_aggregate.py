@@ -102,8 +102,8 @@ def test_plans_are_those_of_evenkey_run(session, tmp_path, name):
         assert sorted(ours) == sorted(theirs)
         for field, array in theirs.items():
             np.testing.assert_array_equal(ours[field], array, err_msg=f"{number} {field}")
-    # Workers of both held the same, and the first epoch is level without a plan.
-    assert peaks == pytest.approx([epoch.max_over_mean for epoch in report.epochs])
+    # Which source is which is Spark's choice of files, and deals split keys in another order.
+    assert peaks == pytest.approx([epoch.max_over_mean for epoch in report.epochs], abs=0.005)
     first = own.read(1).memory["sent"]
     assert first.max() / first.mean() > 2
     assert max(peaks) <= most(messages // EPOCHS)

@@ -59,6 +59,16 @@ def what_is_deleted_is_gone(store):
     assert store.read("a/b/c") == b"again"
 
 
+def what_is_cleared_is_gone_and_nothing_else(store):
+    for name in ("a/b/c", "a/d", "ab/c", "a.json"):
+        store.put(name, b"x")
+    store.under("a").clear()
+    assert store.names() == ["a.json", "ab/c"]
+    store.under("a").clear()
+    assert store.create("a/b/c", b"again")
+    assert store.names("a") == ["a/b/c"]
+
+
 def of_many_that_create_an_object_one_does(store):
     for turn in range(5):
         ready = Barrier(WRITERS)
@@ -89,6 +99,7 @@ CHECKS = [
     names_are_listed_in_order_however_deep,
     many_names_are_listed_whole,
     what_is_deleted_is_gone,
+    what_is_cleared_is_gone_and_nothing_else,
     of_many_that_create_an_object_one_does,
     it_travels,
 ]

@@ -9,7 +9,6 @@ from evenkey.doors import late
 if TYPE_CHECKING:
     from evenkey.runs.closing import closing_rows as closing_rows
     from evenkey.runs.directory import RunDirectory as RunDirectory
-    from evenkey.runs.directory import clear as clear
     from evenkey.runs.epoch_files import DEAD_LETTERS as DEAD_LETTERS
     from evenkey.runs.epoch_files import SPLITS as SPLITS
     from evenkey.runs.epoch_files import EpochFiles as EpochFiles
@@ -77,7 +76,6 @@ __getattr__ = late(
         "Tallies": "evenkey.runs.tallies",
         "Timing": "evenkey.runs.timing",
         "Work": "evenkey.runs.job",
-        "clear": "evenkey.runs.directory",
         "closing_rows": "evenkey.runs.closing",
         "committed_tables": "evenkey.runs.results",
         "epochs_of": "evenkey.runs.timing",

@@ -15,7 +15,7 @@ from evenkey.files import sealed, unsealed
 from evenkey.runs.claims import Claim
 from evenkey.runs.commits import BEFORE, RESULTS, Commits
 from evenkey.runs.epoch_files import DEAD_LETTERS, EpochFiles
-from evenkey.stores import LocalStore, at_once, store_at
+from evenkey.stores import LocalStore, store_at
 from evenkey.streams import bare_name
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class RunDirectory:
 
     def clear(self) -> None:
         """Delete all that lies in the directory."""
-        clear(self.store)
+        self.store.clear()
 
     def _forget_unused_checkpoint(self) -> None:
         """Delete a checkpoint in which no epoch was ever begun.
@@ -132,7 +132,7 @@ class RunDirectory:
         """
         begun = (name.rpartition("/")[2] for name in self.checkpoint_files.names("offsets"))
         if not any(name.isdigit() for name in begun):
-            clear(self.checkpoint_files)
+            self.checkpoint_files.clear()
 
     @property
     def path(self) -> str:
@@ -363,12 +363,3 @@ class RunDirectory:
         """
         self.claim.check()
         self.store.put(name, content, durable=True)
-
-
-def clear(store: Store) -> None:
-    """Delete all that lies in a store."""
-    if isinstance(store, LocalStore):
-        # Spark's own files beside its logs, whose names begin with a dot, are not listed.
-        shutil.rmtree(store.directory, ignore_errors=True)
-        return
-    at_once(store.delete, store.names())

@@ -75,9 +75,17 @@ class AbfsContainer(Bucket):
 
     def keys(self, prefix: str) -> Iterator[str]:
         """List page by page, without what a data lake keeps for directories."""
+        for name, is_folder in self._listed(prefix):
+            if not is_folder:
+                yield name
+
+    def directories(self, prefix: str) -> list[str]:
+        """List what a data lake keeps for directories."""
+        return [name for name, is_folder in self._listed(prefix) if is_folder]
+
+    def _listed(self, prefix: str) -> Iterator[tuple[str, bool]]:
         for blob in self._container.list_blobs(name_starts_with=prefix, include=["metadata"]):
-            if not (blob.metadata or {}).get(_FOLDER):
-                yield blob.name
+            yield blob.name, bool((blob.metadata or {}).get(_FOLDER))
 
     def delete(self, key: str) -> None:
         """Delete a blob."""

@@ -55,6 +55,10 @@ class Bucket(ABC):
     def keys(self, prefix: str) -> Iterator[str]:
         """List the objects whose keys begin with a prefix."""
 
+    def directories(self, prefix: str) -> list[str]:
+        """List the keys of what other programs make of directories."""
+        return [key for key in self.keys(prefix) if key.endswith("/")]
+
     @abstractmethod
     def delete(self, key: str) -> None:
         """Delete an object; may raise where it is not there."""

@@ -128,6 +128,13 @@ class HdfsStore(Store):
                 return
             parent = parent.rpartition("/")[0]
 
+    def clear(self) -> None:
+        """Delete the directory."""
+        if not self._root.strip("/"):
+            super().clear()
+            return
+        self._do("", lambda: self._ask("DELETE", "", "DELETE", recursive="true"))
+
     def _ask(
         self, method: str, name: str, operation: str, content: bytes | None = None, **more: str
     ) -> bytes:

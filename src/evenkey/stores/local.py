@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,6 +84,10 @@ class LocalStore(Store):
                 directory.rmdir()
             except OSError:  # it holds something, or another process was faster
                 return
+
+    def clear(self) -> None:
+        """Delete the directory."""
+        shutil.rmtree(self.directory, ignore_errors=True)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LocalStore) and self.directory == other.directory

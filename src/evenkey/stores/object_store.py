@@ -109,8 +109,16 @@ class ObjectStore(Store):
 
     def delete(self, name: str) -> None:
         """Delete an object."""
-        key = self._key(name)
+        self._drop(name, self._key(name))
 
+    def clear(self) -> None:
+        """Delete all objects, then what marks directories: for Spark a marked one is not empty."""
+        super().clear()
+        marks = self._do("", lambda: self._bucket.directories(self._key("")))
+        for key in sorted(marks, reverse=True):
+            self._drop("", key)
+
+    def _drop(self, name: str, key: str) -> None:
         def attempt() -> None:
             try:
                 self._bucket.delete(key)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
+from evenkey.stores.side_by_side import at_once
+
 if TYPE_CHECKING:
     from typing import Self
 
@@ -69,6 +71,14 @@ class Store(ABC):
     @abstractmethod
     def delete(self, name: str) -> None:
         """Delete an object; nothing where it is not there."""
+
+    def clear(self) -> None:
+        """Delete all objects.
+
+        Where other programs write there too, such as Spark, all of theirs goes with them: files
+        whose names begin with a dot, and what they make of directories.
+        """
+        at_once(self.delete, self.names())
 
     def find(self, name: str) -> bytes | None:
         """Read an object; None where it is not there."""
