@@ -356,7 +356,7 @@ JOBS = (
     ),
 )
 
-# Made after the limits of `Thresholds` were frozen; nothing was changed for them since.
+# Looked at after the limits of `Thresholds` were frozen; nothing was changed for them since.
 LATER = (
     Job(
         "composite-zipf",

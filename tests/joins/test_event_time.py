@@ -140,8 +140,12 @@ def test_slots_say_what_most_of_their_rows_say(
         F.when(number % 50 == 0, FUTURE).when(number % 50 == 1, PAST).when(number % 50 == 2, None)
     )
     time = wrong.when(number % 50 == 3, 253_402_300_799).otherwise(ORIGIN + number / 100)
-    if kind != "double":
-        time = F.timestamp_seconds(time).cast(kind)
+    if kind == "timestamp":
+        time = F.timestamp_seconds(time)
+    elif kind == "timestamp_ntz":
+        # As a clock of UTC shows them, whatever the session's zone.
+        since = F.make_dt_interval(secs=time.cast("decimal(18, 6)"))
+        time = F.lit("1970-01-01").cast("timestamp_ntz") + since
     stream = session.range(3000).select((number % 20).alias("k"), time.alias("time"))
     static = session.range(20).select(number.alias("k"), F.lit("a").alias("v"))
     joined = balanced_join(
