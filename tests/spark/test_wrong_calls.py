@@ -348,11 +348,11 @@ APPLICATIONS: Wrong = [
         ),
     ),
     (
-        "workers = 4",
+        "workers = 4.5",
         lambda _: adv.advise(
             adv.Sample.take(stre.generated("zipf(z=1,keys=9)", messages=9)),
             adv.Setting(input=("x",), split="lines"),
-            4,
+            4.5,
         ),
     ),
 ]
