@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
 import evenkey as ek
 from evenkey import spark as eks
-from evenkey.advice.frames import sample_of_frame
+from evenkey.advice.frames import _coded, sample_of_frame
 from evenkey.errors import ConfigurationError
 
 
@@ -105,3 +106,15 @@ def test_what_cannot_be_is_one_line(spark, df):
             ek.advise(*arguments)
     with pytest.raises(ConfigurationError, match="setting = 'user': a Sample is advised on with"):
         ek.advise(sample_of_frame(df, "amount"), "user", 4)
+
+
+def test_keys_of_many_columns_of_many_values_are_themselves():
+    """70,000 values in each of four columns: more combinations than 64 bits can number."""
+    column = pa.array([*map(str, range(70_000)), "69999"])
+    texts, ids = _coded(pa.table(dict.fromkeys("abcd", column)))
+    assert len(texts) == 70_000
+    assert [texts[place].as_py() for place in (ids[7], ids[-1])] == [
+        '["7","7","7","7"]',
+        '["69999","69999","69999","69999"]',
+    ]
+    assert ids[-1] == ids[-2]

@@ -103,19 +103,18 @@ def _coded(table: pa.Table) -> tuple[pa.StringArray, NDArray[np.int64]]:
 
     A key of several columns is spelled as JSON, as keys of files are.
     """
-    columns, codes = [], np.zeros(table.num_rows, np.int64)
+    codes = np.zeros(table.num_rows, np.int64)
     for column in table.columns:
         coded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-        columns.append(coded.dictionary.to_pylist())
-        codes = codes * max(1, len(columns[-1])) + coded.indices.to_numpy()
-    found, ids = np.unique(codes, return_inverse=True)
+        codes = codes * max(1, len(coded.dictionary)) + coded.indices.to_numpy()
+        # Numbered anew, as products of many columns' numbers outgrow 64 bits.
+        codes = np.unique(codes, return_inverse=True)[1]
+    _, first, ids = np.unique(codes, return_index=True, return_inverse=True)
+    columns = [column.to_pylist() for column in table.take(pa.array(first)).columns]
     if len(columns) == 1:
-        return pa.array(columns[0], pa.string()).take(pa.array(found)), ids
-    texts = []
-    for each in found.tolist():
-        parts, rest = [], each
-        for values in reversed(columns):
-            rest, place = divmod(rest, len(values))
-            parts.append(values[place])
-        texts.append(json.dumps(parts[::-1], ensure_ascii=False, separators=(",", ":")))
+        return pa.array(columns[0], pa.string()), ids
+    texts = [
+        json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+        for parts in zip(*columns, strict=True)
+    ]
     return pa.array(texts, pa.string()), ids
