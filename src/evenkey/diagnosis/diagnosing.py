@@ -13,6 +13,7 @@ from evenkey.diagnosis.reading import read_log
 from evenkey.diagnosis.server import is_address, read_server
 from evenkey.diagnosis.thresholds import Thresholds
 from evenkey.errors import ConfigurationError
+from evenkey.stores import local_path, scheme_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,7 @@ class Diagnosed:
     findings
         Its stages with a keyed shuffle, those to change first.
     cautions
-        What could not be told, a sentence each.
+        What is not known, a sentence each.
     """
 
     application: Application
@@ -144,14 +145,13 @@ def diagnose(
 def _applications(source: str, application: str | None) -> tuple[Sequence[Application], list[str]]:
     if is_address(source):
         return read_server(source, application), []
-    source = source.removeprefix("file://")
-    if "://" in source:
+    if scheme_of(source) != "file":
         message = (
             f"{source}: event logs are read from paths of this machine and from servers; copy the "
             "log here, or give the address of a history server"
         )
         raise ConfigurationError(message)
-    logs = find_logs(Path(source).expanduser())
+    logs = find_logs(local_path(source).expanduser())
     # Logs are called after their applications, so that most need not be opened.
     named = [log for log in logs if application is not None and application in Path(log.name).name]
     return _read(named or logs)

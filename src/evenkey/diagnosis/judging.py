@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.diagnosis.remedies import kind_of, why_none
+from evenkey.diagnosis.remedies import why_none
 
 if TYPE_CHECKING:
     from evenkey.diagnosis.findings import Finding, Verdict
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def judged(finding: Finding, limits: Thresholds) -> tuple[Verdict, str]:
     """Decide on a stage, and say why in a sentence."""
-    if finding.combined and kind_of(finding.run.read) == "own aggregate":
+    if finding.combined and finding.kind == "own aggregate":
         return "combined", "Spark combines before the shuffle: a hot key costs no more than another"
     even = _even(finding, limits)
     if even:

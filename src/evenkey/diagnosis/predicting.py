@@ -7,8 +7,6 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from evenkey.diagnosis.timing import Line, fit_line, fullness, makespan, skew_cost
 
 if TYPE_CHECKING:
@@ -92,8 +90,7 @@ class Work:
 
     def _saved(self, run: Run, remedy: Remedy) -> float:
         drivers = run.outputs if self.by_output and run.outputs is not None else run.rows
-        begun = sorted(range(len(run.tasks)), key=lambda each: run.tasks[each].started)
-        now = makespan([self.line.at(drivers[each]) for each in begun], self.slots)
+        now = makespan([self.line.at(drivers[each]) for each in run.order_begun], self.slots)
         # As many tasks as there are, or else one a slot: what a task costs without rows stays.
         tasks = max(len(run.tasks), self.slots)
         longest = self.line.at(max(drivers))
@@ -143,5 +140,4 @@ def together(runs: Sequence[Run], what: str) -> float:
 
 
 def _off(line: Line, values: Sequence[float], seconds: Sequence[float]) -> float:
-    fitted = line.fixed + line.slope * np.asarray(values, float)
-    return float(((fitted - np.asarray(seconds, float)) ** 2).sum())
+    return sum((line.at(value) - took) ** 2 for value, took in zip(values, seconds, strict=True))

@@ -96,28 +96,28 @@ class _Seen:
 
     def cautions(self, log: EventLog) -> list[str]:
         """Say what the log lacks."""
-        told = []
+        said = []
         if not self.ended:
             why = "still runs" if log.running else "was killed, or still runs"
-            told.append(f"The log has no end: the application {why}; what it holds is diagnosed.")
+            said.append(f"The log has no end: the application {why}; what it holds is diagnosed.")
         if log.cut:
-            told.append("The log breaks off in the middle of a line: what comes before is read.")
+            said.append("The log breaks off in the middle of a line: what comes before is read.")
         if log.unread:
-            told.append(f"{log.unread:,} lines of the log are no events of Spark's: left out.")
+            said.append(f"{log.unread:,} lines of the log are no events of Spark's: left out.")
         if self.strange:
-            told.append(
+            said.append(
                 f"{self.strange:,} events lack what Spark {self.version or 'of this version'} "
                 "should write: left out."
             )
         if not self.version.startswith(tuple(f"{each}." for each in KNOWN_VERSIONS)):
-            told.append(
+            said.append(
                 f"Written by Spark {self.version or 'of an unknown version'}: only logs of Spark "
                 f"{' and '.join(map(str, KNOWN_VERSIONS))} are known; figures may be missing."
             )
         open_stages = len(set(self.tasks) - self.finished)
         if open_stages:
-            told.append(f"{open_stages:,} stages did not end well: left out.")
-        return told
+            said.append(f"{open_stages:,} stages did not end well: left out.")
+        return said
 
 
 def _log_start(seen: _Seen, event: dict[str, Any]) -> None:

@@ -32,7 +32,7 @@ class Run:
     outputs
         Rows that the operator gave, a number a task; None where the source has none.
     writing
-        Seconds of the stages that made the rows of each side, as far as the source tells.
+        Seconds of the stages that made the rows of each side, as far as the source has them.
     """
 
     stage: int
@@ -50,10 +50,14 @@ class Run:
         return tuple(each.seconds for each in self.tasks)
 
     @property
+    def order_begun(self) -> list[int]:
+        """Places of the tasks, in the order in which they began."""
+        return sorted(range(len(self.tasks)), key=lambda place: self.tasks[place].started)
+
+    @property
     def seconds_as_begun(self) -> list[float]:
         """Seconds of the tasks, in the order in which they began."""
-        begun = sorted(self.tasks, key=lambda each: (each.started, each.index))
-        return [each.seconds for each in begun]
+        return [self.tasks[place].seconds for place in self.order_begun]
 
     @property
     def bytes(self) -> tuple[int, ...]:

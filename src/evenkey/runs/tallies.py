@@ -61,9 +61,9 @@ class Tallies:
         else:
             adds_up = read in (None, held)
         if not adds_up:
-            told = ", ".join(f"{step} {count}" for step, count in steps if count is not None)
+            said = ", ".join(f"{step} {count}" for step, count in steps if count is not None)
             message = (
-                f"{epoch} of {output} does not add up ({told}): not all that tasks wrote is seen; "
+                f"{epoch} of {output} does not add up ({said}): not all that tasks wrote is seen; "
                 f"{MEND}, then give the same command again"
             )
             raise RunError(message)
