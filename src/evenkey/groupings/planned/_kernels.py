@@ -175,10 +175,21 @@ def piece_of(starts, cuts, split, point):
 
 
 @njit(cache=True, inline="always")
-def _weight(cell, total, workers, unit, rules):
+def _unexplained(total, workers, unit, rules):
+    """How far a worker may be above its fair load before chance cannot explain it."""
+    return max(rules[1], 3 * np.sqrt(workers * unit / total))
+
+
+@njit(cache=True, inline="always")
+def _weight(cell, above, total, workers, unit, rules):
     """How heavy a key is that may leave its place, 0 to 1; -1 for a key that may not."""
-    excess, _, least, most, part, heavy, _ = rules
-    beyond = cell.count - min(max(least * unit, part * total / max(workers, MANY)), most * unit)
+    excess, slack, least, most, part, heavy, _, fewest, steep = rules
+    floor = min(max(least * unit, part * total / max(workers, MANY)), most * unit)
+    if above > slack:
+        allowed = _unexplained(total, workers, unit, rules)
+        if above > allowed:
+            floor = max(fewest * unit, floor * (allowed / above) ** steep)
+    beyond = cell.count - floor
     if beyond <= 0:
         return -1.0
     expected = cell.expected * total
@@ -198,7 +209,7 @@ def _next_with_room(planned, cell, weight, shares, sent, total, unit, rules):
     slack = rules[1] * (1 - weight)
     if weight == 0:
         # A key that is as frequent as planned leaves its worker only when chance cannot explain it.
-        slack = max(slack, 3 * np.sqrt(workers * unit / total))
+        slack = _unexplained(total, workers, unit, rules)
     most = (1 + slack) * total
     room = rules[6] * unit
     worker = (planned + np.int64(cell.turn)) % workers
@@ -254,7 +265,9 @@ def planned(keys, weights, lookup, bits, offset, state, surprise, out):
             cell = cells[(hashed * MULTIPLIER) >> CELL_SHIFT]
             cell.count += weight
             unit = total / messages
-            heavy = _weight(cell, total, len(sent), unit, rules)
+            fair, room = shares[worker] * total, rules[6] * unit
+            above = (sent[worker] - room) / fair - 1 if fair > room else 0.0
+            heavy = _weight(cell, above, total, len(sent), unit, rules)
             if heavy >= 0:
                 worker = _next_with_room(worker, cell, heavy, shares, sent, total, unit, rules)
         sent[worker] += weight

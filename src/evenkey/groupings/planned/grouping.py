@@ -37,6 +37,9 @@ _NEAR_LEAST = 1.05
 _FEW_A_WORKER = 64
 _ALL = 0.999
 _HEAVY_A_WORKER = 16
+_LEAST_SLACK, _MORE_SLACK, _MOST_SLACK = 0.03, 0.01, 0.08
+"""With up to `_FEW_WORKERS`, for each further one, and at most."""
+_FEW_WORKERS = 10
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,8 @@ class PlannedGrouping(Grouping):
         How much more often than planned a key must come to be surprising; None: no key is.
     slack
         How far above its fair load a worker may be before light keys that are surprising leave it;
-        heavy ones leave it from its fair load on.
+        heavy ones leave it from its fair load on. None: 0.03 with up to 10 workers, 0.01 more with
+        each further one, 0.08 from 15 on: the more there are, the more a level one costs.
     even_keys
         Whether workers are to hold equally many distinct keys too. By the plan of a counted epoch
         no worker has more keys in its buckets than 1.02 times the mean, or than the mean and the
@@ -122,7 +126,7 @@ class PlannedGrouping(Grouping):
     decay: float = 0.5
     stale: float = 0.05
     surprise: float | None = 0.1
-    slack: float = 0.08
+    slack: float | None = None
     even_keys: bool = False
     capacities: Capacities | None = None
 
@@ -136,7 +140,7 @@ class PlannedGrouping(Grouping):
             raise ConfigurationError(message)
         for field in ("tolerance", "stickiness", "decay", "stale", "surprise", "slack"):
             value = getattr(self, field)
-            if field == "surprise" and value is None:
+            if field in ("surprise", "slack") and value is None:
                 continue
             if not 0 <= value < math.inf:
                 message = f"planned: {field} = {value}: must be at least 0"
@@ -152,6 +156,12 @@ class PlannedGrouping(Grouping):
         if self.buckets is not None:
             return self.buckets
         return 1 << (_BUCKETS_PER_WORKER * workers - 1).bit_length()
+
+    def surprise_slack(self, workers: int) -> float:
+        """Give `slack`, or the one for so many workers."""
+        if self.slack is not None:
+            return self.slack
+        return min(_MOST_SLACK, _LEAST_SLACK + _MORE_SLACK * max(0, workers - _FEW_WORKERS))
 
     def worker_capacities(self, workers: int) -> NDArray[np.float64]:
         """Give the capacity of each worker.
@@ -180,7 +190,9 @@ class PlannedGrouping(Grouping):
     def _planned_router(self, workers: int, source: int, *, learning: bool) -> Router:
         statistics = self.statistics(workers)
         plan = unplanned(self.bucket_count(workers), workers)
-        rules = None if self.surprise is None else SurpriseRules(self.surprise, self.slack)
+        rules = None
+        if self.surprise is not None:
+            rules = SurpriseRules(self.surprise, self.surprise_slack(workers))
         return PlannedRouter(
             plan,
             source,

@@ -25,7 +25,12 @@ class SurpriseRules(NamedTuple):
     With t what the source has routed in this epoch, W workers, and e the share that the plan
     expects of a key, the key is surprising once its count exceeds
 
-        ``(1 + excess) * e * t + 4 sqrt(e * t) + min(max(least, part * t / max(W, 50)), most)``.
+        ``(1 + excess) * e * t + 4 sqrt(e * t) + floor``,
+        ``floor = min(max(least, part * t / max(W, 50)), most)``.
+
+    Many keys below their floor may lie on one worker, whose keys were light until now. So where
+    the key's worker is above its fair share by ``a``, and by more than what chance explains,
+    ``u = max(slack, 3 sqrt(W / t))``, its floor is ``max(fewest, floor * (u / a) ** steep)``.
 
     A message of a surprising key with count n may go to worker w, whose fair share is f, while w
     has at most ``(1 + slack * (1 - min(1, n W / (heavy * t)))) * f * t + room``. So heavy keys
@@ -43,6 +48,9 @@ class SurpriseRules(NamedTuple):
     heavy: float = 3.0
     room: float = 8.0
     """Messages."""
+    fewest: float = 2.0
+    """Messages."""
+    steep: float = 4.0
 
 
 class Cells(NamedTuple):
