@@ -37,12 +37,12 @@ setup: $(READY) ## Set up .venv with the locked packages, a Java among them
 demo: $(READY) ## Run the main job: compare groupings on Spark, then count the words of real text
 	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/demo.sh build/demo
 
-test: $(READY) $(CLASSES) ## Run the tests, all but the faults and the benchmarks
+test: $(READY) $(CLASSES) ## Run the tests, all but soak and bench
 	@$(PYTEST) $(PARALLEL)
 
-check: lint types imports test faults ## Run all that CI runs
+check: lint types imports test ## Run all that CI runs
 
-faults: $(READY) $(CLASSES) ## Run the tests that kill processes and break files
+faults: $(READY) $(CLASSES) ## Run those tests alone that kill processes and break files
 	@$(PYTEST) $(PARALLEL) -m faults tests || [ $$? -eq 5 ] # 5: no test is marked so
 
 soak: $(READY) $(CLASSES) ## Run what takes too long for check: clusters, full disks, random kills, millions of messages
