@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
+import logging
 import threading
 import warnings
 import weakref
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _listening: weakref.WeakKeyDictionary[object, dict[str, _Listener]] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
+_logger = logging.getLogger(__name__)
 _PATIENCE_MS = 5000
 
 
@@ -83,8 +85,11 @@ class _Listener(StreamingQueryListener):
         for name, row in event.progress.observedMetrics.items():
             for beginning, receive in list(self.metrics.items()):
                 if name.startswith(beginning):
-                    values = row.asDict(recursive=True)
-                    receive(session, name, values, event.progress)
+                    # Over Connect an error here would end all listeners of the client.
+                    try:
+                        receive(session, name, row.asDict(recursive=True), event.progress)
+                    except Exception:
+                        _logger.exception("what was measured as %s in an epoch is lost", name)
 
     def onQueryIdle(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
         pass
