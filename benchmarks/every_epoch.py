@@ -10,6 +10,7 @@ the command can be stopped at any time and goes on where it was.
     python benchmarks/every_epoch.py --output cells.jsonl
     python benchmarks/every_epoch.py --output cells.jsonl --groupings planned --seconds 200
     python benchmarks/every_epoch.py --output cells.jsonl --table
+    python benchmarks/every_epoch.py --output fresh.jsonl --groupings planned --fresh
 """
 
 from __future__ import annotations
@@ -41,6 +42,39 @@ ZIPF = [
 COUNTRY = [f"country-skew-r{percent}" for percent in range(0, 101, 10)] + ["country-half-skew-r80"]
 DRIFT_PERIODS = {"slow": 2.5, "fast": 0.6, "faster": 0.25}
 """Epochs after which the hot keys of `drift` change."""
+FRESH = (
+    ("zipf(z=1.72,keys=73236)", 143683496),
+    ("zipf(z=2.16,keys=762950)", 885370076),
+    ("zipf(z=1.99,keys=720538)", 976352619),
+    ("zipf(z=1.98,keys=128959)", 923777325),
+    ("zipf(z=0.81,keys=558206)", 991679449),
+    ("zipf(z=1.59,keys=23705)", 629369602),
+    ("zipf(z=1.16,keys=48336)", 86331418),
+    ("zipf(z=2.05,keys=386620)", 977976127),
+    ("zipf(z=1.01,keys=204076)", 52923740),
+    ("drift(z=1.06,keys=8537):2.50", 549930789),
+    ("drift(z=1.58,keys=6431):1.18", 262548579),
+    ("drift(z=1.46,keys=8064):2.73", 446316928),
+    ("drift(z=1.37,keys=10679):0.66", 531340820),
+    ("drift(z=1.53,keys=35284):1.48", 282172909),
+    ("drift(z=1.34,keys=43502):0.35", 494170448),
+    ("drift(z=1.17,keys=72797):2.78", 231981103),
+    ("drift(z=1.08,keys=70683):0.72", 435113586),
+    ("drift(z=1.38,keys=15247):2.92", 945700447),
+    ("country-skew-r10", 342414519),
+    ("country-skew-r91", 312361474),
+    ("country-skew-r63", 509930488),
+    ("country-skew-r92", 975413372),
+    ("country-skew-r48", 992466901),
+    ("lognormal-1", 677471663),
+    ("wikipedia-like", 103437874),
+    ("cashtags-like", 334052978),
+    ("twitter-like", 143644107),
+    ("lognormal-2", 894624094),
+    ("country-half-skew-r80", 167173645),
+    ("cashtags-like", 922355958),
+)
+"""Streams and seeds that were drawn by chance when the code of planned grouping stood."""
 GROUPINGS = "planned;planned(planning=previous);kg;pkg;dkg;dchoices;wchoices;cam;prompt;kip"
 EPOCHS = 10
 ENOUGH = 20_000
@@ -71,8 +105,10 @@ def spelled(cell: Cell) -> str:
     family, _, speed = cell.stream.partition(":")
     if not speed:
         return cell.stream
-    every = round(DRIFT_PERIODS[speed] * cell.messages_a_worker * cell.workers)
-    return f"{family}(z=1.2,keys=10000,every={every})"
+    periods = DRIFT_PERIODS[speed] if speed in DRIFT_PERIODS else float(speed)
+    every = round(periods * cell.messages_a_worker * cell.workers)
+    keys = "(z=1.2,keys=10000)" if family == "drift" else ""
+    return f"{family}{keys}".replace(")", f",every={every})")
 
 
 def over_least(epoch: EpochMetrics) -> float:
@@ -156,16 +192,20 @@ def main() -> None:
     parser.add_argument("--messages-a-worker", default="20000")
     parser.add_argument("--seeds", default="0")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
+    parser.add_argument("--fresh", action="store_true", help="FRESH, not --streams and --seeds")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after these")
     parser.add_argument("--table", action="store_true", help="print what is there, and no more")
     given = parser.parse_args()
-    numbers = (
+    workers, sources, messages, seeds = (
         [int(each) for each in text.split(",")]
         for text in (given.workers, given.sources, given.messages_a_worker, given.seeds)
     )
+    streams = FRESH if given.fresh else tuple(product(given.streams.split(";"), seeds))
+    groupings = given.groupings.split(";")
     asked = [
-        Cell(*each)
-        for each in product(given.streams.split(";"), given.groupings.split(";"), *numbers)
+        Cell(stream, grouping, w, s, m, seed)
+        for stream, seed in streams
+        for grouping, w, s, m in product(groupings, workers, sources, messages)
     ]
     records = read(given.output)
     end = time.monotonic() + given.seconds
