@@ -90,6 +90,7 @@ class AggregationOptions(Configuration):
         "Tasks that split and route; without it as many as sources, with no shuffle between.",
         ge=1,
         le=MOST_TASKS,
+        layout=True,
     )
     route_by: By = option(
         "Grouping",
