@@ -22,6 +22,7 @@ from evenkey.aggregators.groups import number_groups, reduce_groups
 from evenkey.aggregators.heavy_hitters import HeavyHitters
 from evenkey.aggregators.histogram import Histogram
 from evenkey.aggregators.mean import Mean
+from evenkey.aggregators.modules import at_place, is_place
 from evenkey.aggregators.several import Several, named_spellings, several
 from evenkey.aggregators.sum import Sum
 from evenkey.aggregators.tally import Tally
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from evenkey.aggregators.base import Merge as Merge
     from evenkey.aggregators.functions import FunctionFold as FunctionFold
     from evenkey.aggregators.groups import check_names as check_names
+    from evenkey.aggregators.modules import modules_of as modules_of
 
 __all__ = [
     "WORKER",
@@ -63,6 +65,7 @@ __getattr__ = late(
         "FunctionFold": "evenkey.aggregators.functions",
         "Merge": "evenkey.aggregators.base",
         "check_names": "evenkey.aggregators.groups",
+        "modules_of": "evenkey.aggregators.modules",
     },
 )
 
@@ -88,8 +91,9 @@ def available() -> dict[str, type[Aggregator]]:
 def parse(text: str | Aggregator) -> Aggregator:
     """Read an aggregator from its spelling, such as ``count`` or ``sum(column=amount)``.
 
-    Several with names, ``orders=count,revenue=sum(column=amount)``, are computed in one pass. An
-    aggregator is given back as it is.
+    Several with names, ``orders=count,revenue=sum(column=amount)``, are computed in one pass. One
+    of the user's own is named by its module, ``shop.folds:visits``, which is looked for in the
+    current directory too. An aggregator is given back as it is.
 
     Raises
     ------
@@ -105,6 +109,8 @@ def parse(text: str | Aggregator) -> Aggregator:
     if isinstance(text, Aggregator):
         return text
     given: object = text  # callers without a type checker pass anything
+    if isinstance(given, str) and is_place(given):
+        return at_place(given)
     named = named_spellings(given) if isinstance(given, str) else None
     return read("aggregator", text, available()) if named is None else parse_all(named)
 

@@ -94,15 +94,16 @@ class Configuration(BaseModel):
             for name, value in self.model_dump(mode="json").items()
         }
 
-    @classmethod
-    def free(cls) -> set[str]:
+    def free(self) -> set[str]:
         """Name the options that may change when a run goes on."""
-        return {name for name, field in cls.model_fields.items() if fact(field, "free")}
+        fields = type(self).model_fields
+        free = {name for name, field in fields.items() if fact(field, "free")}
+        return free - self.pinned().keys()
 
-    @classmethod
-    def pinned(cls) -> dict[str, str]:
+    def pinned(self) -> dict[str, str]:
         """Say of options that may not change when a run goes on why that is, where it is known."""
-        reasons = {name: fact(field, "pinned") for name, field in cls.model_fields.items()}
+        fields = type(self).model_fields
+        reasons = {name: fact(field, "pinned") for name, field in fields.items()}
         return {name: reason for name, reason in reasons.items() if reason}
 
     def layout(self) -> dict[str, Any]:
