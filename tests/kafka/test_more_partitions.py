@@ -31,7 +31,8 @@ def grow(broker, topic, partitions, values):
     from confluent_kafka.cimpl import NewPartitions
 
     servers: Any = {"bootstrap.servers": broker.server}
-    AdminClient(servers).create_partitions([NewPartitions(topic, partitions)])[topic].result(20)
+    admin = AdminClient(servers)
+    admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(20)
     producer = Producer(servers)
     for number, value in enumerate(values):
         place = 2 + number % (partitions - 2)

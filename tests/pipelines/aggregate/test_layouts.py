@@ -22,7 +22,7 @@ from evenkey.spark.routing_table import RoutingTables
 
 pytestmark = pytest.mark.usefixtures("spark")
 
-LINES, EPOCHS, A_MINUTE = 4000, 10, 1000
+LINES, EPOCHS, A_MINUTE = 4800, 10, 1200
 FIRST = {"grouping": "planned", "workers": 4, "sources": 2}
 _LEVEL = 1.15
 LAYOUTS: list[dict[str, Any]] = [
