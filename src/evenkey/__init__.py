@@ -26,6 +26,7 @@ from evenkey.aggregators import (
     Sum,
     Tally,
     TopK,
+    fold,
     number_groups,
     reduce_groups,
 )
@@ -109,6 +110,7 @@ __all__ = [
     "advise",
     "compare",
     "diagnose",
+    "fold",
     "generated",
     "number_groups",
     "read_results",

@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "aggregators.md"
 
 def test_examples_run(monkeypatch):
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 6
     # Pickling finds classes by their module.
     module = ModuleType("page_on_aggregators")
     monkeypatch.setitem(sys.modules, module.__name__, module)

@@ -42,3 +42,27 @@ def test_importing_loads_neither_spark_nor_numba():
         "sys.exit(bool({'pyspark', 'numba'} & set(sys.modules)))"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_users_own_is_named_by_its_module(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_shop_folds.py").write_text(
+        "import evenkey\n"
+        "rows = evenkey.fold(\n"
+        "    zero=0, add=lambda n: n + 1, combine=lambda a, b: a + b, result='rows long')\n"
+        "seven = 7\n"
+    )
+    path = list(sys.path)
+    found = parse("own_shop_folds:rows")
+    assert found.result.names == ["rows"]
+    assert parse("visits=own_shop_folds:rows,n=count").result.names == ["visits", "n"]
+    assert sys.path == path
+    for text, says in (
+        ("own_shop_folds:row", "has no such name, and aggregators: rows; make one"),
+        ("own_shop_folds:seven", "has there a int, and aggregators: rows"),
+        ("own_shop_flods:rows", f"no module 'own_shop_flods', neither in {tmp_path} nor among"),
+        ("own_shop_folds.more:rows", "there is no module 'own_shop_folds.more'"),
+    ):
+        with pytest.raises(ConfigurationError, match=r"^aggregator = ") as refused:
+            parse(text)
+        assert says in str(refused.value)

@@ -128,7 +128,7 @@ def test_run_reports_under_the_shared_names_on_spark(invoke, tmp_path, monkeypat
     ):
         assert figures[name] is not None
 
-    other = invoke(*job, "--grouping", "kg")
+    other = invoke(*job, "--grouping", "pkg", "--aggregator", "sum(column=count)")
     assert other.exit_code == 2
     assert "holds another run" in other.stderr
 

@@ -48,3 +48,16 @@ def test_a_record_is_a_point_an_epoch_a_worker_and_a_hot_key():
         "loads=480i,epoch_loads=60i 1700000007250"
     )
     assert 'key="a \\"b\\"",messages=2i,share_percent=2.0,pool=1i,workers="1"' in written[4]
+
+
+def test_an_epoch_of_another_number_of_workers_has_its_own_points():
+    # Such as one that a process committed late after the run had gone on with two of them.
+    written = lines(RUN, record(loads=(1, 2, 3), epoch_loads=(1, 2, 3)))
+    points = [each for each in written if each.startswith("evenkey_worker")]
+    assert [each.split()[1] for each in points] == [
+        f"loads={n}i,epoch_loads={n}i" for n in (1, 2, 3)
+    ]
+    (only,) = (
+        each for each in lines(RUN, record(loads=(7,), epoch_loads=(7,))) if "_worker," in each
+    )
+    assert "worker=0 loads=7i" in only

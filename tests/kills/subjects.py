@@ -31,6 +31,7 @@ __all__ = ["Subject", "subject_of"]
 _EPOCHS = 10
 _EPOCH_SECONDS = 2.0
 _WORKERS = 4
+_THE_SAME = 0.5
 _KNOWN_KEYS, _REGIONS = 90, 7
 """Of the static side of a join by key: some keys are not there."""
 
@@ -120,14 +121,16 @@ class _Pipeline(Subject):
 
     def prepare(self) -> None:
         self.input = write_lines(self.directory / self.run.form, self.seed)
+        self.layouts = random.Random(f"{self.seed} layouts")  # noqa: S311 - chance, not secrets
 
     def command(self, *, slow: bool) -> list[str]:
-        cost = 1000 * _EPOCHS * _EPOCH_SECONDS * _WORKERS / len(self.input.messages)
+        grouping, workers, sources = self._layout()
+        cost = 1000 * _EPOCHS * _EPOCH_SECONDS * workers / len(self.input.messages)
         words = [
             *(sys.executable, "-m", "evenkey", "run", "--json", "--output", str(self.output)),
             *("--input", str(self.directory / self.run.form), "--rate", str(self.input.rate)),
-            *("--grouping", self.run.grouping, "--aggregator", self._aggregator),
-            *("--workers", str(_WORKERS), "--sources", "3", "--aggregators", "2"),
+            *("--grouping", grouping, "--aggregator", self._aggregator),
+            *("--workers", str(workers), "--sources", str(sources), "--aggregators", "2"),
             *("--epochs", str(_EPOCHS), "--cost-ms", f"{cost if slow else 0:.3f}"),
         ]
         if self.run.form.startswith("words"):
@@ -135,6 +138,13 @@ class _Pipeline(Subject):
         if self.run.form.startswith("records"):
             words += ["--key", "user", "--count", "n"]
         return words
+
+    def _layout(self) -> tuple[str, int, int]:
+        """Draw grouping, workers and sources: half of the processes go on with others."""
+        if "heavy-hitters" in self._aggregator or self.layouts.random() < _THE_SAME:
+            return self.run.grouping, _WORKERS, 3
+        grouping = self.layouts.choice([self.run.grouping, "planned", "dkg", "sg"])
+        return grouping, self.layouts.choice([2, 4, 7]), self.layouts.choice([1, 3, 5])
 
     @property
     def _aggregator(self) -> str:

@@ -11,24 +11,32 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from evenkey.aggregators.base import WORKER, Aggregator, Algebraic
 from evenkey.aggregators.count import Count
 from evenkey.aggregators.fold import Fold
+from evenkey.aggregators.functions import fold
 from evenkey.aggregators.groups import number_groups, reduce_groups
 from evenkey.aggregators.heavy_hitters import HeavyHitters
 from evenkey.aggregators.histogram import Histogram
 from evenkey.aggregators.mean import Mean
+from evenkey.aggregators.modules import at_place, is_place
+from evenkey.aggregators.several import Several, named_spellings, several
 from evenkey.aggregators.sum import Sum
 from evenkey.aggregators.tally import Tally
 from evenkey.aggregators.top_k import TopK
 from evenkey.doors import late
+from evenkey.errors import ConfigurationError
 from evenkey.spelling import read
 
 if TYPE_CHECKING:
+    from evenkey.aggregators.base import Cast as Cast
     from evenkey.aggregators.base import Merge as Merge
+    from evenkey.aggregators.functions import FunctionFold as FunctionFold
     from evenkey.aggregators.groups import check_names as check_names
+    from evenkey.aggregators.modules import modules_of as modules_of
 
 __all__ = [
     "WORKER",
@@ -43,16 +51,21 @@ __all__ = [
     "Tally",
     "TopK",
     "available",
+    "fold",
     "number_groups",
     "parse",
+    "parse_all",
     "reduce_groups",
 ]
 
 __getattr__ = late(
     __name__,
     {
+        "Cast": "evenkey.aggregators.base",
+        "FunctionFold": "evenkey.aggregators.functions",
         "Merge": "evenkey.aggregators.base",
         "check_names": "evenkey.aggregators.groups",
+        "modules_of": "evenkey.aggregators.modules",
     },
 )
 
@@ -78,7 +91,9 @@ def available() -> dict[str, type[Aggregator]]:
 def parse(text: str | Aggregator) -> Aggregator:
     """Read an aggregator from its spelling, such as ``count`` or ``sum(column=amount)``.
 
-    An aggregator is given back as it is.
+    Several with names, ``orders=count,revenue=sum(column=amount)``, are computed in one pass. One
+    of the user's own is named by its module, ``shop.folds:visits``, which is looked for in the
+    current directory too. An aggregator is given back as it is.
 
     Raises
     ------
@@ -93,4 +108,35 @@ def parse(text: str | Aggregator) -> Aggregator:
     """
     if isinstance(text, Aggregator):
         return text
-    return read("aggregator", text, available())
+    given: object = text  # callers without a type checker pass anything
+    if isinstance(given, str) and is_place(given):
+        return at_place(given)
+    named = named_spellings(given) if isinstance(given, str) else None
+    return read("aggregator", text, available()) if named is None else parse_all(named)
+
+
+def parse_all(aggregators: Mapping[str, str | Aggregator]) -> Several:
+    """Read several aggregators by the names of their results, each as `parse` does.
+
+    Raises
+    ------
+    ConfigurationError
+        As `parse` does; there is none, a name is no text, or one gives results of windows and
+        not of keys.
+
+    Examples
+    --------
+    >>> print(parse_all({"orders": "count", "revenue": Sum("amount")}))
+    orders=count,revenue=sum(column=amount)
+    """
+    given: object = aggregators
+    if not isinstance(given, Mapping):
+        return several(aggregators)  # type: ignore[arg-type] # raises
+    members = {}
+    for name, each in aggregators.items():
+        try:
+            members[name] = parse(each)
+        except ConfigurationError as error:
+            message = f"aggregators[{name!r}]: {error}"
+            raise ConfigurationError(message) from None
+    return several(members)

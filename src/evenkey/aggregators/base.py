@@ -7,7 +7,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping  # noqa: TC003 - spellings read the hints
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 
 import pyarrow as pa  # noqa: TC002 - spellings read the hints of an aggregator
 
@@ -22,6 +22,23 @@ if TYPE_CHECKING:
 
 Merge: TypeAlias = Literal["sum", "min", "max", "exact"]
 """How a state column merges, see `Algebraic.merges`."""
+
+
+class Cast(NamedTuple):
+    """A result column that is a merged state column, cast to the type of the result.
+
+    Parameters
+    ----------
+    state
+        The state column.
+    values
+        State column that counts the values in it: without any the result is null. None: there is
+        none.
+    """
+
+    state: str
+    values: str | None = None
+
 
 WORKER = "__worker"
 """Column in which placed messages bear their worker's number, for aggregators that ask for it."""
@@ -46,6 +63,9 @@ class Aggregator(ABC):
     """How it is spelled on the command line and in configuration."""
     scope: ClassVar[Literal["key", "window"]] = "key"
     """One result for each (window, key), or one for each window over all its keys."""
+    rows: ClassVar[Literal["one", "several"]] = "one"
+    """How many rows `finish` gives a group. Among several aggregators of one pass the rows of a
+    group become one array."""
     column_types: ClassVar[Mapping[str, pa.DataType]] = MappingProxyType({})
     """Types of columns that it takes no others for; `bind` refuses others (units and time zones
     may differ), and the checks of `evenkey.checks` make messages of these types."""
@@ -185,9 +205,14 @@ class Algebraic(Aggregator):
         return reduce_groups(partials, by, reductions, types)
 
     @property
-    def finished_by_merging(self) -> bool:
-        """Whether merged states are the result, so that an engine may leave out `finish`."""
-        return type(self).finish is Algebraic.finish
+    def casts(self) -> Mapping[str, Cast] | None:
+        """How an engine makes each result column of a merged one, and may leave out `finish`.
+
+        None where only `finish` can, as in classes that have a `finish` of their own.
+        """
+        if type(self).finish is not Algebraic.finish:
+            return None
+        return {column: Cast(column) for column in self.merges}
 
     def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
         """Give the merged state back as it is."""

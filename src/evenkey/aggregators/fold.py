@@ -11,10 +11,13 @@ import pyarrow as pa
 
 from evenkey.aggregators.base import Aggregator
 from evenkey.aggregators.groups import check_names, number_groups
-from evenkey.errors import ConfigurationError
+from evenkey.checking import shown
+from evenkey.errors import ConfigurationError, RunError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+_NO_VALUES = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,13 @@ class Fold(Aggregator):
         return pa.schema([("state", pa.binary())])
 
     def partial(self, messages: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Add the messages of each group to its state, one by one."""
+        """Add the messages of each group to its state, one by one.
+
+        Raises
+        ------
+        RunError
+            A state cannot be pickled.
+        """
         self.bind(messages.schema)
         check_names(messages, by, self.state.names)
         numbers, groups = number_groups(messages, by)
@@ -95,7 +104,7 @@ class Fold(Aggregator):
         for number, row in zip(numbers.tolist(), rows, strict=True):
             state = states[number] if number in states else self.zero()
             states[number] = self.add(state, row)
-        return _with_states(groups, states)
+        return self._with_states(groups, states)
 
     def merge(self, partials: pa.Table, by: Sequence[str]) -> pa.Table:
         """Combine the states of each group."""
@@ -103,7 +112,7 @@ class Fold(Aggregator):
         states: dict[int, Any] = {}
         for number, state in zip(numbers.tolist(), _states(partials), strict=True):
             states[number] = self.combine(states[number], state) if number in states else state
-        return _with_states(groups, states)
+        return self._with_states(groups, states)
 
     def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
         """Ask each state for its answer.
@@ -111,7 +120,7 @@ class Fold(Aggregator):
         Raises
         ------
         ConfigurationError
-            An answer does not have just the columns of `result`.
+            An answer does not have just the columns of `result`, or a value of another type.
         """
         check_names(merged, by, self.result.names)
         answers = [self.answer(state) for state in _states(merged)]
@@ -122,17 +131,44 @@ class Fold(Aggregator):
                     f"{sorted(self.result.names)}; make them the same"
                 )
                 raise ConfigurationError(message)
-        results = pa.Table.from_pylist(answers, schema=self.result)
-        return pa.table({**{name: merged[name] for name in by}, **_columns(results)})
+        columns = {name: merged[name] for name in by}
+        for field in self.result:
+            columns[field.name] = self._column(field, [answer[field.name] for answer in answers])
+        return pa.table(columns)
+
+    def _column(self, field: pa.Field, values: list[Any]) -> pa.Array:
+        """Make a column of answers, or name the one that is no value of its type."""
+        try:
+            return pa.array(values, field.type)
+        except _NO_VALUES:
+            for value in values:
+                try:
+                    pa.array([value], field.type)
+                except _NO_VALUES as error:
+                    message = (
+                        f"{self}: answer() gave {shown(value)} for {field.name!r}, which is no "
+                        f"{field.type} ({error}); change the answer, or the type in result"
+                    )
+                    raise ConfigurationError(message) from None
+            raise
+
+    def _with_states(self, groups: pa.Table, states: Mapping[int, Any]) -> pa.Table:
+        pickled = [self._pickled(states[number]) for number in range(len(states))]
+        return pa.table({**_columns(groups), "state": pa.array(pickled, type=pa.binary())})
+
+    def _pickled(self, state: Any) -> bytes:
+        try:
+            return pickle.dumps(state)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            message = (
+                f"{self}: the state {shown(state)} cannot be pickled ({error}); keep states of "
+                "types that the workers can import, such as tuples, dicts and lists"
+            )
+            raise RunError(message) from None
 
 
 def _states(table: pa.Table) -> list[Any]:
     return [pickle.loads(state) for state in table["state"].to_pylist()]  # noqa: S301  see Fold
-
-
-def _with_states(groups: pa.Table, states: Mapping[int, Any]) -> pa.Table:
-    pickled = [pickle.dumps(states[number]) for number in range(len(states))]
-    return pa.table({**_columns(groups), "state": pa.array(pickled, type=pa.binary())})
 
 
 def _columns(table: pa.Table) -> dict[str, pa.ChunkedArray]:

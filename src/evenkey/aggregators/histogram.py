@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -66,6 +66,7 @@ class Histogram(Aggregator):
     """
 
     name: ClassVar[str] = "histogram"
+    rows: ClassVar[Literal["one", "several"]] = "several"
     column: str
     bins: int = 64
     parts: int = 4

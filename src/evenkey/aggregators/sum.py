@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.aggregators.base import Algebraic, Merge
+from evenkey.aggregators.base import Algebraic, Cast, Merge
 from evenkey.aggregators.groups import Reduction, fitting, reduce_groups
 from evenkey.errors import ConfigurationError
 
@@ -108,9 +108,9 @@ class Sum(Algebraic):
         return {"sum": "exact", "count": "sum"}
 
     @property
-    def finished_by_merging(self) -> bool:
+    def casts(self) -> Mapping[str, Cast]:
         """An engine may cast the sum, null where it does not fit or where there is no value."""
-        return True
+        return {"sum": Cast("sum", values="count")}
 
     def bind(self, messages: pa.Schema) -> Self:
         """Take the type of the sum from the messages' schema."""

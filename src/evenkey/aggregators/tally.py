@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -51,6 +51,7 @@ class Tally(Aggregator):
     """
 
     name: ClassVar[str] = "tally"
+    rows: ClassVar[Literal["one", "several"]] = "several"
     column: str
     value_type: pa.DataType | None = field(default=None, init=False)
 

@@ -25,7 +25,8 @@ def lines(run: RunInfo, record: EpochRecord) -> list[str]:
     at = round(1000 * record.ended)
     points = [line("evenkey_epoch", tags, {"epoch": record.epoch, **record.numbers()}, at)]
     by_worker = record.by_worker()
-    for worker in range(run.workers if by_worker else 0):
+    # Of the epoch's own workers, should the run have gone on with others.
+    for worker in range(min(map(len, by_worker.values()), default=0)):
         fields = {name: values[worker] for name, values in by_worker.items()}
         points.append(line("evenkey_worker", {**tags, "worker": str(worker)}, fields, at))
     for rank, hot in enumerate(record.hottest, start=1):

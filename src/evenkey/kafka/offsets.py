@@ -112,11 +112,7 @@ def find_range(
     """
     with admin_client(spark, address, settings) as client:
         java: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark's way to the JVM
-        described = client.describeTopics(_java_list(java, address.topics)).allTopicNames().get()
-        partitions = {
-            topic: [each.partition() for each in described.get(topic).partitions()]
-            for topic in address.topics
-        }
+        partitions = _partitions(java, client, address)
         specs = java.org.apache.kafka.clients.admin.OffsetSpec
         earliest = _offsets(java, client, partitions, specs.earliest())
         latest = _offsets(java, client, partitions, specs.latest())
@@ -124,6 +120,27 @@ def find_range(
     if start is None:
         start = _chosen(starting, earliest, latest)
     return OffsetRange(start, None if follow else latest)
+
+
+def with_new_partitions(
+    spark: SparkSession, address: Address, settings: ClientSettings, start: Offsets
+) -> Offsets:
+    """Add the partitions that topics have got since a run began: these begin at the earliest.
+
+    Spark takes them up by itself once it has begun an epoch; before that it asks for all of them.
+
+    Raises
+    ------
+    ConfigurationError
+        The broker does not answer, or there is no such topic.
+    """
+    earliest = {word: offset for offset, word in _SPARKS_WORDS.items()}["earliest"]
+    with admin_client(spark, address, settings) as client:
+        java: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark's way to the JVM
+        return {
+            topic: {**dict.fromkeys(numbers, earliest), **start.get(topic, {})}
+            for topic, numbers in _partitions(java, client, address).items()
+        }
 
 
 def parse_offsets(text: str) -> Offsets:
@@ -167,6 +184,14 @@ def _numbered(stated: dict[str, dict[str, int]]) -> Offsets:
     return {
         topic: {int(partition): int(offset) for partition, offset in partitions.items()}
         for topic, partitions in stated.items()
+    }
+
+
+def _partitions(java: Any, client: Any, address: Address) -> dict[str, list[int]]:
+    described = client.describeTopics(_java_list(java, address.topics)).allTopicNames().get()
+    return {
+        topic: [each.partition() for each in described.get(topic).partitions()]
+        for topic in address.topics
     }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from evenkey.kafka.avro import json_lines
+from evenkey.kafka.offsets import with_new_partitions
 from evenkey.spark import FAR_AHEAD, far_ahead
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def kafka_lines(
     ----------
     offsets
         What to read. The source itself knows no end: records behind it, which come while the
-        run goes on, are dropped.
+        run goes on, are dropped, and so are those of partitions that a topic gets meanwhile. Where
+        there is no end, these are read from their beginning.
     part
         ``value`` or ``key``: which of the two is the line.
     sources
@@ -58,12 +60,13 @@ def kafka_lines(
         ``topic``, ``partition``, ``offset``, ``line`` (binary, empty where the record's is
         null), ``time`` (the record's timestamp), and `FAR_AHEAD` where there is a `max_ahead`.
     """
+    start = with_new_partitions(spark, address, settings, offsets.start)
     reader = (
         spark.readStream.format("kafka")
         .options(**settings.for_spark())
         .option("kafka.bootstrap.servers", address.servers)
         .option("subscribe", ",".join(address.topics))
-        .option("startingOffsets", json.dumps(offsets.start))
+        .option("startingOffsets", json.dumps(start))
     )
     if epoch_records is not None:
         reader = reader.option("maxOffsetsPerTrigger", epoch_records)

@@ -94,10 +94,22 @@ class Configuration(BaseModel):
             for name, value in self.model_dump(mode="json").items()
         }
 
-    @classmethod
-    def free(cls) -> set[str]:
+    def free(self) -> set[str]:
         """Name the options that may change when a run goes on."""
-        return {name for name, field in cls.model_fields.items() if fact(field, "free")}
+        fields = type(self).model_fields
+        free = {name for name, field in fields.items() if fact(field, "free")}
+        return free - self.pinned().keys()
+
+    def pinned(self) -> dict[str, str]:
+        """Say of options that may not change when a run goes on why that is, where it is known."""
+        fields = type(self).model_fields
+        reasons = {name: fact(field, "pinned") for name, field in fields.items()}
+        return {name: reason for name, reason in reasons.items() if reason}
+
+    def layout(self) -> dict[str, Any]:
+        """Give the options that say how epochs are laid out on workers, as `manifest` has them."""
+        kept = {name for name, field in type(self).model_fields.items() if fact(field, "layout")}
+        return {name: value for name, value in self.manifest().items() if name in kept}
 
     def check_paths(self) -> None:
         """Make sure, before anything starts, that what options name can be reached.

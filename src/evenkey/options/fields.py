@@ -32,6 +32,8 @@ def option(
     *,
     metavar: str = "",
     free: bool = False,
+    layout: bool = False,
+    pinned: str = "",
     first: bool = False,
     **constraints: Any,
 ) -> Any:
@@ -49,15 +51,21 @@ def option(
         Whether a newcomer needs it: the help of commands with many options shows those first.
     free
         Whether it may change when a run goes on, since no result depends on it.
+    layout
+        Whether it may change too, and says how epochs are laid out on workers: what routers and
+        planners learned under another value is not used any more.
+    pinned
+        Why it cannot change when a run goes on, where that is not plain to see.
     constraints
         Its limits, as for `pydantic.Field`.
     """
-    extra: dict[str, Any] = {"panel": panel, "metavar": metavar, "free": free, "first": first}
+    extra: dict[str, Any] = {"panel": panel, "metavar": metavar, "first": first}
+    extra |= {"free": free or layout, "layout": layout, "pinned": pinned}
     return Field(default, description=description, json_schema_extra=extra, **constraints)
 
 
 def fact(field: FieldInfo, name: str) -> Any:
-    """Give what an option is declared with: ``panel``, ``metavar``, ``free`` or ``first``."""
+    """Give what an option is declared with: such as ``panel`` or ``free``."""
     return cast("dict[str, Any]", field.json_schema_extra)[name]
 
 

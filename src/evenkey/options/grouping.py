@@ -21,10 +21,20 @@ class GroupingOptions(Configuration):
     """A grouping with its workers and sources; a part of other configurations."""
 
     grouping: Annotated[str, AfterValidator(lambda text: str(parse(text)))] = option(
-        "Grouping", "dkg", "Stream grouping, such as dkg or pkg(choices=3).", first=True
+        "Grouping",
+        "dkg",
+        "Stream grouping, such as dkg or pkg(choices=3).",
+        first=True,
+        layout=True,
     )
     workers: int = option(
-        "Grouping", 10, "Workers, each one task of an epoch.", ge=1, le=MOST_TASKS, first=True
+        "Grouping",
+        10,
+        "Workers, each one task of an epoch.",
+        ge=1,
+        le=MOST_TASKS,
+        first=True,
+        layout=True,
     )
     sources: int = option(
         "Grouping",
@@ -32,27 +42,41 @@ class GroupingOptions(Configuration):
         "Sources, each routing by the loads that it sees itself.",
         ge=1,
         le=MOST_TASKS,
+        layout=True,
     )
     load: Literal["epoch", "lifetime"] = option(
-        "Grouping", "epoch", "Whether a source counts loads anew in each epoch or over its life."
+        "Grouping",
+        "epoch",
+        "Whether a source counts loads anew in each epoch or over its life.",
+        layout=True,
     )
     expected_keys: int | None = option(
-        "Grouping", None, "Expected distinct keys, over the grouping's own (dkg: 100).", ge=1
+        "Grouping",
+        None,
+        "Expected distinct keys, over the grouping's own (dkg: 100).",
+        ge=1,
+        layout=True,
     )
     warm_up: float | None = option(
-        "Grouping", None, "Warm-up in seconds, over the grouping's own (dkg: 15).", ge=0
+        "Grouping",
+        None,
+        "Warm-up in seconds, over the grouping's own (dkg: 15).",
+        ge=0,
+        layout=True,
     )
     teenage_period: float | None = option(
         "Grouping",
         None,
         "Seconds between promotions to the teenage space, over the grouping's own (dkg: 15).",
         gt=0,
+        layout=True,
     )
     old_period: float | None = option(
         "Grouping",
         None,
         "Seconds between promotions to the old space, over the grouping's own (dkg: 60).",
         gt=0,
+        layout=True,
     )
 
     def resolved_grouping(self) -> Grouping:
@@ -79,6 +103,7 @@ class WorkOptions(Configuration):
         "Tasks that merge partial results; the reference has 10.",
         ge=1,
         le=MOST_TASKS,
+        pinned="Spark keeps the state of open windows in as many parts as it began with",
     )
     cost_ms: float = option(
         "Work", 0.0, "Simulated cost of a message in ms; a worker sleeps for it.", ge=0, free=True

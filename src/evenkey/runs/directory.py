@@ -8,13 +8,15 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.files import sealed, unsealed
 from evenkey.runs.claims import Claim
-from evenkey.runs.commits import BEFORE, RESULTS, Commits
+from evenkey.runs.commits import BEFORE, RESULTS, Commits, epoch_name
 from evenkey.runs.epoch_files import DEAD_LETTERS, EpochFiles
+from evenkey.runs.layouts import Layouts
 from evenkey.stores import LocalStore, store_at
 from evenkey.streams import bare_name
 
@@ -57,6 +59,7 @@ class RunDirectory:
 
     def __init__(self, place: str | Path | Store) -> None:
         self.store = store_at(place)
+        self.layouts = Layouts(self.store, _MANIFEST)
         self._claim: Claim | None = None
         self._signs: Path | None = None
         self._open_files(None)
@@ -146,8 +149,22 @@ class RunDirectory:
 
     @property
     def tables(self) -> Store:
-        """The routing tables."""
-        return self.store.under("state/tables")
+        """The routing tables of the layout by which the run goes on."""
+        number = self.layouts.newest
+        return self.store.under(f"state/tables/{number:08d}" if number else "state/tables")
+
+    def workers_of(self, epoch: int) -> int:
+        """Say how many workers an epoch had that is committed.
+
+        Raises
+        ------
+        RunError
+            It cannot be read.
+        """
+        commit = self.commits.read(epoch_name(epoch))
+        claim = self.commits.claim if commit is None else commit.claim
+        workers: int = self.layouts.of(claim)["workers"]
+        return workers
 
     @property
     def checkpoint(self) -> str:
@@ -276,6 +293,26 @@ class RunDirectory:
         self.store.create(_MANIFEST, f"{text}\n".encode(), durable=True)
         self._open_files(self.claim)
 
+    def lay_out(self, options: Mapping[str, Any]) -> None:
+        """Let the run go on by these options, which may be others than before.
+
+        Parameters
+        ----------
+        options
+            By their names: those of `Configuration.layout`.
+
+        Raises
+        ------
+        RunError
+            Another process has taken the directory, or its files cannot be read or written.
+        """
+        self.claim.check()
+        try:
+            self.layouts.change(self.claim.number, options)
+        except OSError as error:
+            message = f"output {self.path} cannot be written ({error}): free or choose a directory"
+            raise RunError(message) from error
+
     def finish(self, report: Mapping[str, Any]) -> None:
         """Write down the report of the run that is finished.
 
@@ -306,7 +343,12 @@ class RunDirectory:
             raise RunError(message) from error
         return report
 
-    def check(self, configuration: Mapping[str, Any], free: Collection[str]) -> None:
+    def check(
+        self,
+        configuration: Mapping[str, Any],
+        free: Collection[str],
+        pinned: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         """Make sure that nothing else than `configuration` has begun here.
 
         Parameters
@@ -315,6 +357,8 @@ class RunDirectory:
             By the names of the options.
         free
             Options that may differ between the runs that share a directory.
+        pinned
+            Why some others may not, for the message.
 
         Raises
         ------
@@ -343,6 +387,7 @@ class RunDirectory:
         fields = sorted((set(before) | set(configuration)) - set(free))
         changed = [
             f"{field} was {before.get(field)!r} and is now {configuration.get(field)!r}"
+            + (f", but {pinned[field]}" if field in pinned else "")
             for field in fields
             if before.get(field) != configuration.get(field)
         ]

@@ -76,7 +76,7 @@ def run(
         if before is not None:
             return before
     with RunDirectory.opened(output) as directory:
-        directory.check(options.manifest(), options.free())
+        directory.check(options.manifest(), options.free(), options.pinned())
         job.find(directory)
         if spark is None:
             announce(on_progress, job.name, "starting Spark")
@@ -86,6 +86,7 @@ def run(
             find_offsets(spark, job.topics, directory)
         job.prepare(spark, directory)
         directory.begin(options.manifest())
+        directory.lay_out(options.layout())
         history = None if options.output is None else directory.history
         exports = Exports(
             options.export,
@@ -120,7 +121,7 @@ def _finished_before(job: Job[ReportT], output: Store) -> ReportT | None:
     """Give the report of the run that is finished in the output; None where it is not."""
     options = job.options
     directory = RunDirectory(output)
-    directory.check(options.manifest(), options.free())
+    directory.check(options.manifest(), options.free(), options.pinned())
     record = directory.finished()
     return None if record is None else job.restored(record, directory)
 
@@ -216,5 +217,7 @@ def variants(
     for each in made:
         # How a URI is reached is known when Spark runs; each run looks again.
         if each.output is not None and on_a_disk(each.output):
-            RunDirectory(output_store(each.output)).check(each.manifest(), each.free())
+            RunDirectory(output_store(each.output)).check(
+                each.manifest(), each.free(), each.pinned()
+            )
     return made

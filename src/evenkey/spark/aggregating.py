@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType, TimestampNTZType
 
-from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse
-from evenkey.checking import check_text
+from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse, parse_all
+from evenkey.checking import check_text, shown
 from evenkey.doors import without
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping
@@ -33,7 +33,7 @@ from evenkey.spark.workers import in_workers
 from evenkey.spark.working import worked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from pyspark.sql import Column, DataFrame
@@ -53,8 +53,9 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
     key: str | Sequence[str],
     grouping: str | Grouping = "dkg",
     workers: int = 10,
-    aggregator: str | Aggregator = "count",
+    aggregator: str | Aggregator | None = None,
     *,
+    aggregators: Mapping[str, str | Aggregator] | None = None,
     time: str | None = None,
     window: str | None = None,
     watermark: str = "0 seconds",
@@ -80,6 +81,12 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
         As for `route`.
     aggregator
         An aggregator or its spelling: ``"count"``, ``"sum(column=amount)"``, ``"top-k(k=10)"``.
+        None: ``"count"``, unless there are `aggregators`.
+    aggregators
+        Several in one pass, by the names of their results:
+        ``{"orders": "count", "revenue": Sum("amount")}``. Each is given as `aggregator` is, and has
+        one result a key. Of an aggregator of several columns the result is a struct of them, of one
+        of several rows, such as a tally, an array.
     window
         Length of tumbling windows of event time, such as ``"1 minute"``; needs `time`. A
         stream needs it: a window's results appear, once, when the watermark has passed it.
@@ -103,15 +110,15 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
     ------
     ConfigurationError
         As `route` does; a column of the aggregator is missing or of a type that it cannot
-        take; a key has the name of another column of the result; a stream without window, a
-        window without time; no duration.
+        take; two columns of the result, keys among them, have one name; `aggregator` and
+        `aggregators` are both given; a stream without window, a window without time; no duration.
 
     Notes
     -----
     A null key is a key like any other, as in Spark's ``groupBy``.
     """
     check_frame(df)
-    aggregator = parse(aggregator)
+    chosen = _chosen(aggregator, aggregators)
     keys = column_names(key)
     check_groupable(df, keys)
     check_windows(df, time=time, window=window, watermark=watermark, max_ahead=max_ahead)
@@ -144,7 +151,7 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
             return WorkerTask(bound, by)
         return CountingWorker(bound, by, learning, grouping)
 
-    partials, bound = worked(placeable, key, aggregator, workers, worker, time=time, window=window)
+    partials, bound = worked(placeable, key, chosen, workers, worker, time=time, window=window)
     merged = merge_partials(
         partials,
         bound,
@@ -153,6 +160,20 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
         zoned=not (time is not None and _has_no_zone(df, time)),
     )
     return with_keys(merged, keys) if bound.scope == "key" else merged
+
+
+def _chosen(
+    aggregator: str | Aggregator | None, aggregators: Mapping[str, str | Aggregator] | None
+) -> Aggregator:
+    """Give the aggregator that was asked for."""
+    if aggregators is None:
+        return parse("count" if aggregator is None else aggregator)
+    if aggregator is not None:
+        message = (
+            f"aggregator = {shown(aggregator)}: aggregators are given too; pass one of the two"
+        )
+        raise ConfigurationError(message)
+    return parse_all(aggregators)
 
 
 def check_windows(
@@ -247,8 +268,8 @@ def merge_partials(
             merged = merged.withMetadata("window", {"spark.timeWindow": True})
     if isinstance(aggregator, Algebraic):
         merged = count_overflows(merged, aggregator)
-        if aggregator.finished_by_merging:
-            return merged.select(*by, *finished_natively(aggregator))
+        if aggregator.casts is not None:
+            return merged.select(*by, *finished_natively(aggregator, aggregator.casts))
     finish = FinishTask if isinstance(aggregator, Algebraic) else MergeTask
     fields = [merged.schema[name] for name in by]
     schema = StructType([*fields, *from_arrow_schema(aggregator.result).fields])

@@ -10,10 +10,12 @@ from pyspark.sql import functions as F
 from evenkey.spark.versions import from_arrow_type
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-    from evenkey.aggregators import Algebraic, Merge
+    from evenkey.aggregators import Algebraic, Cast, Merge
 
 OVERFLOWS = "evenkey-overflows-"
 """What the names of the metrics begin with that count results which do not fit their type."""
@@ -27,15 +29,16 @@ def merged_natively(how: Merge, name: str, kind: DataType) -> Column:
     return F.when(~F.bool_or(F.col(name).isNull()), summed)
 
 
-def finished_natively(aggregator: Algebraic) -> list[Column]:
+def finished_natively(aggregator: Algebraic, casts: Mapping[str, Cast]) -> list[Column]:
     """Cast merged states to the result: an exact sum is null without values, or too large."""
     columns = []
     for field in aggregator.result:
-        column = F.col(field.name)
-        if aggregator.merges[field.name] == "exact":
+        state, values = casts[field.name]
+        column = F.col(state)
+        if aggregator.merges[state] == "exact":
             column = column.try_cast(from_arrow_type(field.type))
-            if "count" in aggregator.merges:
-                column = F.when(F.col("count") > 0, column)
+        if values is not None:
+            column = F.when(F.col(values) > 0, column)
         columns.append(column.alias(field.name))
     return columns
 
@@ -46,11 +49,13 @@ def count_overflows(merged: DataFrame, aggregator: Algebraic) -> DataFrame:
     The counts are in the query's progress, among its ``observedMetrics``, under names that begin
     with `OVERFLOWS`.
     """
+    casts = aggregator.casts or {}
+    narrowest = {cast.state: aggregator.result.field(name) for name, cast in casts.items()}
     lost = []
     for name, how in aggregator.merges.items():
         if how == "exact":
-            fields = aggregator.result if name in aggregator.result.names else aggregator.state
-            lost.append(F.col(name).try_cast(from_arrow_type(fields.field(name).type)).isNull())
+            field = narrowest.get(name) or aggregator.state.field(name)
+            lost.append(F.col(name).try_cast(from_arrow_type(field.type)).isNull())
     if not lost or not merged.isStreaming:
         return merged
     every = F.count_if(F.greatest(*lost) if len(lost) > 1 else lost[0]).alias("overflows")

@@ -57,6 +57,11 @@ def check_result(
     for number, name in enumerate(own):
         if any(same_name(df, name, other) for other in own[:number]):
             message = f"{aggregator}: two columns of the result are named {name!r}; rename one"
+            if same_name(df, name, "key"):
+                message = (
+                    f"{aggregator}: a result is named {name!r}, which is the key while it is "
+                    "computed; name it otherwise, and rename it afterwards"
+                )
             raise ConfigurationError(message)
 
 
@@ -73,9 +78,12 @@ def check_names(
     for key in keys:
         for name in own:
             if same_name(df, key, name):
+                mend = f"rename yours: df.withColumnRenamed({key!r}, {f'{key}_key'!r})"
+                if aggregator.name == "several":
+                    mend = "name the result otherwise"
                 message = (
                     f"key = {key!r}: the result of {aggregator} has a column {name!r} of its own; "
-                    f"rename yours: df.withColumnRenamed({key!r}, {f'{key}_key'!r})"
+                    f"{mend}"
                 )
                 raise ConfigurationError(message)
 

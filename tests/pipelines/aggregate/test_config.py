@@ -134,6 +134,14 @@ def test_files_without_a_known_suffix_are_lines(tmp_path: Path) -> None:
             {"aggregator": "sum(column=amount)"},
             "aggregator = 'sum(column=amount)': messages have no column 'amount'; they have: count",
         ),
+        ({"aggregator": "n=count,n=count"}, "two results are named 'n'; name one otherwise"),
+        (
+            {"aggregator": "n=count,N=count"},
+            "aggregator = 'n=count,N=count': results have another column named 'n', whatever its",
+        ),
+        ({"aggregator": "Key=count"}, "aggregator = 'Key=count': results have another column"),
+        ({"aggregator": "epoch=count"}, "aggregator = 'epoch=count': results have another column"),
+        ({"aggregator": "no_such_module:visits"}, "there is no module 'no_such_module'"),
         ({"teenage_period": 7}, "old_period = 60: must be a multiple of teenage_period = 7"),
         ({"aggregator_window": 50}, "aggregator_window = 50: must be a multiple of worker_window"),
         ({"worker_window": 90}, "aggregator_window = 60: must be a multiple of worker_window = 90"),
@@ -270,6 +278,25 @@ def test_paths_without_permission_are_refused_early(
 def test_checking_paths_makes_nothing(tmp_path: Path) -> None:
     config(output=tmp_path / "a" / "b").check_paths()
     assert list(tmp_path.iterdir()) == []
+
+
+# --- what may change when a run goes on
+
+
+def test_layouts_may_change_and_what_is_pinned_may_not() -> None:
+    made = config(grouping="pkg", workers=3, output="out")
+    assert made.layout() == {
+        "grouping": "pkg",
+        "workers": 3,
+        "sources": 5,
+        "splitters": None,
+        "load": "epoch",
+        **dict.fromkeys(("expected_keys", "warm_up", "teenage_period", "old_period")),
+    }
+    assert made.layout().keys() < made.free()
+    assert made.pinned().keys() == {"aggregators"}
+    by_workers = made.with_options(aggregator="heavy-hitters(k=3)")
+    assert by_workers.free() & made.layout().keys() == {"sources", "splitters", "load"}
 
 
 # --- round trips

@@ -111,7 +111,12 @@ def test_a_paused_run_goes_on(tmp_path):
     paused = run_join(config.with_options(time_limit=1e-3))
     assert not paused.finished
     assert len(paused.epochs) < SMALL["epochs"]
-    report = run_join(config)
+    with pytest.raises(
+        ConfigurationError, match="workers was 2 and is now 3, but space was divided"
+    ):
+        run_join(config.with_options(workers=3))
+    # What only says how it is done may be another.
+    report = run_join(config.with_options(sources=5, threshold=0.2, period=1.0, cache_mb=64))
     assert report.finished
     # A run that is paused before it has read anything leaves an empty epoch.
     assert sum(each.items.any() for each in report.epochs) == SMALL["epochs"]

@@ -103,7 +103,8 @@ def test_a_paused_run_goes_on_and_learns_the_same(mail, tmp_path):
     # Its records were kept beside the checkpoint.
     mail.touch()
     mail.write_text("number,folder,body\n")
-    report = learned(config)
+    # Nor is what it learns another one by other routers on other workers.
+    report = learned(config.with_options(workers=5, sources=3, grouping="dkg"))
     assert report.finished
     assert report.model.to_table() == in_one_go().to_table()
     figures = report.to_json()

@@ -113,8 +113,8 @@ def check_work(config: PipelineOptions) -> None:
     if config.dataset is not None:
         _check_weight_alone(config)
     if config.key is not None:
-        _check_names_of_results(config)
         _check_typed(config)
+    _check_names_of_results(config)
     parts = config.aggregator_window / config.worker_window
     if parts < 1 or abs(parts - round(parts)) > 1e-9 * parts:
         message = (
@@ -149,10 +149,19 @@ def _check_names_of_results(config: PipelineOptions) -> None:
     # Names do not depend on types.
     numbers = [(name, pa.int64()) for name in aggregator.columns]
     bound = aggregator.bind(pa.schema([(KEY, pa.string()), *numbers]))
-    own = [*_OF_ALL_RESULTS, *(name for name in bound.result.names if name != KEY)]
-    names = [*own, *config.key_names]
-    for number, name in enumerate(names):
-        if name.lower() in (each.lower() for each in names[:number]):
+    results = bound.result.names
+    if bound.scope == "window":
+        results = [name for name in results if name != KEY]
+    own = [*_OF_ALL_RESULTS, *results]
+    for name in results:
+        if name.lower() == KEY or [each.lower() for each in own].count(name.lower()) > 1:
+            message = (
+                f"aggregator = {config.aggregator!r}: results have another column named {name!r}, "
+                "whatever its case; name this one otherwise"
+            )
+            raise ConfigurationError(message)
+    for name in config.key_names:
+        if name.lower() in (each.lower() for each in own):
             message = (
                 f"key = {config.key!r}: results have another column named {name!r} (they have: "
                 f"{', '.join(own)}); rename this one in the input"

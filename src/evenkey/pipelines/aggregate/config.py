@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from evenkey.aggregators import WORKER
+from evenkey.aggregators import parse as parse_aggregator
 from evenkey.errors import ConfigurationError
 from evenkey.kafka import read_schema
 from evenkey.pipelines.aggregate.checks import (
@@ -16,6 +18,15 @@ from evenkey.pipelines.aggregate.checks import (
 from evenkey.pipelines.aggregate.options import PipelineOptions
 from evenkey.streams import SplitName, generated, split_of
 
+_PLACES_OF_KEYS = (
+    "grouping",
+    "workers",
+    "expected_keys",
+    "warm_up",
+    "teenage_period",
+    "old_period",
+)
+"""Options that say on which workers a key may be."""
 _FILE_SINKS = ("parquet", "jsonl")
 
 _KAFKA_LATENESS = 60.0
@@ -85,6 +96,19 @@ class PipelineConfig(PipelineOptions):
         super().check_paths()
         if self.input:
             self.resolved_split()
+
+    def pinned(self) -> dict[str, str]:
+        """Say why some options may not change when a run goes on.
+
+        An aggregator that reads the workers' numbers asks that a key stays on its workers for as
+        long as a window is open.
+        """
+        pinned = super().pinned()
+        if WORKER in parse_aggregator(self.aggregator).columns:
+            name = self.aggregator.partition("(")[0]
+            why = f"{name} goes by which workers a key is on"
+            pinned |= dict.fromkeys(_PLACES_OF_KEYS, why)
+        return pinned
 
     def derive(self) -> None:
         """Set what follows from other options."""

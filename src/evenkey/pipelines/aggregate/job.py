@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TextIO
 
+from pyspark import cloudpickle
+
+from evenkey.aggregators import modules_of
 from evenkey.kafka import AVRO, ClientSettings, check_loaded
 from evenkey.options import GroupingOptions, WorkOptions
 from evenkey.pipelines.aggregate.config import PipelineConfig
@@ -72,6 +75,9 @@ class AggregateJob(Job[RunReport]):
         spark = keyed_session(config, shuffle_partitions=config.aggregators, topics=topics)
         if config.avro_schema is not None:
             check_loaded(spark, AVRO)
+        for module in modules_of(config.aggregator):
+            # The workers may not have it: its functions travel with the tasks.
+            cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
         return spark
 
     def info(self, history: Store | None) -> RunInfo:

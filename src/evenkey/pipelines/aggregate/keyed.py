@@ -89,7 +89,13 @@ class KeyedWork(Work[ReportT]):
         self.expected = expected
         records = None if recorder is None else AggregateRecords(recorder, directory.files)
         on_epoch = None if records is None else records.add
-        self.measures = Observer(directory.files, options.workers, by=observe_by, on_epoch=on_epoch)
+        self.measures = Observer(
+            directory.files,
+            options.workers,
+            by=observe_by,
+            workers_of=directory.workers_of,
+            on_epoch=on_epoch,
+        )
         self._directory = directory
         self._options = options
         self._name = name

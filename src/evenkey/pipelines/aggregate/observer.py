@@ -52,6 +52,8 @@ class Observer:
         How many there are.
     by
         Whether loads are of messages, or of what these weigh.
+    workers_of
+        Says how many workers an epoch had that an earlier process committed; None: as many.
     on_epoch
         Is called with each epoch that was taken in, in order.
     """
@@ -62,10 +64,11 @@ class Observer:
         workers: int,
         *,
         by: By = "messages",
+        workers_of: Callable[[int], int] | None = None,
         on_epoch: Callable[[Observed], None] | None = None,
     ) -> None:
         self._files = files
-        self._workers = workers
+        self._workers_of = workers_of or (lambda _: workers)
         self._load = "messages" if by == "messages" else "weight"
         self._on_epoch = on_epoch
         self.messages = 0
@@ -91,12 +94,15 @@ class Observer:
         table = self._files.read(PLACED, [epoch])
         if table is None:
             return
-        counts = PairCounts(self._workers)
+        counts = PairCounts(self._workers_of(epoch))
         counts.add(
             table["worker"].to_numpy(),
             hash_strings(table["key"].combine_chunks()),
             table[self._load].to_numpy(),
         )
+        if counts.workers != self._counts.workers:
+            # Loads of other numbers of workers do not add up to any that says how even they are.
+            self._counts, self._imbalances = PairCounts(counts.workers), []
         self._counts.merge(counts)
         messages = int(pc.sum(table["messages"]).as_py())
         self.messages += messages
@@ -108,7 +114,11 @@ class Observer:
             self._on_epoch(Observed(metrics, self.metrics(), loads, _hottest(table, self._load)))
 
     def metrics(self) -> RunMetrics:
-        """Metrics over all epochs taken in so far."""
+        """Metrics over all epochs taken in so far.
+
+        Loads, balance and replication are of those since the number of workers last changed, the
+        number of messages is of all.
+        """
         average = float(np.mean(self._imbalances or [0.0]))
         return RunMetrics.of(Seen(self._counts, self.messages, average))
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator
 
-from evenkey.aggregators import WORKER
+from evenkey.aggregators import WORKER, modules_of
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.groupings import By
 from evenkey.options import (
@@ -53,6 +53,12 @@ def _check_types(text: str) -> str:
     return text
 
 
+def _spelled(text: str) -> str:
+    """Make sure that there is such an aggregator, and spell it as all do, but for users' own."""
+    found = parse_aggregator(text)
+    return text.strip() if modules_of(text) else str(found)
+
+
 class AggregationOptions(Configuration):
     """What messages are, and what is computed of them; a part of other configurations."""
 
@@ -90,6 +96,7 @@ class AggregationOptions(Configuration):
         "Tasks that split and route; without it as many as sources, with no shuffle between.",
         ge=1,
         le=MOST_TASKS,
+        layout=True,
     )
     route_by: By = option(
         "Grouping",
@@ -101,11 +108,12 @@ class AggregationOptions(Configuration):
         "messages",
         "What a message counts for in the loads that are reported: 1, or its weight.",
     )
-    aggregator: Annotated[str, AfterValidator(lambda text: str(parse_aggregator(text)))] = option(
+    aggregator: Annotated[str, AfterValidator(_spelled)] = option(
         "Work",
         "count",
-        "What is computed: count, sum(column=amount), mean(column=amount), top-k(k=10). The "
-        "column count is the message's weight.",
+        "What is computed: count, sum(column=amount), mean(column=amount), top-k(k=10); several "
+        "with names, orders=count,revenue=sum(column=amount); or your own, module:name. The column "
+        "count is the message's weight.",
         first=True,
     )
     worker_window: float = option(

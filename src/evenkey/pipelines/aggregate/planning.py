@@ -84,13 +84,23 @@ class KeyPlanner:
         self._grouping = grouping
         self._workers = workers
         self._files = directory.files
+        self._workers_of = directory.workers_of
         self._tables = RoutingTables(directory.tables, str(grouping), workers)
         self._ahead = ahead
         self._by = by
 
     def start(self) -> None:
-        """Plan the first epoch, unless a run that goes on has its plans."""
-        if self._ahead and not self._tables.numbers() and self._grouping.counts_first({}):
+        """Plan the first epoch, unless a run that goes on has its plans.
+
+        One that goes on by another layout has none of these: it plans its next epoch of what the
+        workers held in the last one, wherever they held it.
+        """
+        if self._tables.numbers():
+            return
+        held = self._files.epochs(PLACED)
+        if held:
+            self.end(held[-1])
+        elif self._ahead and self._grouping.counts_first({}):
             self._tables.write(0, RoutingTable(self._counted(self._ahead, {}, 0)))
 
     def end(self, epoch: int) -> None:
@@ -99,23 +109,24 @@ class KeyPlanner:
         if table is None:
             return
         before = self._tables.read(epoch).memory
-        memory = self._grouping.learned_of_workers(before, self._held(table), self._workers)
+        held = self._held(table, workers=self._workers_of(epoch))
+        memory = self._grouping.learned_of_workers(before, held, self._workers)
         if self._ahead and self._grouping.counts_first(memory):
             start = self._ahead.epoch_messages * self._epochs_until(epoch)
             memory = self._counted(self._ahead, memory, start) or memory
         self._tables.write(epoch + 1, RoutingTable(memory))
 
-    def _held(self, table: pa.Table) -> dict[int, KeyCounts]:
-        """What each worker held, by key."""
+    def _held(self, table: pa.Table, workers: int) -> dict[int, KeyCounts]:
+        """What each of an epoch's workers held, by key; of another number of them all together."""
         load = "messages" if self._by == "messages" else "weight"
         keys, loads = hash_strings(table["key"]), table[load].to_numpy().astype(np.float64)
-        workers = table["worker"].to_numpy()
+        worker_of = table["worker"].to_numpy() * (workers == self._workers)
         empty = self._grouping.statistics(self._workers)
         return {
             int(worker): KeyCounts.of(
-                keys[workers == worker], loads[workers == worker], empty, all_named=True
+                keys[worker_of == worker], loads[worker_of == worker], empty, all_named=True
             )
-            for worker in np.unique(workers)
+            for worker in np.unique(worker_of)
         }
 
     def _epochs_until(self, epoch: int) -> int:

@@ -58,7 +58,9 @@ class JoinConfig(KafkaOptions, RunOptions):
         "Stream", 0.0, "How far that share varies by region: 0 not at all, 1 most.", ge=0, le=1
     )
     seconds: float = option("Stream", 120.0, "Stream time that the run spans.", gt=0)
-    sources: int = option("Stream", 2, "Tasks that make publications.", ge=1, le=MOST_TASKS)
+    sources: int = option(
+        "Stream", 2, "Tasks that make publications.", ge=1, le=MOST_TASKS, free=True
+    )
     input: AnyPath | None = option(
         "Stream",
         None,
@@ -95,18 +97,34 @@ class JoinConfig(KafkaOptions, RunOptions):
     mode: ModeName = option(
         "Join", "dynamic-lb-stal", "What is balanced, and where is joined.", first=True
     )
-    workers: int = option("Join", 16, "Worker slots.", ge=1, le=MOST_TASKS, first=True)
+    workers: int = option(
+        "Join",
+        16,
+        "Worker slots.",
+        ge=1,
+        le=MOST_TASKS,
+        first=True,
+        pinned="space was divided, and publications were drawn, for as many as it began with",
+    )
     partitions: int | None = option(
         "Join", None, "Partitions; without it 4 a worker.", ge=1, le=MOST_TASKS
     )
     partitioner: Literal["kdb", "quad-tree"] = option("Join", "kdb", "How space is divided.")
-    cache_mb: int = option("Join", 1024, "Static data that a worker process holds, in MiB.", ge=1)
+    cache_mb: int = option(
+        "Join", 1024, "Static data that a worker process holds, in MiB.", ge=1, free=True
+    )
 
-    threshold: float = option("Distributor", 0.5, "MLDC above which partitions move.", ge=0)
-    min_items: int = option("Distributor", 1000, "Items that must have come.", ge=0)
-    wait_periods: int = option("Distributor", 3, "Periods to wait after partitions moved.", ge=0)
-    period: float = option("Distributor", 10.0, "Seconds between two looks.", gt=0)
-    min_improvement: float = option("Distributor", 0.3, "By how much MLDC must fall.", ge=0)
+    threshold: float = option(
+        "Distributor", 0.5, "MLDC above which partitions move.", ge=0, free=True
+    )
+    min_items: int = option("Distributor", 1000, "Items that must have come.", ge=0, free=True)
+    wait_periods: int = option(
+        "Distributor", 3, "Periods to wait after partitions moved.", ge=0, free=True
+    )
+    period: float = option("Distributor", 10.0, "Seconds between two looks.", gt=0, free=True)
+    min_improvement: float = option(
+        "Distributor", 0.3, "By how much MLDC must fall.", ge=0, free=True
+    )
     load_clock: Literal["processor", "wall"] = option(
         "Distributor", "processor", "What the seconds of LB are of: computing, or time that passes."
     )

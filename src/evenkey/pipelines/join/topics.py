@@ -48,7 +48,10 @@ def publications_of_topics(
         spark.read.format("kafka")
         .options(**ClientSettings.read(config.kafka_config).for_spark())
         .option("kafka.bootstrap.servers", address.servers)
-        .option("subscribe", ",".join(address.topics))
+        # Those that there were when the run began.
+        .option(
+            "assign", json.dumps({topic: sorted(each) for topic, each in offsets.start.items()})
+        )
         .option("startingOffsets", json.dumps(offsets.start))
         .option("endingOffsets", json.dumps(offsets.end or "latest"))
         .load()

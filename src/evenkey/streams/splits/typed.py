@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evenkey.ddl import read_columns
 from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -23,17 +23,13 @@ _SHOWN = 80
 _MOST_DIGITS = 38
 _LARGEST = (1 << 63) - 1
 
-_NAMES: dict[str, pa.DataType] = {
-    "bigint": pa.int64(),
-    "long": pa.int64(),
-    "int": pa.int32(),
-    "integer": pa.int32(),
-    "double": pa.float64(),
-    "float": pa.float32(),
-    "string": pa.string(),
+_NAMES: dict[pa.DataType, str] = {
+    pa.int64(): "bigint",
+    pa.int32(): "int",
+    pa.float64(): "double",
+    pa.float32(): "float",
+    pa.string(): "string",
 }
-_DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
-_FIELD = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^\s,`]+))\s+([A-Za-z]+(?:\([^)]*\))?)\s*(?:,|$)")
 
 
 def read_types(text: str) -> dict[str, pa.DataType]:
@@ -42,52 +38,29 @@ def read_types(text: str) -> dict[str, pa.DataType]:
     Raises
     ------
     ConfigurationError
-        It cannot be read, names a column twice, or a type that there is not.
+        It cannot be read, names a column twice, or a type that texts cannot be read as.
 
     Examples
     --------
     >>> read_types("amount decimal(12,2), `unit price` double")
     {'amount': Decimal128Type(decimal128(12, 2)), 'unit price': DataType(double)}
     """
-    found: dict[str, pa.DataType] = {}
-    place = 0
-    while place < len(text) or not found:
-        match = _FIELD.match(text, place)
-        if match is None:
+    found = {field.name: field.type for field in read_columns("types", text)}
+    for name, kind in found.items():
+        if kind not in _NAMES and not pa.types.is_decimal(kind):
             message = (
-                f"types = {text!r}: cannot be read from {text[place:]!r} on; write it as Spark "
-                "does: amount decimal(12,2), clicks bigint, `unit price` double"
+                f"types = {text!r}: texts are not read as the type of {name!r}, but as: bigint, "
+                "int, double, float, decimal(DIGITS,PLACES), string"
             )
             raise ConfigurationError(message)
-        quoted_name, bare, kind = match.groups()
-        name = bare if quoted_name is None else quoted_name.replace("``", "`")
-        if name in found:
-            message = f"types = {text!r}: {name!r} is named twice; name it once"
-            raise ConfigurationError(message)
-        found[name] = _type(text, kind.lower())
-        place = match.end()
     return found
-
-
-def _type(text: str, name: str) -> pa.DataType:
-    if name in _NAMES:
-        return _NAMES[name]
-    match = _DECIMAL.fullmatch(name)
-    digits, places = (int(each or 0) for each in match.groups()) if match else (0, 0)
-    if not 1 <= digits <= _MOST_DIGITS or places > digits:
-        message = (
-            f"types = {text!r}: there is no type {name!r}; there are: bigint, int, double, float, "
-            f"decimal(DIGITS,PLACES) of up to {_MOST_DIGITS} digits, string"
-        )
-        raise ConfigurationError(message)
-    return pa.decimal128(digits, places)
 
 
 def spell_type(kind: pa.DataType) -> str:
     """Spell a type as Spark does, one of those that `read_types` reads."""
     if pa.types.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"
-    return next(name for name, each in _NAMES.items() if each == kind)
+    return _NAMES[kind]
 
 
 def quoted(value: object) -> str:

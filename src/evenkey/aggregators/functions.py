@@ -1,0 +1,162 @@
+"""A fold out of functions: what a class of `Fold` does, in one call."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pyarrow as pa  # noqa: TC002 - the example makes a table
+
+from evenkey.aggregators.fold import Fold
+from evenkey.checking import shown
+from evenkey.ddl import read_columns
+from evenkey.errors import ConfigurationError
+
+
+def fold(
+    *,
+    columns: str | Sequence[str] = (),
+    zero: Any,
+    add: Callable[..., Any],
+    combine: Callable[[Any, Any], Any],
+    answer: Callable[[Any], Any] | None = None,
+    result: str,
+) -> FunctionFold:
+    """Make an aggregator of functions; its state is any Python object that pickles.
+
+    Parameters
+    ----------
+    columns
+        Column, or columns, whose values `add` is given, as Python objects. The key's own may be
+        among them.
+    zero
+        The state of no messages: a value, of which each group gets a copy, or a function without
+        arguments that makes one, such as ``list``.
+    add
+        ``add(state, *values)`` gives the state with one more message; a null is None.
+    combine
+        ``combine(first, second)`` gives the state of the messages of both; associative and
+        commutative. It and `add` may change their first argument and return it.
+    answer
+        ``answer(state)`` gives the result: the value of its one column; of several a tuple in their
+        order, or a dict by their names. None: the state is the answer.
+    result
+        Columns of the result and their types, as Spark writes a schema:
+        ``"sessions long, revenue decimal(22,2)"``. A ``timestamp`` is answered as a datetime (one
+        without a zone is taken as UTC), an array as a list, a struct as a dict.
+
+    Returns
+    -------
+    Aggregator
+        For `evenkey.spark.aggregate`, alone or among its ``aggregators``.
+
+    Raises
+    ------
+    ConfigurationError
+        `result` cannot be read or names a type that there is not, a function is none, or `columns`
+        are no names. When it runs: an answer is no value of its column's type.
+    RunError
+        When it runs: a state cannot be pickled.
+
+    Notes
+    -----
+    States travel pickled, each group's as one binary value (`Fold`), so that floats, decimals and
+    times arrive as they left, bit by bit. Classes of states must be importable on the workers; a
+    class of the program itself is not. The functions travel with the task, lambdas too. The result
+    is right however messages are cut into parts if ``combine(a, b)`` equals ``combine(b, a)``,
+    ``combine(zero, a)`` equals ``a``, and ``combine(a, add(b, x))`` equals
+    ``add(combine(a, b), x)``.
+
+    Examples
+    --------
+    >>> longest = fold(
+    ...     columns="text",
+    ...     zero="",
+    ...     add=lambda longest, text: max(longest, text, key=lambda each: (len(each), each)),
+    ...     combine=lambda *both: max(both, key=lambda each: (len(each), each)),
+    ...     answer=lambda longest: (longest, len(longest)),
+    ...     result="longest string, letters int",
+    ... )
+    >>> messages = pa.table({"key": ["a", "a", "b"], "text": ["x", "xyz", "no"]})
+    >>> longest.finish(longest.partial(messages, by=["key"]), by=["key"]).to_pylist()
+    [{'key': 'a', 'longest': 'xyz', 'letters': 3}, {'key': 'b', 'longest': 'no', 'letters': 2}]
+    """
+    names: object = (columns,) if isinstance(columns, str) else columns
+    if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
+        message = f"fold: columns = {shown(columns)}: must be names; pass columns=['amount']"
+        raise ConfigurationError(message)
+    functions: dict[str, object] = {"add": add, "combine": combine}
+    if answer is not None:
+        functions["answer"] = answer
+    for name, function in functions.items():
+        if not callable(function):
+            message = f"fold: {name} = {shown(function)}: must be a function"
+            raise ConfigurationError(message)
+    answers = read_columns("fold: result", result)
+    return FunctionFold(tuple(names), zero, add, combine, answer, answers)
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionFold(Fold):
+    """What `fold` makes. Two are the same if they are one object."""
+
+    name: ClassVar[str] = "fold"
+    reads: tuple[str, ...]
+    start: Any
+    adding: Callable[..., Any]
+    combining: Callable[[Any, Any], Any]
+    answering: Callable[[Any], Any] | None
+    answers: pa.Schema
+
+    def __post_init__(self) -> None:
+        """Check nothing: `fold` has."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What `add` is given."""
+        return self.reads
+
+    @property
+    def result(self) -> pa.Schema:
+        """As the call of `fold` says."""
+        return self.answers
+
+    def zero(self) -> Any:
+        """Make the state of no messages."""
+        return self.start() if callable(self.start) else copy.deepcopy(self.start)
+
+    def add(self, state: Any, message: tuple[Any, ...]) -> Any:
+        """Add one message, without its key."""
+        return self.adding(state, *message[1:])
+
+    def combine(self, first: Any, second: Any) -> Any:
+        """Make the state of the messages of both."""
+        return self.combining(first, second)
+
+    def answer(self, state: Any) -> Mapping[str, Any]:
+        """Give the result of a state by the names of its columns.
+
+        Raises
+        ------
+        ConfigurationError
+            There are not as many values as columns.
+        """
+        found = state if self.answering is None else self.answering(state)
+        names = self.answers.names
+        if len(names) == 1:
+            return {names[0]: found}
+        if isinstance(found, Mapping):
+            return found
+        if not isinstance(found, tuple | list) or len(found) != len(names):
+            message = (
+                f"{self}: answer() gave {shown(found)}; give a tuple of {len(names)} values: "
+                f"{', '.join(names)}"
+            )
+            raise ConfigurationError(message)
+        return dict(zip(names, found, strict=True))
+
+    def __str__(self) -> str:
+        """Name its columns; functions have no spelling."""
+        return f"fold({','.join(self.reads)} -> {','.join(self.answers.names)})"

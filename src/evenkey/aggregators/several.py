@@ -1,0 +1,267 @@
+"""Several aggregators in one pass, each under a name that the user gives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from evenkey.aggregators.base import Aggregator, Algebraic, Cast, Merge
+from evenkey.aggregators.groups import check_names, number_groups
+from evenkey.checking import shown
+from evenkey.errors import ConfigurationError, RunError
+from evenkey.spelling import split_list
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+_GROUP = "__group"
+_NAMED = re.compile(r"\s*([^\W\d][\w-]*)\s*=\s*(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Several(Aggregator):
+    """Several aggregators over the same messages: their results stand side by side.
+
+    Result: a column for each, under its name. One of several columns, such as that of a fold with
+    two, is a struct of these; that of an aggregator with several rows a group, such as a tally, is
+    an array. State: all states' columns. Exact as far as each of them is. Groups are found once
+    for all of them.
+
+    Parameters
+    ----------
+    members
+        Name of the result, and aggregator.
+
+    Examples
+    --------
+    >>> from evenkey.aggregators import parse
+    >>> both = parse("orders=count,revenue=sum(column=amount)")
+    >>> messages = pa.table({"key": ["a", "b", "a"], "amount": [5, None, 7]})
+    >>> bound = both.bind(messages.schema)
+    >>> bound.finish(bound.partial(messages, by=["key"]), by=["key"]).to_pylist()
+    [{'key': 'a', 'orders': 2, 'revenue': 12}, {'key': 'b', 'orders': 1, 'revenue': None}]
+    """
+
+    name: ClassVar[str] = "several"
+    members: tuple[tuple[str, Aggregator], ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What any of them reads."""
+        return tuple(dict.fromkeys(name for each in self._each for name in each.columns))
+
+    @property
+    def state(self) -> pa.Schema:
+        """The states' columns, numbered by aggregator."""
+        return pa.schema(
+            [
+                field.with_name(_state_name(number, field.name))
+                for number, each in enumerate(self._each)
+                for field in each.state
+            ]
+        )
+
+    @property
+    def result(self) -> pa.Schema:
+        """One column for each."""
+        return pa.schema([(name, _type(each)) for name, each in self.members])
+
+    def bind(self, messages: pa.Schema) -> Self:
+        """Let each take the types it needs."""
+        super().bind(messages)
+        return self._with(members=tuple((name, each.bind(messages)) for name, each in self.members))
+
+    def partial(self, messages: pa.Table, by: Sequence[str]) -> pa.Table:
+        """Let each aggregate the messages of each group."""
+        return self._states(messages, by, lambda _, each, rows: each.partial(rows, [_GROUP]))
+
+    def merge(self, partials: pa.Table, by: Sequence[str]) -> pa.Table:
+        """Let each merge its states."""
+
+        def merged(number: int, each: Aggregator, rows: pa.Table) -> pa.Table:
+            return each.merge(_own(rows, number, each), [_GROUP])
+
+        return self._states(partials, by, merged)
+
+    def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
+        """Put the results of each beside those of the others.
+
+        Raises
+        ------
+        RunError
+            One that is to give one row a group gave another number of them.
+        """
+        check_names(merged, by, self.result.names)
+        rows = merged.append_column(_GROUP, [np.arange(merged.num_rows)])
+        columns = {name: merged[name] for name in by}
+        for number, (name, each) in enumerate(self.members):
+            finished = each.finish(_own(rows, number, each), [_GROUP])
+            columns[name] = _result(name, each, finished, merged.num_rows)
+        return pa.table(columns)
+
+    def __str__(self) -> str:
+        """Spell them all: ``orders=count,revenue=sum(column=amount)``."""
+        return ",".join(f"{name}={each}" for name, each in self.members)
+
+    @property
+    def _each(self) -> list[Aggregator]:
+        return [each for _, each in self.members]
+
+    def _states(
+        self,
+        rows: pa.Table,
+        by: Sequence[str],
+        work: Callable[[int, Aggregator, pa.Table], pa.Table],
+    ) -> pa.Table:
+        """Let each make a state of each group of some rows, and put these side by side."""
+        numbers, groups = number_groups(rows, by)
+        numbered = rows.append_column(_GROUP, [numbers])
+        columns = {name: groups[name] for name in groups.column_names}
+        for number, each in enumerate(self._each):
+            states = work(number, each, numbered)
+            states = states.take(_order(states))
+            for name in each.state.names:
+                columns[_state_name(number, name)] = states[name]
+        return pa.table(columns)
+
+
+@dataclass(frozen=True)
+class SeveralAlgebraic(Several, Algebraic):
+    """Several aggregators that all merge column by column, so that an engine merges them itself."""
+
+    @property
+    def merges(self) -> Mapping[str, Merge]:
+        """As each of them says."""
+        return {
+            _state_name(number, name): how
+            for number, each in enumerate(self._algebraic)
+            for name, how in each.merges.items()
+        }
+
+    @property
+    def casts(self) -> Mapping[str, Cast] | None:
+        """As each of them says; None where one of them must finish its states itself."""
+        casts: dict[str, Cast] = {}
+        for number, (name, each) in enumerate(zip(self.result.names, self._algebraic, strict=True)):
+            of_each = each.casts
+            if of_each is None or len(of_each) != 1:
+                return None
+            ((state, values),) = of_each.values()
+            counted = None if values is None else _state_name(number, values)
+            casts[name] = Cast(_state_name(number, state), counted)
+        return casts
+
+    def merge(self, partials: pa.Table, by: Sequence[str]) -> pa.Table:
+        """Merge all columns at once."""
+        return Algebraic.merge(self, partials, by)
+
+    @property
+    def _algebraic(self) -> list[Algebraic]:
+        return [each for each in self._each if isinstance(each, Algebraic)]
+
+
+def several(members: Mapping[str, Aggregator], what: str = "aggregators") -> Several:
+    """Make one aggregator of several, by the names of their results.
+
+    Raises
+    ------
+    ConfigurationError
+        There is none, a name is no text, or one gives results of windows and not of keys.
+    """
+    given: object = members  # callers without a type checker pass anything
+    if not isinstance(given, Mapping) or not given:
+        message = (
+            f"{what} = {shown(members)}: name a result and say how it is computed; pass "
+            f"{what}={{'orders': 'count'}}"
+        )
+        raise ConfigurationError(message)
+    for name, each in members.items():
+        named: object = name
+        if not isinstance(named, str) or not named:
+            message = f"{what}: {shown(name)} is no name of a result; pass text, such as 'orders'"
+            raise ConfigurationError(message)
+        if each.scope != "key":
+            message = (
+                f"{what}[{name!r}] = {str(each)!r}: its result is one of a window over all keys, "
+                "which does not stand beside those of keys; pass it alone, as aggregator"
+            )
+            raise ConfigurationError(message)
+    kind = Several
+    if all(isinstance(each, Algebraic) for each in members.values()):
+        kind = SeveralAlgebraic
+    return kind(tuple(members.items()))
+
+
+def named_spellings(text: str) -> dict[str, str] | None:
+    """Take ``orders=count,revenue=sum(column=amount)`` apart; None where it is no such text.
+
+    Raises
+    ------
+    ConfigurationError
+        A name comes twice, or a part has none.
+    """
+    if _NAMED.match(text.partition("(")[0]) is None:
+        return None
+    found: dict[str, str] = {}
+    for part in split_list(text):
+        match = _NAMED.fullmatch(part) if "=" in part.partition("(")[0] else None
+        if match is None:
+            message = f"{text!r}: {part!r} has no name; write name=aggregator, such as orders=count"
+            raise ConfigurationError(message)
+        if match[1] in found:
+            message = f"{text!r}: two results are named {match[1]!r}; name one otherwise"
+            raise ConfigurationError(message)
+        found[match[1]] = match[2]
+    return found
+
+
+def _state_name(number: int, name: str) -> str:
+    return f"state_{number}_{name}"
+
+
+def _own(rows: pa.Table, number: int, each: Aggregator) -> pa.Table:
+    """Give the states of one of the aggregators under its own names, and the group."""
+    names = each.state.names
+    columns = [rows[_state_name(number, name)] for name in names]
+    return pa.Table.from_arrays([rows[_GROUP], *columns], names=[_GROUP, *names])
+
+
+def _order(rows: pa.Table) -> NDArray[np.intp]:
+    """Order rows by group; those of one group stay in order."""
+    return np.argsort(rows[_GROUP].to_numpy(), kind="stable")
+
+
+def _type(each: Aggregator) -> pa.DataType:
+    fields = list(each.result)
+    if each.rows == "several":
+        return pa.list_(pa.struct(fields))
+    return fields[0].type if len(fields) == 1 else pa.struct(fields)
+
+
+def _result(name: str, each: Aggregator, finished: pa.Table, groups: int) -> pa.Array:
+    """Make one column of the results of an aggregator."""
+    finished = finished.take(_order(finished))
+    group = finished[_GROUP].to_numpy()
+    fields = list(each.result)
+    columns = [finished[field.name].combine_chunks() for field in fields]
+    if each.rows == "several":
+        ends = np.cumsum(np.bincount(group, minlength=groups))
+        offsets = pa.array(np.concatenate([[0], ends]), pa.int32())
+        return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays(columns, fields=fields))
+    if not np.array_equal(group, np.arange(groups)):
+        message = (
+            f"{name} = {each}: it gave {len(group)} rows for {groups} groups; say "
+            'rows = "several" in its class, so that they become an array'
+        )
+        raise RunError(message)
+    if len(fields) == 1:
+        return columns[0]
+    return pa.StructArray.from_arrays(columns, fields=fields)

@@ -1,0 +1,90 @@
+"""Topics that get partitions while a run on them is stopped, on a real broker."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from evenkey.pipelines.aggregate import PipelineConfig
+from evenkey.pipelines.aggregate import run as run_prepared
+from evenkey.runs.directory import RunDirectory
+from evenkey.runs.topics import find_offsets
+from tests.brokers import delivered, fill
+
+pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.faults]
+
+KEYS = [b"hot", b"hot", b"hot", b"cold 1", b"hot", b"cold 2"]
+FIRST = {"grouping": "kg", "workers": 3, "sources": 2}
+THEN = {"grouping": "planned", "workers": 5, "sources": 4}
+
+
+def run(config, **options):
+    return run_prepared(config, prepare=False, **options)
+
+
+def grow(broker, topic, partitions, values):
+    """Let a topic have so many partitions, of two before, and fill the new ones."""
+    from confluent_kafka import Producer
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewPartitions
+
+    servers: Any = {"bootstrap.servers": broker.server}
+    admin = AdminClient(servers)
+    admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(20)
+    producer = Producer(servers)
+    for number, value in enumerate(values):
+        place = 2 + number % (partitions - 2)
+        producer.produce(
+            topic, value, partition=place, timestamp=1_577_836_800_000, on_delivery=delivered
+        )
+    assert producer.flush(20) == 0
+
+
+def placed(output):
+    """Messages by key, as the workers held them in all epochs."""
+    held = RunDirectory(output).files.read("placed")
+    assert held is not None
+    counts: Counter[str] = Counter()
+    for row in held.to_pylist():
+        counts[row["key"]] += row["messages"]
+    return counts
+
+
+def test_a_run_that_follows_reads_them_with_another_layout(broker, tmp_path):
+    fill(broker, "growing", KEYS * 20)
+    config = PipelineConfig(
+        kafka=f"{broker.server}/growing",
+        follow=True,
+        epoch_messages=60,
+        aggregators=2,
+        output=tmp_path / "out",
+        **FIRST,
+    )
+    pause = tmp_path / "out" / "state" / "paused"
+    paused = run(config, on_progress=lambda each: each.messages >= 60 and pause.touch())
+    assert 0 < paused.metrics.messages < 400
+    grow(broker, "growing", 5, [b"new", b"hot"] * 40)
+    again = run(
+        config.with_options(**THEN),
+        on_progress=lambda each: each.messages >= 200 and pause.touch(),
+    )
+    assert (again.metrics.messages, again.workers, again.sources) == (200, 5, 4)
+    wanted = Counter(key.decode() for key in [*KEYS * 20, *[b"new", b"hot"] * 40])
+    assert placed(tmp_path / "out") == wanted
+
+
+def test_a_run_that_had_only_begun_reads_what_was_there_then(spark, broker, tmp_path):
+    fill(broker, "begun", KEYS * 10)
+    output = tmp_path / "out"
+    config = PipelineConfig(
+        kafka=f"{broker.server}/begun", output=output, epochs=2, aggregators=2, **FIRST
+    )
+    with RunDirectory.opened(output) as directory:
+        find_offsets(spark, config, directory)
+        directory.begin(config.manifest())
+    grow(broker, "begun", 4, [b"later"] * 10)
+    report = run(config.with_options(**THEN))
+    assert report.finished
+    assert placed(output) == Counter(key.decode() for key in KEYS * 10)
