@@ -141,8 +141,8 @@ def test_another_configuration_is_refused_in_the_same_output(records, tmp_path):
         input=path, key="user", count="n", output=tmp_path / "out", epochs=1, **SMALL
     )
     run(config)
-    with pytest.raises(ConfigurationError, match=r"workers was 4 and is now 3"):
-        run(config.with_options(workers=3))
+    with pytest.raises(ConfigurationError, match=r"seed was 0 and is now 3"):
+        run(config.with_options(seed=3))
     run(config.with_options(cost_ms=0.001))
 
 

@@ -23,7 +23,7 @@ _PLACE = "state/layouts"
 
 
 class Layouts:
-    """The layouts of a run, oldest first.
+    """The layouts of a run, listed once: others are added by who holds the run only, by `change`.
 
     Parameters
     ----------
@@ -36,6 +36,7 @@ class Layouts:
     def __init__(self, store: Store, manifest: str) -> None:
         self._store = store
         self._manifest = manifest
+        self._listed: list[int] | None = None
         self._known: dict[int, dict[str, Any]] = {}
 
     @property
@@ -56,6 +57,8 @@ class Layouts:
     def change(self, claim: int, options: Mapping[str, Any]) -> None:
         """Write down the options of a process, unless the one before it had the same.
 
+        The process holds the run: no other adds one meanwhile.
+
         Raises
         ------
         RunError
@@ -63,14 +66,18 @@ class Layouts:
         OSError
             They cannot be written.
         """
+        self._listed = None
         before = self._read(self.newest)
         if any(before.get(name) != value for name, value in options.items()):
             content = json.dumps(dict(options), indent=2, sort_keys=True).encode()
             self._store.create(_name(claim), content, durable=True)
+            self._listed = None
 
     def _numbers(self) -> list[int]:
-        names = (name.rpartition("/")[2] for name in self._store.names(_PLACE))
-        return [int(name.removesuffix(".json")) for name in names]
+        if self._listed is None:
+            names = (name.rpartition("/")[2] for name in self._store.names(_PLACE))
+            self._listed = [int(name.removesuffix(".json")) for name in names]
+        return self._listed
 
     def _read(self, number: int) -> dict[str, Any]:
         if number not in self._known:

@@ -127,7 +127,8 @@ def test_results_are_exact_through_all_layouts(clicks, tmp_path):
     assert len(changed) == len(LAYOUTS) - 1
     assert RoutingTables(old, "planned", 4).numbers()[0] == 0
     again = RoutingTables(changed[-1], "planned", 4)
-    assert again.numbers()[0] == second
+    # An epoch that a pause left without messages has a number, and no record.
+    assert again.numbers()[0] == history.numbers()[second - 1] + 1
     # It plans for hot keys of now: those of the old plan's epochs would leave it uneven.
     assert report.epochs[second].max_over_mean < _LEVEL
 
@@ -152,7 +153,7 @@ def test_what_spark_pins_is_refused_with_its_reason(clicks, tmp_path):
 
 def test_what_goes_by_the_workers_of_keys_keeps_them(tmp_path):
     config = PipelineConfig(
-        dataset="uniform",
+        dataset="uniform(keys=5)",
         aggregator="heavy-hitters(k=2,choices=2)",
         output=tmp_path,
         grouping="pkg",
