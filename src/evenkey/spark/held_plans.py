@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import json
 import logging
+import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +116,8 @@ def watch_position(df: DataFrame, tables: RoutingTables) -> DataFrame:
     not say how far it reaches, plans stay as they are until the query's next first start.
     """
     listen(df.sparkSession, metrics={_METRIC: _receive})
-    where = json.dumps([tables.store.url, tables.grouping, tables.workers])
+    # Metrics of one query must not share a name.
+    where = json.dumps([tables.store.url, tables.grouping, tables.workers, uuid.uuid4().hex])
     return df.observe(f"{_METRIC}{where}", F.count(F.lit(1)).alias("rows"))
 
 
@@ -139,7 +141,7 @@ def _receive(session: SparkSession | None, name: str, values: Any, progress: Any
         return
     from evenkey.spark.routing_table import RoutingTables
 
-    where, grouping, workers = json.loads(name.removeprefix(_METRIC))
+    where, grouping, workers, _ = json.loads(name.removeprefix(_METRIC))
     try:
         tables = RoutingTables(store_of(session, where), grouping, workers)
         store = tables.under(str(progress.id)).under(_HELD).store
