@@ -113,6 +113,7 @@ IN_REAL_TIME: dict[str, tuple[dict[str, Any], str]] = {
     "sg": ({"grouping": "sg"}, "grouping = sg: it routes in Python"),
     "time": ({"grouping": "kg", "time": "timestamp"}, "time = 'timestamp': no grouping that runs"),
     "position": ({"grouping": "planned"}, "position = None: in real time planned deals"),
+    "state": ({"grouping": "planned", "position": "value"}, "state = None: in real time planned"),
 }
 
 

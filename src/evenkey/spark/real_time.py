@@ -32,7 +32,12 @@ REAL_TIME_SETTINGS = {
 
 
 def check_real_time(
-    session: SparkSession, grouping: Grouping, *, time: str | None, position: str | None
+    session: SparkSession,
+    grouping: Grouping,
+    *,
+    time: str | None,
+    position: str | None,
+    state: object,
 ) -> None:
     """Make sure that rows can be routed in real time, and that a restart repeats it.
 
@@ -42,7 +47,7 @@ def check_real_time(
         Of the stream.
     grouping
         By which it is routed.
-    time, position
+    time, position, state
         As for `route`.
 
     Raises
@@ -76,6 +81,12 @@ def check_real_time(
             "positions, "
             "so that rows which come again after a restart go to the same workers; pass "
             "position='offset', the column of Kafka's offsets"
+        )
+        raise ConfigurationError(message)
+    if isinstance(grouping, PlannedGrouping) and state is None:
+        message = (
+            "state = None: in real time planned follows its plans on after a restart, lest rows "
+            "count twice; pass state='directory', beside the checkpoint"
         )
         raise ConfigurationError(message)
 

@@ -190,7 +190,7 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
     absent(df, column)
     check_one_of("real_time", real_time, (True, False))
     if real_time and df.isStreaming:
-        check_real_time(df.sparkSession, grouping, time=time, position=position)
+        check_real_time(df.sparkSession, grouping, time=time, position=position, state=state)
     if not isinstance(grouping, KeyGrouping):
         warn_of_unsafe_retries(df.sparkSession)
     numbered = None if position is None else number_column(df, position, "position")
