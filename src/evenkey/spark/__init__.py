@@ -1,4 +1,4 @@
-"""Operators on Spark DataFrames, batch and streaming: route, place, aggregate, observe.
+"""Operators on Spark DataFrames, batch, streaming and real time: route, place, aggregate, observe.
 
 Each takes a DataFrame first, so that it goes into a chain by ``df.transform``::
 
@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 from evenkey.doors import late
 from evenkey.spark.aggregating import aggregate
+from evenkey.spark.by_worker import aggregate_by_worker, merge_workers
 from evenkey.spark.observe import EpochLoads, LoadObserver, observe
 from evenkey.spark.placing import place
 from evenkey.spark.planned import fit
+from evenkey.spark.real_time import REAL_TIME_SETTINGS
 from evenkey.spark.routing import route
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from evenkey.spark.routing_tasks import Load
@@ -70,13 +72,16 @@ if TYPE_CHECKING:
     from evenkey.spark.working import worked as worked
 
 __all__ = [
+    "REAL_TIME_SETTINGS",
     "EpochLoads",
     "Load",
     "LoadObserver",
     "RoutingTable",
     "RoutingTables",
     "aggregate",
+    "aggregate_by_worker",
     "fit",
+    "merge_workers",
     "observe",
     "place",
     "route",

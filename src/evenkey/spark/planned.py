@@ -14,6 +14,7 @@ from evenkey.errors import ConfigurationError
 from evenkey.groupings import Plan, PlannedGrouping, parse
 from evenkey.spark.columns import check_frame, key_hash, number_column
 from evenkey.spark.deciding import Learning
+from evenkey.spark.held_plans import HeldPlans, watch_position
 from evenkey.spark.places import check_state, tables_of
 from evenkey.spark.plan_lookup import Followed, with_planned_worker
 from evenkey.spark.plan_statistics import count_keys, learn_from
@@ -155,11 +156,13 @@ def route_planned(
     column: str,
     position: Column | None = None,
     learn: bool | Learning = True,
+    real_time: bool = False,
 ) -> DataFrame:
     """Route by plans, without Python in the way of a message.
 
     A batch follows the `plan`. A stream follows the plans in `state` and, if it is to `learn`,
-    makes them: of samples, or as what it is given says.
+    makes them: of samples, or as what it is given says. In real time they change only when no row
+    may come again (`HeldPlans`).
     """
     if df.isStreaming and learn and grouping.planning == "current":
         message = (
@@ -173,6 +176,9 @@ def route_planned(
         followed = _followed_by_stream(df, grouping, workers, plan, state)
         if learn and grouping.learns_epochs:
             df = learn_from(df, hashed, grouping, workers, followed.tables)
+        if real_time:
+            df, held = watch_position(df, followed.tables), HeldPlans(followed)
+            return with_planned_worker(df, hashed, grouping, workers, held, column, position)
         return with_planned_worker(df, hashed, grouping, workers, followed, column, position)
     return with_planned_worker(df, hashed, grouping, workers, plan or {}, column, position)
 

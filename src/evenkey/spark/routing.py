@@ -20,6 +20,7 @@ from evenkey.spark.columns import (
 from evenkey.spark.frequencies import plan_of
 from evenkey.spark.places import check_state
 from evenkey.spark.planned import plan_of_batch, route_planned
+from evenkey.spark.real_time import check_real_time
 from evenkey.spark.retries import warn_of_unsafe_retries
 from evenkey.spark.routing_tasks import Load, check_plan, needs_plan, routing_task
 from evenkey.spark.workers import in_workers
@@ -52,6 +53,7 @@ def route(
     state: str | Path | Store | None = None,
     column: str = "worker",
     position: str | None = None,
+    real_time: bool = False,
 ) -> DataFrame:
     """Add the worker of each row, chosen message by message inside each task.
 
@@ -94,6 +96,10 @@ def route(
     position
         Column of whole numbers that numbers the rows, such as Kafka's offset. By it planned
         grouping deals the rows of split keys evenly, where a stream has no other numbers.
+    real_time
+        Whether the stream runs in Spark's real-time mode (``trigger(realTime=...)``, Spark 4.3).
+        What that mode cannot have is refused here, and after a restart plans stay as they were
+        until all rows that may come again have come (``docs/real-time.md``).
 
     Returns
     -------
@@ -105,7 +111,8 @@ def route(
     ------
     ConfigurationError
         A column is missing or already there, the grouping or `workers` cannot be, or the
-        grouping needs a plan for a stream and `state` holds none.
+        grouping needs a plan for a stream and `state` holds none, or `real_time` is asked for
+        and the stream could not run, or not be repeated, in that mode.
     RunError
         `state` cannot be written.
 
@@ -128,6 +135,7 @@ def route(
         state=state,
         column=column,
         position=position,
+        real_time=real_time,
     )
 
 
@@ -146,12 +154,13 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
     plan: Snapshot | None = None,
     learn: bool | Learning = True,
     spread: bool = False,
+    real_time: bool = False,
 ) -> DataFrame:
     """Route as `route` does, by a plan that is at hand or that somebody else makes.
 
     Parameters
     ----------
-    df, key, grouping, workers, time, rate, load, state, column, position
+    df, key, grouping, workers, time, rate, load, state, column, position, real_time
         As for `route`.
     plan
         What ``Grouping.plan`` made of the frequencies of keys, with hashes as Spark's
@@ -179,6 +188,9 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
     number("rate", rate, above=0)
     check_state(state)
     absent(df, column)
+    check_one_of("real_time", real_time, (True, False))
+    if real_time and df.isStreaming:
+        check_real_time(df.sparkSession, grouping, time=time, position=position, state=state)
     if not isinstance(grouping, KeyGrouping):
         warn_of_unsafe_retries(df.sparkSession)
     numbered = None if position is None else number_column(df, position, "position")
@@ -198,6 +210,7 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
                 column=column,
                 position=numbered,
                 learn=learn,
+                real_time=real_time,
             )
     if natively:
         return df.withColumn(column, _native(grouping, hashed, workers))

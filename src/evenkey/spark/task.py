@@ -8,6 +8,8 @@ from pyspark import TaskContext
 
 from evenkey.errors import RunError
 
+_RUN = "spark.jobGroup.id"
+"""Spark makes a query's run the group of its jobs."""
 BATCH = "batch"
 """What a task's query is called where there is no streaming query."""
 
@@ -65,3 +67,15 @@ def current_epoch() -> TaskId:
         )
         raise RunError(message)
     return task
+
+
+def current_run() -> str:
+    """Tell which run of a streaming query this is: a new one each time that the query is started.
+
+    Returns
+    -------
+    str
+        Spark's ``runId``; empty where Spark does not say it.
+    """
+    context = TaskContext.get()
+    return (None if context is None else context.getLocalProperty(_RUN)) or ""

@@ -1,0 +1,306 @@
+"""Two-step aggregation for real time: by key and worker in the query, then by key where it is read.
+
+Spark has no partial aggregate before the shuffle in real-time mode, and refuses two stateful
+aggregations in one query of update mode. So the query sends what each worker has of a key, again
+and again as it grows, and whoever reads that keeps the last of each worker and merges these.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import DecimalType, IntegralType, NumericType, TimestampNTZType
+
+from evenkey.checking import check_text, check_workers, shown
+from evenkey.errors import ConfigurationError
+from evenkey.groupings import parse
+from evenkey.spark.aggregating import check_windows
+from evenkey.spark.columns import (
+    absent,
+    check_frame,
+    column_names,
+    find_columns,
+    key_columns,
+    quoted,
+    same_name,
+    time_column,
+)
+from evenkey.spark.keys import check_groupable
+from evenkey.spark.placing import place
+from evenkey.spark.real_time import check_state_in_real_time
+from evenkey.spark.routing import routed
+from evenkey.spark.times import without_far_ahead
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+    from evenkey.groupings import Grouping
+    from evenkey.stores import Store
+
+_SPELLING = re.compile(r"(count)|(count|sum|min|max)\((.+)\)", re.DOTALL)
+_TIME, _VALUE = "__evenkey_time", "__evenkey_value_"
+_WINDOW, _WORKER, _SPLIT = "window", "worker", "split"
+COUNT = {"count": "count"}
+_DIGITS = 38
+
+
+class _Aggregate(NamedTuple):
+    """One column of the result: its name, Spark's function, and the column that it goes over."""
+
+    name: str
+    function: str
+    column: str | None
+
+
+def aggregate_by_worker(
+    df: DataFrame,
+    key: str | Sequence[str],
+    grouping: str | Grouping = "planned",
+    workers: int = 10,
+    aggregates: Mapping[str, str] = COUNT,
+    *,
+    time: str | None = None,
+    window: str | None = None,
+    watermark: str = "0 seconds",
+    max_ahead: str | None = "1 hour",
+    state: str | Path | Store | None = None,
+    position: str | None = None,
+) -> DataFrame:
+    """Aggregate on balanced workers by Spark's own operators: what each worker has of each key.
+
+    Made for real-time mode (``trigger(realTime=...)``), where a stream is written in update mode;
+    micro-batches of update mode and batches give the same. Rows are routed and placed by split
+    (`place`), and each worker's state lies where the grouping put it, with one shuffle and no
+    Python. `merge_workers` makes results of what this gives.
+
+    Parameters
+    ----------
+    df, key, workers, state, position
+        As for `route`; a stream under planned grouping needs `position`, such as Kafka's offset.
+    grouping
+        ``"planned"`` or ``"kg"``.
+    aggregates
+        By the name of a column what it holds: ``"count"``, ``"count(column)"``, ``"sum(column)"``,
+        ``"min(column)"``, ``"max(column)"``, as Spark's functions of these names.
+    time, window, watermark, max_ahead
+        As for `aggregate`, but that a stream needs no windows. Without them all keys stay in state.
+
+    Returns
+    -------
+    DataFrame
+        ``window`` where there are windows, the key's columns, the int column ``worker``, and a
+        column an aggregate. Sums of whole numbers are decimal(38, 0), which none outgrows.
+        A stream in update mode gives a row again whenever it has changed.
+
+    Raises
+    ------
+    ConfigurationError
+        As `route` does; an aggregate is none, or of a column that it cannot take; two columns bear
+        one name; a stream cannot be aggregated so in real time (`check_real_time`), and what
+        Spark's settings lack for it.
+    """
+    check_frame(df)
+    check_workers(workers)
+    grouping = parse(grouping)
+    keys = find_columns(df, column_names(key))
+    check_groupable(df, keys)
+    wanted = _parsed(aggregates)
+    own = [*([] if window is None else [_WINDOW]), _WORKER, _SPLIT, *(each.name for each in wanted)]
+    _check_names(df, keys, own)
+    by = [*([] if window is None else [_WINDOW]), *keys]
+    if window is not None or time is not None:
+        df = _windowed(df, time, window, watermark, max_ahead)
+    values = {
+        f"{_VALUE}{number}": _value(df, each)
+        for number, each in enumerate(wanted)
+        if each.column is not None
+    }
+    if position is not None:
+        values["__evenkey_position"] = quoted(find_columns(df, position, "position")[0])
+    df = df.select(*map(quoted, by), *(column.alias(name) for name, column in values.items()))
+    df = routed(
+        df,
+        keys,
+        grouping,
+        workers,
+        state=state,
+        position=None if position is None else "__evenkey_position",
+        real_time=True,
+    )
+    if df.isStreaming:
+        check_state_in_real_time(df.sparkSession, workers)
+    placed = place(df, workers, by="split", key=by)
+    functions = {"count": F.count, "sum": F.sum, "min": F.min, "max": F.max}
+    made = [
+        functions[each.function](
+            F.lit(1) if each.column is None else F.col(f"{_VALUE}{number}")
+        ).alias(each.name)
+        for number, each in enumerate(wanted)
+    ]
+    # All rows of a split are of one worker.
+    parts = placed.groupBy(*by, _SPLIT).agg(F.max(_WORKER).alias(_WORKER), *made)
+    return parts.select(*map(quoted, by), _WORKER, *(quoted(each.name) for each in wanted))
+
+
+def merge_workers(
+    df: DataFrame,
+    key: str | Sequence[str],
+    workers: int,
+    aggregates: Mapping[str, str] = COUNT,
+    *,
+    order: str,
+    window: bool = False,
+    watermark: str | None = None,
+) -> DataFrame:
+    """Merge what `aggregate_by_worker` gave, however often it gave a row: one row a key.
+
+    Of each window, key and worker the last row counts, the others are dropped; so rows that come
+    twice, or again after a restart, change nothing. It is one aggregation of Spark's own, for a
+    batch (what a topic holds now) and for a second query in update mode, also in real time.
+
+    Parameters
+    ----------
+    df
+        Batch or streaming; has the columns that `aggregate_by_worker` gave, read back, and `order`.
+    key, workers, aggregates
+        As they were given there.
+    order
+        Column that is greater the later a row of a key and worker was written, such as Kafka's
+        offset where the records' keys are made of window, key and worker.
+    window
+        Whether there are windows.
+    watermark
+        With windows in a stream, how long a window is kept behind the latest start of one; None:
+        for ever.
+
+    Returns
+    -------
+    DataFrame
+        ``window`` where there are windows, the key's columns, and a column an aggregate: what
+        Spark's own ``groupBy`` of the rows has, sums of whole numbers as decimal(38, 0).
+
+    Raises
+    ------
+    ConfigurationError
+        A column is missing, or an aggregate is none. A row whose worker is null or out of range
+        fails the job.
+    """
+    check_frame(df)
+    check_workers(workers)
+    wanted = _parsed(aggregates)
+    keys = find_columns(df, column_names(key))
+    by = [*(find_columns(df, _WINDOW, "window") if window else []), *keys]
+    (worker,), (last,) = key_columns(df, _WORKER, "worker"), key_columns(df, order, "order")
+    columns = key_columns(df, [each.name for each in wanted], "aggregates")
+    kinds = [field.dataType for field in df.select(*columns).schema]
+    groups = [quoted(name) for name in by]
+    if watermark is not None:
+        if not window:
+            message = f"watermark = {watermark!r}: needs windows; pass window=True, or leave it out"
+            raise ConfigurationError(message)
+        check_text("watermark", watermark, "10 minutes")
+        started = df.withColumn(_TIME, quoted(by[0]).getField("start"))
+        df, groups = started.withWatermark(_TIME, watermark), [F.col(_TIME), *groups]
+    checked = F.when(worker.between(0, workers - 1), worker).otherwise(
+        F.raise_error(F.lit(f"worker must be 0 to {workers - 1} in every row: pass more workers"))
+    )
+    row = F.struct(*(column.alias(f"v{i}") for i, column in enumerate(columns)))
+    lasts = [F.max_by(row, F.when(checked == w, last)).alias(f"w{w}") for w in range(workers)]
+    merged = df.groupBy(*groups).agg(*lasts)
+    results = [
+        _merged(
+            [F.col(f"w{w}.v{number}") for w in range(workers)], each.function, kinds[number]
+        ).alias(each.name)
+        for number, each in enumerate(wanted)
+    ]
+    return merged.select(*map(quoted, by), *results)
+
+
+def _merged(parts: list[Column], function: str, kind: DataType) -> Column:
+    """Merge the parts of a key, of which those are null that are not there."""
+    if len(parts) == 1:
+        return parts[0]
+    if function in ("min", "max"):
+        return {"min": F.least, "max": F.greatest}[function](*parts)
+    there = F.filter(F.array(*parts), lambda part: part.isNotNull())
+    others = F.slice(there, 2, len(parts))
+    # A sum of decimals has another type than they.
+    return F.aggregate(
+        others, F.get(there, F.lit(0)), lambda total, part: (total + part).cast(kind)
+    )
+
+
+def _parsed(aggregates: object) -> list[_Aggregate]:
+    if not isinstance(aggregates, dict) or not aggregates:
+        message = (
+            f"aggregates = {shown(aggregates)}: must be a dict of at least one column; "
+            "pass {'count': 'count', 'total': 'sum(amount)'}, for instance"
+        )
+        raise ConfigurationError(message)
+    parsed = []
+    for name, spelled in aggregates.items():
+        match = _SPELLING.fullmatch(spelled) if isinstance(spelled, str) else None
+        if match is None or not isinstance(name, str):
+            message = (
+                f"aggregates = {shown({name: spelled})}: must be 'count', or count, sum, min or "
+                "max of a column by its name; pass {'total': 'sum(amount)'}, for instance"
+            )
+            raise ConfigurationError(message)
+        parsed.append(_Aggregate(name, match[1] or match[2], match[3]))
+    return parsed
+
+
+def _check_names(df: DataFrame, keys: Sequence[str], own: Sequence[str]) -> None:
+    for number, name in enumerate(own):
+        for other in [*keys, *own[:number]]:
+            if same_name(df, name, other):
+                message = (
+                    f"{name!r}: the result has two columns of that name; it names those of "
+                    f"windows, workers and splits {_WINDOW}, {_WORKER} and {_SPLIT}: rename yours"
+                )
+                raise ConfigurationError(message)
+
+
+def _windowed(
+    df: DataFrame, time: str | None, window: str | None, watermark: str, max_ahead: str | None
+) -> DataFrame:
+    if window is None or time is None:
+        given, missing = ("time", "window") if window is None else ("window", "time")
+        message = f"{given} = {shown(time or window)}: needs {missing}=... too; pass both or none"
+        raise ConfigurationError(message)
+    check_windows(df, time=time, window=window, watermark=watermark, max_ahead=max_ahead)
+    (found,) = find_columns(df, time, "time")
+    if isinstance(df.schema[found].dataType, TimestampNTZType):
+        message = (
+            f"time = {time!r}: has no time zone, and Spark has no watermark of such times; make it "
+            f"one with a zone: df.withColumn({time!r}, F.to_utc_timestamp({time!r}, 'UTC'))"
+        )
+        raise ConfigurationError(message)
+    absent(df, _WINDOW)
+    at = time_column(df, time)
+    if df.isStreaming and max_ahead is not None:
+        df = without_far_ahead(df, at, max_ahead)
+    timed = df.withColumn(_TIME, at)
+    if df.isStreaming:
+        timed = timed.withWatermark(_TIME, watermark)
+    return timed.withColumn(_WINDOW, F.window(_TIME, window))
+
+
+def _value(df: DataFrame, each: _Aggregate) -> Column:
+    """The column of an aggregate; whole numbers are summed with 38 digits."""
+    (found,) = find_columns(df, str(each.column), f"aggregates[{each.name!r}]")
+    kind, column = df.schema[found].dataType, quoted(found)
+    if each.function != "sum":
+        return column
+    if not isinstance(kind, NumericType):
+        message = (
+            f"{each.name} = sum({found}): is of type {kind.simpleString()}, no number: cast it"
+        )
+        raise ConfigurationError(message)
+    return column.cast(DecimalType(_DIGITS, 0)) if isinstance(kind, IntegralType) else column

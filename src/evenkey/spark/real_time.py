@@ -1,0 +1,143 @@
+"""What Spark's real-time mode asks of a query, said before the query starts."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pyspark
+from pyspark.errors import PySparkException
+
+from evenkey.errors import ConfigurationError
+from evenkey.groupings import KeyGrouping, PlannedGrouping
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from evenkey.groupings import Grouping
+
+_STATE = "spark.sql.streaming.stateStore"
+_PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_PROVIDER_SETTING = f"{_STATE}.providerClass"
+_FORMAT_SETTING = f"{_STATE}.checkpointFormatVersion"
+_LEAST_FORMAT = 2
+_LEAST_VERSION = (4, 3)
+_LOCAL = re.compile(r"local(?:\[(\d+)(?:,\s*\d+)?\])?")
+
+REAL_TIME_SETTINGS = {
+    _PROVIDER_SETTING: _PROVIDER,
+    _FORMAT_SETTING: str(_LEAST_FORMAT),
+}
+"""Settings of Spark that stateful queries need in real time."""
+
+
+def check_real_time(
+    session: SparkSession,
+    grouping: Grouping,
+    *,
+    time: str | None,
+    position: str | None,
+    state: object,
+) -> None:
+    """Make sure that rows can be routed in real time, and that a restart repeats it.
+
+    Parameters
+    ----------
+    session
+        Of the stream.
+    grouping
+        By which it is routed.
+    time, position, state
+        As for `route`.
+
+    Raises
+    ------
+    ConfigurationError
+        Spark is older than 4.3; the grouping routes in Python, which Spark refuses in this mode; a
+        plan is asked for that a restart could not repeat.
+    """
+    version = str(session.version)
+    if tuple(map(int, re.findall(r"\d+", version)[:2])) < _LEAST_VERSION:
+        message = (
+            f"Spark is {version}: state in real time needs 4.3 or later; "
+            f"pip install 'pyspark>=4.3' (PySpark here is {pyspark.__version__})"
+        )
+        raise ConfigurationError(message)
+    if not isinstance(grouping, KeyGrouping | PlannedGrouping):
+        message = (
+            f"grouping = {grouping}: it routes in Python, which Spark refuses in real time; "
+            "pass grouping='planned' or 'kg', or leave out real_time=True"
+        )
+        raise ConfigurationError(message)
+    if time is not None:
+        message = (
+            f"time = {time!r}: no grouping that runs in real time goes by it; leave it out "
+            "(windows are made by aggregate_by_worker, or by Spark's own groupBy)"
+        )
+        raise ConfigurationError(message)
+    if isinstance(grouping, PlannedGrouping) and position is None:
+        message = (
+            "position = None: in real time planned deals the rows of split keys by their "
+            "positions, "
+            "so that rows which come again after a restart go to the same workers; pass "
+            "position='offset', the column of Kafka's offsets"
+        )
+        raise ConfigurationError(message)
+    if isinstance(grouping, PlannedGrouping) and state is None:
+        message = (
+            "state = None: in real time planned follows its plans on after a restart, lest rows "
+            "count twice; pass state='directory', beside the checkpoint"
+        )
+        raise ConfigurationError(message)
+
+
+def check_state_in_real_time(session: SparkSession, workers: int) -> None:
+    """Make sure that Spark's settings let a query keep state on `workers` workers in real time.
+
+    Parameters
+    ----------
+    session
+        Of the stream.
+    workers
+        How many workers there are. All tasks of all stages run at once: one a partition of the
+        topic and one a worker.
+
+    Raises
+    ------
+    ConfigurationError
+        A setting is missing, or this machine has too few slots; those of a cluster Spark counts
+        itself, in the first epoch.
+    """
+    provider = _setting(session, _PROVIDER_SETTING)
+    if provider != _PROVIDER:
+        raise _unset(_PROVIDER_SETTING, provider, _PROVIDER)
+    layout = _setting(session, _FORMAT_SETTING)
+    if not layout.isdigit() or int(layout) < _LEAST_FORMAT:
+        raise _unset(_FORMAT_SETTING, layout, str(_LEAST_FORMAT))
+    slots = _slots(_setting(session, "spark.master"))
+    if slots is not None and slots <= workers:
+        message = (
+            f"spark.master = local[{slots}]: in real time all tasks run at once, one a worker and "
+            f"one a partition of the topic; start the session with local[{workers + 1}] or more"
+        )
+        raise ConfigurationError(message)
+
+
+def _unset(name: str, value: str, needed: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{name} = {value or 'not set'}: state in real time needs {needed}; "
+        f"spark.conf.set({name!r}, {needed!r}) before the query starts"
+    )
+
+
+def _setting(session: SparkSession, name: str) -> str:
+    try:
+        return str(session.conf.get(name, "") or "")
+    except PySparkException:  # managed sessions may keep settings to themselves
+        return ""
+
+
+def _slots(master: str) -> int | None:
+    """Slots of a session on one machine; None where it is not known."""
+    match = _LOCAL.fullmatch(master)
+    return None if match is None else int(match[1] or 1)

@@ -1,0 +1,160 @@
+"""Counts in Spark's real-time mode, from topic to topic, against counts without Spark."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import functions as F
+
+from evenkey.spark import fit
+from tests.brokers import fill, records
+from tests.kafka import real_time
+from tests.processes import end_session
+from tests.runs.killing import running
+
+pytestmark = pytest.mark.classic("a session beside another, with settings of its own")
+GUIDE = Path(__file__).parents[2] / "docs" / "real-time.md"
+_PATIENCE = 120
+
+
+@pytest.fixture
+def session(spark):
+    """A session for real time beside that of the other tests."""
+    beside = spark.newSession()
+    for name, value in {**real_time.SETTINGS, "spark.sql.shuffle.partitions": "2"}.items():
+        beside.conf.set(name, value)
+    return beside
+
+
+def wait_for(condition, check=lambda: None):
+    """Wait until something holds, which it must in the end."""
+    end = time.monotonic() + _PATIENCE
+    while not condition():
+        check()
+        assert time.monotonic() < end, "it has not come"
+        time.sleep(0.2)
+
+
+def running_still(query):
+    """Fail where a query has ended."""
+    assert query.isActive, query.exception()
+
+
+def plan_for(session, directory, *users):
+    """Write a plan of which users are hot, beside whatever follows it."""
+    hot = F.element_at(F.array(*map(F.lit, users)), (F.col("id") % len(users) + 1).cast("int"))
+    rows = session.range(2000).select(
+        F.when(F.col("id") % 10 < 8, hot).otherwise(F.col("id").cast("string")).alias("user")
+    )
+    return fit(rows, "user", "planned(planning=fit)", 2, state=directory / "state")
+
+
+def listed(table):
+    """Results by window and user."""
+    return {
+        (int(row["window"]["start"].timestamp()), row["user"]): (
+            row["clicks"],
+            int(row["total"]),
+            row["last"],
+        )
+        for row in table.to_pylist()
+    }
+
+
+def test_the_guide_counts_exactly(session, broker, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    guide = GUIDE.read_text("utf-8").replace("localhost:9092", broker.server)
+    start, count, merge, own = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    users = ["alice" if n % 10 < 6 else f"user {n % 37}" for n in range(600)]
+    clicks = [json.dumps({"user": user, "amount": n}) for n, user in enumerate(users)]
+    fill(broker, "clicks", map(str.encode, clicks), partitions=1)
+    fill(broker, "clicks-by-worker", [], partitions=2)
+    names: dict[str, Any] = {}
+    exec(start, names)  # noqa: S102 - our own guide
+    names["spark"] = session  # the session of all tests has other settings
+    exec(count, names)  # noqa: S102 - the same
+    expected = Counter[Any]()
+    for n, user in enumerate(users):
+        expected[real_time.window_of(n), user, "clicks"] += 1
+        expected[real_time.window_of(n), user, "amount"] += n
+
+    def found():
+        sent = records(broker, "clicks-by-worker")
+        lasts = {key: json.loads(value) for key, value in sent}.values()
+        sums = Counter[Any]()
+        for each in lasts:
+            at = real_time.seconds(each["window"]["start"])
+            sums.update({(at, each["user"], name): each[name] for name in ("clicks", "amount")})
+        return sums
+
+    try:
+        wait_for(lambda: found() == expected, lambda: running_still(names["query"]))
+    finally:
+        names["query"].stop()
+    exec(merge, names)  # noqa: S102 - the same
+    merged = {
+        (int(row["window"]["start"].timestamp()), row["user"], name): int(row[name])
+        for row in names["results"].toArrow().to_pylist()
+        for name in ("clicks", "amount")
+    }
+    assert merged == expected
+    parts = names["by_worker"](session.read).where("user = 'alice'")
+    assert parts.select("worker").distinct().count() == 2, "it was not split: this shows nothing"
+    exec(own, names)  # noqa: S102 - the same
+    assert names["counts"].columns == ["user", "split", "count"]
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_a_killed_count_is_exact_though_its_plan_changes(session, broker, tmp_path):
+    fill(broker, "killed", [], partitions=1)
+    fill(broker, "killed-parts", [], partitions=2)
+    fill(broker, "killed-results", [], partitions=1)
+    program, log = ["tests.kafka.real_time", broker.server, str(tmp_path)], tmp_path / "log"
+    commits = tmp_path / "checkpoint" / "commits"
+    sent = 0
+    for hot in ("alice", "user 6", "alice"):
+        plan_for(session, tmp_path, hot)
+        with running(program, log) as process:
+            alive = lambda: process.poll() is None or pytest.fail(log.read_text())  # noqa: E731
+            done = len(list(commits.glob("[0-9]*")))
+            real_time.send(broker, "killed", range(sent, sent + 1500))
+            sent += 1500
+            wait_for(lambda: len(list(commits.glob("[0-9]*"))) > done, alive)  # noqa: B023
+            # Of what comes now some is sent on in an epoch that never ends.
+            real_time.send(broker, "killed", range(sent, sent + 1500))
+            sent += 1500
+            before = len(records(broker, "killed-parts"))
+            wait_for(lambda: len(records(broker, "killed-parts")) > before, alive)  # noqa: B023
+            end_session(process.pid)
+    plan_for(session, tmp_path, "user 8")
+    expected = real_time.truth(range(sent))
+    with running(program, log) as process:
+        wait_for(
+            lambda: real_time.sums(broker, "killed-parts") == expected,
+            lambda: process.poll() is None or pytest.fail(log.read_text()),
+        )
+        (tmp_path / "end").touch()
+        assert process.wait(timeout=60) == 0, log.read_text()
+    held = tmp_path / "state"
+    assert list(held.glob("*/held/read-past-*")), "no run has read past what was there"
+    parts = real_time.read(session.read, broker.server, "killed-parts")
+    assert listed(real_time.merged(parts).toArrow()) == expected
+
+    results = real_time.merged(real_time.read(session.readStream, broker.server, "killed-parts"))
+    query = real_time.write(
+        results, ("window", "user"), broker.server, "killed-results", tmp_path / "second"
+    )
+    try:
+        wait_for(
+            lambda: real_time.sums(broker, "killed-results") == expected,
+            lambda: running_still(query),
+        )
+    finally:
+        query.stop()
