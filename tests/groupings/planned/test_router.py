@@ -120,7 +120,7 @@ def test_previous_follows_a_change_within_two_epochs():
 
 def test_auto_counts_first_without_statistics_and_when_they_are_stale():
     workers, grouping = 10, PlannedGrouping()
-    keys = zipf(40_000)
+    keys = zipf(40_000, exponent=1.2, keys=20_000)
     assert grouping.counts_first({})
     memory = plan(grouping, keys, workers)
     assert not grouping.counts_first(memory)

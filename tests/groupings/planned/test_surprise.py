@@ -175,11 +175,35 @@ def test_small_epochs_are_as_level_as_the_formula_says(stream, sources):
     assert max(epoch.max_over_mean for epoch in report.epochs) <= most
 
 
-def test_what_auto_counts_as_few_keys():
-    """Cashtags have 58 keys a worker here: spread by 20 sources they would lie on 1.12 workers."""
-    stream = generated("cashtags-like", messages=3_000_000)
-    report = simulate(stream, "planned", workers=50, sources=20, epoch_messages=1_000_000)
+@pytest.mark.parametrize(
+    ("stream", "workers"),
+    [("cashtags-like", 50), ("drift(z=1.2,keys=10000,every=1200000)", 100)],
+)
+def test_what_auto_counts_as_few_keys(stream, workers):
+    """58 and 100 keys a worker: spread by 20 sources they would lie on 1.12 and 1.17 workers."""
+    messages = 20_000 * workers
+    report = simulate(
+        generated(stream, messages=3 * messages),
+        "planned",
+        workers=workers,
+        sources=20,
+        epoch_messages=messages,
+    )
     assert max(epoch.dist_cost / epoch.dist_cost_lower_bound for epoch in report.epochs) <= 1.01
+
+
+@pytest.mark.parametrize("keys", [10, 500, 5000])
+def test_distinct_keys_are_counted_by_empty_buckets(keys):
+    statistics = PlannedGrouping(buckets=2048).statistics(10)
+    hashes = np.random.default_rng(3).integers(0, 2**64, keys, dtype=np.uint64)
+    statistics.add(np.repeat(hashes, 3))
+    assert statistics.distinct == pytest.approx(keys, rel=0.1)
+
+
+def test_where_no_bucket_is_empty_keys_are_many():
+    statistics = PlannedGrouping(buckets=2).statistics(10)
+    statistics.add(np.arange(10, dtype=np.uint64))
+    assert statistics.distinct == np.inf
 
 
 def test_few_keys_are_split_no_more_than_they_must():

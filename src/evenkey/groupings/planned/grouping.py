@@ -34,8 +34,8 @@ _WIDER = (0.02, 0.04, 0.06)
 _LEVEL = 1.05
 _NEAR_LEAST = 1.05
 """Pairs of worker and key, over the least that heavy keys ask for, that are not worth tolerance."""
-_FEW_A_WORKER = 64
-_ALL = 0.999
+_FEW_A_WORKER = 224
+"""Up to 20 pairs a worker were seen that surprises add: a tenth of so many keys."""
 _HEAVY_A_WORKER = 16
 _LEAST_SLACK, _MORE_SLACK, _MOST_SLACK = 0.03, 0.01, 0.08
 """With up to `_FEW_WORKERS`, for each further one, and at most."""
@@ -408,14 +408,14 @@ class PlannedGrouping(Grouping):
         return self.learned(memory, statistics, workers, None if self.spreads_surprises else sent)
 
     def _few_keys(self, memory: Snapshot) -> bool:
-        """Whether all keys are known one by one, and few a worker.
+        """Whether there are few keys a worker.
 
         To spread few keys that surprise adds much to replication, as each is a large part of them.
         """
-        if self.surprise is None or "expected_keys" not in memory:
+        if self.surprise is None or "past_buckets" not in memory:
             return False
-        keys, shares = memory["expected_keys"], memory["expected_shares"]
-        return len(keys) <= _FEW_A_WORKER * len(memory["loads"]) and bool(shares.sum() > _ALL)
+        few = _FEW_A_WORKER * len(memory["loads"])
+        return KeyStatistics.from_arrays(memory, "past").distinct <= few
 
     def _is_stale(self, memory: Snapshot) -> bool:
         sent = memory.get("sent")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,6 +51,16 @@ class KeyStatistics:
     def total(self) -> float:
         """The load of all messages so far."""
         return float(self.bucket_loads.sum())
+
+    @property
+    def distinct(self) -> float:
+        """About how many keys there were, by the buckets that have none; infinite if all have one.
+
+        Linear counting (Whang, Vander-Zanden and Taylor, ACM TODS 15, 1990).
+        """
+        buckets = len(self.bucket_loads)
+        empty = buckets - np.count_nonzero(self.bucket_loads)
+        return buckets * math.log(buckets / empty) if empty else math.inf
 
     def add(self, keys: NDArray[np.uint64], loads: NDArray[np.float64] | None = None) -> None:
         """Add messages, or keys with their loads; None is 1 each."""
