@@ -27,7 +27,7 @@ AGGREGATES = {
 def clicks(spark):
     """Rows of a hot key, of many others, and of the null key, with nulls and decimals."""
     at = F.timestamp_seconds(F.lit(1_577_836_800) + F.col("id"))
-    key = F.when(F.col("id") % 10 < 6, "alice").when(
+    key = F.when(F.col("id") % 10 < 8, "alice").when(
         F.col("id") % 10 < 9, (F.col("id") % 23).cast("string")
     )
     amount = F.when(F.col("id") % 3 > 0, F.col("id") * 7)
