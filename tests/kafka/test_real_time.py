@@ -71,9 +71,9 @@ def listed(table):
 
 def test_the_guide_counts_exactly(session, broker, tmp_path):
     guide = GUIDE.read_text("utf-8").replace("localhost:9092", broker.server)
-    for place in ("state/clicks", "checkpoints/clicks"):
-        assert place in guide
-        guide = guide.replace(place, str(tmp_path / place))
+    for path in ("state/clicks", "checkpoints/clicks"):
+        assert path in guide
+        guide = guide.replace(path, str(tmp_path / path))
     start, count, merge, own = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
     users = ["alice" if n % 10 < 6 else f"user {n % 37}" for n in range(600)]
     clicks = [json.dumps({"user": user, "amount": n}) for n, user in enumerate(users)]

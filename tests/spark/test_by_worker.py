@@ -89,6 +89,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no aggregates": ({"aggregates": {}}, "a dict of at least one column"),
     "text": ({"aggregates": {"n": "sum(user id)"}}, "n = sum\\(user id\\): is of type string"),
     "names": ({"aggregates": {"worker": "count"}}, "'worker': the result has two columns"),
+    "collation": ({"key": "any case"}, "key = 'any case' is of type string collate UTF8_LCASE"),
     "window": ({"window": "1 minute"}, "window = '1 minute': needs time=... too"),
     "time": ({"time": "at"}, "time = 'at': needs window=... too"),
     "no zone": ({"time": "local", "window": "1 hour"}, "time = 'local': has no time zone"),
@@ -98,9 +99,15 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_cannot_be_aggregated_is_refused(spark, case):
     options, words = REFUSED[case]
-    rows = clicks(spark).withColumn("local", F.col("at").cast("timestamp_ntz"))
+    rows = clicks(spark).withColumns(
+        {
+            "local": F.col("at").cast("timestamp_ntz"),
+            "any case": F.collate("user id", "UTF8_LCASE"),
+        }
+    )
+    given = {"key": "user id", **options}
     with pytest.raises(ConfigurationError, match=words):
-        aggregate_by_worker(rows, "user id", "kg", WORKERS, **options)
+        aggregate_by_worker(rows, grouping="kg", workers=WORKERS, **given)
 
 
 def _stream(spark):

@@ -23,6 +23,7 @@ from evenkey.spark.columns import (
     column_names,
     find_columns,
     key_columns,
+    number_column,
     quoted,
     same_name,
     time_column,
@@ -110,6 +111,7 @@ def aggregate_by_worker(
     grouping = parse(grouping)
     keys = find_columns(df, column_names(key))
     check_groupable(df, keys)
+    _check_collations(df, keys)
     wanted = _parsed(aggregates)
     own = [*([] if window is None else [_WINDOW]), _WORKER, _SPLIT, *(each.name for each in wanted)]
     _check_names(df, keys, own)
@@ -122,7 +124,7 @@ def aggregate_by_worker(
         if each.column is not None
     }
     if position is not None:
-        values["__evenkey_position"] = quoted(find_columns(df, position, "position")[0])
+        values["__evenkey_position"] = number_column(df, position, "position")
     df = df.select(*map(quoted, by), *(column.alias(name) for name, column in values.items()))
     df = routed(
         df,
@@ -265,6 +267,18 @@ def _check_names(df: DataFrame, keys: Sequence[str], own: Sequence[str]) -> None
                     f"windows, workers and splits {_WINDOW}, {_WORKER} and {_SPLIT}: rename yours"
                 )
                 raise ConfigurationError(message)
+
+
+def _check_collations(df: DataFrame, keys: Sequence[str]) -> None:
+    """Refuse keys that are one for Spark's groupBy, and several for its hashes."""
+    for key in keys:
+        kind = df.schema[key].dataType.simpleString()
+        if " collate " in kind:
+            message = (
+                f"key = {key!r} is of type {kind}: texts that it takes for equal have different "
+                f"hashes; make them equal: df.withColumn({key!r}, F.lower({key!r}).cast('string'))"
+            )
+            raise ConfigurationError(message)
 
 
 def _windowed(
