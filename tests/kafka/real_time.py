@@ -20,6 +20,7 @@ from tests.brokers import delivered, records
 
 __all__ = [
     "SETTINGS",
+    "clicks",
     "merged",
     "read",
     "seconds",

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as F
 
-from evenkey.spark import fit
+from evenkey.spark import fit, place, route
 from tests.brokers import fill, records
 from tests.kafka import real_time
 from tests.processes import end_session
@@ -26,6 +26,8 @@ _PATIENCE = 120
 @pytest.fixture
 def session(spark):
     """A session for real time beside that of the other tests."""
+    if spark.version < "4.3":
+        pytest.skip("state in real time needs Spark 4.3")
     beside = spark.newSession()
     for name, value in {**real_time.SETTINGS, "spark.sql.shuffle.partitions": "2"}.items():
         beside.conf.set(name, value)
@@ -67,9 +69,11 @@ def listed(table):
     }
 
 
-def test_the_guide_counts_exactly(session, broker, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_guide_counts_exactly(session, broker, tmp_path):
     guide = GUIDE.read_text("utf-8").replace("localhost:9092", broker.server)
+    for path in ("state/clicks", "checkpoints/clicks"):
+        assert path in guide
+        guide = guide.replace(path, str(tmp_path / path))
     start, count, merge, own = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
     users = ["alice" if n % 10 < 6 else f"user {n % 37}" for n in range(600)]
     clicks = [json.dumps({"user": user, "amount": n}) for n, user in enumerate(users)]
@@ -108,6 +112,55 @@ def test_the_guide_counts_exactly(session, broker, tmp_path, monkeypatch):
     assert parts.select("worker").distinct().count() == 2, "it was not split: this shows nothing"
     exec(own, names)  # noqa: S102 - the same
     assert names["counts"].columns == ["user", "split", "count"]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("by", ["partition", "split"])
+@pytest.mark.parametrize("grouping", ["kg", "planned"])
+def test_rows_reach_their_workers_and_plans_are_learned(session, broker, tmp_path, grouping, by):
+    """Nobody fits a plan here: the query learns that a key is hot, and splits it."""
+    source, target = (f"placed-{grouping}-{by}-{end}" for end in ("in", "out"))
+    fill(broker, source, [], partitions=1)
+    fill(broker, target, [], partitions=1)
+    rows = route(
+        real_time.clicks(session, broker.server, source),
+        "user",
+        grouping,
+        2,
+        state=tmp_path / "state",
+        position="offset",
+        real_time=True,
+    )
+    key = ["number"] if by == "partition" else ["user", "split"]
+    rows = place(rows, 2, by=by, key=None if by == "partition" else "user")
+    counts = rows if by == "partition" else rows.groupBy(*key).agg(F.max("worker").alias("worker"))
+    placed = counts.withColumn("place", F.spark_partition_id())
+    query = real_time.write(placed, key, broker.server, target, tmp_path / "checkpoint")
+    sent, most = 0, 2 if grouping == "planned" else 1
+
+    def found():
+        return [json.loads(value) for _, value in records(broker, target)]
+
+    def alice():
+        nonlocal sent
+        running_still(query)
+        real_time.send(broker, source, range(sent, sent + 50))
+        sent += 50
+        hot = {(row["worker"], row["place"]) for row in found() if row.get("user") == "alice"}
+        return len(hot) >= most
+
+    try:
+        wait_for(lambda: alice() and sent >= 300)
+        if by == "partition":
+            numbers = set(range(sent))
+            wait_for(lambda: {row["number"] for row in found()} == numbers)
+    finally:
+        query.stop()
+    assert all(row["worker"] == row["place"] for row in found())
+    if grouping == "planned":
+        assert list((tmp_path / "state").glob("*/table-*")), "no plan was made"
+    else:
+        assert len({row["worker"] for row in found() if row.get("user") == "alice"}) == 1
 
 
 @pytest.mark.soak

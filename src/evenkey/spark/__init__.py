@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from evenkey.doors import late
 from evenkey.spark.aggregating import aggregate
-from evenkey.spark.by_worker import aggregate_by_worker, merge_workers
+from evenkey.spark.by_worker import aggregate_by_worker
+from evenkey.spark.merging_workers import merge_workers
 from evenkey.spark.observe import EpochLoads, LoadObserver, observe
 from evenkey.spark.placing import place
 from evenkey.spark.planned import fit

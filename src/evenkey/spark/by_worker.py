@@ -7,22 +7,22 @@ and again as it grows, and whoever reads that keeps the last of each worker and 
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 from pyspark.sql.types import DecimalType, IntegralType, NumericType, TimestampNTZType
 
-from evenkey.checking import check_text, check_workers, shown
+from evenkey.checking import check_workers, shown
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import parse
+from evenkey.spark.aggregates_by_name import COUNT, AggregateByName, parsed_aggregates
 from evenkey.spark.aggregating import check_windows
 from evenkey.spark.columns import (
     absent,
     check_frame,
     column_names,
     find_columns,
-    key_columns,
+    number_column,
     quoted,
     same_name,
     time_column,
@@ -38,24 +38,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType
 
     from evenkey.groupings import Grouping
     from evenkey.stores import Store
 
-_SPELLING = re.compile(r"(count)|(count|sum|min|max)\((.+)\)", re.DOTALL)
 _TIME, _VALUE = "__evenkey_time", "__evenkey_value_"
-_WINDOW, _WORKER, _SPLIT = "window", "worker", "split"
-COUNT = {"count": "count"}
+WINDOW, WORKER, SPLIT = "window", "worker", "split"
 _DIGITS = 38
-
-
-class _Aggregate(NamedTuple):
-    """One column of the result: its name, Spark's function, and the column that it goes over."""
-
-    name: str
-    function: str
-    column: str | None
 
 
 def aggregate_by_worker(
@@ -110,10 +99,11 @@ def aggregate_by_worker(
     grouping = parse(grouping)
     keys = find_columns(df, column_names(key))
     check_groupable(df, keys)
-    wanted = _parsed(aggregates)
-    own = [*([] if window is None else [_WINDOW]), _WORKER, _SPLIT, *(each.name for each in wanted)]
+    _check_collations(df, keys)
+    wanted = parsed_aggregates(aggregates)
+    own = [*([] if window is None else [WINDOW]), WORKER, SPLIT, *(each.name for each in wanted)]
     _check_names(df, keys, own)
-    by = [*([] if window is None else [_WINDOW]), *keys]
+    by = [*([] if window is None else [WINDOW]), *keys]
     if window is not None or time is not None:
         df = _windowed(df, time, window, watermark, max_ahead)
     values = {
@@ -122,7 +112,7 @@ def aggregate_by_worker(
         if each.column is not None
     }
     if position is not None:
-        values["__evenkey_position"] = quoted(find_columns(df, position, "position")[0])
+        values["__evenkey_position"] = number_column(df, position, "position")
     df = df.select(*map(quoted, by), *(column.alias(name) for name, column in values.items()))
     df = routed(
         df,
@@ -144,116 +134,8 @@ def aggregate_by_worker(
         for number, each in enumerate(wanted)
     ]
     # All rows of a split are of one worker.
-    parts = placed.groupBy(*by, _SPLIT).agg(F.max(_WORKER).alias(_WORKER), *made)
-    return parts.select(*map(quoted, by), _WORKER, *(quoted(each.name) for each in wanted))
-
-
-def merge_workers(
-    df: DataFrame,
-    key: str | Sequence[str],
-    workers: int,
-    aggregates: Mapping[str, str] = COUNT,
-    *,
-    order: str,
-    window: bool = False,
-    watermark: str | None = None,
-) -> DataFrame:
-    """Merge what `aggregate_by_worker` gave, however often it gave a row: one row a key.
-
-    Of each window, key and worker the last row counts, the others are dropped; so rows that come
-    twice, or again after a restart, change nothing. It is one aggregation of Spark's own, for a
-    batch (what a topic holds now) and for a second query in update mode, also in real time.
-
-    Parameters
-    ----------
-    df
-        Batch or streaming; has the columns that `aggregate_by_worker` gave, read back, and `order`.
-    key, workers, aggregates
-        As they were given there.
-    order
-        Column that is greater the later a row of a key and worker was written, such as Kafka's
-        offset where the records' keys are made of window, key and worker.
-    window
-        Whether there are windows.
-    watermark
-        With windows in a stream, how long a window is kept behind the latest start of one; None:
-        for ever.
-
-    Returns
-    -------
-    DataFrame
-        ``window`` where there are windows, the key's columns, and a column an aggregate: what
-        Spark's own ``groupBy`` of the rows has, sums of whole numbers as decimal(38, 0).
-
-    Raises
-    ------
-    ConfigurationError
-        A column is missing, or an aggregate is none. A row whose worker is null or out of range
-        fails the job.
-    """
-    check_frame(df)
-    check_workers(workers)
-    wanted = _parsed(aggregates)
-    keys = find_columns(df, column_names(key))
-    by = [*(find_columns(df, _WINDOW, "window") if window else []), *keys]
-    (worker,), (last,) = key_columns(df, _WORKER, "worker"), key_columns(df, order, "order")
-    columns = key_columns(df, [each.name for each in wanted], "aggregates")
-    kinds = [field.dataType for field in df.select(*columns).schema]
-    groups = [quoted(name) for name in by]
-    if watermark is not None:
-        if not window:
-            message = f"watermark = {watermark!r}: needs windows; pass window=True, or leave it out"
-            raise ConfigurationError(message)
-        check_text("watermark", watermark, "10 minutes")
-        started = df.withColumn(_TIME, quoted(by[0]).getField("start"))
-        df, groups = started.withWatermark(_TIME, watermark), [F.col(_TIME), *groups]
-    checked = F.when(worker.between(0, workers - 1), worker).otherwise(
-        F.raise_error(F.lit(f"worker must be 0 to {workers - 1} in every row: pass more workers"))
-    )
-    row = F.struct(*(column.alias(f"v{i}") for i, column in enumerate(columns)))
-    lasts = [F.max_by(row, F.when(checked == w, last)).alias(f"w{w}") for w in range(workers)]
-    merged = df.groupBy(*groups).agg(*lasts)
-    results = [
-        _merged(
-            [F.col(f"w{w}.v{number}") for w in range(workers)], each.function, kinds[number]
-        ).alias(each.name)
-        for number, each in enumerate(wanted)
-    ]
-    return merged.select(*map(quoted, by), *results)
-
-
-def _merged(parts: list[Column], function: str, kind: DataType) -> Column:
-    """Merge the parts of a key, of which those are null that are not there."""
-    if len(parts) == 1:
-        return parts[0]
-    if function in ("min", "max"):
-        return {"min": F.least, "max": F.greatest}[function](*parts)
-    there = F.filter(F.array(*parts), lambda part: part.isNotNull())
-    others = F.slice(there, 2, len(parts))
-    # A sum of decimals has another type than they.
-    return F.aggregate(
-        others, F.get(there, F.lit(0)), lambda total, part: (total + part).cast(kind)
-    )
-
-
-def _parsed(aggregates: object) -> list[_Aggregate]:
-    if not isinstance(aggregates, dict) or not aggregates:
-        message = (
-            f"aggregates = {shown(aggregates)}: must be a dict of at least one column; "
-            "pass {'count': 'count', 'total': 'sum(amount)'}, for instance"
-        )
-        raise ConfigurationError(message)
-    parsed = []
-    for name, spelled in aggregates.items():
-        match = _SPELLING.fullmatch(spelled) if isinstance(spelled, str) else None
-        if match is None or not isinstance(name, str):
-            message = (
-                f"aggregates = {shown({name: spelled})}: must be 'count', or count, sum, min or "
-                "max of a column by its name; pass {'total': 'sum(amount)'}, for instance"
-            )
-            raise ConfigurationError(message)
-        parsed.append(_Aggregate(name, match[1] or match[2], match[3]))
-    return parsed
+    parts = placed.groupBy(*by, SPLIT).agg(F.max(WORKER).alias(WORKER), *made)
+    return parts.select(*map(quoted, by), WORKER, *(quoted(each.name) for each in wanted))
 
 
 def _check_names(df: DataFrame, keys: Sequence[str], own: Sequence[str]) -> None:
@@ -262,9 +144,21 @@ def _check_names(df: DataFrame, keys: Sequence[str], own: Sequence[str]) -> None
             if same_name(df, name, other):
                 message = (
                     f"{name!r}: the result has two columns of that name; it names those of "
-                    f"windows, workers and splits {_WINDOW}, {_WORKER} and {_SPLIT}: rename yours"
+                    f"windows, workers and splits {WINDOW}, {WORKER} and {SPLIT}: rename yours"
                 )
                 raise ConfigurationError(message)
+
+
+def _check_collations(df: DataFrame, keys: Sequence[str]) -> None:
+    """Refuse keys that are one for Spark's groupBy, and several for its hashes."""
+    for key in keys:
+        kind = df.schema[key].dataType.simpleString()
+        if " collate " in kind:
+            message = (
+                f"key = {key!r} is of type {kind}: texts that it takes for equal have different "
+                f"hashes; make them equal: F.collate(F.lower({key!r}), 'UTF8_BINARY')"
+            )
+            raise ConfigurationError(message)
 
 
 def _windowed(
@@ -282,17 +176,17 @@ def _windowed(
             f"one with a zone: df.withColumn({time!r}, F.to_utc_timestamp({time!r}, 'UTC'))"
         )
         raise ConfigurationError(message)
-    absent(df, _WINDOW)
+    absent(df, WINDOW)
     at = time_column(df, time)
     if df.isStreaming and max_ahead is not None:
         df = without_far_ahead(df, at, max_ahead)
     timed = df.withColumn(_TIME, at)
     if df.isStreaming:
         timed = timed.withWatermark(_TIME, watermark)
-    return timed.withColumn(_WINDOW, F.window(_TIME, window))
+    return timed.withColumn(WINDOW, F.window(_TIME, window))
 
 
-def _value(df: DataFrame, each: _Aggregate) -> Column:
+def _value(df: DataFrame, each: AggregateByName) -> Column:
     """The column of an aggregate; whole numbers are summed with 38 digits."""
     (found,) = find_columns(df, str(each.column), f"aggregates[{each.name!r}]")
     kind, column = df.schema[found].dataType, quoted(found)

@@ -85,7 +85,7 @@ def check_real_time(
         raise ConfigurationError(message)
     if isinstance(grouping, PlannedGrouping) and state is None:
         message = (
-            "state = None: in real time planned follows its plans on after a restart, lest rows "
+            "state = None: after a restart in real time planned must find its plans again, or rows "
             "count twice; pass state='directory', beside the checkpoint"
         )
         raise ConfigurationError(message)

@@ -1,0 +1,58 @@
+"""Aggregates by the names of Spark's functions: those whose parts merge by themselves."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from evenkey.checking import shown
+from evenkey.errors import ConfigurationError
+
+_SPELLING = re.compile(r"(count)|(count|sum|min|max)\((.+)\)", re.DOTALL)
+COUNT = {"count": "count"}
+"""How many rows."""
+
+
+class AggregateByName(NamedTuple):
+    """One column of the result: its name, Spark's function, and the column that it goes over."""
+
+    name: str
+    function: str
+    column: str | None
+
+
+def parsed_aggregates(aggregates: object) -> list[AggregateByName]:
+    """Read aggregates as users spell them.
+
+    Parameters
+    ----------
+    aggregates
+        By the name of a column what it holds, such as ``"sum(amount)"``.
+
+    Raises
+    ------
+    ConfigurationError
+        There is none, or one is not spelled so.
+
+    Examples
+    --------
+    >>> parsed_aggregates({"n": "count", "most": "max(amount)"})[1]
+    AggregateByName(name='most', function='max', column='amount')
+    """
+    if not isinstance(aggregates, dict) or not aggregates:
+        message = (
+            f"aggregates = {shown(aggregates)}: must be a dict of at least one column; "
+            "pass {'count': 'count', 'total': 'sum(amount)'}, for instance"
+        )
+        raise ConfigurationError(message)
+    parsed = []
+    for name, spelled in aggregates.items():
+        match = _SPELLING.fullmatch(spelled) if isinstance(spelled, str) else None
+        if match is None or not isinstance(name, str):
+            message = (
+                f"aggregates = {shown({name: spelled})}: must be 'count', or count, sum, min or "
+                "max of a column by its name; pass {'total': 'sum(amount)'}, for instance"
+            )
+            raise ConfigurationError(message)
+        parsed.append(AggregateByName(name, match[1] or match[2], match[3]))
+    return parsed
