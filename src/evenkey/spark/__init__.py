@@ -1,4 +1,4 @@
-"""Operators on Spark DataFrames, batch and streaming: route, place, aggregate, observe.
+"""Operators on Spark DataFrames, batch and streaming: route, place, aggregate, join, observe.
 
 Each takes a DataFrame first, so that it goes into a chain by ``df.transform``::
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.doors import late
 from evenkey.spark.aggregating import aggregate
+from evenkey.spark.joining import JoinPlan, join, join_plan
 from evenkey.spark.observe import EpochLoads, LoadObserver, observe
 from evenkey.spark.placing import place
 from evenkey.spark.planned import fit
@@ -20,6 +21,7 @@ from evenkey.spark.routing_tasks import Load
 from evenkey.spark.sessions import session
 from evenkey.spark.state import store_of
 from evenkey.spark.times import rows_far_ahead
+from evenkey.spark.writing import partition_for_write
 
 if TYPE_CHECKING:
     from evenkey.spark.aggregating import check_windows as check_windows
@@ -71,13 +73,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EpochLoads",
+    "JoinPlan",
     "Load",
     "LoadObserver",
     "RoutingTable",
     "RoutingTables",
     "aggregate",
     "fit",
+    "join",
+    "join_plan",
     "observe",
+    "partition_for_write",
     "place",
     "route",
     "rows_far_ahead",
