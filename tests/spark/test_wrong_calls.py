@@ -443,7 +443,7 @@ DIVIDED: Wrong = [
     ("weigh = 'bytes': must be 'output' or 'rows'", lambda at: _join(at, weigh="bytes")),
     ("state = 5: must be a path", lambda at: _join(at, state=5)),
     (
-        "column '__evenkey_split' already",
+        "column '__evenkey_split': names that begin with '__evenkey_' are taken; rename it",
         lambda at: eks.join(at.df.withColumn("__evenkey_split", F.lit(1)), at.static, "user"),
     ),
     (

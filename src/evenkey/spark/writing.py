@@ -13,7 +13,13 @@ from pyspark.sql.types import MapType, VariantType
 from evenkey.checking import whole_number
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import Plan, PlannedGrouping
-from evenkey.spark.columns import absent, check_frame, check_types, column_names, key_columns
+from evenkey.spark.columns import (
+    check_frame,
+    check_own_names,
+    check_types,
+    column_names,
+    key_columns,
+)
 from evenkey.spark.placing import place
 from evenkey.spark.plan_lookup import with_planned_worker
 from evenkey.spark.retries import warn_of_unsafe_retries
@@ -75,7 +81,7 @@ def partition_for_write(df: DataFrame, by: str | Sequence[str], files: int) -> D
     names = column_names(by, "by")
     columns = key_columns(df, names, "by")
     check_types(df, names, (MapType, VariantType), "maps have no hash")
-    absent(df, _FILE)
+    check_own_names(df)
     whole_number("files", files, 1)
     if df.isStreaming:
         message = (

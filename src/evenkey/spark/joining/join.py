@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from evenkey.checking import check_one_of, check_workers
 from evenkey.groupings import PlannedGrouping
-from evenkey.spark.columns import absent, check_frame, column_names, find_columns, quoted
+from evenkey.spark.columns import check_frame, check_own_names, column_names, find_columns, quoted
 from evenkey.spark.joining.counts import count_both
 from evenkey.spark.joining.keys import join_keys
 from evenkey.spark.joining.kinds import Weigh, kind_of
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_JOIN = re.compile(r"(\w+Join)\b")
+_JOIN = re.compile(r"^[ :+*()\d-]*(\w*Join)\b", re.MULTILINE)
+"""The topmost join of a plan as Spark prints it."""
 _printing = threading.Lock()
 
 
@@ -163,8 +164,7 @@ def _checked(
     names, kind = column_names(on, "on"), kind_of(how)
     for side in (left, right):
         find_columns(side, names, "on")
-        for own in (SPLIT, LEFT, RIGHT):
-            absent(side, own)
+        check_own_names(side)
     check_one_of("weigh", weigh, get_args(Weigh))
     check_state(state)
     if workers is None:
@@ -237,7 +237,9 @@ def _joined(
     if plan.plan is None or plan.dealt_right is None:
         raise AssertionError
     buckets = len(plan.plan.owners)
-    dealt_left, dealt_right = plan.dealt_left.tolist(), plan.dealt_right.view(np.int64).tolist()
+    dealt_left, dealt_right = (
+        hashes.view(np.int64).tolist() for hashes in (plan.dealt_left, plan.dealt_right)
+    )
     is_dealt_right = F.col(HASH).isin(dealt_right)
     sides = (
         Side(

@@ -49,6 +49,11 @@ class Side:
     witnessed: tuple[int, ...] = ()
     mark: str | None = None
 
+    @property
+    def all_copied(self) -> bool:
+        """Whether every row is copied: none is dealt, nor has a null in its key."""
+        return self.copied is True and not self.kept
+
 
 def place_side(side: DataFrame, what: Side, words: Column, buckets: int, workers: int) -> DataFrame:
     """Bring each row of a side to the partition of its worker, and of several if it is copied.
@@ -78,11 +83,14 @@ def place_side(side: DataFrame, what: Side, words: Column, buckets: int, workers
         side = side.where(known)
     numbers = None if side.isStreaming else row_numbers()
     placed = with_places(side, hash_of(what.columns), words, buckets, workers)
-    placed = with_dealt(placed, words, _WORKER, numbers)
-    if what.copied is not False or what.witnessed:
-        placed = _with_more(placed, what, known, words)
-    elif what.mark is not None:
-        placed = placed.withColumn(what.mark, F.lit(ONCE))
+    if what.all_copied:
+        placed = _with_cells(placed, what, every_worker(words), F.lit(COPY))
+    else:
+        placed = with_dealt(placed, words, _WORKER, numbers)
+        if what.copied is not False or what.witnessed:
+            placed = _with_more(placed, what, known, words)
+        elif what.mark is not None:
+            placed = placed.withColumn(what.mark, F.lit(ONCE))
     worker = F.col(_WORKER)
     if what.kept:
         every = F.lit(workers)
@@ -94,26 +102,27 @@ def place_side(side: DataFrame, what: Side, words: Column, buckets: int, workers
 
 
 def _with_more(placed: DataFrame, what: Side, known: Column, words: Column) -> DataFrame:
-    """Add copies and witnesses, and the marks that tell them from each other."""
-    copied = F.lit(what.copied) if isinstance(what.copied, bool) else what.copied
-    copied = copied & known
-    one = F.col(_WORKER).cast("long")
-    cells = F.array(one)
+    """Add copies and witnesses to rows that are dealt."""
+    worker = F.col(_WORKER).cast("long")
+    cells, more = F.array(worker), F.lit(WITNESS)
     if what.witnessed:
         first = first_of_task(placed.sparkSession, what.witnessed)
         placed = placed.withColumn(_FIRST, first(F.when(known, F.col(HASH))))
-        two = F.array(one, F.get(words, F.col(PLACE).bitwiseAND(F.lit((1 << 32) - 1)).cast("int")))
+        two = F.array(worker, F.element_at(every_worker(words), 1))
         cells = F.when(F.col(_FIRST), two).otherwise(cells)
-    if what.copied is True and not what.kept:
-        cells = every_worker(words)
-    elif what.copied is not False:
+    if what.copied is not False:
+        copied = known if what.copied is True else known & what.copied
         cells = F.when(copied, every_worker(words)).otherwise(cells)
+        more = F.when(copied, F.lit(COPY)).otherwise(more)
+    return _with_cells(placed, what, cells, more)
+
+
+def _with_cells(placed: DataFrame, what: Side, cells: Column, more: Column) -> DataFrame:
+    """Give a row for each cell, to its worker; the first is the row, the others `more`."""
     if what.mark is None:
         placed = placed.withColumn(_CELL, F.explode(cells))
     else:
         placed = placed.select("*", F.posexplode(cells).alias(_NUMBER, _CELL))
-        more = F.when(copied, F.lit(COPY)).otherwise(F.lit(WITNESS))
-        placed = placed.withColumn(
-            what.mark, F.when(F.col(_NUMBER) == 0, F.lit(ONCE)).otherwise(more)
-        )
+        mark = F.when(F.col(_NUMBER) == 0, F.lit(ONCE)).otherwise(more)
+        placed = placed.withColumn(what.mark, mark)
     return placed.withColumn(_WORKER, worker_of(F.col(_CELL))).drop(_FIRST, _CELL, _NUMBER)

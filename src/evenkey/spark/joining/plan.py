@@ -84,10 +84,12 @@ class JoinPlan:
             return f"join ({self.how}) is left to Spark: {self.reason}"
         if self.plan is None:
             return f"join ({self.how}) by {self.workers} workers: plans are made epoch by epoch"
+        count = len(self.split)
+        split = "1 key is split" if count == 1 else f"{count} keys are split"
         made = f"counted in {self.seconds:.1f} s" if self.seconds else "plan of before"
         return (
             f"join ({self.how}) by {self.workers} workers, weighed by {self.weigh}: "
-            f"{len(self.split)} keys are split, the heaviest has {self.heaviest:.1%} of the work; "
+            f"{split}, the heaviest has {self.heaviest:.1%} of the work; "
             f"fullest worker {self.imbalance:.3f} of the mean; {made}"
         )
 
