@@ -180,13 +180,7 @@ def sides(spark: SparkSession, key: str) -> tuple[DataFrame, DataFrame]:
 
 
 def join_changed(spark: SparkSession) -> None:
-    left, right = sides(spark, hot())
-    left = eks.place(
-        eks.route(left, "customer", "planned", SLOTS), SLOTS, by="split", key="customer"
-    )
-    right = right.withColumn("worker", F.explode(F.sequence(F.lit(0), F.lit(SLOTS - 1))))
-    right = eks.place(right, SLOTS, by="split", key="customer").drop("worker")
-    both = left.join(right, ["customer", "split"], "inner")
+    both = eks.join(*sides(spark, hot()), "customer", "inner", workers=SLOTS)
     done(both.mapInPandas(of_batches, COUNTED))
 
 
@@ -317,7 +311,7 @@ JOBS = (
         ("SortMergeJoin",),
         (),
         join_changed,
-        "copied",
+        "split",
     ),
     Job("join-even", lambda spark: done(joined(spark, even(500)))),
     Job(

@@ -132,30 +132,26 @@ def test_the_sides_of_a_join_are_told_apart(tmp_path):
     assert found.run.sides == ((100, 700, 100, 100), (25, 25, 25, 25))
     assert found.run.read.join_type == "Inner"
     (change,) = found.changes
-    assert change.remedy.how == "copied"
-    assert change.seconds == pytest.approx(2.5 + 1.0)  # a quarter of the left, all of the right
-    assert change.remedy.code.startswith("left = eks.place(eks.route(left,")
-    assert 'left.join(right, ["customer", "split"], "inner")' in change.remedy.code
+    assert change.remedy.how == "split"
+    assert change.seconds == pytest.approx(2.5 + 0.25)  # a quarter of either side
+    assert change.remedy.code == 'eks.join(left, right, ["customer"], "inner", workers=4)'
 
 
-def test_the_side_that_a_join_keeps_is_not_copied(tmp_path):
-    for kind, split in (("LeftOuter", "left"), ("LeftAnti", "left"), ("RightOuter", "right")):
+def test_joins_of_all_kinds_are_divided(tmp_path):
+    kinds = {"LeftOuter": "left", "LeftAnti": "anti", "RightOuter": "right", "FullOuter": "full"}
+    for kind, how in kinds.items():
         join = node(
             "ShuffledHashJoin",
-            f"ShuffledHashJoin [customer#1L], [customer#5L], {kind}, BuildRight",
+            f"ShuffledHashJoin [customer#1L], [id#5L], {kind}, BuildRight",
             exchange(7),
-            exchange(8, "customer#5L"),
+            exchange(8, "id#5L"),
         )
         log = Log()
         log.execution(0, join)
         log.stage(0, [{7: 50, 8: 50}] * 3 + [{7: 700, 8: 700}], [1, 1, 1, 14])
         (change,) = only(tmp_path, log).changes
-        assert change.remedy.code.startswith(f"{split} = eks.place(eks.route({split},")
-    full = node("SortMergeJoin", "SortMergeJoin [a#1], [a#2], FullOuter", exchange(7), exchange(8))
-    log = Log()
-    log.execution(0, full)
-    log.stage(0, [{7: 50, 8: 50}] * 3 + [{7: 700, 8: 700}], [1, 1, 1, 14])
-    assert only(tmp_path, log).verdict == "none"
+        assert change.remedy.code == f'eks.join(left, right, ["customer"], "{how}", workers=4)'
+        assert change.remedy.condition == "if the key is named alike on both sides:"
 
 
 def test_both_sides_of_one_reused_exchange_are_counted_once(tmp_path):
@@ -244,9 +240,9 @@ def test_a_join_of_a_stream_with_a_static_side(tmp_path):
     rows = [{7: each, 8: 10} for each in (300, 800, 300, 100)]
     log.stage(0, rows, [3.1, 8.1, 3.1, 1.1], query="q")
     (change,) = only(tmp_path, log).changes
-    assert change.remedy.code == (
-        'evenkey.joins.balanced_join(stream, static, "customer", "left", workers=4)'
-    )
+    assert change.remedy.code == 'eks.join(left, right, ["customer"], "left", workers=4)'
+    assert change.remedy.condition == "if one side is static:"
+    assert change.counting == 0
 
 
 def test_another_reading_of_a_dear_input_is_paid_for(tmp_path):

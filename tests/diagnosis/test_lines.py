@@ -43,8 +43,8 @@ def read_of(plan: dict[str, Any]) -> KeyedRead:
     return read
 
 
-def lines_of(plan, how, rows=(90, 10)):
-    remedies = remedies_for(read_of(plan), rows, WORKERS, stream=False)
+def lines_of(plan, how):
+    remedies = remedies_for(read_of(plan), WORKERS, stream=False)
     (remedy,) = (each for each in remedies if each.how == how)
     return remedy.code
 
@@ -112,25 +112,37 @@ def test_rows_behind_a_repartition(df):
     assert sorted_rows(placed, *columns) == sorted_rows(df, *columns)
 
 
+def test_a_write_by_the_columns_of_its_partitions(df, tmp_path):
+    keys = "customer#1L, shop name#2"
+    writing = node(
+        "WriteFiles", "", node("Sort", "", exchange(7, keys, origin="REPARTITION_BY_COL"))
+    )
+    written, _ = value_of(lines_of(node("Execute InsertInto", "", writing), "split"), {"df": df})
+    written.parquet(str(tmp_path / "out"))
+    found = df.sparkSession.read.parquet(str(tmp_path / "out"))
+    columns = ("customer", "shop name", "amount")
+    assert sorted_rows(found, *columns) == sorted_rows(df, *columns)
+
+
 @pytest.mark.parametrize(
     ("kind", "how"),
     [
         ("Inner", "inner"),
         ("LeftOuter", "left"),
-        ("LeftSemi", "left_semi"),
-        ("LeftAnti", "left_anti"),
+        ("LeftSemi", "semi"),
+        ("LeftAnti", "anti"),
         ("RightOuter", "right"),
+        ("FullOuter", "full"),
     ],
 )
-@pytest.mark.parametrize("rows", [(90, 10), (10, 90)])
-def test_a_join_with_one_side_copied(spark, df, kind, how, rows):
+def test_a_join_of_divided_keys(spark, df, kind, how):
     text = f"SortMergeJoin [customer#1L], [customer#5L], {kind}"
     plan = node("SortMergeJoin", text, exchange(7), exchange(8, "customer#5L"))
     right = spark.createDataFrame(
         [(0, "a"), (0, "b"), (3, "c"), (None, "d"), (77, "e")], "customer long, name string"
     )
     left = df.where("amount < 200")
-    joined, _ = value_of(lines_of(plan, "copied", rows), {"left": left, "right": right})
+    joined, _ = value_of(lines_of(plan, "split"), {"left": left, "right": right})
     own = left.join(right, ["customer"], how)
     assert sorted_rows(joined, *own.columns) == sorted_rows(own, *own.columns)
     assert own.count() > 0

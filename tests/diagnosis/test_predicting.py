@@ -11,7 +11,7 @@ from evenkey.diagnosis.remedies import Remedy
 from evenkey.diagnosis.runs import Run
 from tests.diagnosis.writing import applied, exchange, node
 
-SPLIT, WHOLE, COPIED = (Remedy(how, "", "") for how in ("split", "whole", "copied"))
+SPLIT, WHOLE = (Remedy(how, "", "") for how in ("split", "whole"))
 JOIN = node("SortMergeJoin", "SortMergeJoin [a#1], [a#2], Inner", exchange(7), exchange(8))
 
 
@@ -74,20 +74,11 @@ def test_runs_add_up():
     assert work.worst is runs[0]
 
 
-def test_the_copied_side_is_paid_for():
-    sides = ((70, 700, 100, 130), (30, 30, 30, 30))
-    rows = [sum(each) for each in zip(*sides, strict=True)]
-    work = Work.of([run_of(rows, [0.01 * each for each in rows], JOIN, sides)], 4)
-    assert work.predicted(COPIED) == pytest.approx(0.01 * (250 + 120))
-    other = Remedy("copied", "", "", side=1)
-    assert work.predicted(other) == pytest.approx(0.01 * (30 + 1000))
-
-
 def test_a_join_goes_by_what_it_gives_where_that_explains_its_time():
     rows, outputs = [100, 130, 110, 100], (100, 9000, 200, 100)
     seconds = [0.001 * each for each in outputs]
     work = Work.of([run_of(rows, seconds, JOIN, None, outputs)], 4)
     assert work.by_output
-    assert work.predicted(COPIED) == pytest.approx(0.001 * sum(outputs) / 4)
+    assert work.predicted(SPLIT) == pytest.approx(0.001 * sum(outputs) / 4)
     taken = Work.of([run_of(rows, [0.01 * each for each in rows], JOIN, None, outputs)], 4)
     assert not taken.by_output

@@ -424,7 +424,62 @@ JOINS: Wrong = [
     ("static = pandas DataFrame", lambda at: joi.refresh(PANDAS, at.directory)),
     ("state = None: must be a path", lambda at: joi.refresh(at.static, None)),
 ]
-EVERY = [*ROUTES, *OPERATORS, *CLASSES, *APPLICATIONS, *JOINS]
+DIVIDED: Wrong = [
+    ("left = pandas DataFrame: it is no Spark", lambda at: eks.join(PANDAS, at.static, "user")),
+    ("right = None: it is no Spark", lambda at: eks.join(at.df, None, "user")),
+    (
+        "on = a Column: columns go by their names; pass on='name'",
+        lambda at: eks.join(at.df, at.static, expression()),
+    ),
+    ("on = None: columns go", lambda at: eks.join(at.df, at.static, None)),
+    ("on = []: no on column", lambda at: eks.join(at.df, at.static, [])),
+    ("on = 'n': there is no column 'n'; there are: user, place", lambda at: _join(at, "n")),
+    ("on = 'place': there is no column 'place'", lambda at: _join(at, "place")),
+    ("how = 'outter': must be", lambda at: _join(at, how="outter")),
+    ("how = 'cross': it has no key", lambda at: _join(at, how="cross")),
+    ("how = 3: must be text; pass how='inner'", lambda at: _join(at, how=3)),
+    ("workers = 0: there must be at least 1 worker", lambda at: _join(at, workers=0)),
+    ("workers = 2.5: must be a whole number", lambda at: _join(at, workers=2.5)),
+    ("weigh = 'bytes': must be 'output' or 'rows'", lambda at: _join(at, weigh="bytes")),
+    ("state = 5: must be a path", lambda at: _join(at, state=5)),
+    (
+        "column '__evenkey_split': names that begin with '__evenkey_' are taken; rename it",
+        lambda at: eks.join(at.df.withColumn("__evenkey_split", F.lit(1)), at.static, "user"),
+    ),
+    (
+        "left and right are streams: evenkey joins a stream with a batch",
+        lambda at: eks.join(at.stream, at.stream, "value"),
+    ),
+    (
+        "how = 'full': Spark has no such join with a stream on the left",
+        lambda at: eks.join(at.stream, _values(at), "value", "full"),
+    ),
+    (
+        "how = 'semi': Spark has no such join with a stream on the right",
+        lambda at: eks.join(_values(at), at.stream, "value", "semi"),
+    ),
+    ("df = pandas DataFrame", lambda _: eks.partition_for_write(PANDAS, "user", 2)),
+    ("by = 'usr': there is no column", lambda at: eks.partition_for_write(at.df, "usr", 2)),
+    ("by = a Column", lambda at: eks.partition_for_write(at.df, expression(), 2)),
+    ("'map' is of type map", lambda at: eks.partition_for_write(at.df, "map", 2)),
+    ("files = 0: must be at least 1", lambda at: eks.partition_for_write(at.df, "user", 0)),
+    ("files = '8': must be a whole", lambda at: eks.partition_for_write(at.df, "user", "8")),
+    (
+        "call partition_for_write in foreach",
+        lambda at: eks.partition_for_write(at.stream, "value", 2),
+    ),
+]
+
+
+def _join(at: Frames, on: str = "user", **options: Any) -> Any:
+    return eks.join(at.df, at.static, on, **options)
+
+
+def _values(at: Frames) -> DataFrame:
+    return at.static.withColumnRenamed("place", "value")
+
+
+EVERY = [*ROUTES, *OPERATORS, *CLASSES, *APPLICATIONS, *JOINS, *DIVIDED]
 
 
 @pytest.mark.parametrize(

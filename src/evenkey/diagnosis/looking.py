@@ -39,10 +39,8 @@ def _finding(application: Application, runs: Sequence[Run], thresholds: Threshol
     read = work.worst.read
     stream = is_streaming(work.worst.execution.plan)
     fullness = {what: together(runs, what) for what in ("rows", "bytes", "seconds")}
-    sides = work.worst.sides or (work.worst.rows,) * len(read.exchanges)
-    fullest = [max(sides[min(number, len(sides) - 1)]) for number in range(len(read.exchanges))]
     changes = []
-    for remedy in remedies_for(read, fullest, application.slots, stream=stream):
+    for remedy in remedies_for(read, application.slots, stream=stream):
         after = work.predicted(remedy)
         gain = work.seconds / after if after else 1.0
         changes.append(Change(remedy, after, gain, work.counting(remedy)))

@@ -84,9 +84,7 @@ class Work:
         It is that of the stages that made the input, at least: what lies before their own
         shuffles may have to run again too.
         """
-        if not remedy.counted:
-            return 0.0
-        return sum(run.writing[remedy.side] for run in self.runs if remedy.side < len(run.writing))
+        return sum(sum(run.writing[: remedy.counted]) for run in self.runs)
 
     def _saved(self, run: Run, remedy: Remedy) -> float:
         drivers = run.outputs if self.by_output and run.outputs is not None else run.rows
@@ -97,10 +95,6 @@ class Work:
         after = math.ceil(tasks / self.slots) * self.line.at(sum(drivers) / tasks)
         if remedy.how == "whole":
             after = max(after, min(longest, self.line.at(heaviest(drivers))))
-        elif remedy.how == "copied" and not self.by_output and run.sides is not None:
-            split = sum(run.sides[min(remedy.side, len(run.sides) - 1)])
-            copied = sum(run.rows) - split
-            after = math.ceil(tasks / self.slots) * self.line.at(split / tasks + copied)
         return now - after
 
 

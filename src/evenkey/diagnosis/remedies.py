@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from evenkey.diagnosis.plans import KeyedRead
 
-How = Literal["split", "whole", "copied"]
-"""What happens to keys: split over workers; placed whole; split, the join's other side copied."""
+How = Literal["split", "whole"]
+"""What happens to keys: split over workers, or placed whole."""
 
 _KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("StreamingSymmetricHashJoin", "TransformWithState", "StreamingDeduplicate"), "state"),
@@ -27,6 +27,7 @@ _KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("ArrowAggregatePython", "AggregateInPandas", "ArrowAggregate"), "aggregate"),
     (("SortMergeJoin", "ShuffledHashJoin"), "join"),
     (("Window", "ArrowWindowPython"), "window"),
+    (("WriteFiles", "Execute InsertInto"), "write"),
     (("HashAggregate", "ObjectHashAggregate", "SortAggregate"), "own aggregate"),
 )
 _STATEFUL = "StateStore"
@@ -34,9 +35,10 @@ _STATEFUL = "StateStore"
 _JOINS = {
     "Inner": "inner",
     "LeftOuter": "left",
-    "LeftSemi": "left_semi",
-    "LeftAnti": "left_anti",
+    "LeftSemi": "semi",
+    "LeftAnti": "anti",
     "RightOuter": "right",
+    "FullOuter": "full",
 }
 
 
@@ -52,18 +54,15 @@ class Remedy:
         When it may be made, or what to see to.
     code
         The lines.
-    side
-        The exchange whose keys are split, where the other one is copied: 0 or 1.
     counted
-        Whether it reads its input once more, to count the keys for a plan; a stream learns from its
-        epochs instead.
+        Of how many exchanges it reads the input once more, to count the keys for a plan; a stream
+        learns from its epochs instead.
     """
 
     how: How
     condition: str
     code: str
-    side: int = 0
-    counted: bool = True
+    counted: int = 1
 
 
 def kind_of(read: KeyedRead) -> str:
@@ -73,7 +72,8 @@ def kind_of(read: KeyedRead) -> str:
     -------
     str
         ``groups``, ``cogroups``, ``aggregate`` (in Python), ``own aggregate`` (Spark's), ``join``,
-        ``window``, ``state``, or ``rows`` for what goes on row by row behind a repartition.
+        ``window``, ``write``, ``state``, or ``rows`` for what goes on row by row behind a
+        repartition.
     """
     for names, kind in _KINDS:
         if read.operator.startswith(names):
@@ -81,17 +81,13 @@ def kind_of(read: KeyedRead) -> str:
     return "state" if _STATEFUL in read.operator else "rows"
 
 
-def remedies_for(
-    read: KeyedRead, rows: Sequence[int], workers: int, *, stream: bool
-) -> list[Remedy]:
+def remedies_for(read: KeyedRead, workers: int, *, stream: bool) -> list[Remedy]:
     """Give what evenkey has for a stage, the strongest first; empty where it has nothing.
 
     Parameters
     ----------
     read
         What the stage does.
-    rows
-        Rows of the fullest task, for each of its exchanges.
     workers
         How many workers the lines name.
     stream
@@ -103,13 +99,13 @@ def remedies_for(
     filled = {"key": key, "keys": listed, "workers": workers}
     kind = kind_of(read)
     if kind == "join":
-        remedies = _of_join(read, rows, stream=stream)
+        remedies = _of_join(read, stream=stream)
     elif kind == "rows":
         remedies = [_SPREAD] if not stream else []
     elif kind in _BY_KIND and not stream:
         remedies = list(_BY_KIND[kind])
     elif kind in ("groups", "aggregate"):
-        remedies = [replace(_FOLD, counted=False)]
+        remedies = [replace(_FOLD, counted=0)]
     else:
         remedies = []
     return [
@@ -117,7 +113,6 @@ def remedies_for(
             each.how,
             " ".join(filter(None, (each.condition, note))),
             Template(each.code).substitute(filled),
-            each.side,
             each.counted,
         )
         for each in remedies
@@ -133,9 +128,7 @@ def why_none(read: KeyedRead, *, stream: bool) -> str:
     reasons = {
         "state": "its state lies where Spark put its keys, and stays there",
         "cogroups": "both sides must bring all rows of a key to one place",
-        "join": "a stream's join of this kind has no other form"
-        if stream
-        else "this join keeps the rows of both sides: neither may be copied",
+        "join": "nothing serves a join of this kind",
         "own aggregate": "Spark's own aggregate, which it combines as far as it can",
     }
     if kind in reasons:
@@ -165,40 +158,30 @@ _SPREAD = Remedy(
     "if what follows takes the rows of a key in parts:",
     'eks.place(eks.route(df, $key, "planned", $workers), $workers)',
 )
-_MOVED = Remedy(
-    "whole",
-    "if one side is static; keys stay whole, and move from epoch to epoch:",
-    'evenkey.joins.balanced_join(stream, static, $key, "inner", workers=$workers)',
-    counted=False,
+_WRITE = Remedy(
+    "split",
+    "if the table is partitioned by these columns:",
+    "eks.partition_for_write(df, $key, files=$workers).write.partitionBy($keys)",
 )
 _BY_KIND = {
     "groups": (_FOLD, _WHOLE),
     "aggregate": (_FOLD, replace(_WHOLE, code=_WHOLE.code.replace("applyInPandas", "agg"))),
     "window": (_WINDOW,),
+    "write": (_WRITE,),
 }
 
 
-def _of_join(read: KeyedRead, rows: Sequence[int], *, stream: bool) -> list[Remedy]:
-    """Split the side with the hot key, and copy the other to each worker; a stream moves keys."""
+def _of_join(read: KeyedRead, *, stream: bool) -> list[Remedy]:
+    """Deal one side of a hot key, and copy the other, by one call."""
     how = _JOINS.get(read.join_type or "")
-    if stream and how in ("inner", "left"):
-        return [replace(_MOVED, code=_MOVED.code.replace("inner", how))]
-    if stream or how is None or len(read.exchanges) < 2:  # noqa: PLR2004 - a join has two sides
+    if how is None or len(read.exchanges) < 2:  # noqa: PLR2004 - a join has two sides
         return []
-    hot = 0 if rows[0] >= rows[1] else 1
-    if how != "inner":
-        hot = 1 if how == "right" else 0  # the side whose rows are kept must not be copied
-    split, copied = ("left", "right") if hot == 0 else ("right", "left")
-    code = (
-        f'{split} = eks.place(eks.route({split}, $key, "planned", $workers), $workers, '
-        'by="split", key=$key)\n'
-        f'{copied} = {copied}.withColumn("worker", F.explode(F.sequence(F.lit(0), '
-        "F.lit($workers - 1))))\n"
-        f'{copied} = eks.place({copied}, $workers, by="split", key=$key).drop("worker")\n'
-        f'left.join(right, [$keys, "split"], "{how}")'
-    )
-    condition = f"the {copied} side is copied to each worker, which pays while it is the small one:"
-    return [Remedy("copied", condition, code, hot)]
+    code = f'eks.join(left, right, [$keys], "{how}", workers=$workers)'
+    notes = ["if one side is static:"] if stream else []
+    names = [_names(exchange.keys)[0] for exchange in read.exchanges]
+    if names[0] != names[1]:
+        notes.append("if the key is named alike on both sides:")
+    return [Remedy("split", " ".join(notes), code, 0 if stream else 2)]
 
 
 def _names(keys: Sequence[str]) -> tuple[Sequence[str], str]:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from evenkey.groupings.planned import KeyStatistics as KeyStatistics
     from evenkey.groupings.planned import Plan as Plan
     from evenkey.groupings.planned import compile_plan as compile_plan
+    from evenkey.groupings.planned import make_plan as make_plan
     from evenkey.groupings.planned import unplanned as unplanned
     from evenkey.groupings.weights import MOST_WEIGHT as MOST_WEIGHT
     from evenkey.groupings.weights import limited as limited
@@ -81,6 +82,7 @@ __getattr__ = late(
         "Plan": "evenkey.groupings.planned",
         "compile_plan": "evenkey.groupings.planned",
         "limited": "evenkey.groupings.weights",
+        "make_plan": "evenkey.groupings.planned",
         "unplanned": "evenkey.groupings.planned",
     },
     gone=OLD_NAMES,

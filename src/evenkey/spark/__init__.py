@@ -1,4 +1,4 @@
-"""Operators on Spark DataFrames, batch, streaming and real time: route, place, aggregate, observe.
+"""Operators on Spark DataFrames, batch, streaming and real time: aggregate, join, route, place.
 
 Each takes a DataFrame first, so that it goes into a chain by ``df.transform``::
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from evenkey.doors import late
 from evenkey.spark.aggregating import aggregate
 from evenkey.spark.by_worker import aggregate_by_worker
+from evenkey.spark.joining import JoinPlan, join, join_plan
 from evenkey.spark.merging_workers import merge_workers
 from evenkey.spark.observe import EpochLoads, LoadObserver, observe
 from evenkey.spark.placing import place
@@ -23,6 +24,7 @@ from evenkey.spark.routing_tasks import Load
 from evenkey.spark.sessions import session
 from evenkey.spark.state import store_of
 from evenkey.spark.times import rows_far_ahead
+from evenkey.spark.writing import partition_for_write
 
 if TYPE_CHECKING:
     from evenkey.spark.aggregating import check_windows as check_windows
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
 __all__ = [
     "REAL_TIME_SETTINGS",
     "EpochLoads",
+    "JoinPlan",
     "Load",
     "LoadObserver",
     "RoutingTable",
@@ -82,8 +85,11 @@ __all__ = [
     "aggregate",
     "aggregate_by_worker",
     "fit",
+    "join",
+    "join_plan",
     "merge_workers",
     "observe",
+    "partition_for_write",
     "place",
     "route",
     "rows_far_ahead",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ROW_IN_PARTITION = (1 << 33) - 1
+_OWN = "__evenkey_"
 _TIMES = (DateType, NumericType, TimestampNTZType, TimestampType)
 
 
@@ -266,4 +267,20 @@ def absent(df: DataFrame, name: str) -> None:
     for column in df.columns:
         if column == name or (not exact and column.lower() == name.lower()):
             message = f"there is a column {column!r} already: drop it, or choose another name"
+            raise ConfigurationError(message)
+
+
+def check_own_names(df: DataFrame) -> None:
+    """Make sure that no column is named as those are that operators add and take away again.
+
+    Raises
+    ------
+    ConfigurationError
+        One is.
+    """
+    for name in df.columns:
+        if name.lower().startswith(_OWN):
+            message = (
+                f"there is a column {name!r}: names that begin with {_OWN!r} are taken; rename it"
+            )
             raise ConfigurationError(message)

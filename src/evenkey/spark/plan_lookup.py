@@ -36,7 +36,10 @@ if TYPE_CHECKING:
 _GOLDEN = 0x9E3779B9
 """The golden ratio in units of 2**-32: its multiples, modulo 2**32, are spread evenly."""
 
-_STEPS = tuple(f"__evenkey_{name}" for name in ("hash", "word", "slot", "place", "scaled", "cell"))
+HASH, PLACE = "__evenkey_hash", "__evenkey_place"
+"""Columns of a row's hash, and of where its key is in the words of a plan."""
+
+_WORD, _SLOT, _SCALED, _CELL = (f"__evenkey_{name}" for name in ("word", "slot", "scaled", "cell"))
 
 
 def read_memory(tables: RoutingTables, query: str, epoch: int) -> Snapshot:
@@ -75,39 +78,75 @@ def with_planned_worker(
     ConfigurationError
         There are more than `MOST_WORKERS` workers.
     """
+    df, words = plan_words(df, grouping, workers, plan)
+    df = with_places(df, hashed, words, grouping.bucket_count(workers), workers)
+    if position is None and not df.isStreaming:
+        position = row_numbers()
+    return with_dealt(df, words, name, position).drop(HASH, PLACE)
+
+
+def plan_words(
+    df: DataFrame, grouping: PlannedGrouping, workers: int, plan: Tables | Snapshot
+) -> tuple[DataFrame, Column]:
+    """Give a plan as words that are the same in all rows; rows of a stream wait for them.
+
+    Raises
+    ------
+    ConfigurationError
+        There are more than `MOST_WORKERS` workers.
+    """
     if workers > MOST_WORKERS:
         message = f"workers = {workers}: planned routes to at most {MOST_WORKERS} on Spark"
         raise ConfigurationError(message)
-    if position is None and not df.isStreaming:
-        position = row_numbers()
     packed = _PackedPlan(grouping, workers)
-    if isinstance(plan, dict):
-        given = pa.table({"words": pa.array([packed.of(plan)], pa.list_(pa.int64()))})
-        words = df.sparkSession.createDataFrame(given, WORDS).scalar()
-    else:
-        df, words = with_decided(df, plan, packed)
-    hash_, word, slot, place, scaled, cell = (F.col(step) for step in _STEPS)
-    buckets = grouping.bucket_count(workers)
+    if not isinstance(plan, dict):
+        return with_decided(df, plan, packed)
+    given = pa.table({"words": pa.array([packed.of(plan)], pa.list_(pa.int64()))})
+    return df, df.sparkSession.createDataFrame(given, WORDS).scalar()
+
+
+def with_places(
+    df: DataFrame, hashed: Column, words: Column, buckets: int, workers: int
+) -> DataFrame:
+    """Add `HASH` and `PLACE`: how many cells a row's key has, times 2**32, and the first one."""
+    hash_, word, slot = (F.col(step) for step in (HASH, _WORD, _SLOT))
     positions = Positions.of(buckets, workers)
     product = _low(_low(_high(hash_) + OFFSET) * F.shiftrightunsigned(word, OWNER_BITS))
     number = F.call_function("shiftrightunsigned", product, F.get(words, F.lit(0)).cast("int"))
-    steps = (
-        hashed,
-        F.get(words, _low(hash_, buckets.bit_length() - 1) + positions.buckets),
-        2 * number + positions.slots,
-        F.when(F.get(words, slot) == hash_, F.get(words, slot + 1)).otherwise(
+    steps = {
+        HASH: hashed,
+        _WORD: F.get(words, _low(hash_, buckets.bit_length() - 1) + positions.buckets),
+        _SLOT: 2 * number + positions.slots,
+        PLACE: F.when(F.get(words, slot) == hash_, F.get(words, slot + 1)).otherwise(
             _low(word, OWNER_BITS) + (ONE_CELL + positions.workers)
         ),
-        _points(position) * _high(place),
-        F.get(words, _low(place) + _high(scaled)),
-    )
-    for step, column in zip(_STEPS, steps, strict=True):
+    }
+    for step, column in steps.items():
         df = df.withColumn(step, column)
+    return df.drop(_WORD, _SLOT)
+
+
+def with_dealt(df: DataFrame, words: Column, name: str, position: Column | None) -> DataFrame:
+    """Add the int column `name`: of the workers of a row's key the one that its position gives."""
+    place, scaled, cell = (F.col(step) for step in (PLACE, _SCALED, _CELL))
+    df = df.withColumn(_SCALED, _points(position) * _high(place))
+    df = df.withColumn(_CELL, F.get(words, _low(place) + _high(scaled)))
     limit = F.shiftrightunsigned(cell, 2 * WORKER_BITS)
     other = F.shiftrightunsigned(cell, WORKER_BITS)
     below = _low(F.shiftrightunsigned(scaled, 32 - LIMIT_BITS), LIMIT_BITS) < limit
     worker = _low(F.when(below, cell).otherwise(other), WORKER_BITS)
-    return df.withColumn(name, worker.cast("int")).drop(*_STEPS)
+    return df.withColumn(name, worker.cast("int")).drop(_SCALED, _CELL)
+
+
+def every_worker(words: Column) -> Column:
+    """List the cells of a row's key by its `PLACE`; `worker_of` gives the worker of each."""
+    place = F.col(PLACE)
+    return F.slice(words, (_low(place) + 1).cast("int"), _high(place).cast("int"))
+
+
+def worker_of(cell: Column) -> Column:
+    """Give the worker of a cell of `every_worker`, an int."""
+    return _low(cell, WORKER_BITS).cast("int")
 
 
 def _points(position: Column | None) -> Column:

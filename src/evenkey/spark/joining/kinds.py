@@ -1,0 +1,87 @@
+"""Kinds of joins: which rows they keep, and how many they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pyspark.sql import functions as F
+
+from evenkey.checking import check_one_of, check_text
+from evenkey.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+Weigh = Literal["output", "rows"]
+"""What the work of a key is: its rows on both sides, with or without those of its result."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of join.
+
+    Parameters
+    ----------
+    name
+        As Spark spells it.
+    keeps_left, keeps_right
+        Whether rows of this side are in the result, or counted, where they have no match.
+    """
+
+    name: str
+    keeps_left: bool
+    keeps_right: bool
+
+    @property
+    def tests_only(self) -> bool:
+        """Whether the right side only says which left rows there are."""
+        return self.name in ("semi", "anti")
+
+    def output(self, left: Column, right: Column) -> Column:
+        """Give how many rows of the result a key has, of its rows on both sides."""
+        one = F.lit(1)
+        if self.tests_only:
+            return F.when((right > 0) == F.lit(self.name == "semi"), left).otherwise(0)
+        some_left = F.greatest(left, one) if self.keeps_right else left
+        some_right = F.greatest(right, one) if self.keeps_left else right
+        # As doubles: products of large counts do not fit into a bigint.
+        return some_left.cast("double") * some_right
+
+
+_KINDS = (
+    Kind("inner", keeps_left=False, keeps_right=False),
+    Kind("left", keeps_left=True, keeps_right=False),
+    Kind("right", keeps_left=False, keeps_right=True),
+    Kind("full", keeps_left=True, keeps_right=True),
+    Kind("semi", keeps_left=True, keeps_right=False),
+    Kind("anti", keeps_left=True, keeps_right=False),
+)
+_SPELLINGS = {"outer": "full"}
+_SPELLINGS |= {f"{side}outer": side for side in ("left", "right", "full")}
+_SPELLINGS |= {f"left{test}": test for test in ("semi", "anti")}
+
+
+def kind_of(how: object) -> Kind:
+    """Find a kind of join by any of the names that Spark has for it.
+
+    Raises
+    ------
+    ConfigurationError
+        It is none of a join on columns.
+
+    Examples
+    --------
+    >>> kind_of("LEFT_OUTER").name, kind_of("leftanti").name, kind_of("outer").name
+    ('left', 'anti', 'full')
+    """
+    check_text("how", how, "inner")
+    plain = str(how).lower().replace("_", "")
+    for kind in _KINDS:
+        if kind.name == _SPELLINGS.get(plain, plain):
+            return kind
+    if plain == "cross":
+        message = "how = 'cross': it has no key to be balanced by; use left.crossJoin(right)"
+        raise ConfigurationError(message)
+    check_one_of("how", how, [kind.name for kind in _KINDS])
+    raise AssertionError

@@ -1,0 +1,50 @@
+"""A balanced join gives the rows of Spark's own, and puts them where its plan says."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from evenkey import spark as operators
+from tests.spark import skewed_joins
+from tests.spark.skewed_joins import KINDS, TYPES
+
+WORKERS = 12
+
+
+@pytest.fixture(scope="module")
+def plain(session):
+    """A session that broadcasts nothing on its own."""
+    session = session.newSession()
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    session.conf.set("spark.sql.adaptive.autoBroadcastJoinThreshold", "-1")
+    return session
+
+
+def both(sides, how, **options):
+    expected = sides.left.join(sides.right, sides.on, how)
+    got = operators.join(sides.left, sides.right, sides.on, how, WORKERS, **options)
+    assert got.schema == expected.schema
+    return got, expected
+
+
+def test_rows_are_those_of_sparks_own_join(plain):
+    sides = skewed_joins.of_counts(plain)
+    assert_same({how: both(sides, how) for how in KINDS})
+
+
+@pytest.mark.parametrize("how", ["full", *(pytest.param(k, marks=pytest.mark.soak) for k in KINDS)])
+def test_keys_of_all_types_match_as_in_sparks_own_join(plain, how):
+    assert_same({name: both(skewed_joins.of_type(plain, name), how) for name in TYPES})
+
+
+def assert_same(cases):
+    """Compare all pairs of DataFrames in one job."""
+    every = [
+        skewed_joins.differing(got, expected).select(F.lit(case).alias("case"), "*")
+        for case, (got, expected) in cases.items()
+    ]
+    assert functools.reduce(DataFrame.unionAll, every).collect() == []

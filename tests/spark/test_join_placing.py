@@ -1,0 +1,131 @@
+"""A balanced join leaves its rows on the workers that its plan names, by one shuffle a side."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
+
+from evenkey import spark as operators
+from evenkey.errors import ConfigurationError
+from tests.spark import oracle
+
+WORKERS = 16
+
+
+@pytest.fixture(scope="module")
+def plain(session):
+    """A session that broadcasts nothing on its own, and merges small partitions."""
+    session = session.newSession()
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    session.conf.set("spark.sql.adaptive.enabled", "true")
+    session.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "true")
+    return session
+
+
+def hot(session, rows):
+    """60 % of the rows bear one key, the others one of 5000."""
+    key = F.when(F.col("id") % 10 < 6, 0).otherwise(F.pmod(F.xxhash64("id"), F.lit(5000)))
+    return session.range(0, rows, 1, 4).select(key.alias("k"), F.col("id").alias("v"))
+
+
+def fullest(joined):
+    """Rows of the fullest task over the mean of all workers, and how many rows there are."""
+    tasks = joined.groupBy(F.spark_partition_id().alias("task")).count().toArrow()
+    assert set(tasks["task"].to_pylist()) <= set(range(WORKERS))
+    counts = tasks["count"].to_numpy()
+    return counts.max() / (counts.sum() / WORKERS), int(counts.sum())
+
+
+@pytest.mark.parametrize("how", ["inner", "full"])
+def test_a_key_with_most_rows_is_divided(plain, how):
+    left, right = hot(plain, 200_000), plain.range(0, 5000, 1, 2).selectExpr("id as k", "-id as w")
+    joined = operators.join(left, right, "k", how, WORKERS)
+    assert fullest(joined) == (pytest.approx(1, abs=0.05), 200_000)
+    usual = left.join(right, "k", how).repartition(1)
+    assert usual.count() == 200_000
+
+
+def test_a_key_with_rows_on_both_sides_is_divided_by_what_it_makes(plain):
+    """One key makes 500 x 1,000 of the rows; the others 40,000 in all."""
+    left, right = many_by_many(plain, 500, 1000)
+    for how in ("inner", "right"):
+        joined = operators.join(left, right, "k", how, WORKERS)
+        uneven, rows = fullest(joined)
+        assert uneven < 1.15, how
+        assert rows == left.join(right, "k", how).count()
+
+
+def many_by_many(session, left_rows, right_rows):
+    left = session.range(0, left_rows + 40_000, 1, 4).selectExpr(
+        f"if(id < {left_rows}, -1, id % 3000) as k", "id as v"
+    )
+    right = session.range(0, right_rows + 3000, 1, 2).selectExpr(
+        f"if(id < {right_rows}, -1, id - {right_rows}) as k", "id as w"
+    )
+    return left, right
+
+
+@pytest.mark.soak
+def test_fifty_million_rows_of_one_key_are_divided(plain):
+    left, right = many_by_many(plain, 5000, 10_000)
+    uneven, rows = fullest(operators.join(left, right, "k", "inner", WORKERS))
+    assert uneven < 1.15
+    assert rows == 50_040_000
+
+
+def test_each_side_is_shuffled_once(plain):
+    left, right = hot(plain, 20_000), plain.range(0, 5000, 1, 2).selectExpr("int(id) as k", "id")
+    joined = operators.join(left, right, "k", "inner", WORKERS)
+    plan = oracle.plan_of(joined)
+    assert plan.count("Exchange hashpartitioning") == plan.count("Exchange") == 2
+    assert plan.count("REPARTITION_BY_NUM") == 2
+    assert re.search(r"(SortMerge|ShuffledHash)Join", plan)
+    assert "Python" not in plan
+
+
+def test_nulls_are_on_all_workers(plain):
+    left = plain.range(0, 16_000, 1, 3).selectExpr("nullif(id % 1, 0) as k", "id as v")
+    right = plain.range(0, 100, 1, 2).selectExpr("id as k")
+    joined = operators.join(left, right, "k", "left", WORKERS)
+    assert fullest(joined) == (pytest.approx(1, abs=0.05), 16_000)
+
+
+def test_a_kept_plan_is_used_again(plain, tmp_path):
+    left, right = hot(plain, 20_000), plain.range(0, 5000, 1, 2).selectExpr("id as k", "id as w")
+    made = operators.join_plan(left, right, "k", "inner", WORKERS, state=tmp_path)
+    assert "1 key is split, the heaviest has 53.3% of the work" in str(made)
+    # Of other rows: the result is exact whatever the plan was made of.
+    later = left.where("k <> 0").unionAll(left.selectExpr("k + 7", "v"))
+    kept = operators.join_plan(later, right, "k", "inner", WORKERS, state=tmp_path)
+    assert kept.plan is not None
+    assert (kept.split == made.split).all()
+    assert str(kept).endswith("plan of before")
+    joined = operators.join(later, right, "k", "inner", WORKERS, state=tmp_path)
+    assert joined.count() == later.join(right, "k").count()
+    with pytest.raises(ConfigurationError, match="weigh=output"):
+        operators.join(later, right, "k", "left", WORKERS, state=tmp_path)
+
+
+def test_a_side_that_spark_broadcasts_is_left_to_it(session):
+    left, right = hot(session, 2000), session.range(0, 50, 1, 2).selectExpr("id as k")
+    assert "left to Spark: it broadcasts a side" in str(operators.join_plan(left, right, "k"))
+    joined = operators.join(left, right, "k", "left")
+    assert "BroadcastHashJoin" in oracle.plan_of(joined)
+    assert joined.count() == 2000
+
+
+def test_other_columns_are_named_as_in_sparks_own_join(plain):
+    """A column of one name on both sides is found by its DataFrame only."""
+    left, right = hot(plain, 3000), plain.range(0, 5000, 1, 2).selectExpr("id as k", "-id as v")
+    for how in ("inner", "left", "full"):
+        joined = operators.join(left, right, "k", how, 3)
+        rows = joined.select("k", left["v"].alias("l"), right["v"].alias("r")).where("r <= 0")
+        assert rows.where("-r <> k").count() == 0
+        assert rows.agg(F.sum("l")).collect() == left.agg(F.sum("v")).collect()
+        with pytest.raises(PySparkException, match="AMBIGUOUS_REFERENCE"):
+            joined.select("v").collect()
+    itself = operators.join(left.alias("a"), left.alias("b"), "k", "semi", 3)
+    assert itself.count() == 3000
