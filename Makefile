@@ -18,24 +18,29 @@ KILLS := 100
 SEED := 1
 KAFKA := build/kafka
 HADOOP := build/hadoop
+SITE := build/site-env
+RELEASE := build/release-env
+PYTHONS :=
 VERSIONS := 4.1 4.2 4.3
 VERSIONED := build/spark-versions
 CLASSES := build/java-classes.jsa
+LOCK := $(BIN)/uv pip compile --upgrade --quiet --python-version 3.11 --python-platform linux --no-annotate \
+  --custom-compile-command "make lock"
 MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help setup demo test check faults soak connect kills bench freeze lint format types imports lock grafana figures \
-  setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
+  site release-check image-check setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 setup: $(READY) ## Set up .venv with the locked packages, a Java among them
 
-demo: $(READY) ## Run the main job: compare groupings on Spark, then count the words of real text
-	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/demo.sh build/demo
+demo: $(READY) ## Run a job that a hot key makes slow beside its even twin, in a minute; it ends with a page to open
+	@$(BIN)/python examples/demo.py build/demo
 
 test: $(READY) $(CLASSES) ## Run the tests, all but soak and bench
 	@$(PYTEST) $(PARALLEL)
@@ -77,17 +82,31 @@ types: $(READY) ## Check the types
 imports: $(READY) ## Check who imports whom
 	@report=$$($(BIN)/lint-imports --no-logo 2>&1) || { printf '%s\n' "$$report"; exit 1; }
 
-lock: $(BIN)/python ## Choose the newest versions of all packages and write requirements.lock
+lock: $(BIN)/python ## Choose the newest versions of all packages and write the files of locked ones
 	@$(PIP) install uv
-	@$(BIN)/uv pip compile pyproject.toml --all-extras --upgrade --quiet \
-	  --python-version 3.11 --python-platform linux --no-annotate \
-	  --custom-compile-command "make lock" --output-file requirements.lock
+	@$(LOCK) pyproject.toml --all-extras --output-file requirements.lock
+	@$(LOCK) --group site --output-file docs/requirements.lock
+	@$(LOCK) --group release --output-file .ci/requirements.lock
 
 grafana: $(READY) ## Write Grafana's dashboards into grafana/
 	@$(BIN)/python -m tools.grafana_dashboards grafana/dashboards
 
 figures: $(READY) ## Write the table of all figures into docs/figures.md
 	@$(BIN)/python -m tools.figures_table docs/figures.md
+
+site: $(READY) $(SITE)/.ready ## Build the documentation site into build/site; warnings are errors, the network is not needed
+	@$(BIN)/python -m tools.site build/site-pages
+	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --quiet --strict
+	@echo "Read it: python3 -m http.server --bind 127.0.0.1 --directory build/site 8000"
+
+release-check: $(RELEASE)/.ready ## Build the archives, try core and each extra in empty environments (PYTHONS=), check what services read
+	@$(RELEASE)/bin/python -m tools.release build/release $(PYTHONS)
+	@for check in github-workflows:.github/workflows/*.yml github-issue-forms:.github/ISSUE_TEMPLATE/*-*.yml \
+	  github-issue-config:.github/ISSUE_TEMPLATE/config.yml citation-file-format:CITATION.cff compose-spec:compose.yaml; do \
+	  $(RELEASE)/bin/check-jsonschema --builtin-schema vendor.$${check%%:*} $${check#*:} || exit 1; done
+
+image-check: $(KAFKA)/.ready ## Do without docker what the Dockerfile says, and run evenkey there: needs root and mmdebstrap
+	@tools/image/check.sh build/image/root
 
 setup-kafka: $(KAFKA)/.ready ## Fetch the jars of Spark's Kafka connector and of a broker, with Maven
 
@@ -118,6 +137,14 @@ $(READY): pyproject.toml requirements.lock | $(BIN)/python
 	@echo "Setting up $(VENV) ..." >&2
 	@$(PIP) install --requirement requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(SITE)/.ready: docs/requirements.lock
+$(RELEASE)/.ready: .ci/requirements.lock
+$(SITE)/.ready $(RELEASE)/.ready: | $(BIN)/python
+	@echo "Setting up $(@D) ..." >&2
+	@$(BIN)/python -m venv $(@D)
+	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --requirement $<
 	@touch $@
 
 $(VERSIONED)/%/.ready: $(READY)

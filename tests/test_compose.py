@@ -80,6 +80,13 @@ def test_the_image_is_built_of_pinned_images_and_files_that_are_there():
     assert all((ROOT / file).exists() for files in copied for file in files)
 
 
+def test_the_image_runs_the_script_that_is_checked_without_docker():
+    lines = (ROOT / "Dockerfile").read_text().replace("\\\n", " ").splitlines()
+    runs = [line.split() for line in lines if line.startswith("RUN") and "mvn" not in line]
+    assert runs == [["RUN", "sh", "/opt/evenkey/source/install.sh", "/opt/evenkey/source"]]
+    assert any("tools/image/install.sh" in line for line in lines if line.startswith("COPY"))
+
+
 def test_kafka_is_of_the_version_of_the_broker_that_tests_run():
     pom = (ROOT / "connectors" / "pom.xml").read_text()
     version = re.search("<kafka.version>(.+)</kafka.version>", pom)

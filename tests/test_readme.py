@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-README = Path(__file__).parents[1] / "README.md"
+from tests.snippets.blocks import snippets
 
 
 @pytest.mark.usefixtures("spark")
 def test_python_of_the_readme(capsys):
-    (code,) = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+    (code,) = snippets("README.md", "python")
     names: dict[str, Any] = {}
     exec(code, names)  # noqa: S102 - our own text
     assert "alice" in capsys.readouterr().out

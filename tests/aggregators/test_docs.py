@@ -8,12 +8,13 @@ from pathlib import Path
 from types import ModuleType
 
 from evenkey.aggregators import available
+from tests.snippets.blocks import snippets
 
 PAGE = Path(__file__).parents[2] / "docs" / "aggregators.md"
 
 
 def test_examples_run(monkeypatch):
-    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)
+    blocks = snippets("docs/aggregators.md", "python")
     assert len(blocks) == 6
     # Pickling finds classes by their module.
     module = ModuleType("page_on_aggregators")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from evenkey import read_results
+from tests.snippets.blocks import snippets
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "files.md").read_text("utf-8")
 
@@ -16,7 +17,7 @@ GUIDE = (Path(__file__).parents[2] / "docs" / "files.md").read_text("utf-8")
 @pytest.mark.usefixtures("spark")
 def test_the_example_gives_the_table(invoke, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (shell,) = re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL)
+    (shell,) = snippets("docs/files.md", "sh")
     pattern = r"cat > orders\.csv <<'END'\n(.*)END\nevenkey (.*)"
     ((lines, command),) = re.findall(pattern, shell, re.DOTALL)
     Path("orders.csv").write_text(lines)

@@ -9,6 +9,7 @@ from typing import Any
 
 from evenkey.diagnosis import Thresholds
 from tests.diagnosis.writing import skewed
+from tests.snippets.blocks import snippets
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "diagnose.md").read_text()
 
@@ -17,7 +18,7 @@ def test_the_example_runs(capsys, tmp_path, monkeypatch):
     (tmp_path / "spark-events").mkdir()
     skewed().write(tmp_path / "spark-events" / "app-1")
     monkeypatch.chdir(tmp_path)
-    (example,) = re.findall(r"^```python\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
+    (example,) = snippets("docs/diagnose.md", "python")
     names: dict[str, Any] = {}
     exec(example, names)  # noqa: S102 - our own guide
     assert capsys.readouterr().out.startswith("('customer',) about 2.5 times shorter")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import importlib.util
 import json
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -78,6 +80,17 @@ def test_own_aggregator(example):
     medians = example("own_aggregator").main()
     # Of 1 to 501, which come about equally often.
     assert medians == pytest.approx({"ann": 251, "bob": 251}, rel=0.02)
+
+
+@pytest.mark.soak
+def test_demo(tmp_path):
+    program = [sys.executable, EXAMPLES / "demo.py", tmp_path / "demo"]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"times shorter, and the same 500 results\.", done.stdout)
+    page = (tmp_path / "demo" / "index.html").as_uri()
+    assert done.stdout.endswith(f"Open {page}\n")
+    assert "1 stage to change" in (tmp_path / "demo" / "index.html").read_text("utf-8")
 
 
 def test_the_notebook_prints_what_it_says():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from evenkey.experiments import Scale, available, find, pkg, run, write_page
+from tests.snippets.blocks import snippets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ GUIDE = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
 @pytest.fixture
 def example(tmp_path, monkeypatch) -> Iterator[Experiment]:
     """The example, put into the file of its name and found there."""
-    (text,) = re.findall(r"^```python\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
+    (text,) = snippets("docs/experiments.md", "python")
     (tmp_path / "figure_20.py").write_text(text)
     monkeypatch.setattr(pkg, "__path__", [*pkg.__path__, str(tmp_path)])
     importlib.invalidate_caches()

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from evenkey.groupings import available, parse
+from tests.snippets.blocks import snippets
 
 PAGE = (Path(__file__).parents[2] / "docs" / "groupings.md").read_text("utf-8")
 
@@ -17,7 +18,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "groupings.md").read_text("utf-8")
 @pytest.mark.usefixtures("spark")
 def test_code_runs():
     names: dict[str, Any] = {}
-    for block in re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL):
+    for block in snippets("docs/groupings.md", "python"):
         exec(block, names)  # noqa: S102 - our own text
     held = names["routed"].groupBy("user").agg(F.count_distinct("worker").alias("workers"))
     assert {row["workers"] for row in held.collect()} == {1}

@@ -1,0 +1,143 @@
+"""A job that a hot key makes slow, beside its even twin: python examples/demo.py [DIRECTORY].
+
+Each row costs 2 ms of waiting, as a call of a service or a device does, so that the workers wait
+side by side even where cores are few. All figures are measured while it runs.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+import evenkey as ek
+from evenkey import spark as eks
+from evenkey.diagnosis import write_page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame
+
+WORKERS = 8
+ROWS = 5_000
+SECONDS = 0.002
+SCHEMA = "user string, score bigint"
+
+
+def score(so_far: int, amount: int) -> int:
+    """Work on one row; a call of a model, say."""
+    time.sleep(SECONDS)
+    return so_far + amount
+
+
+def of_a_user(rows: pd.DataFrame) -> pd.DataFrame:
+    """Work on the rows of a user, as `applyInPandas` wants it."""
+    total = 0
+    for amount in rows["amount"]:
+        total = score(total, amount)
+    return pd.DataFrame({"user": [rows["user"].iloc[0]], "score": [total]})
+
+
+@dataclass(frozen=True)
+class Score(ek.Fold):
+    """The same work, as `eks.aggregate` wants it: row by row, and how parts are put together."""
+
+    columns = ("amount",)
+    result = pa.schema([("score", pa.int64())])
+
+    def zero(self) -> int:
+        """No row yet."""
+        return 0
+
+    def add(self, state: int, message: tuple[Any, ...]) -> int:
+        """Take in a row."""
+        _user, amount = message
+        return score(state, amount)
+
+    def combine(self, first: int, second: int) -> int:
+        """Put together what two workers have of a user."""
+        return first + second
+
+    def answer(self, state: int) -> dict[str, int]:
+        """Give the result of a user."""
+        return {"score": state}
+
+
+def skewed(df: DataFrame) -> DataFrame:
+    """Group as Spark does: a user's rows are in one task."""
+    return df.groupBy("user").applyInPandas(of_a_user, SCHEMA)
+
+
+def even(df: DataFrame) -> DataFrame:
+    """Group by planned grouping: the hot user's rows are on several workers."""
+    return eks.aggregate(df, "user", "planned", WORKERS, aggregator=Score())
+
+
+def main(directory: Path, rows: int = ROWS) -> Path:
+    """Run both, print what they took, and give the page of the diagnosis."""
+    shutil.rmtree(directory, ignore_errors=True)
+    events = directory.resolve() / "events"
+    events.mkdir(parents=True)
+    settings = {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": events.as_uri(),
+        "spark.sql.shuffle.partitions": str(WORKERS),
+        # So little data would go into one task, and the skewed job would take still longer.
+        "spark.sql.adaptive.coalescePartitions.enabled": "false",
+        "spark.ui.enabled": "false",
+    }
+    print("Starting Spark ...", flush=True)
+    spark = eks.session(f"local[{WORKERS}]", settings)
+    user = F.expr("if(id % 5 < 4, 'ann', 'user ' || id % 499)").alias("user")
+    clicks = spark.range(0, rows, 1, 4).select(user, (F.col("id") % 7).alias("amount"))
+    for job in (skewed, even):
+        job(clicks.limit(20 * WORKERS)).collect()  # starts Python, on which no figure depends
+    print(f"\n{rows:,} clicks, 80 % of them by one user; {1000 * SECONDS:.0f} ms of work a click")
+    slow, first = _timed(skewed, clicks)
+    print(f"\n  groupBy(user).applyInPandas(...)   {slow:5.1f} s")
+    fast, second = _timed(even, clicks)
+    print(f"  eks.aggregate(df, user, planned)   {fast:5.1f} s, counting the keys included")
+    if first != second:
+        message = "the two jobs differ; that must not be"
+        raise AssertionError(message)
+    print(f"\n{slow / fast:.1f} times shorter, and the same {len(first)} results.")
+    _show_loads(clicks)
+    spark.stop()
+    print("\nWhat Spark's event log says of the two jobs:\n")
+    diagnosis = ek.diagnose(events)
+    for stage in diagnosis.named:
+        print(f"  slow for its keys: {', '.join(stage.keys)}; the line to change:")
+        print(f"    {stage.changes[0].remedy.code}")
+    return write_page(diagnosis, directory / "index.html")
+
+
+def _timed(job: Callable[[DataFrame], DataFrame], df: DataFrame) -> tuple[float, list[Any]]:
+    begun = time.perf_counter()
+    rows = job(df).collect()
+    return time.perf_counter() - begun, sorted((row["user"], row["score"]) for row in rows)
+
+
+def _show_loads(df: DataFrame) -> None:
+    """Draw the rows of each worker, key by key and planned, the fullest first."""
+    print("\nRows of each worker, fullest first:")
+    for name, grouping in (("by key", "kg"), ("planned", "planned")):
+        placed = eks.route(df, "user", grouping, WORKERS).groupBy("worker").count().collect()
+        held = Counter({row["worker"]: row["count"] for row in placed})
+        print(f"  {name}")
+        for worker in sorted(range(WORKERS), key=lambda each: -held[each]):
+            print(f"    {'#' * round(60 * held[worker] / df.count()):<61}{held[worker]:>6,}")
+
+
+if __name__ == "__main__":
+    given = sys.argv[1:]
+    page = main(Path(given[0]) if given else Path("build/demo"))
+    print(f"\nOpen {page.resolve().as_uri()}")

@@ -1,0 +1,66 @@
+"""The one Spark session of tests, and of examples in docstrings."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+# Spark's usual manager starts several processes (readlink, chmod) for each file of a checkpoint.
+# Programs of tests, those that kill runs among them, have the usual one.
+_CHECKPOINTS = {
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming"
+    ".checkpointing.FileSystemBasedCheckpointFileManager",
+}
+
+CONNECT = bool(os.environ.get("EVENKEY_CONNECT"))
+"""Whether the session of tests is one over Spark Connect: ``make connect``."""
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One small Spark: 4 task slots, 4 shuffle partitions, and no task gets a second chance."""
+    directory = tmp_path_factory.mktemp("spark")
+    settings = {
+        "spark.local.dir": str(directory / "local"),
+        "spark.sql.shuffle.partitions": "4",
+        **_CHECKPOINTS,
+        "spark.sql.session.timeZone": os.environ.get("EVENKEY_TEST_ZONE", "UTC"),
+        "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
+        "spark.sql.warehouse.dir": str(directory / "warehouse"),
+    }
+    with _over_connect(settings) if CONNECT else _classic(settings) as small:
+        yield small
+
+
+@contextlib.contextmanager
+def _classic(settings: Mapping[str, str]) -> Iterator[SparkSession]:
+    from evenkey.kafka.connector import connector_settings
+    from evenkey.spark.sessions import session
+
+    small = session("local[4]", {**connector_settings(), **settings})
+    yield small
+    small.stop()
+
+
+@contextlib.contextmanager
+def _over_connect(settings: Mapping[str, str]) -> Iterator[SparkSession]:
+    """Give a client of a server in a process of its own, with the settings of a classic session."""
+    from pyspark.sql import SparkSession
+
+    from evenkey.spark.listening import leave_over_connect
+    from tests.connect_server import ConnectServer
+
+    with ConnectServer(settings) as server:
+        small = SparkSession.builder.remote(server.url).getOrCreate()
+        yield small
+        leave_over_connect()  # of sessions that were made of this one, too
+        small.stop()

@@ -1,0 +1,92 @@
+"""The code in README and docs: which is run by tests, and why the rest is not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+LANGUAGES = ("python", "sh")
+
+_MINUTES = "it takes minutes; what it gives stands beside it"
+_BROKER = "it needs a broker; tests/kafka runs such commands on one"
+_CLUSTER = "it needs a cluster, or an account; docs/where-it-runs.md says what was tried"
+_CHECKOUT = "it sets up or tests a whole checkout; CI does so"
+_DATA = "it names files of the reader's; tests of the command run it on others"
+_PAGE = "it serves a page until it is stopped; tests/dashboard runs the server"
+
+NOT_RUN = {
+    "README.md": {
+        "make demo": "it takes a minute; tests/examples runs the program where there is time",
+        "evenkey compare --dataset": _MINUTES,
+        "evenkey advise 'clicks": _DATA,
+        "evenkey diagnose /srv": _DATA,
+        "evenkey simulate --input": _DATA,
+        "make setup-kafka": _BROKER,
+    },
+    "CONTRIBUTING.md": {"make setup": _CHECKOUT, "make soak": _CHECKOUT},
+    "docs/start.md": {"python3 -m venv": _CHECKOUT},
+    "docs/advise.md": {"evenkey advise clicks.csv": _DATA},
+    "docs/applications.md": {"evenkey run": _MINUTES, 'evenkey run --application "dec': _MINUTES},
+    "docs/benchmarks.md": {"": _MINUTES},
+    "docs/datasets.md": {"for name": _MINUTES, "evenkey run --input soc": _DATA},
+    "docs/diagnose.md": {"evenkey diagnose /srv": _DATA},
+    "docs/experiments.md": {"pip install": _MINUTES, "make kafka-up": _BROKER},
+    "docs/groupings.md": {"evenkey simulate": _MINUTES},
+    "docs/joins.md": {"evenkey join run --pipeline": _MINUTES, "evenkey join produce": _BROKER},
+    "docs/observability.md": {"pip install": _PAGE, "evenkey run": _DATA},
+    "docs/operations.md": {
+        "make setup-kafka": _BROKER,
+        "from evenkey import read_results": "it reads what a run of the reader's left; "
+        "tests/runs/test_results.py reads others",
+    },
+    "docs/simulation.md": {
+        "evenkey simulate --dataset 'zipf": _MINUTES,
+        "evenkey simulate --dataset wiki": _MINUTES,
+        "evenkey simulate --dataset twitter": _MINUTES,
+        "pytest": _MINUTES,
+    },
+    "docs/where-it-runs.md": {"": _CLUSTER},
+}
+"""Page, then how a block begins, to the reason that no test runs it; "" is each of the page.
+
+Of what is not run, the commands of evenkey are parsed all the same.
+"""
+
+
+class Block(NamedTuple):
+    """A fenced block of code."""
+
+    page: str
+    language: str
+    text: str
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is not run; None if it is."""
+        listed = NOT_RUN.get(self.page, {})
+        begins = [start for start in listed if self.text.startswith(start)]
+        return listed[max(begins, key=len)] if begins else None
+
+
+def blocks() -> list[Block]:
+    """Give every block of Python and shell of README and docs."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]
+    return [
+        Block(page.relative_to(ROOT).as_posix(), language, text)
+        for page in [*pages, *sorted((ROOT / "docs").rglob("*.md"))]
+        for language, text in re.findall(
+            r"^```(\w+)\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL
+        )
+        if language in LANGUAGES
+    ]
+
+
+def snippets(page: str, language: str) -> list[str]:
+    """Give the blocks of a page that tests run, in their order; who asks for them runs them all."""
+    return [
+        each.text
+        for each in blocks()
+        if (each.page, each.language) == (page, language) and each.reason is None
+    ]

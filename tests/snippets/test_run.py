@@ -1,0 +1,116 @@
+"""Code of README and docs that no other test runs."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tests.snippets.blocks import snippets
+
+
+@pytest.fixture
+def invoke(monkeypatch, tmp_path):
+    """Run command lines in an empty directory."""
+    from typer.testing import CliRunner
+
+    from evenkey.cli import app
+
+    monkeypatch.chdir(tmp_path)
+
+    def run(text):
+        for line in text.splitlines():
+            done = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
+            assert done.exit_code == 0, done.output
+            yield done.stdout
+
+    return run
+
+
+def test_start(invoke, spark, capsys, tmp_path):
+    for command in snippets("docs/start.md", "sh")[:1]:
+        (printed,) = invoke(command)
+        assert "8.184" in printed
+    own, program = snippets("docs/start.md", "python")
+    exec(own, {})  # noqa: S102 - our own text
+    (printed,) = invoke(snippets("docs/start.md", "sh")[1])
+    assert "planned on 8 workers" in " ".join(printed.split())
+    file = str(tmp_path / "clicks.csv")  # Java keeps the directory that it was started in
+    exec(program.replace("clicks.csv", file), {})  # noqa: S102 - our own text
+    assert "|      ann|898323|" in capsys.readouterr().out
+    counted = spark.read.csv(file, header=True, inferSchema=True)
+    assert counted.where("user = 'ann'").groupBy().sum("seconds").first()[0] == 898_323
+
+
+def test_simulation():
+    (code,) = snippets("docs/simulation.md", "python")
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102 - our own text
+    assert names["report"].metrics.messages == 1_000_000
+
+
+def test_planned(spark):
+    (code,) = snippets("docs/planned.md", "python")
+    names: dict[str, Any] = {"df": spark.range(640).selectExpr("id % 3 as user")}
+    exec(code, names)  # noqa: S102 - our own text
+    assert "worker" in names["placed"].columns
+
+
+def test_applications(spark, tmp_path, monkeypatch):
+    from evenkey.applications import DecisionTree, Models, NaiveBayes, train
+
+    monkeypatch.chdir(tmp_path)
+    hitters, naive, tree = snippets("docs/applications.md", "python")
+    clicks = spark.range(60).selectExpr("if(id % 3 < 2, 'ann', 'bob') as user")
+    documents = spark.createDataFrame(
+        [(1, "tea", "green tea"), (2, "bar", "bar of gold")], "id int, label string, text string"
+    ).coalesce(1)
+    Models("out/models", NaiveBayes()).write(1, train(documents, NaiveBayes(), workers=2))
+    stream = spark.readStream.format("rate").load().selectExpr("'gold' as text")
+    names: dict[str, Any] = {"clicks": clicks, "documents": documents, "stream": stream}
+    exec(hitters, names)  # noqa: S102 - our own text
+    assert next((row["user"], row["count"]) for row in names["found"].collect()) == ("ann", 40)
+    exec(naive, names)  # noqa: S102 - our own text
+    for labelled in (names["labelled"], names["asked"]):
+        assert {str(row["id"]): row["prediction"] for row in labelled.collect()} == {
+            "1": "tea",
+            "2": "bar",
+        }
+    features = "array(cast(id as double), 1D) as features"
+    names["df"] = spark.range(40).selectExpr("if(id < 20, 'low', 'high') as label", features)
+    names["values"] = pa.array([[3.0, 1.0]])
+    exec(tree.replace("passes=6", "passes=2"), names)  # noqa: S102 - our own text
+    assert isinstance(names["model"], type(DecisionTree().start()))
+
+
+def test_joins(spark, tmp_path, monkeypatch):
+    import shapely
+
+    monkeypatch.chdir(tmp_path)
+    joins, then = snippets("docs/joins.md", "python")
+    point, box = shapely.Point(1, 1).wkb, shapely.box(0, 0, 2, 2).wkb
+    profiles = spark.createDataFrame([("ann", "Oslo")], "user string, city string")
+    names: dict[str, Any] = {
+        "events": spark.createDataFrame([("ann", 1), ("bob", 2)], "user string, amount int"),
+        "profiles": profiles,
+        "profiles_of_today": profiles.selectExpr("user", "'Rome' as city"),
+        "positions": spark.createDataFrame([(bytearray(point),)], "geometry binary"),
+        "regions": spark.createDataFrame(
+            [("here", bytearray(box))], "name string, geometry binary"
+        ),
+        "orders": spark.createDataFrame(
+            [(1, "tea", 2)], "order bigint, article string, amount int"
+        ),
+        "prices": spark.createDataFrame([("tea", 101.5)], "article string, price double"),
+    }
+    module = ModuleType("page_on_joins")
+    module.__dict__.update(names)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(joins, module.__dict__)  # noqa: S102 - our own text
+    exec(then, module.__dict__)  # noqa: S102 - our own text
+    assert [row["name"] for row in module.inside.collect()] == ["here"]
+    assert {row["user"]: row["city"] for row in module.joined.collect()}.keys() == {"ann", "bob"}

@@ -1,0 +1,8 @@
+#!/bin/sh
+# Install evenkey with Spark and a Java into the image: install.sh SOURCE, a checkout's packages and locked versions.
+set -eu
+source=$1
+apt-get update
+apt-get install --yes --no-install-recommends openjdk-17-jre-headless procps
+rm -rf /var/lib/apt/lists/*
+pip install --no-cache-dir --constraint "$source/requirements.lock" "$source[cli,kafka,influxdb,prometheus]"

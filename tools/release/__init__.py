@@ -1,0 +1,1 @@
+"""Checks what is released: archives, empty environments, files that other services read."""

@@ -1,0 +1,68 @@
+"""What is tried in an environment that holds the wheel and one extra alone."""
+
+from __future__ import annotations
+
+__all__ = ["CORE", "TRIALS"]
+
+CORE = """
+import sys
+import evenkey, evenkey.checks, evenkey.joins, evenkey.kafka, evenkey.spark
+assert str(evenkey.PartialKeyGrouping(choices=3)) == "pkg(choices=3)"
+assert evenkey.__file__.startswith(sys.prefix), evenkey.__file__
+stream = evenkey.generated("zipf(z=1.2,keys=100)", messages=1000)
+report = evenkey.simulate(stream, "pkg", workers=4)
+assert report.metrics.messages == 1000
+"""
+"""Tried with every extra, and without any."""
+
+_STORE = """
+from evenkey.stores import store_at
+store_at({place!r})
+import {module}
+"""
+
+_EXPORT = """
+from evenkey.exporters import check_address
+check_address({address!r})
+import {module}
+"""
+
+_SPARK = """
+from evenkey import spark as eks
+spark = eks.session("local[2]")
+assert eks.route(spark.range(9), "id", "kg", workers=2).count() == 9
+spark.stop()
+"""
+
+_PROGRAM = """
+import subprocess, sys, pathlib
+program = pathlib.Path(sys.prefix, "bin", "evenkey")
+subprocess.run([program, *{arguments!r}], check=True, stdout=subprocess.DEVNULL)
+"""
+
+TRIALS = {
+    "": """
+import subprocess, sys, pathlib
+program = pathlib.Path(sys.prefix, "bin", "evenkey")
+done = subprocess.run([program, "--help"], capture_output=True, text=True)
+assert done.returncode == 2, done
+assert done.stderr.rstrip().endswith("pip install 'evenkey[cli]'"), done.stderr
+""",
+    "abfs": _STORE.format(place="abfss://box@a.dfs.core.windows.net/n", module="azure.identity"),
+    "cli": _PROGRAM.format(
+        arguments=("simulate", "--dataset", "country-skew-r80", "--messages", "10000", "--json")
+    ),
+    "connect": "from pyspark.sql.connect.session import SparkSession",
+    "dashboard": "from evenkey.dashboard import Server\nServer([], port=0).close()",
+    "experiments": _PROGRAM.format(arguments=("experiment", "list")),
+    "gcs": _STORE.format(place="gs://bucket/n", module="google.cloud.storage"),
+    "geo": "from evenkey.joins import SpatialMatch\nSpatialMatch(relation='within')",
+    "hdfs": _STORE.format(place="hdfs://namenode:8020/n", module="requests"),
+    "influxdb": _EXPORT.format(address="influxdb://127.0.0.1:8086/evenkey", module="influxdb"),
+    "java": _SPARK,
+    "kafka": "from evenkey.kafka import Address\nAddress.parse('h:9092/t')\nimport confluent_kafka",
+    "prometheus": _EXPORT.format(address="prometheus://127.0.0.1", module="prometheus_client"),
+    "s3": _STORE.format(place="s3a://bucket/n", module="boto3"),
+    "shapefiles": "import shapefile, shapely",
+}
+"""Code by extra; the empty one is the package alone. `java` runs where no other Java is found."""

@@ -1,0 +1,72 @@
+"""The page of all commands and options, made of their declaration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from evenkey.cli import app
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["commands", "leaves"]
+
+_HEAD = """\
+# Commands
+
+Made of the options' own declaration, as `--help` is. Options of a run are keys of the file that
+`--config` reads, too: `--cost-ms 1` is `cost_ms = 1`.
+"""
+
+
+def commands() -> str:
+    """Write the page: a heading a command, a table for each group of its options."""
+    parts = [_HEAD]
+    for name, command in leaves():
+        parts += [f"## {name}", _help(command), *_tables(command)]
+    return "\n\n".join(parts) + "\n"
+
+
+def leaves() -> Iterator[tuple[str, Any]]:
+    """Give each command that does something, with its whole name such as ``evenkey join run``."""
+    yield from _below("evenkey", typer.main.get_command(app))
+
+
+def _below(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    children = getattr(command, "commands", None)
+    if children is None:
+        yield name, command
+        return
+    for child in children:
+        yield from _below(f"{name} {child}", children[child])
+
+
+def _help(command: Any) -> str:
+    text = " ".join((command.help or "").split())
+    return f"{text}\n\n{command.epilog.split('. It has')[0]}" if command.epilog else text
+
+
+def _tables(command: Any) -> Iterator[str]:
+    groups: dict[str, list[Any]] = {}
+    for each in command.params:
+        panel = getattr(each, "rich_help_panel", None)
+        kind = "Options" if each.param_type_name == "option" else "Arguments"
+        groups.setdefault(panel or kind, []).append(each)
+    for panel in sorted(groups, key=lambda name: ("Arguments", "Options").count(name) == 0):
+        rows = [f"| `{_name(each)}` | {_cell(each)} |" for each in groups[panel]]
+        yield "\n".join([f"**{panel}**", "", "| option | what it is |", "|---|---|", *rows])
+
+
+def _name(each: Any) -> str:
+    """Write how it is typed; a bar between choices would end the cell of a table."""
+    value = each.metavar or each.display_type(None)
+    named = value if each.param_type_name == "argument" else ", ".join(each.opts)
+    if each.param_type_name == "option" and not each.is_flag:
+        named += f" {value}"
+    return str(named).replace("|", "\\|")
+
+
+def _cell(each: Any) -> str:
+    return " ".join((each.help or "").split()).replace("|", "\\|")

@@ -1,0 +1,51 @@
+"""Photograph pages of the site: python -m tools.site.looks DIRECTORY [PAGE...].
+
+Each page as a laptop and as a phone shows it, light and dark. Needs chromium.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Literal
+
+from playwright.sync_api import sync_playwright
+
+from tools.dashboard_pictures import SIZES
+
+__all__ = ["main"]
+
+SITE = Path("build/site")
+PAGES = ("index", "start", "gallery", "groupings", "api/evenkey.spark", "commands", "benchmarks")
+_SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+
+
+def main(directory: Path, pages: tuple[str, ...] = PAGES) -> list[str]:
+    """Write the pictures, and give the pages that are wider than their window."""
+    directory.mkdir(parents=True, exist_ok=True)
+    wide = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        for name, (width, height) in SIZES.items():
+            for scheme in _SCHEMES:
+                page = browser.new_page(
+                    viewport={"width": width, "height": height}, color_scheme=scheme
+                )
+                for each in pages:
+                    page.goto((SITE / f"{each}.html").resolve().as_uri())
+                    page.wait_for_timeout(300)
+                    if page.evaluate("document.documentElement.scrollWidth") > width:
+                        wide.append(f"{each} at {width}")
+                    file = f"{each.replace('/', '-')}-{name}-{scheme}.png"
+                    page.screenshot(path=directory / file)
+                page.close()
+        browser.close()
+    return sorted(set(wide))
+
+
+if __name__ == "__main__":
+    for line in main(Path(sys.argv[1]), tuple(sys.argv[2:]) or PAGES):
+        sys.stdout.write(f"wider than its window: {line}\n")

@@ -1,0 +1,96 @@
+"""Which file of the repository, or which part of the code, becomes which page."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from tools.site.commands import commands
+from tools.site.doors import DOORS, door_page, doors_page
+from tools.site.links import relinked
+from tools.site.programs import notebook, programs
+
+__all__ = ["ROOT", "pages", "write"]
+
+ROOT = Path(__file__).parents[2]
+_ELSEWHERE = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+}
+"""Pages that lie outside of docs/, and what they are called on the site."""
+_COPIED = (".png", ".svg")
+
+
+def pages() -> dict[str, str]:
+    """Give the text of every page by its path on the site.
+
+    Returns
+    -------
+    dict
+        Path below the site's root, such as ``decisions/001-spark-4.3.md``, to Markdown whose links
+        are right there.
+
+    Raises
+    ------
+    ValueError
+        A page links to a file that is neither a page, nor a picture, nor a program of examples/.
+    """
+    homes = _homes()
+    found = {
+        home: relinked((ROOT / file).read_text("utf-8"), file, homes)
+        for file, home in homes.items()
+        if file.endswith(".md")
+    }
+    found["decisions/index.md"] = _decisions()
+    found["examples.md"] = programs(ROOT / "examples")
+    for file in sorted((ROOT / "examples").glob("*.ipynb")):
+        found[f"notebooks/{file.stem}.md"] = notebook(file)
+    found["commands.md"] = commands()
+    found["api/index.md"] = doors_page()
+    for door in DOORS:
+        found[f"api/{door}.md"] = door_page(door)
+    return found
+
+
+def write(directory: Path) -> None:
+    """Write all pages and pictures; what was in the directory before is gone."""
+    shutil.rmtree(directory, ignore_errors=True)
+    for home, text in pages().items():
+        (directory / home).parent.mkdir(parents=True, exist_ok=True)
+        (directory / home).write_text(text, "utf-8")
+    for file, home in _homes().items():
+        if file.endswith(_COPIED):
+            (directory / home).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / file, directory / home)
+    shutil.copytree(Path(__file__).parent / "theme", directory / "theme")
+
+
+def _homes() -> dict[str, str]:
+    """Give where each file, named from the repository's root, is on the site."""
+    homes = {**_ELSEWHERE}
+    for file in sorted((ROOT / "docs").rglob("*")):
+        if file.suffix in (".md", *_COPIED):
+            name = file.relative_to(ROOT).as_posix()
+            homes[name] = name.removeprefix("docs/")
+    homes["docs/decisions"] = "decisions/index.md"
+    homes["examples"] = "examples.md"
+    for file in sorted((ROOT / "examples").iterdir()):
+        name = file.relative_to(ROOT).as_posix()
+        homes[name] = f"notebooks/{file.stem}.md" if file.suffix == ".ipynb" else "examples.md"
+    return {file: home for file, home in homes.items() if (ROOT / file).exists()}
+
+
+def _decisions() -> str:
+    """List the decision records by their titles."""
+    lines = [
+        "# Decisions",
+        "",
+        "Where a choice could have gone otherwise, and where the code departs from a paper.",
+        "",
+    ]
+    for file in sorted((ROOT / "docs" / "decisions").glob("*.md")):
+        title = file.read_text("utf-8").splitlines()[0].removeprefix("# ")
+        lines.append(f"- [{title}]({file.name})")
+    return "\n".join(lines) + "\n"
