@@ -111,7 +111,7 @@ def test_the_guide_counts_exactly(session, broker, tmp_path):
     parts = names["by_worker"](session.read).where("user = 'alice'")
     assert parts.select("worker").distinct().count() == 2, "it was not split: this shows nothing"
     exec(own, names)  # noqa: S102 - the same
-    assert names["counts"].columns == ["user", "split", "count"]
+    assert names["counts"].columns[:2] == ["user", "split"]
 
 
 @pytest.mark.soak
