@@ -84,13 +84,17 @@ class Bench:
 
     def topic(self, partitions: int) -> str:
         """Make a topic."""
-        from confluent_kafka.admin import AdminClient
         from confluent_kafka.cimpl import NewTopic
 
         name = f"bench-{secrets.token_hex(4)}"
-        admin = AdminClient({"bootstrap.servers": self.broker.server})
-        admin.create_topics([NewTopic(name, num_partitions=partitions)])[name].result(30)
+        new = NewTopic(name, num_partitions=partitions)
+        self._admin().create_topics([new])[name].result(30)
         return name
+
+    def _admin(self) -> Any:
+        from confluent_kafka.admin import AdminClient
+
+        return AdminClient({"bootstrap.servers": self.broker.server})
 
     def producer(self) -> Any:
         """Give a client that sends at once."""
@@ -201,6 +205,8 @@ class Bench:
             if rate is not None:
                 feeder.join()
         written, messages = self._written(target)
+        for deleted in self._admin().delete_topics([source, target]).values():
+            deleted.result(30)
         first, last = begin + 1000 * options.warm_up, begin + 1000 * whole
         inside = (written >= first) & (written < last)
         latency = (written - messages)[inside]

@@ -16,7 +16,7 @@ against theirs.
 Rate and latency, rounds, and the file of what was measured are those of `real_time.py`; rates are
 of copies. Micro-batches and real time are measured over the same broker.
 
-    python benchmarks/shufflebench.py --minutes 10 --rounds 3     # about five hours
+    python benchmarks/shufflebench.py --minutes 10 --rounds 3     # about five hours, 15 GB of disk
 """
 
 from __future__ import annotations
