@@ -84,13 +84,17 @@ class Bench:
 
     def topic(self, partitions: int) -> str:
         """Make a topic."""
-        from confluent_kafka.admin import AdminClient
         from confluent_kafka.cimpl import NewTopic
 
         name = f"bench-{secrets.token_hex(4)}"
-        admin = AdminClient({"bootstrap.servers": self.broker.server})
-        admin.create_topics([NewTopic(name, num_partitions=partitions)])[name].result(30)
+        new = NewTopic(name, num_partitions=partitions)
+        self._admin().create_topics([new])[name].result(30)
         return name
+
+    def _admin(self) -> Any:
+        from confluent_kafka.admin import AdminClient
+
+        return AdminClient({"bootstrap.servers": self.broker.server})
 
     def producer(self) -> Any:
         """Give a client that sends at once."""
@@ -137,6 +141,7 @@ class Bench:
             .option("kafka.bootstrap.servers", self.broker.server)
             .option("subscribe", source)
             .option("startingOffsets", "earliest")
+            .options(**self.reading())
             .load()
         )
         rows, by, position = self.keyed(messages.select("value", "timestamp", "offset"))
@@ -167,6 +172,10 @@ class Bench:
         )
         return self.started(writer)
 
+    def reading(self) -> dict[str, str]:
+        """Give more options of the source."""
+        return {}
+
     def started(self, writer: DataStreamWriter) -> StreamingQuery:
         """Start a query."""
         trigger: Any = writer.trigger  # PySpark's hints lack this one on classic sessions
@@ -179,10 +188,11 @@ class Bench:
         source, target = self.topic(options.partitions), self.topic(1)
         producer = self.producer()
         done = threading.Event()
-        whole = seconds + options.warm_up
+        whole, full = seconds + options.warm_up, 0
         if rate is None:
             most = min(1000 * options.workers / max(options.cost_ms, 1), _FASTEST)
-            self.send(producer, source, 0, int(most * whole) + 1)
+            full = int(most * whole) + 1
+            self.send(producer, source, 0, full)
             producer.flush()
         query = self.query(way, source, target)
         feeder = threading.Thread(
@@ -201,6 +211,11 @@ class Bench:
             if rate is not None:
                 feeder.join()
         written, messages = self._written(target)
+        for deleted in self._admin().delete_topics([source, target]).values():
+            deleted.result(30)
+        if rate is None and len(written) >= full:
+            message = f"{way} read all {full:,} messages before its time was up: raise --cost-ms"
+            raise RuntimeError(message)
         first, last = begin + 1000 * options.warm_up, begin + 1000 * whole
         inside = (written >= first) & (written < last)
         latency = (written - messages)[inside]

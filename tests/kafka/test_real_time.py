@@ -108,10 +108,11 @@ def test_the_guide_counts_exactly(session, broker, tmp_path):
         for name in ("clicks", "amount")
     }
     assert merged == expected
-    parts = names["by_worker"](session.read).where("user = 'alice'")
-    assert parts.select("worker").distinct().count() == 2, "it was not split: this shows nothing"
+    parts = [json.loads(value) for _, value in records(broker, "clicks-by-worker")]
+    workers = {part["worker"] for part in parts if part["user"] == "alice"}
+    assert len(workers) == 2, "it was not split: this shows nothing"
     exec(own, names)  # noqa: S102 - the same
-    assert names["counts"].columns == ["user", "split", "count"]
+    assert names["counts"].columns[:2] == ["user", "split"]
 
 
 @pytest.mark.soak

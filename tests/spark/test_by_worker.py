@@ -10,7 +10,6 @@ from pyspark.sql.types import DecimalType
 
 from evenkey.errors import ConfigurationError
 from evenkey.spark import aggregate_by_worker, merge_workers, route
-from evenkey.spark.held_plans import reached
 from evenkey.spark.real_time import REAL_TIME_SETTINGS
 
 WORKERS = 3
@@ -154,11 +153,3 @@ def test_settings_that_real_time_lacks_are_named_one_by_one(spark):
         aggregate_by_worker(_stream(session), "user", "kg", 2)
     with pytest.raises(ConfigurationError, match=r"spark.master = local\[4\]: .* local\[5\]"):
         aggregate_by_worker(_stream(session), "user", "kg", 4)
-
-
-def test_a_position_is_reached_when_all_parts_of_it_are():
-    bound = '{"clicks": {"0": 17, "1": 5}}'
-    assert reached('{"clicks": {"0": 17, "1": 6}, "more": {"0": 0}}', bound)
-    for short in ('{"clicks": {"0": 17, "1": 4}}', '{"clicks": {"0": 18}}', "{}", None, "nonsense"):
-        assert not reached(short, bound), short
-    assert not reached(bound, None)

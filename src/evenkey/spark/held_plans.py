@@ -22,6 +22,7 @@ from pyspark.sql import functions as F
 
 from evenkey.errors import EvenkeyError
 from evenkey.spark.listening import listen
+from evenkey.spark.routing_table import RoutingTables
 from evenkey.spark.state import store_of
 from evenkey.spark.state_access import at_state
 from evenkey.spark.task import current_run
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from evenkey.spark.plan_lookup import Followed
-    from evenkey.spark.routing_table import RoutingTable, RoutingTables
+    from evenkey.spark.routing_table import RoutingTable
     from evenkey.spark.task import TaskId
     from evenkey.stores import Store
 
@@ -139,8 +140,6 @@ def _receive(session: SparkSession | None, name: str, values: Any, progress: Any
         reached(each.endOffset, bound) for each, bound in zip(progress.sources, bounds, strict=True)
     ):
         return
-    from evenkey.spark.routing_table import RoutingTables
-
     where, grouping, workers, _ = json.loads(name.removeprefix(_METRIC))
     try:
         tables = RoutingTables(store_of(session, where), grouping, workers)

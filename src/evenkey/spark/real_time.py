@@ -132,8 +132,8 @@ def _unset(name: str, value: str, needed: str) -> ConfigurationError:
 
 def _setting(session: SparkSession, name: str) -> str:
     try:
-        return str(session.conf.get(name, "") or "")
-    except PySparkException:  # managed sessions may keep settings to themselves
+        return str(session.conf.get(name) or "")
+    except PySparkException:  # it is not set, or a managed session keeps it to itself
         return ""
 
 
