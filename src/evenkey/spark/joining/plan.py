@@ -168,7 +168,7 @@ def _placed(counts: JoinCounts, splittable: NDArray[np.bool_], workers: int) -> 
     level = _level(loads, others)
     capacities = np.maximum(level - loads, _NO_ROOM * max(level, 1.0))
     plan = make_plan(counts.keys[parted], counts.work[parted], np.maximum(rest, 0.0), capacities)
-    return _with_whole(_each_worker_once(plan), counts.keys[whole], owners, loads)
+    return _with_whole(plan, counts.keys[whole], owners, loads)
 
 
 def _whole_keys(
@@ -189,17 +189,6 @@ def _level(loads: NDArray[np.float64], others: float) -> float:
     # Of the lowest n workers all are below the level that they would come to.
     reached = np.flatnonzero(filled >= ascending)
     return float(filled[reached[-1]])
-
-
-def _each_worker_once(plan: Plan) -> Plan:
-    """Make sure that no key has a worker twice: rows copied to it would come twice, too."""
-    keys = np.repeat(np.arange(len(plan.keys)), np.diff(plan.starts))
-    pairs = keys * plan.workers + plan.places
-    distinct, inverse = np.unique(pairs, return_inverse=True)
-    starts = np.searchsorted(distinct, np.arange(len(plan.keys) + 1) * plan.workers)
-    shares = np.bincount(inverse, plan.shares, minlength=len(distinct)).astype(np.float64)
-    places = (distinct % plan.workers).astype(np.int32)
-    return Plan(plan.owners, plan.keys, starts.astype(np.int64), places, shares, plan.loads)
 
 
 def _with_whole(
