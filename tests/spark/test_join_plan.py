@@ -39,6 +39,8 @@ def counts_of(rows, workers):
         # The side that is kept, if it has rows enough for its parts.
         ("left", (5000, 10_000), "left"),
         ("left", (2, 10_000), "right"),
+        ("left", (500, 10_000), "right"),
+        ("left", (500, 400), "left"),
         ("right", (10_000, 5000), "right"),
         ("right", (10_000, 2), "left"),
         # A semi join has no use for a copy of a left row.
