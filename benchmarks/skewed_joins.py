@@ -34,7 +34,7 @@ from evenkey.spark.sessions import local_master, session
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 KEYS = 5000
 SALTS = (4, 8, 16, 32)
@@ -71,12 +71,8 @@ def salted(salts: int) -> Callable[[DataFrame, DataFrame, int], DataFrame]:
     def joined(left: DataFrame, right: DataFrame, workers: int) -> DataFrame:
         del workers
         salt = F.floor(F.rand(SEED) * salts)
-        every = F.explode(F.sequence(F.lit(0), F.lit(salts - 1))).cast("bigint")
-        return (
-            left.withColumn("salt", salt)
-            .join(right.select("*", every.alias("salt")), ["k", "salt"])
-            .drop("salt")
-        )
+        every = right.select("*", F.explode(numbers_to(salts)).alias("salt"))
+        return left.withColumn("salt", salt).join(every, ["k", "salt"]).drop("salt")
 
     return joined
 
@@ -85,12 +81,13 @@ def salted_hot(left: DataFrame, right: DataFrame, workers: int) -> DataFrame:
     """Salt the one key that is known to be hot, as who knows it would by hand."""
     hot = F.col("k") == 0
     salt = F.when(hot, F.floor(F.rand(SEED) * workers)).otherwise(0)
-    every = F.when(hot, F.sequence(F.lit(0), F.lit(workers - 1))).otherwise(F.array(F.lit(0)))
-    return (
-        left.withColumn("salt", salt)
-        .join(right.select("*", F.explode(every).cast("bigint").alias("salt")), ["k", "salt"])
-        .drop("salt")
-    )
+    salts = F.when(hot, numbers_to(workers)).otherwise(numbers_to(1))
+    every = right.select("*", F.explode(salts).alias("salt"))
+    return left.withColumn("salt", salt).join(every, ["k", "salt"]).drop("salt")
+
+
+def numbers_to(end: int) -> Column:
+    return F.sequence(F.lit(0).cast("bigint"), F.lit(end - 1).cast("bigint"))
 
 
 def balanced(left: DataFrame, right: DataFrame, workers: int) -> DataFrame:

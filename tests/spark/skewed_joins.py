@@ -81,8 +81,9 @@ def of_counts(spark: SparkSession) -> Sides:
 
 
 def rows_of(df: DataFrame, sign: int) -> DataFrame:
-    """Rows as text, each counted once."""
-    return df.select(F.to_json(F.struct(*df.columns)).alias("row"), F.lit(sign).alias("n"))
+    """Rows as text, each counted once; columns go by their places, as two may have one name."""
+    placed = df.toDF(*(f"c{number}" for number in range(len(df.columns))))
+    return placed.select(F.to_json(F.struct("*")).alias("row"), F.lit(sign).alias("n"))
 
 
 def differing(got: DataFrame, expected: DataFrame) -> DataFrame:

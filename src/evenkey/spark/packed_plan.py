@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -48,7 +49,8 @@ def pack_plan(plan: Plan) -> NDArray[np.int64]:
     A place is a number of cells times 2**32 plus the position of the first: one cell for a key that
     lies whole on a worker, several for a split key. A point in the unit interval falls into one
     of a place's n equal cells; below the cell's limit, in units of 2**-24 of the cell, it goes to
-    the cell's worker, from there on to the other one (Walker, ACM TOMS 3, 1977).
+    the cell's worker, from there on to the other one (Walker, ACM TOMS 3, 1977). The cells of a key
+    have each of its workers once.
 
     Parameters
     ----------
@@ -60,7 +62,7 @@ def pack_plan(plan: Plan) -> NDArray[np.int64]:
     int64[1 + B + W + 2 T + cells]
         With B buckets, W workers and T slots as in `Lookup`.
     """
-    lookup = compile_plan(plan)
+    lookup = compile_plan(each_worker_once(plan))
     positions = Positions.of(len(lookup.words), plan.workers)
     shift = 32 - (len(lookup.slot_keys).bit_length() - 1)
     workers = np.arange(plan.workers, dtype=np.int64)
@@ -74,6 +76,28 @@ def pack_plan(plan: Plan) -> NDArray[np.int64]:
     others, limits = _alias(lookup.starts, lookup.workers, lookup.cuts)
     cells = _cells(lookup.workers, others, limits)
     return np.concatenate(([shift], lookup.words.view(np.int64), whole, slots, cells))
+
+
+def each_worker_once(plan: Plan) -> Plan:
+    """Merge the parts of a key that lie on one worker: what is copied to each would come twice.
+
+    Parameters
+    ----------
+    plan
+        By `make_plan`, which may come back to a worker where rounding has left room.
+    """
+    keys = np.repeat(np.arange(len(plan.keys)), np.diff(plan.starts))
+    pairs = keys * plan.workers + plan.places
+    distinct, inverse = np.unique(pairs, return_inverse=True)
+    if len(distinct) == len(pairs):
+        return plan
+    starts = np.searchsorted(distinct, np.arange(len(plan.keys) + 1) * plan.workers)
+    return replace(
+        plan,
+        starts=starts.astype(np.int64),
+        places=(distinct % plan.workers).astype(np.int32),
+        shares=np.bincount(inverse, plan.shares, minlength=len(distinct)).astype(np.float64),
+    )
 
 
 def _cells(

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _ROWS_A_PART = 2
 """Rows that a side must have for each part it would be dealt into, or its key stays whole."""
+_EVEN_PARTS = 64
+"""Rows a part from which on parts come out even: nothing is won by dealing the other side."""
 _HEAVY_TEST = 0.05
 """Of a worker's fair work, rows of one key on the right of a semi or anti join worth combining."""
 _NO_ROOM = 1e-9
@@ -124,26 +126,26 @@ def make_join_plan(
     """Plan a join: keys that cannot be split first, heaviest first, then all others as they fit.
 
     The side of a split key that has more rows is dealt, and the other one copied; but of a join
-    that keeps one side, that one is dealt if it has rows enough. With p parts up to p copies are
-    made of each row of the other side: these are p over the rows that are dealt of its output, and
-    not counted. Parts of few rows come out uneven, so a key is split only if there are 2 a part.
+    that keeps one side, that one is dealt if its parts come out even. With p parts up to p copies
+    are made of each row of the other side: these are p over the rows that are dealt of its output,
+    and not counted. Parts of few rows come out uneven, so a key is split only if there are 2 a
+    part.
 
     Guarantee: of keys that may be split no worker has more than 1.01 times its fair work and the
     heaviest bucket (`make_plan`); the others are placed heaviest first where there is least.
     """
     total = float(counts.bucket_work.sum())
     parts = np.ceil(counts.work * workers / total) + 1 if total else np.ones(len(counts.work))
-    enough_left = counts.left >= _ROWS_A_PART * parts
-    enough_right = counts.right >= _ROWS_A_PART * parts
+    uneven = [rows < _EVEN_PARTS * parts for rows in (counts.left, counts.right)]
     if kind.tests_only:
         right = np.zeros(len(parts), dtype=bool)
     elif kind.keeps_left == kind.keeps_right:
         right = counts.right > counts.left
     elif kind.keeps_left:
-        right = enough_right & ~enough_left
+        right = uneven[0] & (counts.right > counts.left)
     else:
-        right = enough_right | ~enough_left
-    splittable = np.where(right, enough_right, enough_left)
+        right = ~(uneven[1] & (counts.left > counts.right))
+    splittable = np.where(right, counts.right, counts.left) >= _ROWS_A_PART * parts
     plan = JoinPlan(kind.name, weigh, workers, plan=_placed(counts, splittable, workers))
     fair = total / workers
     return replace(
@@ -168,7 +170,7 @@ def _placed(counts: JoinCounts, splittable: NDArray[np.bool_], workers: int) -> 
     level = _level(loads, others)
     capacities = np.maximum(level - loads, _NO_ROOM * max(level, 1.0))
     plan = make_plan(counts.keys[parted], counts.work[parted], np.maximum(rest, 0.0), capacities)
-    return _with_whole(_each_worker_once(plan), counts.keys[whole], owners, loads)
+    return _with_whole(plan, counts.keys[whole], owners, loads)
 
 
 def _whole_keys(
@@ -189,17 +191,6 @@ def _level(loads: NDArray[np.float64], others: float) -> float:
     # Of the lowest n workers all are below the level that they would come to.
     reached = np.flatnonzero(filled >= ascending)
     return float(filled[reached[-1]])
-
-
-def _each_worker_once(plan: Plan) -> Plan:
-    """Make sure that no key has a worker twice: rows copied to it would come twice, too."""
-    keys = np.repeat(np.arange(len(plan.keys)), np.diff(plan.starts))
-    pairs = keys * plan.workers + plan.places
-    distinct, inverse = np.unique(pairs, return_inverse=True)
-    starts = np.searchsorted(distinct, np.arange(len(plan.keys) + 1) * plan.workers)
-    shares = np.bincount(inverse, plan.shares, minlength=len(distinct)).astype(np.float64)
-    places = (distinct % plan.workers).astype(np.int32)
-    return Plan(plan.owners, plan.keys, starts.astype(np.int64), places, shares, plan.loads)
 
 
 def _with_whole(

@@ -1,0 +1,124 @@
+"""Plans of joins: which side of a key is dealt, and that every dealt row meets its copies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkey.groupings import Plan, PlannedGrouping
+from evenkey.spark.joining.counts import JoinCounts
+from evenkey.spark.joining.kinds import kind_of
+from evenkey.spark.joining.plan import JoinPlan, _level, make_join_plan
+from evenkey.spark.joining.witnesses import _FirstOfTask
+from evenkey.spark.packed_plan import WORKER_BITS, Positions, each_worker_once, pack_plan
+
+LOW = (1 << WORKER_BITS) - 1
+
+
+def counts_of(rows, workers):
+    """Counts of keys with so many rows on the left and right, and a few light keys beside them."""
+    buckets = PlannedGrouping().bucket_count(workers)
+    keys = np.arange(1, len(rows) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    left, right = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+    work = (left + right + left * right).astype(np.float64)
+    in_buckets = (keys & np.uint64(buckets - 1)).astype(np.int64)
+    bucket_work = np.bincount(in_buckets, work, minlength=buckets).astype(np.float64) + 1
+    return JoinCounts(keys, left, right, work, bucket_work, int(right.max(initial=0)))
+
+
+@pytest.mark.parametrize(
+    ("how", "rows", "dealt"),
+    [
+        # The larger side, where either may be dealt.
+        ("inner", (5000, 10_000), "right"),
+        ("inner", (10_000, 5000), "left"),
+        ("full", (5000, 10_000), "right"),
+        # The side that is kept, if it has rows enough for its parts.
+        ("left", (5000, 10_000), "left"),
+        ("left", (2, 10_000), "right"),
+        ("left", (500, 10_000), "right"),
+        ("left", (500, 400), "left"),
+        ("right", (10_000, 5000), "right"),
+        ("right", (10_000, 2), "left"),
+        # A semi join has no use for a copy of a left row.
+        ("semi", (5000, 10_000), "left"),
+        ("anti", (2, 10_000), "neither"),
+        ("inner", (3, 4), "neither"),
+    ],
+)
+def test_the_side_that_is_dealt(how, rows, dealt):
+    plan = make_join_plan(counts_of([rows], 16), kind_of(how), "output", 16, 0.0)
+    split = "left" if len(plan.dealt_left) else "right" if len(plan.split) else "neither"
+    assert split == dealt
+    if dealt != "neither":
+        assert plan.imbalance < 1.02
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 400), st.integers(0, 400)), max_size=40),
+    st.integers(1, 12),
+    st.sampled_from(["inner", "left", "right", "full", "semi"]),
+)
+def test_plans_hold_all_work(rows, workers, how):
+    counts = counts_of(rows, workers)
+    made = make_join_plan(counts, kind_of(how), "output", workers, 0.0)
+    plan = made.plan
+    assert plan is not None
+    assert plan.loads.sum() == pytest.approx(counts.bucket_work.sum())
+    assert (np.diff(plan.keys.astype(np.float64)) >= 0).all()
+    for start, stop in zip(plan.starts, plan.starts[1:], strict=False):
+        assert plan.shares[start:stop].sum() == pytest.approx(1)
+    kept = JoinPlan.from_arrays(made.to_arrays(), how, "output", workers)
+    np.testing.assert_array_equal(kept.dealt_left, made.dealt_left)
+    np.testing.assert_array_equal(kept.dealt_right, made.dealt_right)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9000), st.integers(1, 9000)), min_size=1, max_size=8),
+    st.integers(2, 20),
+)
+def test_a_dealt_row_goes_only_where_copies_go(rows, workers):
+    """Copies go to the first worker of each of a key's cells; a row may go to a cell's other."""
+    plan = make_join_plan(counts_of(rows, workers), kind_of("inner"), "output", workers, 0.0).plan
+    assert plan is not None
+    words = pack_plan(plan)
+    first = Positions.of(len(plan.owners), workers).slots
+    slots = 1 << (32 - int(words[0]))
+    for place in words[first + 1 : first + 2 * slots : 2]:
+        cells = words[place & 0xFFFFFFFF :][: place >> 32]
+        copies = (cells & LOW).tolist()
+        assert len(set(copies)) == len(copies)
+        assert {*((cells >> WORKER_BITS) & LOW).tolist()} <= {*copies}
+
+
+def test_a_worker_that_a_key_has_twice_is_taken_once():
+    key = np.array([5, 9], np.uint64)
+    shares = np.array([0.5, 0.25, 0.25, 1.0])
+    places = np.array([2, 0, 2, 1], np.int32)
+    plan = Plan(np.zeros(4, np.int32), key, np.array([0, 3, 4]), places, shares, np.zeros(3))
+    once = each_worker_once(plan)
+    assert once.starts.tolist() == [0, 2, 3]
+    assert once.places.tolist() == [0, 2, 1]
+    assert once.shares.tolist() == [0.25, 0.75, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("loads", "others", "level"),
+    [([0, 0], 4, 2), ([5, 0], 3, 3), ([5, 1, 0], 3, 2), ([1, 2, 3], 6, 4), ([7], 0, 7)],
+)
+def test_the_level_that_workers_come_to(loads, others, level):
+    assert _level(np.array(loads, dtype=np.float64), others) == level
+
+
+def test_a_task_names_the_first_row_of_each_key_once():
+    batches = [[7, 8, -3, 7], [], [-3, 9, 8, 5], [None, 0, 9]]
+    said = _FirstOfTask([-3, 9, 7, 0]).say(pa.array(each, pa.int64()) for each in batches)
+    assert [each.to_pylist() for each in said] == [
+        [True, False, True, False],
+        [],
+        [False, True, False, False],
+        [False, True, False],
+    ]
