@@ -120,6 +120,11 @@ __all__ = [
 ]
 
 __version__ = "0.2.0"
+"""Version of the package.
+
+>>> __version__.count(".")
+2
+"""
 
 __getattr__ = late(
     __name__,

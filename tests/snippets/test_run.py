@@ -7,7 +7,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-import pyarrow as pa
+import numpy as np
 import pytest
 
 from tests.snippets.blocks import snippets
@@ -82,7 +82,7 @@ def test_applications(spark, tmp_path, monkeypatch):
         }
     features = "array(cast(id as double), 1D) as features"
     names["df"] = spark.range(40).selectExpr("if(id < 20, 'low', 'high') as label", features)
-    names["values"] = pa.array([[3.0, 1.0]])
+    names["values"] = np.array([[3.0, 1.0]])
     exec(tree.replace("passes=6", "passes=2"), names)  # noqa: S102 - our own text
     assert isinstance(names["model"], type(DecisionTree().start()))
 

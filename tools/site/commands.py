@@ -60,13 +60,21 @@ def _tables(command: Any) -> Iterator[str]:
 
 
 def _name(each: Any) -> str:
-    """Write how it is typed; a bar between choices would end the cell of a table."""
-    value = each.metavar or each.display_type(None)
-    named = value if each.param_type_name == "argument" else ", ".join(each.opts)
-    if each.param_type_name == "option" and not each.is_flag:
-        named += f" {value}"
-    return str(named).replace("|", "\\|")
+    value = _value(each)
+    if each.param_type_name == "argument":
+        return value.replace("|", " or ")
+    names = ", ".join(each.opts)
+    return names if each.is_flag else f"{names} {'CHOICE' if '|' in value else value}"
 
 
 def _cell(each: Any) -> str:
-    return " ".join((each.help or "").split()).replace("|", "\\|")
+    """Give the help; a bar between choices would end the cell of a table."""
+    said = " ".join((each.help or "").split()).replace("|", "\\|")
+    value = _value(each)
+    if "|" in value and each.param_type_name == "option":
+        said += " One of " + ", ".join(f"`{choice}`" for choice in value.split("|")) + "."
+    return said
+
+
+def _value(each: Any) -> str:
+    return str(each.metavar or each.display_type(None))

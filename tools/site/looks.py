@@ -21,7 +21,7 @@ PAGES = ("index", "start", "gallery", "groupings", "api/evenkey.spark", "command
 _SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
-def main(directory: Path, pages: tuple[str, ...] = PAGES) -> list[str]:
+def main(directory: Path, pages: tuple[str, ...] = PAGES, site: Path = SITE) -> list[str]:
     """Write the pictures, and give the pages that are wider than their window."""
     directory.mkdir(parents=True, exist_ok=True)
     wide = []
@@ -35,7 +35,7 @@ def main(directory: Path, pages: tuple[str, ...] = PAGES) -> list[str]:
                     viewport={"width": width, "height": height}, color_scheme=scheme
                 )
                 for each in pages:
-                    page.goto((SITE / f"{each}.html").resolve().as_uri())
+                    page.goto((site / f"{each}.html").resolve().as_uri())
                     page.wait_for_timeout(300)
                     if page.evaluate("document.documentElement.scrollWidth") > width:
                         wide.append(f"{each} at {width}")

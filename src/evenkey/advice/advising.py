@@ -155,6 +155,15 @@ def advise(
     ConfigurationError
         There is no such grouping, aggregator, split or column, the DataFrame is a stream or has
         no row, or a number is below 1.
+
+    Examples
+    --------
+    >>> from evenkey import generated
+    >>> sample = Sample.take(generated("zipf(z=1.4,keys=1000)", messages=2000))
+    >>> setting = Setting(input=("clicks.csv",), split="csv", key="user")
+    >>> advice = advise(sample, setting, workers=[4, 8], groupings=["pkg", "planned"])
+    >>> advice.recommendation.grouping, advice.recommendation.workers
+    ('planned', 8)
     """
     given: Any = workers  # callers without a type checker pass anything
     counts: list[int] = [given] if _is_count(given) else []

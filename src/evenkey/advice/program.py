@@ -99,6 +99,11 @@ class Setting:
         Column or field of the key, several with commas between; None for text.
     aggregator
         Spelling of what is computed by key; None is work of the user's own.
+
+    Examples
+    --------
+    >>> Setting(input=("clicks.csv",), split="csv", key="user").aggregator is None
+    True
     """
 
     input: tuple[str, ...]

@@ -43,6 +43,13 @@ class Sample:
         How they were chosen, where not all were read.
     rejected
         Lines or rows of the sample that are no message.
+
+    Examples
+    --------
+    >>> from evenkey import generated
+    >>> sample = Sample.take(generated("zipf(z=1.4,keys=1000)", messages=2000))
+    >>> sample.lines, sample.whole, sample.nulls
+    (2000, True, 0)
     """
 
     name: str

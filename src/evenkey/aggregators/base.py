@@ -57,6 +57,15 @@ class Aggregator(ABC):
     group, and a group exists because a message belongs to it: no messages, no rows, also
     when `by` is empty and the whole table is one group. Columns of `by` may be of any type
     that Arrow can group by, and structs of these (such as Spark's windows).
+
+    Examples
+    --------
+    >>> from evenkey.aggregators import Count
+    >>> days = [pa.table({"key": ["ann", "bob"]}), pa.table({"key": ["ann"]})]
+    >>> partials = pa.concat_tables(Count().partial(day, by=["key"]) for day in days)
+    >>> merged = Count().merge(partials, by=["key"])
+    >>> Count().finish(merged, by=["key"]).to_pylist()
+    [{'key': 'ann', 'count': 2}, {'key': 'bob', 'count': 1}]
     """
 
     name: ClassVar[str]
@@ -180,6 +189,12 @@ class Algebraic(Aggregator):
     An engine can merge such partial aggregates with its own sum, min and max, instead of
     `merge`; it casts the outcome to `state`'s types. Where `result` is other than `state`,
     subclasses override `finish`.
+
+    Examples
+    --------
+    >>> from evenkey.aggregators import Mean
+    >>> dict(Mean("amount").merges)
+    {'sum': 'exact', 'count': 'sum'}
     """
 
     @property

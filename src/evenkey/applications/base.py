@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PipelineApplication(Application):
-    """The pipeline with an aggregator and a way to split the input."""
+    """The pipeline with an aggregator and a way to split the input.
+
+    Examples
+    --------
+    >>> from evenkey.applications import FindHeavyHitters, PipelineApplication
+    >>> isinstance(FindHeavyHitters(k=10), PipelineApplication)
+    True
+    """
 
     @abstractmethod
     def options(self, config: PipelineOptions) -> Mapping[str, Any]:

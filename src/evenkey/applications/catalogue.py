@@ -13,7 +13,11 @@ APPLICATIONS: dict[str, type[Application]] = {
     application.name: application
     for application in (WordCount, FindHeavyHitters, NaiveBayes, DecisionTree)
 }
-"""By their names."""
+"""Applications by their names.
+
+>>> [*APPLICATIONS]
+['wordcount', 'heavy-hitters', 'naive-bayes', 'decision-tree']
+"""
 
 
 def parse(text: str | Application) -> Application:

@@ -46,6 +46,19 @@ def classify(df: DataFrame, model: Model | Models[Any], *, column: str = "predic
     ------
     ConfigurationError
         There is such a column already, or `model` is none.
+
+    Examples
+    --------
+    >>> from evenkey.applications import NaiveBayes
+    >>> bayes = NaiveBayes()
+    >>> records = pa.table({"label": ["tea", "bar"], "text": ["green tea", "bar of gold"]})
+    >>> messages = bayes.messages(records, bayes.start())
+    >>> tally = bayes.aggregator
+    >>> merged = tally.finish(tally.partial(messages, by=["key"]), by=["key"])
+    >>> model = bayes.learn(bayes.start(), merged)
+    >>> df = spark.createDataFrame([(1, "some gold"), (2, "more tea")], "id int, text string")
+    >>> [(row["id"], row["prediction"]) for row in classify(df, model).collect()]
+    [(1, 'bar'), (2, 'tea')]
     """
     check_frame(df)
     if not isinstance(model, Model | Models):
@@ -110,6 +123,20 @@ def classify_by_words(
     ------
     ConfigurationError
         A column is missing, or as `route` does.
+
+    Examples
+    --------
+    >>> from evenkey.applications import NaiveBayes
+    >>> bayes = NaiveBayes()
+    >>> records = pa.table({"label": ["tea", "bar"], "text": ["green tea", "bar of gold"]})
+    >>> messages = bayes.messages(records, bayes.start())
+    >>> tally = bayes.aggregator
+    >>> merged = tally.finish(tally.partial(messages, by=["key"]), by=["key"])
+    >>> model = bayes.learn(bayes.start(), merged)
+    >>> df = spark.createDataFrame([(1, "some gold"), (2, "more tea")], "id int, text string")
+    >>> labels = classify_by_words(df, "id", "text", model, workers=2)
+    >>> sorted((row["id"], row["prediction"]) for row in labels.collect())
+    [('1', 'bar'), ('2', 'tea')]
     """
     check_frame(df)
     if not isinstance(model, BayesModel):

@@ -76,6 +76,13 @@ def heavy_hitters(
     ------
     ConfigurationError
         As `aggregate` does; there is no such way, or a parameter is out of range.
+
+    Examples
+    --------
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id as amount")
+    >>> found = heavy_hitters(clicks, "user", k=1, workers=2)
+    >>> [(row["user"], row["count"], row["error"]) for row in found.collect()]
+    [('ann', 80, 0)]
     """
     check_frame(df)
     check_one_of("through", through, ("evenkey", "spark"))

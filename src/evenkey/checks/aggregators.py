@@ -87,6 +87,13 @@ def sample_messages(aggregator: Aggregator, count: int = _MESSAGES, seed: int = 
     ------
     ConfigurationError
         A column is to be of a type that cannot be made up: pass messages of your own.
+
+    Examples
+    --------
+    >>> from evenkey import Sum
+    >>> messages = sample_messages(Sum("amount"), count=5)
+    >>> messages.num_rows, "amount" in messages.column_names
+    (5, True)
     """
     random = np.random.default_rng(seed)
     ranks = random.zipf(1.4, count) % _KEYS

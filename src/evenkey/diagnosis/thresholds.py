@@ -25,6 +25,14 @@ class Thresholds:
     ------
     ConfigurationError
         One of them is no number, or below 1 (of seconds: below 0).
+
+    Examples
+    --------
+    >>> from evenkey import diagnose
+    >>> len(diagnose(event_log).named)
+    1
+    >>> len(diagnose(event_log, thresholds=Thresholds(least_gain=10)).named)
+    0
     """
 
     least_fullness: float = 1.5

@@ -29,6 +29,13 @@ class Grouping(ABC):
 
     A grouping is a value: frozen, comparable, cheap to pickle. What it remembers while it
     routes lives in the `Router` that `router` makes, one for each source.
+
+    Examples
+    --------
+    >>> from evenkey.groupings import PartialKeyGrouping
+    >>> grouping = PartialKeyGrouping(choices=3)
+    >>> str(grouping), grouping == PartialKeyGrouping(choices=3)
+    ('pkg(choices=3)', True)
     """
 
     name: ClassVar[str]
@@ -159,6 +166,14 @@ class Router(ABC):
         How many workers there are.
     source
         Index of the source.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evenkey.groupings import ShuffleGrouping
+    >>> router = ShuffleGrouping().router(workers=3)
+    >>> router.route(np.array([7, 7, 7, 9], np.uint64), np.arange(4.0)).tolist()
+    [0, 1, 2, 0]
     """
 
     local_fields: ClassVar[tuple[str, ...]] = ()

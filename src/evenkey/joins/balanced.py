@@ -166,6 +166,14 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     -----
     Marić et al., Dynamic Load Balancing in Stream Processing Pipelines Containing
     Stream-Static Joins (Electronics 2023).
+
+    Examples
+    --------
+    >>> clicks = spark.createDataFrame([("ann", 1), ("bob", 2)], "user string, amount int")
+    >>> cities = spark.createDataFrame([("ann", "Oslo")], "user string, city string")
+    >>> joined = balanced_join(clicks, cities, on="user", how="left", workers=2)
+    >>> sorted((row["user"], row["city"]) for row in joined.collect())
+    [('ann', 'Oslo'), ('bob', None)]
     """
     check_workers(workers)
     mode = _mode(balance, cache_static)

@@ -26,7 +26,17 @@ STATIC_DEAD_LETTERS = "static-dead-letters"
 
 
 class DeadLetters(Protocol):
-    """Where dead letters go; picklable, for tasks write them."""
+    """Where dead letters go; picklable, for tasks write them.
+
+    Examples
+    --------
+    >>> class Printed:
+    ...     def write(self, kind, epoch, part, table):
+    ...         print(kind, table.to_pylist())
+    >>> letter = pa.table({"row": ["?"], "reason": ["geometry is null"]})
+    >>> Printed().write("dead-letters", 0, 0, letter)
+    dead-letters [{'row': '?', 'reason': 'geometry is null'}]
+    """
 
     def write(self, kind: str, epoch: int, part: int, table: pa.Table) -> None:
         """Write a task's dead letters of an epoch: its rows, with a column ``reason``.

@@ -101,6 +101,12 @@ class DynamicDistributor:
     -----
     Marić et al., Dynamic Load Balancing in Stream Processing Pipelines Containing
     Stream-Static Joins (Electronics 2023), section 3, Algorithm 1.
+
+    Examples
+    --------
+    >>> eager = DynamicDistributor(threshold=0.2, min_items=100)
+    >>> eager.period * eager.wait_periods  # seconds between redistributions, at least
+    30.0
     """
 
     threshold: float = 0.5

@@ -77,4 +77,8 @@ _MODES = {
 }
 
 MODES: tuple[str, ...] = tuple(_MODES)
-"""Names of all modes, the baseline first."""
+"""Names of all modes, the baseline first.
+
+>>> "dynamic-lb-stal" in MODES
+True
+"""

@@ -67,6 +67,12 @@ class SpatialMatch:
     ------
     ConfigurationError
         There is no such relation, subject, pipeline or partitioner; or shapely is not installed.
+
+    Examples
+    --------
+    >>> match = SpatialMatch(relation="within")
+    >>> match.relation, match.pipeline
+    ('within', 'spis')
     """
 
     geometry: str = "geometry"

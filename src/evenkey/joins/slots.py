@@ -25,7 +25,11 @@ CLUSTER_SETTINGS = {
     # Else Spark prefers where most of a slot's shuffled rows lie.
     "spark.shuffle.reduceLocality.enabled": "false",
 }
-"""Settings of a session in which slots stay where they are."""
+"""Settings of a session in which slots stay where they are.
+
+>>> CLUSTER_SETTINGS["spark.executor.cores"]
+'1'
+"""
 
 
 def on_slots(df: DataFrame, workers: int, *, stay: bool) -> DataFrame:

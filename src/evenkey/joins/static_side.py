@@ -163,6 +163,17 @@ def refresh(
         The columns are others than before.
     RunError
         There is nothing to refresh, or as for `balanced_join`.
+
+    Examples
+    --------
+    >>> clicks = spark.createDataFrame([("ann", 1), ("bob", 2)], "user string, amount int")
+    >>> cities = spark.createDataFrame([("ann", "Oslo")], "user string, city string")
+    >>> import tempfile
+    >>> from evenkey.joins import balanced_join
+    >>> state = tempfile.mkdtemp()
+    >>> joined = balanced_join(clicks, cities, on="user", workers=2, state=state)
+    >>> refresh(cities.limit(0), state)
+    2
     """
     check_frame(static, "static")
     session = static.sparkSession

@@ -40,6 +40,12 @@ class StaticStore:
         A path, a URI or a `evenkey.stores.Store`, which the driver and all executors share.
     host
         Which wrote the version that a join goes by; another that does not see it names both.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> StaticStore(tempfile.mkdtemp()).versions()
+    []
     """
 
     def __init__(self, place: str | Path | Store, host: str = "") -> None:

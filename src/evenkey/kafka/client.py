@@ -37,6 +37,12 @@ class ClientSettings:
     ----------
     properties
         Such as ``security.protocol``.
+
+    Examples
+    --------
+    >>> settings = ClientSettings({"security.protocol": "SASL_SSL", "sasl.password": "secret"})
+    >>> "secret" in repr(settings), settings.for_librdkafka()["security.protocol"]
+    (False, 'SASL_SSL')
     """
 
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)

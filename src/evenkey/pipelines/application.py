@@ -15,6 +15,12 @@ class Application(ABC):
 
     There are two kinds. A `PipelineApplication` is the pipeline with certain options; a
     `Learner` learns a model from labelled records, epoch by epoch.
+
+    Examples
+    --------
+    >>> from evenkey.applications import Application, parse
+    >>> isinstance(parse("heavy-hitters(k=10)"), Application)
+    True
     """
 
     name: ClassVar[str]

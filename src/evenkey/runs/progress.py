@@ -35,6 +35,12 @@ class EpochProgress:
         Of the loads of that epoch.
     messages_per_second
         Messages over the time since the first epoch started.
+
+    Examples
+    --------
+    >>> stands = EpochProgress("pkg", 3, 40_000, 80_000, 1.02, 7_500.0, "running")
+    >>> f"{stands.grouping}: {stands.messages / stands.expected:.0%}"
+    'pkg: 50%'
     """
 
     grouping: str

@@ -58,7 +58,15 @@ class MessageBatch:
 
 
 class MessageStream(Protocol):
-    """What the simulator reads: a generated stream or users' files, from first to last."""
+    """What the simulator reads: a generated stream or users' files, from first to last.
+
+    Examples
+    --------
+    >>> from evenkey.streams import generated
+    >>> stream = generated("zipf(z=1.2,keys=100)", messages=1000)
+    >>> stream.name, sum(len(batch.keys) for batch in stream.batches())
+    ('zipf(z=1.2,keys=100)', 1000)
+    """
 
     @property
     def name(self) -> str:

@@ -39,6 +39,13 @@ class LabelledStream(ABC):
     ------
     ConfigurationError
         There is not one record.
+
+    Examples
+    --------
+    >>> from evenkey.applications import Clusters
+    >>> stream = Clusters(features=2, length=100)
+    >>> stream.records(0, 3).column_names, stream.records(98, 200).num_rows
+    (['label', 'features'], 2)
     """
 
     family: ClassVar[str]

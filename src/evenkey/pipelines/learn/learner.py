@@ -25,6 +25,14 @@ class Model(ABC):
     """What was learned by the end of an epoch: a value, never changed.
 
     Tasks of the next epoch read it from a file, so it is a table and can be made of one.
+
+    Examples
+    --------
+    >>> from evenkey.applications import Clusters, DecisionTree, InProcess
+    >>> learned = InProcess(DecisionTree(max_depth=2), "pkg", workers=4)
+    >>> trained = learned.train([Clusters(features=3, length=400).records(0, 400)])
+    >>> trained.model.predict(pa.table({"features": [[0.0, 0.0, 0.0]]})).to_pylist()
+    ['class 2']
     """
 
     @abstractmethod
@@ -69,6 +77,14 @@ class Learner(Application, Generic[ModelT]):
     again starts from the same model, so what is learned is the same however often a run stops.
 
     The methods run in Spark's tasks and on the driver, and import no Spark.
+
+    Examples
+    --------
+    >>> from evenkey.applications import NaiveBayes
+    >>> bayes = NaiveBayes()
+    >>> records = pa.table({"label": ["tea"], "text": ["green tea"]})
+    >>> bayes.messages(records, bayes.start()).column_names
+    ['record', 'key', 'label']
     """
 
     fields: ClassVar[pa.Schema]

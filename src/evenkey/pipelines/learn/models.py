@@ -34,6 +34,15 @@ class Models(Generic[ModelT]):
         Where they lie: a store, or a path or URI that the driver and all executors share.
     learner
         Whose models they are.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from evenkey.applications import NaiveBayes
+    >>> models = Models(tempfile.mkdtemp(), NaiveBayes())
+    >>> models.write(1, NaiveBayes().start())
+    >>> models.numbers()
+    [1]
     """
 
     def __init__(self, place: str | Path | Store, learner: Learner[ModelT]) -> None:

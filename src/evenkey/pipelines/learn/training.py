@@ -74,6 +74,15 @@ def train(
     ConfigurationError
         The DataFrame is streaming (``evenkey run --application`` reads streams) or lacks a column;
         there is not one pass; or as `evenkey.spark.route` does.
+
+    Examples
+    --------
+    >>> from evenkey.applications import NaiveBayes
+    >>> rows = [("tea", "green tea"), ("bar", "bar of gold"), ("tea", None)]
+    >>> df = spark.createDataFrame(rows, "label string, text string")
+    >>> model = train(df.limit(2), NaiveBayes(), workers=2)
+    >>> model.predict(pa.table({"text": ["gold", "tea"]})).to_pylist()
+    ['bar', 'tea']
     """
     check_frame(df)
     check_learner(learner)

@@ -35,6 +35,14 @@ def rejected_records(df: DataFrame, learner: Learner[Any]) -> DataFrame:
     ------
     ConfigurationError
         A column is missing or of a type that does not fit.
+
+    Examples
+    --------
+    >>> from evenkey.applications import NaiveBayes
+    >>> rows = [("tea", "green tea"), ("bar", "bar of gold"), ("tea", None)]
+    >>> df = spark.createDataFrame(rows, "label string, text string")
+    >>> [row["reason"] for row in rejected_records(df, NaiveBayes()).collect()]
+    ['text is null']
     """
     return vetted_records(df, learner).filter(F.col(REASON).isNotNull())
 

@@ -1,0 +1,43 @@
+"""The site as it is built: strictly, without the network, and no wider than a phone."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.components import skip_without
+from tools.site.looks import main
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.soak
+
+
+@pytest.fixture(scope="module")
+def site():
+    done = subprocess.run(["make", "site"], capture_output=True, text=True, check=False, cwd=ROOT)  # noqa: S607 - the user's own make
+    assert done.returncode == 0, done.stdout + done.stderr
+    return ROOT / "build" / "site"
+
+
+def test_nothing_is_fetched_from_elsewhere(site):
+    fetched = re.compile(r"""<(?:script|img|link rel="stylesheet")[^>]*(?:src|href)="?https?:""")
+    pages = [*site.rglob("*.html")]
+    assert len(pages) > 100
+    assert [page for page in pages if fetched.search(page.read_text("utf-8"))] == []
+
+
+def test_parameters_that_share_a_text_have_their_own_defaults(site):
+    page = (site / "api" / "evenkey.html").read_text("utf-8")
+    text = " ".join(re.sub("<[^>]+>", " ", page).split())
+    assert re.search(r"teenage_share float Shares of expected_keys ; together 1\. 0\.4 ", text)
+
+
+def test_no_page_is_wider_than_its_window(site, tmp_path):
+    if shutil.which("chromium") is None:
+        skip_without("chromium", "chromium is not installed (apt-get: chromium)")
+    assert main(tmp_path, site=site) == []
