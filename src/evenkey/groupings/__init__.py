@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from evenkey.groupings.planned import Plan as Plan
     from evenkey.groupings.planned import compile_plan as compile_plan
     from evenkey.groupings.planned import unplanned as unplanned
+    from evenkey.groupings.planned import whole_plan as whole_plan
     from evenkey.groupings.weights import MOST_WEIGHT as MOST_WEIGHT
     from evenkey.groupings.weights import limited as limited
 
@@ -82,6 +83,7 @@ __getattr__ = late(
         "compile_plan": "evenkey.groupings.planned",
         "limited": "evenkey.groupings.weights",
         "unplanned": "evenkey.groupings.planned",
+        "whole_plan": "evenkey.groupings.planned",
     },
     gone=OLD_NAMES,
 )

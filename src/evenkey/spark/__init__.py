@@ -1,4 +1,4 @@
-"""Operators on Spark DataFrames, batch and streaming: route, place, aggregate, observe.
+"""Operators on Spark DataFrames, batch and streaming: groupBy, route, place, aggregate, observe.
 
 Each takes a DataFrame first, so that it goes into a chain by ``df.transform``::
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.doors import late
 from evenkey.spark.aggregating import aggregate
+from evenkey.spark.grouped import Grouped, groupBy
 from evenkey.spark.observe import EpochLoads, LoadObserver, observe
 from evenkey.spark.placing import place
 from evenkey.spark.planned import fit
@@ -71,12 +72,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EpochLoads",
+    "Grouped",
     "Load",
     "LoadObserver",
     "RoutingTable",
     "RoutingTables",
     "aggregate",
     "fit",
+    "groupBy",
     "observe",
     "place",
     "route",

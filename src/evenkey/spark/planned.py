@@ -5,9 +5,6 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-import numpy as np
-from pyspark.sql import functions as F
-
 from evenkey.checking import number
 from evenkey.doors import without
 from evenkey.errors import ConfigurationError
@@ -16,7 +13,7 @@ from evenkey.spark.columns import check_frame, key_hash, number_column
 from evenkey.spark.deciding import Learning
 from evenkey.spark.places import check_state, tables_of
 from evenkey.spark.plan_lookup import Followed, with_planned_worker
-from evenkey.spark.plan_statistics import count_keys, learn_from
+from evenkey.spark.plan_statistics import learn_from, weighed
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from evenkey.spark.state import store_of
 from evenkey.spark.state_access import at_state
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from evenkey.groupings import Grouping, KeyStatistics, Snapshot
+    from evenkey.groupings import Grouping, Snapshot
     from evenkey.stores import Store
 
 
@@ -108,16 +105,11 @@ def _fit(
     store: RoutingTables,
 ) -> Snapshot:
     session = df.sparkSession
-    before = at_state(session, functools.partial(_latest, store))
+    before = at_state(session, store.latest)
     memory = _counted(df, hashed, cost, grouping, workers, before)
     # Number 0 is what every epoch finds that has no table of its own.
     at_state(session, functools.partial(store.write, 0, RoutingTable(memory)))
     return memory
-
-
-def _latest(store: RoutingTables) -> Snapshot:
-    numbers = store.numbers()
-    return store.read(numbers[-1]).memory if numbers else {}
 
 
 def _counted(
@@ -129,19 +121,8 @@ def _counted(
     before: Snapshot,
 ) -> Snapshot:
     """Count a batch and plan from that, near to the plan of before."""
-    statistics = grouping.statistics(workers)
-    if cost is None:
-        count_keys(df, hashed, statistics)
-    else:
-        _sum_costs(df, hashed, cost, statistics)
+    statistics = weighed(df, hashed, cost, grouping.statistics(workers))
     return grouping.fitted(statistics, workers, before, of_messages=cost is None)
-
-
-def _sum_costs(df: DataFrame, hashed: Column, cost: Column, statistics: KeyStatistics) -> None:
-    """Sum costs by key, exactly."""
-    costs = df.groupBy(hashed.alias("hash")).agg(F.sum(cost.cast("double")).alias("cost")).toArrow()
-    keys = costs["hash"].to_numpy().view(np.uint64)
-    statistics.add_counted(keys, costs["cost"].fill_null(0.0).to_numpy())
 
 
 def route_planned(
@@ -235,7 +216,7 @@ def plan_of_batch(
     store = RoutingTables(store_of(session, state), str(grouping), workers)
     if plan is not None:
         at_state(session, functools.partial(store.write, 0, RoutingTable(plan)))
-    if _counts_batch(grouping, at_state(session, functools.partial(_latest, store))):
+    if _counts_batch(grouping, at_state(session, store.latest)):
         return _fit(df, hashed, None, grouping, workers, store), True
     followed = at_state(session, functools.partial(store.read, 0)).memory
     return followed, "counted" in followed
