@@ -60,6 +60,8 @@ def with_planned_worker(
     plan: Tables | Snapshot,
     name: str,
     position: Column | None = None,
+    *,
+    inline: bool = False,
 ) -> DataFrame:
     """Add the int column `name`: the worker of each row by a plan.
 
@@ -68,7 +70,8 @@ def with_planned_worker(
     tasks start, so that all of them see the same one. Rows of split keys are dealt by `position`
     (golden ratio), which is the position in the partition in a batch where none is given. Spark
     does not number the rows of a stream: without positions it deals them by random numbers, a
-    function of partition and row.
+    function of partition and row. A plan that is given can stand `inline` in the query: operators
+    with state cannot be sent to tasks with a subquery beneath them.
 
     Raises
     ------
@@ -81,7 +84,12 @@ def with_planned_worker(
     if position is None and not df.isStreaming:
         position = row_numbers()
     packed = _PackedPlan(grouping, workers)
-    if isinstance(plan, dict):
+    words: Column
+    if isinstance(plan, dict) and inline:
+        # Of one text Spark makes the array once, by constant folding.
+        text = " ".join(map(str, packed.of(plan).tolist()))
+        words = F.split(F.lit(text), " ").cast("array<bigint>")
+    elif isinstance(plan, dict):
         given = pa.table({"words": pa.array([packed.of(plan)], pa.list_(pa.int64()))})
         words = df.sparkSession.createDataFrame(given, WORDS).scalar()
     else:

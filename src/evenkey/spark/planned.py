@@ -9,8 +9,9 @@ from evenkey.checking import number
 from evenkey.doors import without
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import Plan, PlannedGrouping, parse
-from evenkey.spark.columns import check_frame, key_hash, number_column
+from evenkey.spark.columns import check_frame, key_columns, key_hash, number_column
 from evenkey.spark.deciding import Learning
+from evenkey.spark.grouped.rows import Rows
 from evenkey.spark.places import check_state, tables_of
 from evenkey.spark.plan_lookup import Followed, with_planned_worker
 from evenkey.spark.plan_statistics import learn_from, weighed
@@ -40,7 +41,7 @@ def fit(
     cost: str | None = None,
     fraction: float = 1.0,
 ) -> Plan:
-    """Count the keys of a batch DataFrame and plan from them, for `route` to follow.
+    """Count the keys of a batch DataFrame and plan from them, for `route` or `groupBy` to follow.
 
     Parameters
     ----------
@@ -49,7 +50,8 @@ def fit(
     key
         Key column, or columns that form the key together.
     grouping, workers
-        ``"planned"``, with the parameters and worker count that `route` will be given.
+        ``"planned"``, with the parameters and worker count that `route` will be given; or
+        ``"whole"``, by which no key is split, for `groupBy` and keys with state.
     state
         Place of the plan, the same as for `route`. A plan that it holds is the one to stay near to.
     cost
@@ -70,7 +72,8 @@ def fit(
         is negative, or the fraction is out of range.
     """
     check_frame(df)
-    planned = _planned(grouping)
+    whole = grouping == "whole"
+    planned = PlannedGrouping() if whole else _planned(grouping)
     planned.router(workers)
     check_state(state, needed=True)
     number("fraction", fraction)
@@ -82,16 +85,21 @@ def fit(
         raise ConfigurationError(message)
     hashed = key_hash(df, key)
     costs = None if cost is None else number_column(df, cost, "cost")
-    store = RoutingTables(store_of(df.sparkSession, state), str(planned), workers)
     if fraction < 1:
         df = df.sample(fraction=fraction, seed=0)
+    if whole:
+        rows = Rows(df, key_columns(df, key), workers, "whole", state, costs)
+        return Plan.from_arrays(rows.plans.make("whole").memory)
+    store = RoutingTables(store_of(df.sparkSession, state), str(planned), workers)
     return Plan.from_arrays(_fit(df, hashed, costs, planned, workers, store))
 
 
 def _planned(grouping: str | Grouping) -> PlannedGrouping:
     planned = parse(grouping)
     if not isinstance(planned, PlannedGrouping):
-        message = f"{planned}: only planned grouping is fitted; pass planned, or leave out fit"
+        message = (
+            f"{planned}: only planned grouping is fitted; pass planned or whole, or leave fit out"
+        )
         raise ConfigurationError(message)
     return planned
 

@@ -127,6 +127,25 @@ class RoutingTables:
         RunError
             The store cannot be written.
         """
+        try:
+            self.store.put(self.name(number), self._encoded(table))
+        except OSError as error:
+            raise self._unwritten(number, error) from error
+
+    def create(self, number: int, table: RoutingTable) -> bool:
+        """Put a table unless there is one of its number, and say whether this call did.
+
+        Raises
+        ------
+        RunError
+            The store cannot be written.
+        """
+        try:
+            return self.store.create(self.name(number), self._encoded(table), durable=True)
+        except OSError as error:
+            raise self._unwritten(number, error) from error
+
+    def _encoded(self, table: RoutingTable) -> bytes:
         entries: dict[str, Any] = {
             "grouping": np.array(self.grouping),
             "workers": np.array(self.workers),
@@ -134,10 +153,7 @@ class RoutingTables:
         entries |= {f"memory/{name}": array for name, array in table.memory.items()}
         for source, state in table.local.items():
             entries |= {f"local/{source}/{name}": array for name, array in state.items()}
-        try:
-            self.store.put(self.name(number), encoded(entries))
-        except OSError as error:
-            raise self._unwritten(number, error) from error
+        return encoded(entries)
 
     def drop_before(self, number: int, numbers: list[int]) -> None:
         """Delete those of some tables that an epoch and those that Spark can go back to need not.

@@ -21,5 +21,5 @@ def slots_of(session: SparkSession) -> int:
     """
     if str(session.conf.get("spark.dynamicAllocation.enabled", "false")).lower() == "true":
         return max(1, int(session.conf.get("spark.sql.shuffle.partitions") or 1))
-    last = session.range(_MOST).agg(F.max(F.spark_partition_id())).collect()[0][0]
-    return int(last) + 1
+    slots = session.range(_MOST).select(F.spark_partition_id().alias("slot"))
+    return int(slots.agg(F.max("slot")).collect()[0][0]) + 1

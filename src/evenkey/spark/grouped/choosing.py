@@ -25,10 +25,13 @@ class Choice(NamedTuple):
         hash.
     why
         Half a sentence.
+    unasked
+        Whether keys are not placed because of what they are, though the user left it to us.
     """
 
     way: Literal["whole", "planned", "spark"]
     why: str
+    unasked: bool = False
 
 
 def read_grouping(grouping: object) -> tuple[Wanted, PlannedGrouping]:
@@ -81,16 +84,14 @@ def choose(wanted: Wanted, keys: Keys, workers: int, *, merges: bool) -> Choice:
         raise ConfigurationError(message)
     if wanted == "spark":
         return Choice("spark", "as asked for")
-    reason = unplaceable(keys)
-    if not keys.names:
-        reason = "there is no key: all rows are one group"
-    if reason is None and wanted == "auto" and workers == 1:
-        reason = "there is one worker"
+    reason = unplaceable(keys) if keys.names else "there is no key: all rows are one group"
+    if reason is not None and wanted != "auto":
+        message = f"grouping = {wanted!r}: {reason}; pass grouping='spark'"
+        raise ConfigurationError(message)
     if reason is not None:
-        if wanted != "auto" and workers > 1:
-            message = f"grouping = {wanted!r}: {reason}; pass grouping='spark'"
-            raise ConfigurationError(message)
-        return Choice("spark", reason)
+        return Choice("spark", reason, unasked=bool(keys.names))
+    if wanted == "auto" and workers == 1:
+        return Choice("spark", "there is one worker")
     if wanted == "planned" or (wanted == "auto" and merges):
         return Choice("planned", "parts are merged, so that keys can be split")
     return Choice("whole", "a key's rows must come together, and nothing merges parts")

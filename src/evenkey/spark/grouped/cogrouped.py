@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
 from evenkey.spark.grouped import calls
 from evenkey.spark.grouped.choosing import choose
@@ -94,19 +93,3 @@ class Cogrouped:
         both: Any = left.cogroup(right)
         placed: DataFrame = getattr(both, method)(call, schema)
         return placed
-
-
-def check_other(other: object, kind: type) -> None:
-    """Make sure that a second side is a groupBy of ours.
-
-    Raises
-    ------
-    ConfigurationError
-        It is none.
-    """
-    if not isinstance(other, kind):
-        message = (
-            f"other = {shown(other)}: must be grouped by evenkey too; pass "
-            "eks.groupBy(df, 'key') in place of df.groupBy('key')"
-        )
-        raise ConfigurationError(message)

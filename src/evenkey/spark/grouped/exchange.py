@@ -21,16 +21,23 @@ _WORKER = f"{OWN}worker"
 
 
 def with_split(
-    keys: Keys, memory: Snapshot, grouping: PlannedGrouping, workers: int, *, whole: bool
+    keys: Keys,
+    memory: Snapshot,
+    grouping: PlannedGrouping,
+    workers: int,
+    *,
+    whole: bool,
+    inline: bool = False,
 ) -> DataFrame:
     """Add the int column `SPLIT`, by which Spark's own exchange takes a row to its worker.
 
     Whole keys have the same one in all their rows, whatever these are and however often they are
-    computed: it follows from the key and the plan alone.
+    computed: it follows from the key and the plan alone. Beneath an operator with state the plan
+    must stand `inline`.
     """
     position = F.lit(0) if whole else None
     routed = with_planned_worker(
-        keys.frame, keys.hashed, grouping, workers, memory, _WORKER, position
+        keys.frame, keys.hashed, grouping, workers, memory, _WORKER, position, inline=inline
     )
     return routed.withColumn(SPLIT, split_column(F.col(_WORKER), keys.columns, workers)).drop(
         _WORKER

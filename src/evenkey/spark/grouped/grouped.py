@@ -11,10 +11,12 @@ from pyspark import cloudpickle
 from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
 from evenkey.spark.grouped import calls
-from evenkey.spark.grouped.cogrouped import Cogrouped, check_other
+from evenkey.spark.grouped.cogrouped import Cogrouped
+from evenkey.spark.grouped.combining import Combining
 from evenkey.spark.grouped.explaining import TO_SPLIT, explained
 from evenkey.spark.grouped.merging import merged, wrapped
-from evenkey.spark.grouped.rows import Rows
+from evenkey.spark.grouped.rows import Rows, check_kind
+from evenkey.spark.grouped.stateful import Stateful
 from evenkey.spark.grouped.texts import KeyTexts
 
 if TYPE_CHECKING:
@@ -77,7 +79,7 @@ def groupBy(  # noqa: N802 - Spark's name
     return Grouped(Rows(df, keys, workers, grouping, state, cost))
 
 
-class Grouped:
+class Grouped(Combining, Stateful):
     """Rows grouped by key, with the methods of Spark's ``GroupedData`` under their names.
 
     What Spark combines before its shuffle (``agg``, ``count``, ``sum`` and their like) is Spark's
@@ -96,11 +98,8 @@ class Grouped:
         By key.
     """
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-
     def __repr__(self) -> str:
-        rows = self._rows
+        rows = self.rows
         return f"Grouped({', '.join(map(str, rows.listed))}; {rows.df})"
 
     def explain(self) -> None:
@@ -113,39 +112,7 @@ class Grouped:
         ConfigurationError, RunError
             As `applyInPandas` does.
         """
-        sys.stdout.write(f"{explained(self._rows)}\n")
-
-    def agg(self, *exprs: Any) -> DataFrame:
-        """Aggregate by key, as Spark's ``agg``: columns, or one dict of column to function."""
-        return self._rows.plain.agg(*exprs)
-
-    def count(self) -> DataFrame:
-        """Count the rows of each key, as Spark's ``count``."""
-        return self._rows.plain.count()
-
-    def sum(self, *cols: str) -> DataFrame:
-        """Sum columns of numbers by key, as Spark's ``sum``."""
-        return self._rows.plain.sum(*cols)
-
-    def avg(self, *cols: str) -> DataFrame:
-        """Average columns of numbers by key, as Spark's ``avg``."""
-        return self._rows.plain.avg(*cols)
-
-    def mean(self, *cols: str) -> DataFrame:
-        """Average columns of numbers by key, as Spark's ``mean``."""
-        return self._rows.plain.mean(*cols)
-
-    def min(self, *cols: str) -> DataFrame:
-        """Give the least value of columns by key, as Spark's ``min``."""
-        return self._rows.plain.min(*cols)
-
-    def max(self, *cols: str) -> DataFrame:
-        """Give the greatest value of columns by key, as Spark's ``max``."""
-        return self._rows.plain.max(*cols)
-
-    def pivot(self, pivot_col: str, values: list[Any] | None = None) -> GroupedData:
-        """Pivot a column, as Spark's ``pivot``; the result is Spark's own ``GroupedData``."""
-        return self._rows.plain.pivot(pivot_col, values)
+        sys.stdout.write(f"{explained(self.rows)}\n")
 
     def apply(self, udf: Any) -> DataFrame:
         """Apply a pandas UDF of kind ``GROUPED_MAP``, as Spark's ``apply``, older than this one.
@@ -159,7 +126,7 @@ class Grouped:
 
         kind = getattr(udf, "evalType", None)
         if kind != PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF:
-            return self._rows.plain.apply(udf)  # refuses it in its own words
+            return self.rows.plain.apply(udf)  # refuses it in its own words
         message = "It is preferred to use 'applyInPandas' over this API"
         warnings.warn(message, UserWarning, stacklevel=2)
         return self.applyInPandas(udf.func, udf.returnType)
@@ -203,7 +170,7 @@ class Grouped:
         RunError
             `state` cannot be read or written.
         """
-        rows = self._rows
+        rows = self.rows
         rows.check_batch("applyInPandas")
         choice = rows.choice(merges=merge is not None)
         if merge is not None:
@@ -243,7 +210,7 @@ class Grouped:
         ConfigurationError, RunError
             As `applyInPandas` does.
         """
-        rows = self._rows
+        rows = self.rows
         rows.check_batch("applyInArrow")
         choice = rows.choice()
         if choice.way == "spark":
@@ -265,5 +232,5 @@ class Grouped:
         ConfigurationError
             It is something else.
         """
-        check_other(other, Grouped)
-        return Cogrouped(self._rows, other._rows)
+        check_kind(other, Grouped, "other")
+        return Cogrouped(self.rows, other.rows)

@@ -12,7 +12,7 @@ from pyspark.sql.types import ArrayType, StringType, StructType
 
 from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
-from evenkey.spark.columns import find_columns, quoted, same_name
+from evenkey.spark.columns import find_columns, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,12 +141,10 @@ def _plain(df: DataFrame, key: str | Column | int) -> str | None:
             message = f"key = {key}: the positions of the columns are 1 to {len(df.columns)}"
             raise ConfigurationError(message)
         return find_columns(df, df.columns[key - 1])[0]
-    there = any(same_name(df, key, name) for name in df.columns)
-    # Spark reads `a.b` as the field of a struct, and takes a name out of its quotes.
-    if not there and any(sign in key for sign in ".`"):
+    # Spark reads a.b as the field of a struct, and takes a name out of its quotes.
+    if any(sign in key for sign in ".`"):
         return None
-    (found,) = find_columns(df, key)
-    return None if "." in found or "`" in found else found
+    return find_columns(df, key)[0]
 
 
 def unplaceable(keys: Keys) -> str | None:

@@ -161,12 +161,38 @@ class Plans:
         if not memory:
             return None
         place = tables.store.url
-        about = None
-        if _ABOUT in memory:
-            fields = json.loads(str(memory[_ABOUT]))
-            about = About(**{**fields, "keys": tuple(fields["keys"])})
-            check_keys(about.keys, self._keys, place)
-        return Planned(memory, about, place)
+        return Planned(memory, self.check(memory, place), place)
+
+    def check(self, memory: Snapshot, place: str) -> About | None:
+        """Make sure that a plan is for these keys, and give what it was made of if it says so.
+
+        Raises
+        ------
+        ConfigurationError
+            It is for others.
+        """
+        if _ABOUT not in memory:
+            return None
+        fields = json.loads(str(memory[_ABOUT]))
+        about = About(**{**fields, "keys": tuple(fields["keys"])})
+        if about.keys != self._keys:
+            message = (
+                f"state {place} holds a plan for the key {', '.join(about.keys)}, not for "
+                f"{', '.join(self._keys)}: pass another place as state"
+            )
+            raise ConfigurationError(message)
+        return about
+
+    def make(self, way: Way) -> Planned:
+        """Weigh the keys and make a plan, in place of one that the state has.
+
+        Raises
+        ------
+        RunError
+            The state cannot be written.
+        """
+        self._made[way] = self._new(way)
+        return self._made[way]
 
     def _new(self, way: Way) -> Planned:
         if self._weights is None:
@@ -174,7 +200,8 @@ class Plans:
         weights = self._weights
         memory = made_of(weights.statistics, way, self.grouping, self.workers, rows=weights.of_rows)
         share = 0.0 if weights.heaviest is None else weights.heaviest[1]
-        named = weights.heaviest_text if share * self.workers > _NOTICED else ""
+        bounds = way == "whole" and share * self.workers > _NOTICED
+        named = weights.heaviest_text if bounds else ""
         load = "rows" if weights.of_rows else "cost"
         about = About(self._keys, named, share, load, weights.seconds)
         tables = self.tables(way)
@@ -202,19 +229,3 @@ def tables_of_plans(
     if way == "planned":
         return RoutingTables(store, str(grouping), workers)
     return RoutingTables(store.under(_WHOLE), _WHOLE, workers)
-
-
-def check_keys(kept: Sequence[str], asked: Sequence[str], place: str) -> None:
-    """Make sure that a kept plan is for these keys.
-
-    Raises
-    ------
-    ConfigurationError
-        It is for others.
-    """
-    if list(kept) != list(asked):
-        message = (
-            f"state {place} holds a plan for the key {', '.join(kept)}, not for "
-            f"{', '.join(asked)}: pass another place as state"
-        )
-        raise ConfigurationError(message)

@@ -6,7 +6,7 @@ import logging
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from evenkey.checking import check_workers
+from evenkey.checking import check_workers, shown
 from evenkey.errors import ConfigurationError
 from evenkey.spark.columns import check_frame
 from evenkey.spark.grouped.choosing import Choice, choose, read_grouping
@@ -65,6 +65,7 @@ class Rows:
         check_state(state)
         self.state = state
         self.cost = cost_column(df, cost)
+        self._said = ""
 
     @cached_property
     def plain(self) -> GroupedData:
@@ -84,8 +85,15 @@ class Rows:
 
     @cached_property
     def workers(self) -> int:
-        """How many workers there are: as given, or the session's slots."""
-        return slots_of(self.df.sparkSession) if self._workers is None else self._workers
+        """How many workers there are: as given, or the slots, in a stream the partitions."""
+        if self._workers is not None:
+            return self._workers
+        return self.shuffle_partitions if self.df.isStreaming else slots_of(self.df.sparkSession)
+
+    @property
+    def shuffle_partitions(self) -> int:
+        """As many as Spark makes for its own shuffles, and for state."""
+        return int(self.df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 0)
 
     @cached_property
     def plans(self) -> Plans:
@@ -109,7 +117,13 @@ class Rows:
         ConfigurationError
             What is wanted cannot be.
         """
-        return choose(self.wanted, self.keys, self.workers, merges=merges)
+        choice = choose(self.wanted, self.keys, self.workers, merges=merges)
+        if choice.way == "spark" and choice.why != self._said and choice.unasked:
+            self._said = choice.why
+            logger.warning(
+                "groupBy(%s): Spark's own placement: %s", ", ".join(self.keys.shown), choice.why
+            )
+        return choice
 
     def check_batch(self, method: str) -> None:
         """Make sure that the rows are a batch, and that workers have a Python that will do.
@@ -156,3 +170,19 @@ class Rows:
             logger.warning("%s%s", bound, mend)
         frame = exchanged(keys, plan.memory, self.grouping, self.workers, whole=way == "whole")
         return frame.groupBy(*keys.columns, SPLIT), (*keys.own, SPLIT)
+
+
+def check_kind(other: object, kind: type, name: str) -> None:
+    """Make sure that a second frame was grouped by us too.
+
+    Raises
+    ------
+    ConfigurationError
+        It is none.
+    """
+    if not isinstance(other, kind):
+        message = (
+            f"{name} = {shown(other)}: must be grouped by evenkey too; pass "
+            "eks.groupBy(df, 'key') in place of df.groupBy('key')"
+        )
+        raise ConfigurationError(message)
