@@ -13,10 +13,11 @@ README = Path(__file__).parents[1] / "README.md"
 
 @pytest.mark.usefixtures("spark")
 def test_python_of_the_readme(capsys):
-    (code,) = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
-    names: dict[str, Any] = {}
-    exec(code, names)  # noqa: S102 - our own text
+    names: dict[str, Any] = {"__name__": "readme"}
+    for code in re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL):
+        exec(code, names)  # noqa: S102 - our own text
     assert "alice" in capsys.readouterr().out
     clicks, totals = names["clicks"], names["totals"]
     assert {"user", "amount", "at", "worker"} == set(names["placed"].columns)
     assert totals.groupBy().sum("sum").first()[0] == clicks.groupBy().sum("amount").first()[0]
+    assert sorted(names["even"].collect()) == sorted(names["slow"].collect())

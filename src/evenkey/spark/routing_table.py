@@ -133,7 +133,7 @@ class RoutingTables:
             raise self._unwritten(number, error) from error
 
     def create(self, number: int, table: RoutingTable) -> bool:
-        """Put a table unless there is one of its number, and say whether this call did.
+        """Put a table unless one of its number is there, and say whether this call put it.
 
         Raises
         ------
@@ -141,7 +141,7 @@ class RoutingTables:
             The store cannot be written.
         """
         try:
-            return self.store.create(self.name(number), self._encoded(table), durable=True)
+            return self.store.create(self.name(number), self._encoded(table))
         except OSError as error:
             raise self._unwritten(number, error) from error
 

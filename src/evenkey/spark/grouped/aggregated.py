@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evenkey.errors import ConfigurationError
 from evenkey.spark.aggregating import aggregate
@@ -10,12 +10,18 @@ from evenkey.spark.aggregating import aggregate
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from evenkey.aggregators import Aggregator
     from evenkey.spark.grouped.rows import Rows
 
 
-def aggregated(rows: Rows, aggregator: Aggregator) -> DataFrame:
+def aggregated(rows: Rows, asked: dict[str, Any]) -> DataFrame:
     """Aggregate by key as `aggregate` does, under the plan that the groupBy follows.
+
+    Parameters
+    ----------
+    rows
+        A batch by key.
+    asked
+        ``aggregator`` or ``aggregators``, as `aggregate` takes them.
 
     Raises
     ------
@@ -24,18 +30,18 @@ def aggregated(rows: Rows, aggregator: Aggregator) -> DataFrame:
     """
     if rows.df.isStreaming:
         message = (
-            f"agg: {aggregator}: a stream is aggregated in windows; call eks.aggregate(df, key, "
+            "agg: evenkey aggregates a stream in windows; call eks.aggregate(df, key, "
             "..., time=..., window=...)"
         )
         raise ConfigurationError(message)
     if not rows.keys.names:
-        message = f"agg: {aggregator}: there is no key; name one, as in eks.groupBy(df, 'customer')"
+        message = "agg: evenkey aggregates by key; name one, as in eks.groupBy(df, 'customer')"
         raise ConfigurationError(message)
     if rows.cost is not None:
-        message = f"agg: {aggregator}: its rows cost the same; leave cost out"
+        message = "agg: to evenkey's aggregators all rows cost the same; leave cost out"
         raise ConfigurationError(message)
     grouping = "kg" if rows.wanted == "spark" else rows.grouping
     names, state = rows.keys.names, rows.state
-    found = aggregate(rows.keys.frame, names, grouping, rows.workers, aggregator, state=state)
+    found = aggregate(rows.keys.frame, names, grouping, rows.workers, state=state, **asked)
     shown = dict(zip(names, rows.keys.shown, strict=True))
     return found.toDF(*(shown.get(name, name) for name in found.columns))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import Column
+
 from evenkey.aggregators import Aggregator
+from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
 from evenkey.spark.grouped.aggregated import aggregated
 
@@ -26,7 +29,7 @@ class Combining:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
 
-    def agg(self, *exprs: Any) -> DataFrame:
+    def agg(self, *exprs: Any, **named: Any) -> DataFrame:
         """Aggregate by key, as Spark's ``agg``.
 
         Parameters
@@ -35,22 +38,28 @@ class Combining:
             Columns, or one dict of column to function: Spark's own. Or one of evenkey's
             aggregators, such as a fold: parts of keys are aggregated on balanced workers, and
             merged.
+        named
+            Several of evenkey's aggregators in one pass, by the names of their results:
+            ``orders="count", revenue=Sum("amount")``; or columns of Spark's by theirs.
 
         Raises
         ------
         ConfigurationError
-            An aggregator beside others; as `aggregate` does.
+            Aggregators of both kinds together; as `aggregate` does.
         """
         ours = [each for each in exprs if isinstance(each, Aggregator)]
-        if not ours:
-            return self.rows.plain.agg(*exprs)
-        if len(exprs) > 1:
+        by_name = {name: each for name, each in named.items() if isinstance(each, Column)}
+        if not ours and len(by_name) == len(named):
+            columns = [column.alias(name) for name, column in by_name.items()]
+            return self.rows.plain.agg(*exprs, *columns)
+        if by_name or len(exprs) > (0 if named else 1):
             message = (
-                f"agg: {ours[0]} beside {len(exprs) - 1} more: evenkey's aggregators and Spark's "
-                "expressions are computed apart; call agg for each, and join by key"
+                f"agg: {', '.join(map(shown, (*exprs, *named.values())))}: evenkey's aggregators "
+                "and Spark's expressions are computed apart; call agg for each kind, several of "
+                "evenkey's by name, and join the results by key"
             )
             raise ConfigurationError(message)
-        return aggregated(self.rows, ours[0])
+        return aggregated(self.rows, {"aggregators": named} if named else {"aggregator": ours[0]})
 
     def count(self) -> DataFrame:
         """Count the rows of each key, as Spark's ``count``."""
