@@ -29,7 +29,7 @@ DOORS = {
     "evenkey.checks": "yield_aggregator_checks yield_checks",
     "evenkey.joins": "DeadLetters DynamicDistributor SpatialMatch balanced_join refresh",
     "evenkey.kafka": "ClientSettings produce read_results",
-    "evenkey.spark": "LoadObserver aggregate fit observe place route session",
+    "evenkey.spark": "LoadObserver aggregate fit groupBy observe place route session",
 }
 OLD_IMPORTS = [
     *(

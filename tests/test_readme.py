@@ -11,10 +11,11 @@ from tests.snippets.blocks import snippets
 
 @pytest.mark.usefixtures("spark")
 def test_python_of_the_readme(capsys):
-    (code,) = snippets("README.md", "python")
-    names: dict[str, Any] = {}
-    exec(code, names)  # noqa: S102 - our own text
+    names: dict[str, Any] = {"__name__": "readme"}
+    for code in snippets("README.md", "python"):
+        exec(code, names)  # noqa: S102 - our own text
     assert "alice" in capsys.readouterr().out
     clicks, totals = names["clicks"], names["totals"]
     assert {"user", "amount", "at", "worker"} == set(names["placed"].columns)
     assert totals.groupBy().sum("sum").first()[0] == clicks.groupBy().sum("amount").first()[0]
+    assert sorted(names["even"].collect()) == sorted(names["slow"].collect())

@@ -80,19 +80,40 @@ def count(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"customer": pd.array([key], "Int64"), "n": [len(frame)]})
 
 
+def added(key, parts):
+    return pd.DataFrame({"customer": pd.array([key[0]], "Int64"), "n": [parts["n"].sum()]})
+
+
+WORK = {"work": count, "schema": COUNTED, "merge": added}
+
+
 def test_a_fold_of_parts(df):
     for key in ("customer#1L", "customer#1L, shop name#2"):
-        counted, _ = value_of(lines_of(applied(key=key), "split"), {"df": df})
+        plan = node("ArrowAggregatePython", "", exchange(7, key))
+        counted, _ = value_of(lines_of(plan, "split"), {"df": df})
         keys = [each.partition("#")[0] for each in key.split(", ")]
         own = df.groupBy(*keys).agg(F.count("*").alias("n"))
         assert sorted_rows(counted, *keys, "n") == sorted_rows(own, *keys, "n")
 
 
 def test_a_function_on_whole_keys(df):
-    code = lines_of(applied(), "whole").replace("(...)", f"(count, {COUNTED!r})")
-    placed, _ = value_of(code, {"df": df, "count": count})
+    placed, _ = value_of(lines_of(applied(), "whole"), {"df": df, **WORK})
     own = df.groupBy("customer").applyInPandas(count, COUNTED)
     assert sorted_rows(placed, "customer", "n") == sorted_rows(own, "customer", "n")
+
+
+def test_a_function_on_parts_of_keys(df):
+    key = "customer#1L, shop name#2"
+    for plan in (applied(), applied(key=key)):
+        merged, _ = value_of(lines_of(plan, "split"), {"df": df, **WORK})
+        keys = ["customer"] if plan == applied() else ["customer", "shop name"]
+        own = df.groupBy(*keys).applyInPandas(count, COUNTED)
+        assert sorted_rows(merged, "customer", "n") == sorted_rows(own, "customer", "n")
+
+
+def test_a_stage_of_our_own_groupby_is_named_by_the_users_key():
+    ours = applied(key="customer#1L, __evenkey_split#9")
+    assert lines_of(ours, "split") == lines_of(applied(), "split")
 
 
 def test_a_window_over_whole_keys(df):

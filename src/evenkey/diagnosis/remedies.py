@@ -31,6 +31,7 @@ _KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("HashAggregate", "ObjectHashAggregate", "SortAggregate"), "own aggregate"),
 )
 _STATEFUL = "StateStore"
+_OWN = "__evenkey_"
 
 _JOINS = {
     "Inner": "inner",
@@ -141,11 +142,21 @@ _FOLD = Remedy(
     "if the work on parts of a key can be merged:",
     'eks.aggregate(df, $key, "planned", workers=$workers, aggregator=YourFold())',
 )
+_MERGED = Remedy(
+    "split",
+    "if the work on parts of a key can be merged:",
+    "eks.groupBy(df, $keys, workers=$workers).applyInPandas(work, schema, merge=merge)",
+)
 _WHOLE = Remedy(
+    "whole",
+    "if it needs all rows of a key:",
+    "eks.groupBy(df, $keys, workers=$workers).applyInPandas(work, schema)",
+)
+_PLACED = Remedy(
     "whole",
     "if it needs all rows of a key; they come with two columns more, worker and split:",
     'placed = eks.place(eks.route(df, $key, "off-greedy", $workers), $workers, by="split", '
-    'key=$key)\nplaced.groupBy($keys, "split").applyInPandas(...)',
+    'key=$key)\nplaced.groupBy($keys, "split").agg(...)',
 )
 _WINDOW = Remedy(
     "whole",
@@ -164,8 +175,8 @@ _WRITE = Remedy(
     "eks.partition_for_write(df, $key, files=$workers).write.partitionBy($keys)",
 )
 _BY_KIND = {
-    "groups": (_FOLD, _WHOLE),
-    "aggregate": (_FOLD, replace(_WHOLE, code=_WHOLE.code.replace("applyInPandas", "agg"))),
+    "groups": (_MERGED, _WHOLE),
+    "aggregate": (_FOLD, _PLACED),
     "window": (_WINDOW,),
     "write": (_WRITE,),
 }
@@ -186,6 +197,8 @@ def _of_join(read: KeyedRead, *, stream: bool) -> list[Remedy]:
 
 def _names(keys: Sequence[str]) -> tuple[Sequence[str], str]:
     """Give the columns of a key, and what is to be done first where one is an expression."""
+    # A stage of our own groupBy has one column more.
+    keys = [each for each in keys if not each.startswith(_OWN)]
     if all(each.replace("_", "a").replace(" ", "a").isalnum() for each in keys):
         return keys, ""
     return ["key"], f"(first give {', '.join(keys)} a column of its own, key)"

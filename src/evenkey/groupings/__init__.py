@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from evenkey.groupings.planned import compile_plan as compile_plan
     from evenkey.groupings.planned import make_plan as make_plan
     from evenkey.groupings.planned import unplanned as unplanned
+    from evenkey.groupings.planned import whole_plan as whole_plan
     from evenkey.groupings.weights import MOST_WEIGHT as MOST_WEIGHT
     from evenkey.groupings.weights import limited as limited
 
@@ -84,6 +85,7 @@ __getattr__ = late(
         "limited": "evenkey.groupings.weights",
         "make_plan": "evenkey.groupings.planned",
         "unplanned": "evenkey.groupings.planned",
+        "whole_plan": "evenkey.groupings.planned",
     },
     gone=OLD_NAMES,
 )

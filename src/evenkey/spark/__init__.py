@@ -1,4 +1,4 @@
-"""Operators on Spark DataFrames, batch, streaming and real time: aggregate, join, route, place.
+"""Operators on Spark DataFrames, batch, streaming and real time: groupBy, aggregate, join, route.
 
 Each takes a DataFrame first, so that it goes into a chain by ``df.transform``::
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from evenkey.doors import late
 from evenkey.spark.aggregating import aggregate
 from evenkey.spark.by_worker import aggregate_by_worker
+from evenkey.spark.grouped import Grouped, groupBy
 from evenkey.spark.joining import JoinPlan, join, join_plan
 from evenkey.spark.merging_workers import merge_workers
 from evenkey.spark.observe import EpochLoads, LoadObserver, observe
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
 __all__ = [
     "REAL_TIME_SETTINGS",
     "EpochLoads",
+    "Grouped",
     "JoinPlan",
     "Load",
     "LoadObserver",
@@ -85,6 +87,7 @@ __all__ = [
     "aggregate",
     "aggregate_by_worker",
     "fit",
+    "groupBy",
     "join",
     "join_plan",
     "merge_workers",

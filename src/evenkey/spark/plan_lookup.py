@@ -63,6 +63,8 @@ def with_planned_worker(
     plan: Tables | Snapshot,
     name: str,
     position: Column | None = None,
+    *,
+    inline: bool = False,
 ) -> DataFrame:
     """Add the int column `name`: the worker of each row by a plan.
 
@@ -71,14 +73,15 @@ def with_planned_worker(
     tasks start, so that all of them see the same one. Rows of split keys are dealt by `position`
     (golden ratio), which is the position in the partition in a batch where none is given. Spark
     does not number the rows of a stream: without positions it deals them by random numbers, a
-    function of partition and row.
+    function of partition and row. A plan that is given can stand `inline` in the query: operators
+    with state cannot be sent to tasks with a subquery beneath them.
 
     Raises
     ------
     ConfigurationError
         There are more than `MOST_WORKERS` workers.
     """
-    df, words = plan_words(df, grouping, workers, plan)
+    df, words = plan_words(df, grouping, workers, plan, inline=inline)
     df = with_places(df, hashed, words, grouping.bucket_count(workers), workers)
     if position is None and not df.isStreaming:
         position = row_numbers()
@@ -86,7 +89,12 @@ def with_planned_worker(
 
 
 def plan_words(
-    df: DataFrame, grouping: PlannedGrouping, workers: int, plan: Tables | Snapshot
+    df: DataFrame,
+    grouping: PlannedGrouping,
+    workers: int,
+    plan: Tables | Snapshot,
+    *,
+    inline: bool = False,
 ) -> tuple[DataFrame, Column]:
     """Give a plan as words that are the same in all rows; rows of a stream wait for them.
 
@@ -101,6 +109,10 @@ def plan_words(
     packed = _PackedPlan(grouping, workers)
     if not isinstance(plan, dict):
         return with_decided(df, plan, packed)
+    if inline:
+        # Of one text Spark makes the array once, by constant folding.
+        text = " ".join(map(str, packed.of(plan).tolist()))
+        return df, F.split(F.lit(text), " ").cast("array<bigint>")
     given = pa.table({"words": pa.array([packed.of(plan)], pa.list_(pa.int64()))})
     return df, df.sparkSession.createDataFrame(given, WORDS).scalar()
 

@@ -9,10 +9,11 @@ import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow.compute as pc
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
-from evenkey.errors import EvenkeyError
+from evenkey.errors import ConfigurationError, EvenkeyError
 from evenkey.spark.listening import listen
 from evenkey.spark.plan_lookup import read_memory
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
@@ -33,7 +34,34 @@ _SAMPLE = "__evenkey_sample"
 _SAMPLED = 8
 """Of so many rows of a stream one is counted."""
 _LAG = 2
+_FINE = 16
 _MOST_TRACKED = 1_000_000  # Spark's own limit
+
+
+def weighed(
+    df: DataFrame, hashed: Column, cost: Column | None, empty: KeyStatistics
+) -> KeyStatistics:
+    """Weigh the keys of a batch DataFrame: by their rows, or by costs.
+
+    Parameters
+    ----------
+    df
+        Batch.
+    hashed
+        Hashes of its keys.
+    cost
+        What each row costs; None: each row costs the same.
+    empty
+        Statistics to be filled, which are given back.
+
+    Raises
+    ------
+    ConfigurationError
+        A key's costs add up to less than nothing, or to no number.
+    """
+    if cost is None:
+        return count_keys(df, hashed, empty)
+    return sum_costs(df, hashed, cost, empty)
 
 
 def count_keys(df: DataFrame, hashed: Column, empty: KeyStatistics) -> KeyStatistics:
@@ -44,6 +72,39 @@ def count_keys(df: DataFrame, hashed: Column, empty: KeyStatistics) -> KeyStatis
     """
     (row,) = df.select(hashed.alias("hash")).agg(*_sketches(F.col("hash"), empty)).collect()
     return _filled(empty, row.asDict(recursive=True))
+
+
+def sum_costs(df: DataFrame, hashed: Column, cost: Column, empty: KeyStatistics) -> KeyStatistics:
+    """Sum the costs of a batch DataFrame by key; a cost that is null is none.
+
+    Sums are exact. Each bucket has `_FINE` finer ones, and the heaviest key of each of these goes
+    to the driver, where it is known one by one; the others count with their bucket.
+    """
+    by_key = df.groupBy(hashed.alias("hash")).agg(F.sum(cost.cast("double")).alias("cost"))
+    costs = by_key.withColumn("cost", F.coalesce("cost", F.lit(0.0)))
+    fine = F.col("hash").bitwiseAND(F.lit(_FINE * len(empty.bucket_loads) - 1))
+    figures = [
+        F.sum("cost").alias("cost"),
+        F.min("cost").alias("least"),
+        F.max(F.struct("cost", "hash")).alias("heaviest"),
+        F.count(F.lit(1)).alias("keys"),
+    ]
+    sums = costs.groupBy(fine.alias("fine")).agg(*figures).toArrow()
+    loads, least = sums["cost"].to_numpy(), sums["least"].to_numpy()
+    if not (np.isfinite(loads).all() and (least >= 0).all()):
+        message = (
+            f"cost: the rows of some key cost {min(least.min(), loads.min())} together; a key's "
+            "costs must add up to a finite number of at least 0"
+        )
+        raise ConfigurationError(message)
+    keys = pc.struct_field(sums["heaviest"], "hash").to_numpy().view(np.uint64)
+    empty.add_counted(keys, pc.struct_field(sums["heaviest"], "cost").to_numpy())
+    count = len(empty.bucket_loads)
+    buckets = sums["fine"].to_numpy() & (count - 1)
+    empty.bucket_loads = np.bincount(buckets, loads, minlength=count).astype(np.float64)
+    of_keys = np.bincount(buckets, sums["keys"].to_numpy(), minlength=count)
+    empty.bucket_keys = of_keys.astype(np.int64)
+    return empty
 
 
 def _sketches(hashed: Column, empty: KeyStatistics) -> list[Column]:

@@ -5,19 +5,17 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-import numpy as np
-from pyspark.sql import functions as F
-
 from evenkey.checking import number
 from evenkey.doors import without
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import Plan, PlannedGrouping, parse
-from evenkey.spark.columns import check_frame, key_hash, number_column
+from evenkey.spark.columns import check_frame, key_columns, key_hash, number_column
 from evenkey.spark.deciding import Learning
+from evenkey.spark.grouped.rows import Rows
 from evenkey.spark.held_plans import HeldPlans, watch_position
 from evenkey.spark.places import check_state, tables_of
 from evenkey.spark.plan_lookup import Followed, with_planned_worker
-from evenkey.spark.plan_statistics import count_keys, learn_from
+from evenkey.spark.plan_statistics import learn_from, weighed
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from evenkey.spark.state import store_of
 from evenkey.spark.state_access import at_state
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from evenkey.groupings import Grouping, KeyStatistics, Snapshot
+    from evenkey.groupings import Grouping, Snapshot
     from evenkey.stores import Store
 
 
@@ -44,7 +42,7 @@ def fit(
     cost: str | None = None,
     fraction: float = 1.0,
 ) -> Plan:
-    """Count the keys of a batch DataFrame and plan from them, for `route` to follow.
+    """Count the keys of a batch DataFrame and plan from them, for `route` or `groupBy` to follow.
 
     Parameters
     ----------
@@ -53,7 +51,8 @@ def fit(
     key
         Key column, or columns that form the key together.
     grouping, workers
-        ``"planned"``, with the parameters and worker count that `route` will be given.
+        ``"planned"``, with the parameters and worker count that `route` will be given; or
+        ``"whole"``, by which no key is split, for `groupBy` and keys with state.
     state
         Place of the plan, the same as for `route`. A plan that it holds is the one to stay near to.
     cost
@@ -74,7 +73,8 @@ def fit(
         is negative, or the fraction is out of range.
     """
     check_frame(df)
-    planned = _planned(grouping)
+    whole = grouping == "whole"
+    planned = PlannedGrouping() if whole else _planned(grouping)
     planned.router(workers)
     check_state(state, needed=True)
     number("fraction", fraction)
@@ -86,16 +86,21 @@ def fit(
         raise ConfigurationError(message)
     hashed = key_hash(df, key)
     costs = None if cost is None else number_column(df, cost, "cost")
-    store = RoutingTables(store_of(df.sparkSession, state), str(planned), workers)
     if fraction < 1:
         df = df.sample(fraction=fraction, seed=0)
+    if whole:
+        rows = Rows(df, key_columns(df, key), workers, "whole", state, costs)
+        return Plan.from_arrays(rows.plans.make("whole").memory)
+    store = RoutingTables(store_of(df.sparkSession, state), str(planned), workers)
     return Plan.from_arrays(_fit(df, hashed, costs, planned, workers, store))
 
 
 def _planned(grouping: str | Grouping) -> PlannedGrouping:
     planned = parse(grouping)
     if not isinstance(planned, PlannedGrouping):
-        message = f"{planned}: only planned grouping is fitted; pass planned, or leave out fit"
+        message = (
+            f"{planned}: only planned grouping is fitted; pass planned or whole, or leave fit out"
+        )
         raise ConfigurationError(message)
     return planned
 
@@ -109,16 +114,11 @@ def _fit(
     store: RoutingTables,
 ) -> Snapshot:
     session = df.sparkSession
-    before = at_state(session, functools.partial(_latest, store))
+    before = at_state(session, store.latest)
     memory = _counted(df, hashed, cost, grouping, workers, before)
     # Number 0 is what every epoch finds that has no table of its own.
     at_state(session, functools.partial(store.write, 0, RoutingTable(memory)))
     return memory
-
-
-def _latest(store: RoutingTables) -> Snapshot:
-    numbers = store.numbers()
-    return store.read(numbers[-1]).memory if numbers else {}
 
 
 def _counted(
@@ -130,19 +130,8 @@ def _counted(
     before: Snapshot,
 ) -> Snapshot:
     """Count a batch and plan from that, near to the plan of before."""
-    statistics = grouping.statistics(workers)
-    if cost is None:
-        count_keys(df, hashed, statistics)
-    else:
-        _sum_costs(df, hashed, cost, statistics)
+    statistics = weighed(df, hashed, cost, grouping.statistics(workers))
     return grouping.fitted(statistics, workers, before, of_messages=cost is None)
-
-
-def _sum_costs(df: DataFrame, hashed: Column, cost: Column, statistics: KeyStatistics) -> None:
-    """Sum costs by key, exactly."""
-    costs = df.groupBy(hashed.alias("hash")).agg(F.sum(cost.cast("double")).alias("cost")).toArrow()
-    keys = costs["hash"].to_numpy().view(np.uint64)
-    statistics.add_counted(keys, costs["cost"].fill_null(0.0).to_numpy())
 
 
 def route_planned(
@@ -241,7 +230,7 @@ def plan_of_batch(
     store = RoutingTables(store_of(session, state), str(grouping), workers)
     if plan is not None:
         at_state(session, functools.partial(store.write, 0, RoutingTable(plan)))
-    if _counts_batch(grouping, at_state(session, functools.partial(_latest, store))):
+    if _counts_batch(grouping, at_state(session, store.latest)):
         return _fit(df, hashed, None, grouping, workers, store), True
     followed = at_state(session, functools.partial(store.read, 0)).memory
     return followed, "counted" in followed

@@ -192,6 +192,17 @@ class RoutingTables:
         # Whoever deletes one between these lines deletes older ones than an epoch needs.
         return RoutingTable() if table is None else table
 
+    def latest(self) -> Snapshot:
+        """Read what the table of the highest number remembers; empty if there is none.
+
+        Raises
+        ------
+        RunError, ConfigurationError
+            As `read` does.
+        """
+        numbers = self.numbers()
+        return self.read(numbers[-1]).memory if numbers else {}
+
     def find(self, number: int) -> RoutingTable | None:
         """Read the table of a number; None where it is not there.
 

@@ -62,11 +62,22 @@ def in_workers(
     ConfigurationError
         The Python chosen on this machine lacks evenkey, or is of another minor version.
     """
+    check_python(session)
+    return _Task(function, problems_as_words=problems_as_words)
+
+
+def check_python(session: SparkSession) -> None:
+    """See to the workers' Python as `in_workers` does, for a task that needs no evenkey there.
+
+    Raises
+    ------
+    ConfigurationError
+        The Python chosen on this machine lacks evenkey, or is of another minor version.
+    """
     context = getattr(session, "_sc", None)  # a session over Connect has none
     if context is not None and context not in _seen:
         _choose_python(context)
         _seen.add(context)
-    return _Task(function, problems_as_words=problems_as_words)
 
 
 class _Task:

@@ -8,6 +8,7 @@ from evenkey.groupings.planned.grouping import PlannedGrouping, Planning
 from evenkey.groupings.planned.lookup import OFFSET, OWNER_BITS, Lookup, compile_plan
 from evenkey.groupings.planned.plan import Plan, make_plan, unplanned
 from evenkey.groupings.planned.statistics import KeyStatistics
+from evenkey.groupings.planned.whole import whole_plan
 
 __all__ = [
     "OFFSET",
@@ -22,4 +23,5 @@ __all__ = [
     "compile_plan",
     "make_plan",
     "unplanned",
+    "whole_plan",
 ]

@@ -1,0 +1,78 @@
+"""Plans that split nothing: heaviest first, each to the worker that has least so far."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.checking import check_workers
+from evenkey.groupings.planned.plan import Plan, unplanned
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def whole_plan(
+    keys: NDArray[np.uint64],
+    counts: NDArray[np.float64],
+    bucket_counts: NDArray[np.float64],
+    workers: int,
+) -> Plan:
+    """Place keys and buckets whole, the heaviest first, on the least loaded worker.
+
+    Guarantee: the fullest worker has at most 4/3 of the least load that any placement of these keys
+    and buckets can give it (R. L. Graham, SIAM Journal on Applied Mathematics 17, 1969). A key that
+    has more than a fair share of the load has its worker for itself.
+
+    Parameters
+    ----------
+    keys
+        uint64[k], hashes of distinct keys, the heavy ones at least.
+    counts
+        float64[k], their load: rows, or a cost; at least 0.
+    bucket_counts
+        float64[B], the load of each bucket without these keys; B is a power of two.
+    workers
+        How many there are, W.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no worker.
+
+    Examples
+    --------
+    >>> plan = whole_plan(
+    ...     np.array([16, 17], dtype=np.uint64), np.array([48.0, 8.0]), np.ones(8), workers=4
+    ... )
+    >>> plan.loads.tolist(), plan.extra_pairs
+    ([48.0, 8.0, 4.0, 4.0], 0)
+    """
+    check_workers(workers)
+    loads = np.concatenate((counts, bucket_counts))
+    if not loads.any():
+        return unplanned(len(bucket_counts), workers)
+    # What has no load yet is dealt by turn: keys that come later lie there.
+    placed = (np.arange(len(loads)) % workers).astype(np.int32)
+    room = [(0.0, worker) for worker in range(workers)]
+    heaviest_first = np.argsort(-loads, kind="stable")[: np.count_nonzero(loads)]
+    for item in heaviest_first.tolist():
+        load, worker = room[0]
+        placed[item] = worker
+        heapq.heapreplace(room, (load + loads[item], worker))
+    owners = placed[len(keys) :]
+    ascending = np.argsort(keys)
+    keys, chosen = keys[ascending], placed[: len(keys)][ascending]
+    buckets = (keys & np.uint64(len(owners) - 1)).astype(np.int64)
+    # A key that lies with its bucket needs no place of its own.
+    own = chosen != owners[buckets]
+    return Plan(
+        owners=owners,
+        keys=keys[own],
+        starts=np.arange(own.sum() + 1, dtype=np.int64),
+        places=chosen[own],
+        shares=np.ones(own.sum()),
+        loads=np.bincount(placed, loads, minlength=workers).astype(np.float64),
+    )

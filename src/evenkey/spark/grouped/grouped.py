@@ -1,0 +1,236 @@
+"""groupBy: Spark's own under the same names, with its keys placed by their load."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from pyspark import cloudpickle
+
+from evenkey.checking import shown
+from evenkey.errors import ConfigurationError
+from evenkey.spark.grouped import calls
+from evenkey.spark.grouped.cogrouped import Cogrouped
+from evenkey.spark.grouped.combining import Combining
+from evenkey.spark.grouped.explaining import TO_SPLIT, explained
+from evenkey.spark.grouped.merging import merged, wrapped
+from evenkey.spark.grouped.rows import Rows, check_kind
+from evenkey.spark.grouped.stateful import Stateful
+from evenkey.spark.grouped.texts import KeyTexts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import Column, DataFrame, GroupedData
+    from pyspark.sql.types import StructType
+
+    from evenkey.groupings import Grouping
+    from evenkey.spark.grouped.keys import Keys
+    from evenkey.stores import Store
+
+    Function = Callable[..., Any]
+    Schema = StructType | str
+
+cloudpickle.register_pickle_by_value(calls)  # type: ignore[no-untyped-call]
+
+
+def groupBy(  # noqa: N802 - Spark's name
+    df: DataFrame,
+    *keys: str | Column | int | Sequence[str | Column | int],
+    workers: int | None = None,
+    grouping: str | Grouping = "auto",
+    state: str | Path | Store | None = None,
+    cost: str | Column | None = None,
+) -> Grouped:
+    """Group rows as ``df.groupBy(*keys)`` does, with the keys spread evenly over the workers.
+
+    Parameters
+    ----------
+    df
+        Batch or streaming, of a classic session or over Connect.
+    keys
+        As ``df.groupBy`` takes them: names, columns, positions from 1 on; or one list of these.
+    workers
+        Over how many tasks the keys are spread, at least 1; None: as many as the session runs at
+        once, and in a stream ``spark.sql.shuffle.partitions``.
+    grouping
+        ``auto``: keys stay whole where nothing merges their parts, and are split where `merge` of
+        `Grouped.applyInPandas` does. ``whole``: none is split. ``planned``, also with its
+        parameters: they are split. ``spark``: Spark's own placement.
+    state
+        Place where the plan is kept and used again, so that the input is not read a second time: a
+        path or URI. A plan that was made there before is followed as it is.
+    cost
+        Column of what each row costs, such as seconds that were measured, or its name; None: each
+        row costs the same.
+
+    Returns
+    -------
+    Grouped
+        Has the methods of Spark's ``GroupedData``. Keys are counted when a method first needs it.
+
+    Raises
+    ------
+    ConfigurationError
+        `df` is no DataFrame, a key is no column, or another argument cannot be.
+    """
+    return Grouped(Rows(df, keys, workers, grouping, state, cost))
+
+
+class Grouped(Combining, Stateful):
+    """Rows grouped by key, with the methods of Spark's ``GroupedData`` under their names.
+
+    What Spark combines before its shuffle (``agg``, ``count``, ``sum`` and their like) is Spark's
+    own. Functions on all rows of a key (``applyInPandas``, ``applyInArrow``, ``cogroup``) get the
+    same keys, rows and columns as with Spark's own groupBy. Where a key lies is chosen: keys are
+    counted by Spark in one more read of the input, and the heaviest placed first, each on the
+    worker that has least, so that no two heavy keys share one while another is free. Rows go there
+    in one exchange of Spark's own, without Python.
+
+    Guarantee: the fullest worker has at most 4/3 of the least load that whole keys allow (Graham
+    1969). `groupBy` makes one.
+
+    Parameters
+    ----------
+    rows
+        By key.
+    """
+
+    def __repr__(self) -> str:
+        rows = self.rows
+        return f"Grouped({', '.join(map(str, rows.listed))}; {rows.df})"
+
+    def explain(self) -> None:
+        """Print what is done with the keys, why, what balance is expected, and what counting cost.
+
+        A batch is counted now if it has not been yet.
+
+        Raises
+        ------
+        ConfigurationError, RunError
+            As `applyInPandas` does.
+        """
+        sys.stdout.write(f"{explained(self.rows)}\n")
+
+    def apply(self, udf: Any) -> DataFrame:
+        """Apply a pandas UDF of kind ``GROUPED_MAP``, as Spark's ``apply``, older than this one.
+
+        Raises
+        ------
+        ConfigurationError
+            As `applyInPandas` does.
+        """
+        from pyspark.util import PythonEvalType
+
+        kind = getattr(udf, "evalType", None)
+        if kind != PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF:
+            return self.rows.plain.apply(udf)  # refuses it in its own words
+        message = "It is preferred to use 'applyInPandas' over this API"
+        warnings.warn(message, UserWarning, stacklevel=2)
+        return self.applyInPandas(udf.func, udf.returnType)
+
+    def applyInPandas(  # noqa: N802 - Spark's name
+        self,
+        func: Function,
+        schema: Schema,
+        *,
+        merge: Function | None = None,
+        merge_schema: Schema | None = None,
+    ) -> DataFrame:
+        """Call a function on the rows of each key, as Spark's ``applyInPandas``.
+
+        With `merge` a key that is too heavy for one worker is split over as many as it needs:
+        `func` is called on each part, then `merge` on all that came of a key, whether it was
+        split or not. A key whose parts gave no row is not merged.
+
+        Parameters
+        ----------
+        func
+            Takes a pandas DataFrame, or the key and one, and gives one; or iterators of these, if
+            its type hints say so.
+        schema
+            Of what it gives.
+        merge
+            As `func`, of the rows that `func` gave for one key, in any order; None: none is split.
+        merge_schema
+            Of what `merge` gives; None: it is `schema`.
+
+        Returns
+        -------
+        DataFrame
+            Its partitions are the workers' without `merge`.
+
+        Raises
+        ------
+        ConfigurationError
+            The rows are a stream; a function takes another number of arguments; the grouping
+            cannot be; a key of a type that `merge` cannot carry; the plan in `state` is for others.
+        RunError
+            `state` cannot be read or written.
+        """
+        rows = self.rows
+        rows.check_batch("applyInPandas")
+        choice = rows.choice(merges=merge is not None)
+        if merge is not None:
+            texts = KeyTexts(rows.keys)
+            given = schema if merge_schema is None else merge_schema
+
+            def parts(keys: Keys) -> tuple[GroupedData, Sequence[str]]:
+                if choice.way == "spark":
+                    return keys.frame.groupBy(*keys.columns), keys.own
+                return rows.grouped(keys, choice.way, rows.plans)
+
+            return merged(parts, rows.keys, texts, func, schema, merge, given)
+        if merge_schema is not None:
+            message = f"merge_schema = {shown(merge_schema)}: nothing merges; pass merge= too"
+            raise ConfigurationError(message)
+        if choice.way == "spark":
+            return rows.plain.applyInPandas(func, schema)
+        call = wrapped(func, rows.keys, arrow=False)
+        grouped, _ = rows.grouped(rows.keys, choice.way, rows.plans, TO_SPLIT)
+        return grouped.applyInPandas(call, schema)
+
+    def applyInArrow(  # noqa: N802 - Spark's name
+        self, func: Function, schema: Schema
+    ) -> DataFrame:
+        """Call a function on the rows of each key, as Spark's ``applyInArrow``.
+
+        Parameters
+        ----------
+        func
+            Takes an Arrow table, or the key and one, and gives one; or iterators of record
+            batches, if its type hints say so.
+        schema
+            Of what it gives.
+
+        Raises
+        ------
+        ConfigurationError, RunError
+            As `applyInPandas` does.
+        """
+        rows = self.rows
+        rows.check_batch("applyInArrow")
+        choice = rows.choice()
+        if choice.way == "spark":
+            return rows.plain.applyInArrow(func, schema)
+        call = wrapped(func, rows.keys, arrow=True)
+        grouped, _ = rows.grouped(rows.keys, choice.way, rows.plans)
+        return grouped.applyInArrow(call, schema)
+
+    def cogroup(self, other: Grouped) -> Cogrouped:
+        """Put the groups of two frames together, as Spark's ``cogroup``.
+
+        Parameters
+        ----------
+        other
+            What `groupBy` gave for the other frame.
+
+        Raises
+        ------
+        ConfigurationError
+            It is something else.
+        """
+        check_kind(other, Grouped, "other")
+        return Cogrouped(self.rows, other.rows)

@@ -1,0 +1,81 @@
+"""What a user's function takes, as Spark reads it: the number of arguments, and its type hints."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.pandas import typehints
+from pyspark.util import PythonEvalType
+
+from evenkey.checking import shown
+from evenkey.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def arguments_of(function: Any, allowed: Sequence[int]) -> int:
+    """How many arguments a function takes.
+
+    Raises
+    ------
+    ConfigurationError
+        It is none, or takes another number.
+    """
+    numbers = " or ".join(map(str, allowed))
+    if not callable(function):
+        message = f"func = {shown(function)}: must be a function of {numbers} arguments"
+        raise ConfigurationError(message)
+    count = len(inspect.getfullargspec(function).args)
+    if count not in allowed:
+        name = getattr(function, "__name__", shown(function))
+        message = (
+            f"func = {name}: takes {count} arguments; must take {numbers}: the rows, or the key "
+            "and the rows"
+        )
+        raise ConfigurationError(message)
+    return count
+
+
+def takes_pieces(function: Any, *, arrow: bool) -> bool:
+    """Whether a function's hints say that it takes its rows piece by piece, as an iterator.
+
+    Where hints cannot be read there is Spark's warning, and it takes them all at once.
+    """
+    infer: Any = typehints.infer_group_pandas_eval_type_from_func
+    kind: int = PythonEvalType.SQL_GROUPED_MAP_PANDAS_ITER_UDF
+    if arrow:
+        infer = typehints.infer_group_arrow_eval_type_from_func
+        kind = PythonEvalType.SQL_GROUPED_MAP_ARROW_ITER_UDF
+    try:
+        return bool(infer(function) == kind)
+    except Exception as error:  # noqa: BLE001 - it raises of all kinds, and Spark goes on
+        message = f"Cannot infer the eval type from type hints: {error}"
+        warnings.warn(message, UserWarning, stacklevel=4)
+        return False
+
+
+def labelled(
+    call: Callable[..., Any], function: Any, *, pieces: bool, arrow: bool
+) -> Callable[..., Any]:
+    """Give a wrapper of ours, of key and rows, the hints and the name that Spark goes by."""
+    rows: Any
+    if arrow:
+        import pyarrow as pa
+
+        rows = Iterator[pa.RecordBatch] if pieces else pa.Table
+    else:
+        import pandas as pd
+
+        rows = Iterator[pd.DataFrame] if pieces else pd.DataFrame
+    call.__annotations__ = {"key": tuple[Any, ...], "rows": rows, "return": rows}
+    return named(call, function)
+
+
+def named(call: Callable[..., Any], function: Any) -> Callable[..., Any]:
+    """Give a wrapper of ours the name of the user's function, which Spark's plans show."""
+    call.__name__ = getattr(function, "__name__", type(function).__name__)
+    return call

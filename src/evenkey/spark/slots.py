@@ -1,0 +1,25 @@
+"""Slots: how many tasks a session runs at once, asked of Spark itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_MOST = 1 << 16
+
+
+def slots_of(session: SparkSession) -> int:
+    """Give how many tasks a session runs at once, at least 1.
+
+    Spark cuts a range into as many partitions as it has slots, also over Connect. Where
+    executors come and go, their number of the moment says little: there it is
+    ``spark.sql.shuffle.partitions``.
+    """
+    if str(session.conf.get("spark.dynamicAllocation.enabled", "false")).lower() == "true":
+        return max(1, int(session.conf.get("spark.sql.shuffle.partitions") or 1))
+    slots = session.range(_MOST).select(F.spark_partition_id().alias("slot"))
+    return int(slots.agg(F.max("slot")).collect()[0][0]) + 1

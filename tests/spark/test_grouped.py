@@ -1,0 +1,337 @@
+"""groupBy: every method gives what Spark's own gives, and each key is where its weight puts it."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Iterator  # noqa: TC003 - Spark reads the hints
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyspark import TaskContext
+from pyspark.sql import functions as F
+
+from evenkey import spark as operators
+from evenkey.errors import ConfigurationError
+
+eks: Any = operators
+WORKERS = 2
+ROWS = 600
+KEYS: dict[str, list[Any]] = {
+    "text": ["text"],
+    "double": ["double"],
+    "decimal": ["decimal"],
+    "time": ["time"],
+    "local time": ["local time"],
+    "date": ["date"],
+    "struct": ["struct"],
+    "several": ["text", "double", "struct", "bytes"],
+    "one": ["one"],
+    "position": [2],
+    "twice": ["text", "text"],
+    "expression": ["id % 7", "one"],
+    "collated": ["collated"],
+    "list": ["list"],
+    "map": ["map"],
+}
+RESULT = "case string, key string, rows long, ids long, columns string"
+
+
+@pytest.fixture(scope="module")
+def frame(session):
+    """Most rows bear one key in each column, some bear null; some doubles are NaN."""
+    number = F.when(F.col("id") % 5 < 3, 0).otherwise(F.pmod(F.xxhash64("id"), F.lit(40)))
+    rows = session.range(0, ROWS, 1, 2).withColumn("n", number)
+    some = F.col("n") % 9 != 4
+    double = (
+        F.when(F.col("id") % 6 == 0, F.lit(-0.0))
+        .when(F.col("n") % 5 == 3, F.lit(float("nan")))
+        .otherwise(F.col("n") / 8)
+    )
+    text = F.concat(F.lit("Zoë 名前 "), (F.col("n") % 12).cast("string"))
+    seconds = F.col("n") * 1800 + 1_761_400_000  # over the end of summer time
+    return rows.select(
+        "id",
+        F.when(some, text).alias("text"),
+        F.when(some, double).alias("double"),
+        F.when(some, F.col("n").cast("decimal(20,3)") / 7).cast("decimal(20,3)").alias("decimal"),
+        F.timestamp_seconds(seconds).alias("time"),
+        F.when(some, F.timestamp_seconds(seconds).cast("timestamp_ntz")).alias("local time"),
+        F.when(some, F.date_from_unix_date(F.col("n").cast("int") * 97)).alias("date"),
+        F.when(
+            F.col("n") % 11 != 2,
+            F.struct(F.when(some, F.col("n") % 4).alias("a"), text.alias("b")),
+        ).alias("struct"),
+        F.lit(17).alias("one"),
+        F.when(some, F.encode(text, "UTF-8")).alias("bytes"),
+        F.when(F.col("id") % 3 == 0, "a")
+        .otherwise("A")
+        .cast("string collate UTF8_LCASE")
+        .alias("collated"),
+        F.array(F.col("n") % 3, F.lit(None)).alias("list"),
+        F.create_map(F.lit("k"), F.col("n") % 3).alias("map"),
+    ).cache()
+
+
+@pytest.fixture(scope="module")
+def grouped(frame):
+    """Groups by each key, ours and Spark's own."""
+    return {
+        case: (eks.groupBy(frame, *_keys(keys), workers=WORKERS), frame.groupBy(*_keys(keys)))
+        for case, keys in KEYS.items()
+    }
+
+
+def _keys(keys):
+    return [F.expr(key) if isinstance(key, str) and "%" in key else key for key in keys]
+
+
+def text_of(key):
+    """Spell a key with its types; Spark itself takes one zero or the other as it comes."""
+    return repr(key).replace("-0.0", "0.0")
+
+
+def result(case, key, count, ids, columns):
+    columns = " ".join(map(str, columns))
+    return {"case": case, "key": text_of(key), "rows": count, "ids": ids, "columns": columns}
+
+
+def of_key(case, key, pdf):
+    return pd.DataFrame([result(case, key, len(pdf), int(pdf["id"].sum()), pdf.dtypes.items())])
+
+
+def of_rows(case, pdf):
+    return of_key(case, (), pdf)
+
+
+def of_table(case, key, table):
+    ids = pc.sum(table["id"]).as_py()
+    return pa.Table.from_pylist([result(case, key, table.num_rows, ids, table.column_names)])
+
+
+def of_table_alone(case, table):
+    return of_table(case, (), table)
+
+
+def on_pandas(function, case):
+    if function is of_key:
+        return lambda key, pdf: of_key(case, key, pdf)
+    return lambda pdf: of_rows(case, pdf)
+
+
+def on_arrow(function, case):
+    if function is of_table:
+        return lambda key, table: of_table(case, key, table)
+    return lambda table: of_table_alone(case, table)
+
+
+def pandas_pieces(case):
+    def work(key: tuple[Any, ...], pieces: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        yield of_key(case, key, pd.concat(list(pieces)))
+
+    return work
+
+
+def pandas_pieces_alone(case):
+    def work(pieces: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        for piece in pieces:
+            yield of_rows(case, piece)
+
+    return work
+
+
+def arrow_pieces(case):
+    def work(key: tuple[Any, ...], pieces: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        table = pa.Table.from_batches(list(pieces))
+        yield from of_table(case, key, table).to_batches()
+
+    return work
+
+
+WORKS = {
+    "rows": lambda g, case: g.applyInPandas(on_pandas(of_rows, case), RESULT),
+    "key and rows": lambda g, case: g.applyInPandas(on_pandas(of_key, case), RESULT),
+    "pieces": lambda g, case: g.applyInPandas(pandas_pieces(case), RESULT),
+    "pieces alone": lambda g, case: g.applyInPandas(pandas_pieces_alone(case), RESULT),
+    "table": lambda g, case: g.applyInArrow(on_arrow(of_table_alone, case), RESULT),
+    "key and table": lambda g, case: g.applyInArrow(on_arrow(of_table, case), RESULT),
+    "batches": lambda g, case: g.applyInArrow(arrow_pieces(case), RESULT),
+}
+
+
+def collected(frames):
+    """Rows of many frames, in one job."""
+    every = functools.reduce(lambda one, more: one.unionAll(more), frames)
+    return sorted(map(tuple, every.collect()))
+
+
+EVERY = ("key and rows", "key and table")  # of all keys; the others differ in their form only
+
+
+@pytest.mark.parametrize("work", WORKS)
+def test_functions_give_what_they_give_on_spark(grouped, work):
+    cases = KEYS if work in EVERY else ("several", "expression", "collated")
+    ours = collected([WORKS[work](grouped[case][0], case) for case in cases])
+    plain = collected([WORKS[work](grouped[case][1], case) for case in cases])
+    assert ours == plain
+    assert len(plain) > 30
+
+
+@pytest.mark.parametrize("arrow", [False, True])
+def test_cogroups_are_as_on_spark(frame, arrow):
+    other = frame.where("id % 5 < 2").withColumn("more", F.col("id"))
+    schema = "case string, key string, left long, right long, columns string"
+
+    def on_sides(case):
+        def pandas(key, left, right):
+            columns = " ".join((*left.columns, *right.columns))
+            row = [case, text_of(key), len(left), len(right), columns]
+            return pd.DataFrame([row], columns=["case", "key", "left", "right", "columns"])
+
+        def table(left, right):
+            columns = " ".join((*left.column_names, *right.column_names))
+            row = {"case": case, "key": "", "left": left.num_rows, "right": right.num_rows}
+            return pa.Table.from_pylist([{**row, "columns": columns}])
+
+        return table if arrow else pandas
+
+    def of(group, case, keys):
+        both: Any = group(frame, *keys).cogroup(group(other, *keys))
+        return (both.applyInArrow if arrow else both.applyInPandas)(on_sides(case), schema)
+
+    cases = {case: _keys(KEYS[case]) for case in ("several", "expression", "collated")}
+    ours = functools.partial(eks.groupBy, workers=WORKERS)
+    plain = [of(lambda df, *keys: df.groupBy(*keys), case, keys) for case, keys in cases.items()]
+    assert collected([of(ours, case, keys) for case, keys in cases.items()]) == collected(plain)
+
+
+PARTIAL = "case string, rows long, ids long"
+MERGED = "case string, key string, rows long, ids long, parts long, columns string"
+MERGEABLE = ["double", "time", "several", "expression", "one", "collated"]
+
+
+def partial_of(case):
+    def work(key, pdf):
+        assert len(key) in (1, 2, 4)
+        assert not [name for name in pdf.columns if "evenkey" in name]
+        return pd.DataFrame({"case": [case], "rows": [len(pdf)], "ids": [pdf["id"].sum()]})
+
+    return work
+
+
+def merge_of(case):
+    def work(key, pdf):
+        row = [
+            case,
+            text_of(key),
+            pdf["rows"].sum(),
+            pdf["ids"].sum(),
+            len(pdf),
+            *pdf.dtypes.items(),
+        ]
+        row = [*row[:5], " ".join(map(str, row[5:]))]
+        names = ["case", "key", "rows", "ids", "parts", "columns"]
+        return pd.DataFrame([row], columns=names)
+
+    return work
+
+
+def test_parts_are_merged_by_key(grouped):
+    ours = collected(
+        [
+            grouped[case][0].applyInPandas(
+                partial_of(case), PARTIAL, merge=merge_of(case), merge_schema=MERGED
+            )
+            for case in MERGEABLE
+        ]
+    )
+    plain = collected([WORKS["key and rows"](grouped[case][1], case) for case in MERGEABLE])
+    assert [row[:4] for row in ours] == [row[:4] for row in plain]
+    parts = {case: max(row[4] for row in ours if row[0] == case) for case in MERGEABLE}
+    assert parts.pop("collated") == 1  # Spark's own
+    assert min(parts.values()) > 1  # the heavy key of each frame
+    assert parts["one"] == WORKERS
+    assert {row[5] for row in ours} == {ours[0][5]}
+
+
+def in_worker(pdf):
+    context = TaskContext.get()
+    assert context is not None
+    return pd.DataFrame(
+        {"n": [pdf["n"].iloc[0]], "rows": [len(pdf)], "task": [context.partitionId()]}
+    )
+
+
+def tasks_of(grouped) -> pd.DataFrame:
+    """Rows and task of each key."""
+    found: Any = grouped.applyInPandas(in_worker, "n int, rows long, task int")
+    return found.toPandas()
+
+
+def test_keys_lie_where_their_weight_puts_them(session):
+    shares = [300, 200, 100, 100, 100, 50, 50]
+    rows = session.range(900).select(
+        F.element_at(
+            F.array(*(F.lit(n) for n, share in enumerate(shares) for _ in range(share))),
+            (F.col("id") + 1).cast("int"),
+        ).alias("n")
+    )
+    placed = tasks_of(eks.groupBy(rows, "n", workers=3))
+    assert placed.groupby("task")["rows"].sum().tolist() == [300, 300, 300]
+    assert placed.set_index("n")["rows"].to_dict() == dict(enumerate(shares))
+    costly = F.when(F.col("n") == 6, 100).otherwise(0.5)
+    placed = tasks_of(eks.groupBy(rows, "n", workers=3, cost=costly))
+    alone = placed.set_index("n")["task"].to_dict()
+    assert [n for n, task in alone.items() if task == alone[6]] == [6]
+
+
+def test_the_bound_of_the_heaviest_key_is_said(frame, caplog, capsys):
+    grouped = eks.groupBy(frame, "text", workers=WORKERS)
+    bound = "text Zoë 名前 0 has 6"
+    with caplog.at_level(logging.WARNING, "evenkey"):
+        grouped.applyInPandas(lambda pdf: pdf[["id"]], "id long")
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line.startswith(bound)
+    assert line.endswith("times faster; to split it pass merge=")
+    grouped.explain()
+    said = capsys.readouterr().out
+    assert f"groupBy(text), {WORKERS} workers" in said
+    assert "sum, avg, mean, min, max, pivot: Spark's own, which combines" in said
+    assert "cogroup: whole keys (a key's rows must come together" in said
+    assert f"  {bound}" in said
+    assert "with merge=: split keys" in said
+    assert "read the input once more" in said
+    eks.groupBy(frame, "collated", workers=WORKERS).explain()
+    assert "Spark's own placement (collated has a collation" in capsys.readouterr().out
+
+
+def test_a_plan_is_kept_and_used_again(frame, tmp_path, capsys):
+    def rows_of(keys, **options):
+        group = eks.groupBy(frame, *keys, workers=WORKERS, state=tmp_path, **options)
+        out = group.applyInPandas(lambda pdf: pdf[["id"]], "id long").count()
+        group.explain()
+        return out
+
+    assert rows_of(["text"]) == ROWS
+    assert "counting took" in capsys.readouterr().out
+    kept = {each: each.read_bytes() for each in tmp_path.rglob("*.npz")}
+    assert rows_of(["text"]) == ROWS
+    assert capsys.readouterr().out.count("nothing was counted") == 2
+    assert {each: each.read_bytes() for each in tmp_path.rglob("*.npz")} == kept
+    with pytest.raises(ConfigurationError, match="holds a plan for the key text, not for date"):
+        rows_of(["date"])
+    other = eks.groupBy(frame, "text", workers=WORKERS + 1, state=tmp_path)
+    with pytest.raises(ConfigurationError, match="written by whole with 2 workers"):
+        other.explain()
+
+
+def test_no_key_is_in_two_places_though_the_input_is_never_the_same(session):
+    key = (F.rand() * F.rand() * 40).cast("int")
+    rows = session.range(0, 2000, 1, 4).select(key.alias("n"), "id")
+    found = tasks_of(eks.groupBy(rows, "n", workers=WORKERS))
+    assert found["rows"].sum() == 2000
+    assert found["n"].is_unique
+    assert found["task"].nunique() == WORKERS

@@ -1,0 +1,39 @@
+"""The guide's Python runs as it stands, in the order of its text."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GUIDE = Path(__file__).parents[1] / "docs" / "guide.md"
+STATE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+@pytest.fixture
+def settings(spark):
+    names = ("spark.sql.shuffle.partitions", "spark.sql.streaming.stateStore.providerClass")
+    before = {name: spark.conf.get(name) for name in names}
+    spark.conf.set(names[1], STATE)
+    yield
+    for name, value in before.items():
+        spark.conf.set(name, value)
+
+
+@pytest.mark.usefixtures("settings")
+def test_python_of_the_guide(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
+    names: dict[str, Any] = {"__name__": "guide"}
+    for code in blocks:
+        exec(code, names)  # noqa: S102 - our own text
+    said = capsys.readouterr().out
+    assert "customer 17 has 40 % of the rows: at most 2.5 times faster" in said
+    for ours, plain in (("after", "before"), ("totals", "salted"), ("totals", "by_customer")):
+        found = {tuple(row) for row in names[ours].collect()}
+        assert found == {tuple(row) for row in names[plain].collect()}
+        assert len(found) == 241
+    assert names["again"].applyInPandas(names["typical"], "customer long, median double").count()
+    for stream in ("per_minute", "hottest", "seen"):
+        assert names[stream].isStreaming
