@@ -88,7 +88,8 @@ class Bench:
 
         name = f"bench-{secrets.token_hex(4)}"
         new = NewTopic(name, num_partitions=partitions)
-        self._admin().create_topics([new])[name].result(30)
+        admin = self._admin()  # a client that nobody holds answers no more
+        admin.create_topics([new])[name].result(30)
         return name
 
     def _admin(self) -> Any:
@@ -211,7 +212,8 @@ class Bench:
             if rate is not None:
                 feeder.join()
         written, messages = self._written(target)
-        for deleted in self._admin().delete_topics([source, target]).values():
+        admin = self._admin()
+        for deleted in admin.delete_topics([source, target]).values():
             deleted.result(30)
         if rate is None and len(written) >= full:
             message = f"{way} read all {full:,} messages before its time was up: raise --cost-ms"

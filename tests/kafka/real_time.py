@@ -25,6 +25,7 @@ __all__ = [
     "read",
     "seconds",
     "send",
+    "send_far_ahead",
     "start",
     "sums",
     "truth",
@@ -68,6 +69,16 @@ def send(broker, topic, numbers):
         value = json.dumps({"user": _user(number), "number": number})
         at = (START + number) * 1000
         producer.produce(topic, value, partition=0, timestamp=at, on_delivery=delivered)
+    assert producer.flush(30) == 0
+
+
+def send_far_ahead(broker, topic):
+    """Send a click of the year 2099, which must not make late what comes after it."""
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": broker.server})
+    value = json.dumps({"user": "alice", "number": 10**9, "amount": 10**9})
+    producer.produce(topic, value, partition=0, timestamp=4_070_908_800_000, on_delivery=delivered)
     assert producer.flush(30) == 0
 
 

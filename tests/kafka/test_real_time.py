@@ -78,6 +78,7 @@ def test_the_guide_counts_exactly(session, broker, tmp_path):
     users = ["alice" if n % 10 < 6 else f"user {n % 37}" for n in range(600)]
     clicks = [json.dumps({"user": user, "amount": n}) for n, user in enumerate(users)]
     fill(broker, "clicks", map(str.encode, clicks), partitions=1)
+    real_time.send_far_ahead(broker, "clicks")
     fill(broker, "clicks-by-worker", [], partitions=2)
     names: dict[str, Any] = {}
     exec(start, names)  # noqa: S102 - our own guide
@@ -172,6 +173,7 @@ def test_a_killed_count_is_exact_though_its_plan_changes(session, broker, tmp_pa
     fill(broker, "killed-results", [], partitions=1)
     program, log = ["tests.kafka.real_time", broker.server, str(tmp_path)], tmp_path / "log"
     commits = tmp_path / "checkpoint" / "commits"
+    real_time.send_far_ahead(broker, "killed")
     sent = 0
     for hot in ("alice", "user 6", "alice"):
         plan_for(session, tmp_path, hot)
