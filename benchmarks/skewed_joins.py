@@ -4,7 +4,7 @@ Every contender joins, or writes, the same cached rows; each row of the result c
 `--cost-ms` of sleep, so that W task slots stand for W cores on any machine. What evenkey's counting
 takes is within its time. Contenders come by turns, `--rounds` times over; figures are medians.
 
-    python -m benchmarks.skewed_joins --workers 16                  # about 15 minutes
+    python -m benchmarks.skewed_joins --workers 16                  # about 20 minutes
     python -m benchmarks.skewed_joins --workers 10 --json > figures.json
 """
 
@@ -27,7 +27,8 @@ from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.against_spark import SKEW, USUAL, settings_of
+from benchmarks.against_spark import SKEW, settings_of
+from benchmarks.against_spark import USUAL as MERGES_NOTHING
 from evenkey import spark as eks
 from evenkey.spark.sessions import local_master, session
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 KEYS = 5000
 SALTS = (4, 8, 16, 32)
 SEED = 7
+USUAL = MERGES_NOTHING | {"spark.sql.adaptive.skewJoin.enabled": "false"}
 ROW_BYTES = 32
 DAYS = 40
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from evenkey.spark.joining.keys import JoinKeys
     from evenkey.spark.joining.kinds import Kind, Weigh
 
+_INCOMING = 0.1
+"""Work of a row that comes in, beside one of the result, on which all that follows works."""
+
 
 @dataclass(frozen=True, eq=False)
 class JoinCounts:
@@ -80,7 +83,7 @@ def count_both(
     tested = F.least(rows[1], F.lit(1)) if kind.tests_only else rows[1]
     work = (rows[0] + tested).cast("double")
     if weigh == "output":
-        work = work + kind.output(*rows)
+        work = _INCOMING * work + kind.output(*rows)
     every = counts.select("hash", rows[0].alias("left"), rows[1].alias("right"), work.alias("work"))
     bucket = F.col("hash").bitwiseAND(F.lit(buckets - 1))
     # The shuffles of the counts are the same ones for both, so Spark runs them once.

@@ -79,9 +79,9 @@ def join(
     workers
         Tasks that the join is divided over, at least 1; None: ``spark.sql.shuffle.partitions``.
     weigh
-        What makes work, of two batches. ``output``: each row on either side, and each row of the
-        result, so that a key with 5,000 and 10,000 rows counts 50,015,000. ``rows``: each row on
-        either side. In a stream each of its rows counts 1.
+        What makes work, of two batches. ``output``: each row of the result, and each row on either
+        side a tenth of that, so that a key with 5,000 and 10,000 rows counts 50,001,500. ``rows``:
+        each row on either side. In a stream each of its rows counts 1.
     state
         Place of the plan, which is made once and used again; of a stream's plans, beside its
         checkpoint. None: a batch is counted with each call, and a stream that is restarted learns

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 Weigh = Literal["output", "rows"]
-"""What the work of a key is: its rows on both sides, with or without those of its result."""
+"""What the work of a key is: rows of its result, and a tenth of those on both sides; or these."""
 
 
 @dataclass(frozen=True)
