@@ -13,7 +13,7 @@ PARALLEL := --numprocesses $(PROCESSES) --dist worksteal
 # Without its caches Python compiles all tests anew in each process.
 unexport PYTHONDONTWRITEBYTECODE
 # What works on any kind of session.
-ANYWHERE := tests/spark tests/joins tests/applications/test_on_spark.py tests/applications/trees/test_on_spark.py tests/test_guide.py
+ANYWHERE := tests/spark tests/joins tests/applications/test_on_spark.py tests/applications/trees/test_on_spark.py
 KILLS := 100
 SEED := 1
 KAFKA := build/kafka

@@ -23,7 +23,7 @@ def test_text(invoke, log):
     assert "orders (app-orders): Spark 4.3.0, 4 slots, 60.0 s" in said.stdout
     assert "stage 0: FlatMapGroupsInPandas by customer, collect at /srv/orders.py:17" in said.stdout
     assert "About 2.5 times shorter: the fullest task has 2.8 times the mean" in said.stdout
-    assert '    eks.aggregate(df, "customer", "planned", workers=4, aggregator=' in said.stdout
+    assert '    eks.groupBy(df, "customer", workers=4).applyInPandas(' in said.stdout
 
 
 def test_json(invoke, log):

@@ -34,7 +34,7 @@ def test_a_skewed_stage_is_named_with_its_figures(tmp_path):
     assert split.seconds == pytest.approx(0.5 + 2.5)
     assert split.gain == pytest.approx(2.5)
     assert whole.seconds == pytest.approx(0.5 + 6.0)  # the heaviest key's own 600 rows
-    assert 'eks.aggregate(df, "customer", "planned", workers=4' in split.remedy.code
+    assert split.remedy.code.startswith('eks.groupBy(df, "customer", workers=4).applyInPandas(')
 
 
 def test_the_plan_that_ran_is_the_newest(tmp_path):
@@ -194,7 +194,7 @@ def test_a_key_that_is_an_expression_gets_a_column_first(tmp_path):
     assert "first give upper(cast(customer as string)), shop name a column" in (
         change.remedy.condition
     )
-    assert 'eks.aggregate(df, "key",' in change.remedy.code
+    assert 'eks.groupBy(df, "key", workers=4)' in change.remedy.code
 
 
 def test_columns_of_a_composite_key_are_listed(tmp_path):
@@ -202,8 +202,8 @@ def test_columns_of_a_composite_key_are_listed(tmp_path):
     log.execution(0, applied(key="customer#1L, shop name#6"))
     log.stage(0, [100, 700, 100, 100], [1, 7, 1, 1])
     split, whole = only(tmp_path, log).changes
-    assert 'eks.aggregate(df, ["customer", "shop name"],' in split.remedy.code
-    assert 'groupBy("customer", "shop name", "split")' in whole.remedy.code
+    for change in (split, whole):
+        assert 'eks.groupBy(df, "customer", "shop name", workers=4)' in change.remedy.code
 
 
 def test_failed_tasks_and_stages_are_left_out(tmp_path):

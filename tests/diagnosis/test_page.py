@@ -16,7 +16,7 @@ def test_the_page_has_a_picture_and_the_lines_of_each_stage_to_change(tmp_path):
     text = write_page(diagnose(tmp_path / "log"), tmp_path / "page.html").read_text()
     assert "<h1>1 stage to change" in text
     assert "&lt;orders&gt;" in text
-    assert "eks.aggregate(df, &#34;customer&#34;, &#34;planned&#34;, workers=4" in text
+    assert "eks.groupBy(df, &#34;customer&#34;, workers=4).applyInPandas(" in text
     assert "collect at /srv/orders.py:17" in text
     assert text.count('id="plot-') == 1
     assert "makespan(tasks as they are; S slots)" in text

@@ -21,12 +21,10 @@ eks: Any = operators
 WORKERS = 2
 ROWS = 600
 KEYS: dict[str, list[Any]] = {
-    "text": ["text"],
     "double": ["double"],
     "decimal": ["decimal"],
     "time": ["time"],
-    "local time": ["local time"],
-    "date": ["date"],
+    "days": ["date", "local time"],
     "struct": ["struct"],
     "several": ["text", "double", "struct", "bytes"],
     "one": ["one"],

@@ -1,0 +1,171 @@
+"""groupBy on streams: windows are Spark's own; keys with state stay where one plan put them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+from pyspark import TaskContext
+from pyspark.sql import Row
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import StatefulProcessor
+
+from evenkey import spark as operators
+from evenkey.errors import ConfigurationError
+from evenkey.spark.state_access import is_remote
+from evenkey.streams import generated
+from tests.spark import oracle
+
+# Wrong calls and Spark's own options go untyped.
+eks: Any = operators
+WORKERS = 4  # as many as there are shuffle partitions
+EPOCHS, MESSAGES = 3, 3000
+OUT = "key string, seen long, task int"
+
+
+class Seen(StatefulProcessor):
+    """How many messages of a key there have been, and in which task."""
+
+    def init(self, handle):
+        self.seen = handle.getValueState("seen", "n long")
+
+    def counted(self, key, count):
+        before = self.seen.get()[0] if self.seen.exists() else 0
+        self.seen.update((before + count,))
+        context = TaskContext.get()
+        assert context is not None
+        return {"key": key[0], "seen": before + count, "task": context.partitionId()}
+
+    def handleInitialState(self, key, initialState, timerValues):  # noqa: ARG002, N802, N803
+        assert len(key) == 1
+        pandas = isinstance(initialState, pd.DataFrame)
+        first = initialState.iloc[0] if pandas else initialState
+        assert list(initialState.columns if pandas else first.__fields__) == ["key", "n"]
+        self.seen.update((int(first["n"]),))
+
+    def close(self):
+        pass
+
+
+class SeenInPandas(Seen):
+    def handleInputRows(self, key, rows, timerValues):  # noqa: ARG002, N802, N803
+        pieces = list(rows)
+        assert list(pieces[0].columns) == ["key", "time"]
+        assert len(key) == 1
+        yield pd.DataFrame([self.counted(key, sum(map(len, pieces)))])
+
+
+class SeenInRows(Seen):
+    def handleInputRows(self, key, rows, timerValues):  # noqa: ARG002, N802, N803
+        pieces = list(rows)
+        assert list(pieces[0].__fields__) == ["key", "time"]
+        yield Row(**self.counted(key, len(pieces)))
+
+
+def counting_with_state(key, pieces, state):
+    count = (state.get[0] if state.exists else 0) + sum(map(len, pieces))
+    state.update((count,))
+    context = TaskContext.get()
+    assert context is not None
+    yield pd.DataFrame({"key": [key[0]], "seen": [count], "task": [context.partitionId()]})
+
+
+@pytest.fixture(scope="module")
+def stream():
+    return generated("zipf(z=1.2,keys=60)", messages=MESSAGES, rate=20)
+
+
+def rows_of(session, stream, directory, offered):
+    df = oracle.streaming(session, stream, directory, epochs=EPOCHS, offered=offered)
+    return df.select("key", "time")
+
+
+def ways(grouped, initial):
+    options = {"outputStructType": OUT, "outputMode": "Update", "timeMode": "None"}
+    return {
+        "pandas": lambda: grouped.transformWithStateInPandas(
+            SeenInPandas(), initialState=initial, **options
+        ),
+        "rows": lambda: grouped.transformWithState(SeenInRows(), initialState=initial, **options),
+        "older": lambda: grouped.applyInPandasWithState(
+            counting_with_state, OUT, "n long", "append", "NoTimeout"
+        ),
+    }
+
+
+@pytest.mark.parametrize("way", ["pandas", "rows", "older"])
+def test_keys_with_state_stay_on_their_workers(session, stream, tmp_path, way):
+    made = rows_of(session, stream, tmp_path, EPOCHS)
+    everything = session.read.schema(made.schema).parquet(str(tmp_path / "input"))
+    counts = {row["key"]: row["count"] for row in everything.groupBy("key").count().collect()}
+    state = tmp_path / "plans"
+    plan = eks.fit(everything, "key", "whole", WORKERS, state=state)
+    assert plan.extra_pairs == 0
+    begun = everything.groupBy("key").count().select("key", F.lit(1000).alias("n"))
+    seen: dict[str, int] = {}
+    tasks: dict[str, set[int]] = {}
+    for offered in (2, EPOCHS):  # the second time it goes on after a restart
+        source = rows_of(session, stream, tmp_path, offered)
+        grouped = eks.groupBy(source, "key", workers=WORKERS, state=state)
+        initial = None if way == "older" else eks.groupBy(begun, "key", workers=WORKERS)
+        epochs = oracle.run(ways(grouped, initial)[way](), tmp_path)
+        for epoch in sorted(epochs):
+            for row in epochs[epoch].to_pylist():
+                seen[row["key"]] = row["seen"]
+                tasks.setdefault(row["key"], set()).add(row["task"])
+        # Another plan is made of other rows; the query does not follow it.
+        eks.fit(everything.where("key != '0'"), "key", "whole", WORKERS, state=state)
+    more = 0 if way == "older" else 1000
+    assert seen == {key: count + more for key, count in counts.items()}
+    assert {len(each) for each in tasks.values()} == {1}
+    loads = [0] * WORKERS
+    for key, (task,) in tasks.items():
+        loads[task] += counts[key]
+    assert sorted(loads) == sorted(plan.loads.tolist())
+    with pytest.raises(ConfigurationError, match=r"shuffle\.partitions = 4"):
+        ways(eks.groupBy(source, "key", workers=5, state=state), None)[way]()
+
+
+def test_windows_are_spark_s_own(session, stream, tmp_path):
+    df = rows_of(session, stream, tmp_path, EPOCHS).withWatermark("time", "1 second")
+    keys = [F.window("time", "10 seconds"), "key"]
+    counted = eks.groupBy(df, *keys).count()
+    closed = [row for rows in oracle.run(counted, tmp_path).values() for row in rows.to_pylist()]
+    batch = session.read.schema(df.schema).parquet(str(tmp_path / "input"))
+    plain = {
+        (row["window"][0], row["key"]): row["count"]
+        for row in batch.groupBy(*keys).count().collect()
+    }
+    assert len(closed) > 100
+    for row in closed:
+        start = row["window"]["start"].replace(tzinfo=None)
+        assert plain.get((start, row["key"])) == row["count"] or is_remote(session)
+
+
+def test_wrong_calls_on_a_stream(session, stream, tmp_path):
+    df = rows_of(session, stream, tmp_path, 1)
+    grouped = eks.groupBy(df, "key", workers=WORKERS)
+    options = {"outputStructType": OUT, "outputMode": "Update", "timeMode": "None"}
+    calls = {
+        "applyInPandas: a stream has no end": lambda: grouped.applyInPandas(lambda pdf: pdf, OUT),
+        "applyInArrow: a stream has no end": lambda: grouped.applyInArrow(lambda pdf: pdf, OUT),
+        "cogroup().applyInPandas: a stream": lambda: grouped.cogroup(grouped).applyInPandas(
+            lambda left, _: left, OUT
+        ),
+        "state = None: keys with state stay": lambda: grouped.transformWithStateInPandas(
+            SeenInPandas(), **options
+        ),
+        "there is no plan in": lambda: eks.groupBy(
+            df, "key", workers=WORKERS, state=tmp_path / "none"
+        ).transformWithState(SeenInRows(), **options),
+        "pass an object of a StatefulProcessor": lambda: grouped.transformWithState(5, **options),
+        "initialState = 5: must be grouped by evenkey": lambda: grouped.transformWithState(
+            SeenInRows(), initialState=5, **options
+        ),
+    }
+    for says, call in calls.items():
+        with pytest.raises(ConfigurationError) as raised:
+            call()
+        assert says in str(raised.value)
+        assert "\n" not in str(raised.value)
