@@ -1,46 +1,71 @@
-"""Run the code of a notebook and keep what it prints: python -m tools.notebook FILE..."""
+"""Run the code of a notebook, keep what it prints and draws: python -m tools.notebook FILE..."""
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import io
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["kept", "printed", "refresh"]
 
 
 def printed(notebook: dict[str, Any]) -> list[str]:
     """Run the code cells one after the other, and give what each prints."""
-    names: dict[str, Any] = {"__name__": "__main__"}
-    texts = []
-    for cell in _code(notebook):
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            exec("".join(cell["source"]), names)  # noqa: S102 - a notebook of ours
-        texts.append(out.getvalue())
-    return texts
+    return [text for text, _pictures in _run(notebook)]
 
 
 def kept(notebook: dict[str, Any]) -> list[str]:
     """Give what the notebook says that each code cell printed."""
     return [
-        "".join(line for output in cell["outputs"] for line in output["text"])
+        "".join(line for output in cell["outputs"] for line in output.get("text", ()))
         for cell in _code(notebook)
     ]
 
 
 def refresh(file: Path) -> None:
-    """Run a notebook, and write what its cells print into it."""
+    """Run a notebook, and write into it what its cells print and draw."""
     notebook = json.loads(file.read_text("utf-8"))
-    for number, (cell, text) in enumerate(zip(_code(notebook), printed(notebook), strict=True)):
+    shown = list(_run(notebook))
+    for number, (cell, (text, pictures)) in enumerate(zip(_code(notebook), shown, strict=True)):
         cell["execution_count"] = number + 1
         lines = text.splitlines(keepends=True)
         stream = {"name": "stdout", "output_type": "stream", "text": lines}
-        cell["outputs"] = [stream] if lines else []
+        drawn = [
+            {"output_type": "display_data", "metadata": {}, "data": {"image/png": each}}
+            for each in pictures
+        ]
+        cell["outputs"] = [stream, *drawn] if lines else drawn
     file.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def _run(notebook: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Run the cells; give what each prints, and the pictures that it leaves open, as PNG."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for cell in _code(notebook):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec("".join(cell["source"]), names)  # noqa: S102 - a notebook of ours
+        yield out.getvalue(), _drawn()
+
+
+def _drawn() -> list[str]:
+    plotting = sys.modules.get("matplotlib.pyplot")
+    if plotting is None:
+        return []
+    pictures = []
+    for number in plotting.get_fignums():
+        picture = io.BytesIO()
+        plotting.figure(number).savefig(picture, format="png", dpi=90)
+        pictures.append(base64.b64encode(picture.getvalue()).decode())
+    plotting.close("all")
+    return pictures
 
 
 def _code(notebook: dict[str, Any]) -> list[dict[str, Any]]:

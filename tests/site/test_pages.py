@@ -38,8 +38,8 @@ def test_every_page_is_in_the_navigation_once_but_single_decisions():
 
 
 def test_decisions_are_listed():
-    files = {file.name for file in (ROOT / "docs" / "decisions").glob("*.md")}
-    assert {*re.findall(r"\((.+\.md)\)", PAGES["decisions/index.md"])} == files
+    files = {f"decisions/{file.name}" for file in (ROOT / "docs" / "decisions").glob("*.md")}
+    assert {*re.findall(r"\((.+\.md)\)", PAGES["decisions.md"])} == files
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -73,3 +73,9 @@ def test_notebooks_show_what_they_print():
 def test_links_in_fences_are_left_alone():
     text = "```sh\nls [a](b)\n```\n[a](#b)\n"
     assert relinked(text, "README.md", {"README.md": "index.md"}) == text
+
+
+def test_a_link_to_what_is_no_page_is_named():
+    message = r"README\.md links to src/a\.py, which is not on the site: write it as code"
+    with pytest.raises(ValueError, match=message):
+        relinked("[code](src/a.py)", "README.md", {"README.md": "index.md"})

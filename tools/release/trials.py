@@ -53,7 +53,7 @@ assert done.stderr.rstrip().endswith("pip install 'evenkey[cli]'"), done.stderr
         arguments=("simulate", "--dataset", "country-skew-r80", "--messages", "10000", "--json")
     ),
     "connect": "from pyspark.sql.connect.session import SparkSession",
-    "dashboard": "from evenkey.dashboard import Server\nServer([], port=0).close()",
+    "dashboard": "from evenkey.dashboard import Server\nServer([], port=0)",
     "experiments": _PROGRAM.format(arguments=("experiment", "list")),
     "gcs": _STORE.format(place="gs://bucket/n", module="google.cloud.storage"),
     "geo": "from evenkey.joins import SpatialMatch\nSpatialMatch(relation='within')",

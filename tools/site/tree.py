@@ -43,7 +43,7 @@ def pages() -> dict[str, str]:
         for file, home in homes.items()
         if file.endswith(".md")
     }
-    found["decisions/index.md"] = _decisions()
+    found["decisions.md"] = _decisions()
     found["examples.md"] = programs(ROOT / "examples")
     for file in sorted((ROOT / "examples").glob("*.ipynb")):
         found[f"notebooks/{file.stem}.md"] = notebook(file)
@@ -74,7 +74,7 @@ def _homes() -> dict[str, str]:
         if file.suffix in (".md", *_COPIED):
             name = file.relative_to(ROOT).as_posix()
             homes[name] = name.removeprefix("docs/")
-    homes["docs/decisions"] = "decisions/index.md"
+    homes["docs/decisions"] = "decisions.md"
     homes["examples"] = "examples.md"
     for file in sorted((ROOT / "examples").iterdir()):
         name = file.relative_to(ROOT).as_posix()
@@ -92,5 +92,5 @@ def _decisions() -> str:
     ]
     for file in sorted((ROOT / "docs" / "decisions").glob("*.md")):
         title = file.read_text("utf-8").splitlines()[0].removeprefix("# ")
-        lines.append(f"- [{title}]({file.name})")
+        lines.append(f"- [{title}](decisions/{file.name})")
     return "\n".join(lines) + "\n"

@@ -32,6 +32,15 @@ class Advice:
         The outcome.
     code
         A program that does as recommended.
+
+    Examples
+    --------
+    >>> from evenkey import generated
+    >>> sample = Sample.take(generated("zipf(z=1.4,keys=1000)", messages=2000))
+    >>> setting = Setting(input=("clicks.csv",), split="csv", key="user")
+    >>> advice = advise(sample, setting, workers=[4], groupings=["pkg"])
+    >>> advice.predictions[0].grouping, advice.recommendation.workers
+    ('sg', 4)
     """
 
     sample: Sample

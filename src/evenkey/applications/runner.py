@@ -45,6 +45,14 @@ def run(
         The configuration cannot be run, or the output holds another run.
     RunError
         State that an earlier run left cannot be read.
+
+    Examples
+    --------
+    >>> from evenkey.applications import ApplicationConfig
+    >>> config = ApplicationConfig(application="decision-tree", messages=500, epochs=2)
+    >>> report = run(config)  # doctest: +SKIP
+    >>> report.finished, len(report.epochs)  # doctest: +SKIP
+    (True, 2)
     """
     if not isinstance(config, ApplicationConfig):
         message = f"config = {shown(config)}: pass an ApplicationConfig(...)"
@@ -79,5 +87,13 @@ def run_learner(
     ------
     ConfigurationError, RunError
         As for `run`.
+
+    Examples
+    --------
+    >>> from evenkey.applications import LearnConfig, NaiveBayes
+    >>> config = LearnConfig(dataset="documents", messages=500, epochs=2)
+    >>> report = run_learner(NaiveBayes(), config)  # doctest: +SKIP
+    >>> report.finished, len(report.learned)  # doctest: +SKIP
+    (True, 2)
     """
     return run_job(LearnJob(learner, config), on_progress=on_progress, prepare=prepare)

@@ -82,6 +82,12 @@ class Diagnosis:
         What was found of each.
     cautions
         Which logs could not be read, a sentence each.
+
+    Examples
+    --------
+    >>> diagnosis = diagnose(event_log)  # an application that grouped by customer
+    >>> len(diagnosis.named), diagnosis.cautions
+    (1, ())
     """
 
     source: str
@@ -129,6 +135,12 @@ def diagnose(
     ------
     ConfigurationError
         There is nothing to read, it is no log, no server answers, or no application has this id.
+
+    Examples
+    --------
+    >>> (stage,) = diagnose(event_log).named  # an application that grouped by customer
+    >>> stage.keys, len(stage.run.tasks)
+    (('customer',), 4)
     """
     check_path("source", source)
     limits = Thresholds() if thresholds is None else thresholds

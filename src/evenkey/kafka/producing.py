@@ -80,6 +80,14 @@ def produce(
         The package ``confluent-kafka`` is missing, no broker answers, or a setting cannot be.
     RunError
         The broker did not take a record.
+
+    Examples
+    --------
+    >>> from evenkey.kafka import Address
+    >>> from evenkey.kafka.records import Record
+    >>> records = [Record(b"ann", b"click", second / 10) for second in range(100)]
+    >>> address = Address.parse("127.0.0.1:9092/clicks")
+    >>> produce(records, address, first=1_767_225_600.0).messages  # doctest: +SKIP
     """
     settings = settings or ClientSettings()
     count = Topic(address, settings).partitions(partitions)

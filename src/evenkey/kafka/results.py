@@ -67,6 +67,11 @@ def read_results(
         The address cannot be, or Spark has no Kafka connector. Spark itself raises, when the
         rows are computed, if the same window and key have two different results: then two
         runs have written to the topic.
+
+    Examples
+    --------
+    >>> counts = read_results(spark, "127.0.0.1:9092/counts", key="user")  # doctest: +SKIP
+    >>> counts.columns  # doctest: +SKIP
     """
     place = Address.parse(address)
     check_loaded(spark)

@@ -45,6 +45,17 @@ def read_results(output: str | Path) -> pa.Table:
     RunError
         A file cannot be read, is gone or has changed since it was written, or its lines of JSON
         make no table; the message names it.
+
+    Examples
+    --------
+    >>> from evenkey import PipelineConfig
+    >>> config = PipelineConfig(dataset="country-skew-r80", messages=1000, epochs=1, workers=2)
+    >>> from evenkey import run
+    >>> import tempfile
+    >>> output = tempfile.mkdtemp() + "/run"
+    >>> report = run(config.with_options(output=output))  # doctest: +SKIP
+    >>> sum(read_results(output)["count"].to_pylist())  # doctest: +SKIP
+    1000
     """
     commits = Commits(output_store(output))
     if not commits.begun:

@@ -116,6 +116,14 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
     Notes
     -----
     A null key is a key like any other, as in Spark's ``groupBy``.
+
+    Examples
+    --------
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+    >>> adding = {"aggregator": "sum(column=id)"}
+    >>> totals = clicks.transform(aggregate, "user", "planned", workers=4, **adding)
+    >>> sorted((row["user"], row["sum"]) for row in totals.collect())
+    [('ann', 3920), ('bob', 1030)]
     """
     check_frame(df)
     chosen = _chosen(aggregator, aggregators)

@@ -38,6 +38,12 @@ class EpochLoads:
     keys, pairs
         Distinct keys and distinct (key, worker) pairs, estimated by HyperLogLog++ with a
         relative standard deviation of 5 %; None where no key was given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> EpochLoads(epoch=3, loads=np.array([40, 60]), keys=None, pairs=None).loads.tolist()
+    [40, 60]
     """
 
     epoch: int
@@ -51,6 +57,17 @@ class LoadObserver:
 
     In a stream an epoch's figures arrive shortly after the epoch has ended; in a batch job
     they are there when the first action has finished.
+
+    Examples
+    --------
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+    >>> from evenkey.spark import route
+    >>> observer = LoadObserver(workers=4)
+    >>> routed = clicks.transform(route, "user", "sg", workers=4).transform(observe, observer)
+    >>> routed.count()
+    100
+    >>> int(observer.loads.sum())
+    100
     """
 
     def __init__(self, workers: int) -> None:
@@ -139,6 +156,17 @@ def observe(
         A column is missing, or `observer` is none.
     RunError
         The observer watches a DataFrame already.
+
+    Examples
+    --------
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+    >>> from evenkey.spark import route
+    >>> observer = LoadObserver(workers=2)
+    >>> routed = clicks.transform(route, "user", "kg", workers=2)
+    >>> observe(routed, observer).count()
+    100
+    >>> sorted(observer.loads.tolist())
+    [0, 100]
     """
     check_frame(df)
     if not isinstance(observer, LoadObserver):

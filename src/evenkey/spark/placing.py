@@ -54,6 +54,14 @@ def place(
         A column is missing, there is no worker, or (streaming, by split)
         ``spark.sql.shuffle.partitions`` differs from `workers`. A row whose worker is null
         or out of range fails the job.
+
+    Examples
+    --------
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+    >>> from evenkey.spark import route
+    >>> placed = clicks.transform(route, "user", "planned", workers=4).transform(place, workers=4)
+    >>> placed.columns
+    ['user', 'id', 'worker']
     """
     check_frame(df)
     check_workers(workers)

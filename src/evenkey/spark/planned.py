@@ -71,6 +71,14 @@ def fit(
     ConfigurationError
         A column is missing, the grouping is none that plans, the DataFrame is a stream, a cost
         is negative, or the fraction is out of range.
+
+    Examples
+    --------
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+    >>> import tempfile
+    >>> plan = fit(clicks, "user", "planned", 4, state=tempfile.mkdtemp())
+    >>> [round(load) for load in plan.loads]
+    [25, 25, 25, 25]
     """
     check_frame(df)
     whole = grouping == "whole"

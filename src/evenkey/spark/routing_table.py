@@ -39,6 +39,11 @@ class RoutingTable:
         What the grouping learned, for `Router.remember`.
     local
         Each source's own state, for `Router.restore`; empty when loads are per epoch.
+
+    Examples
+    --------
+    >>> RoutingTable().local
+    {}
     """
 
     memory: Snapshot = field(default_factory=dict)
@@ -55,6 +60,14 @@ class RoutingTables:
         asks of a checkpoint too.
     grouping, workers
         What the tables are for; a table of another grouping or worker count is refused.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> tables = RoutingTables(tempfile.mkdtemp(), "pkg", workers=4)
+    >>> tables.write(0, RoutingTable())
+    >>> tables.numbers()
+    [0]
     """
 
     def __init__(self, place: str | Path | Store, grouping: str, workers: int) -> None:

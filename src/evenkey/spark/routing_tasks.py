@@ -32,6 +32,12 @@ if TYPE_CHECKING:
     from evenkey.stores import Store
 
 Load = Literal["epoch", "lifetime"]
+"""Whether a source counts loads anew in each epoch or over its life.
+
+>>> from typing import get_args
+>>> get_args(Load)
+('epoch', 'lifetime')
+"""
 
 
 def check_plan(grouping: Grouping, plan: Snapshot | None) -> None:

@@ -72,6 +72,11 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
         There is no Java to run Spark on.
     RunError
         It ended before it was ready.
+
+    Examples
+    --------
+    >>> session().version == spark.version  # the active one
+    True
     """
     from pyspark.sql import SparkSession
 

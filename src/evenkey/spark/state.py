@@ -40,6 +40,12 @@ def store_of(
     ------
     ConfigurationError
         It is no place, or no store is known for its scheme.
+
+    Examples
+    --------
+    >>> store = store_of(spark, "/tmp/evenkey-state")
+    >>> store.url
+    '/tmp/evenkey-state'
     """
     shown = {
         name.removeprefix(_HADOOP): value

@@ -69,6 +69,14 @@ def rows_far_ahead(query: StreamingQuery) -> int:
     -------
     int
         Over the epochs that ``query.recentProgress`` has, some hundred of the last ones.
+
+    Examples
+    --------
+    >>> from evenkey.spark import aggregate
+    >>> stream = spark.readStream.format("rate").load()
+    >>> counts = aggregate(stream, "value", "kg", time="timestamp", window="1 minute")
+    >>> query = counts.writeStream.format("memory").queryName("counts").start()  # doctest: +SKIP
+    >>> rows_far_ahead(query)  # doctest: +SKIP
     """
     return sum(
         figures.get("rows") or 0

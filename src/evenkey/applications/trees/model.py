@@ -54,6 +54,14 @@ class TreeModel(Model):
     counts
         float64[nodes, classes], weight of the records of each class that came to a node since
         it is there, and what its parent's split said of those before.
+
+    Examples
+    --------
+    >>> from evenkey.applications import Clusters, DecisionTree, InProcess
+    >>> learned = InProcess(DecisionTree(max_depth=2), "pkg", workers=4)
+    >>> trained = learned.train([Clusters(features=3, length=400).records(0, 400)])
+    >>> trained.model.depth, trained.model.classify(np.zeros((1, 3))).to_pylist()
+    (1, ['class 2'])
     """
 
     classes: tuple[str, ...]

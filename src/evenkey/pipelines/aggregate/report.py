@@ -54,6 +54,15 @@ class RunReport:
         Whether an earlier process had finished it already, so that nothing was run.
     route_by, observe_by
         What messages counted for where they were routed, and in the loads: 1 or their weight.
+
+    Examples
+    --------
+    >>> from evenkey import PipelineConfig
+    >>> config = PipelineConfig(dataset="country-skew-r80", messages=1000, epochs=1, workers=2)
+    >>> from evenkey import run
+    >>> report = run(config.with_options(grouping="sg"))  # doctest: +SKIP
+    >>> report.finished, report.metrics.messages, report.metrics.max_over_mean  # doctest: +SKIP
+    (True, 1000, 1.0)
     """
 
     dataset: str

@@ -54,6 +54,14 @@ def run(
     RunError
         State that an earlier run left cannot be read, another process took the output while this
         one gave no sign of life, or Spark's Java process died.
+
+    Examples
+    --------
+    >>> from evenkey import PipelineConfig
+    >>> config = PipelineConfig(dataset="country-skew-r80", messages=1000, epochs=1, workers=2)
+    >>> report = run(config.with_options(grouping="planned"))  # doctest: +SKIP
+    >>> report.finished, report.metrics.messages  # doctest: +SKIP
+    (True, 1000)
     """
     return run_job(AggregateJob(config, console), on_progress=on_progress, prepare=prepare)
 
@@ -80,6 +88,14 @@ def compare(
     ------
     ConfigurationError
         Results would go to a topic, or as for `run`.
+
+    Examples
+    --------
+    >>> from evenkey import PipelineConfig
+    >>> config = PipelineConfig(dataset="country-skew-r80", messages=1000, epochs=1, workers=2)
+    >>> reports = compare(config, ["kg", "sg"])  # doctest: +SKIP
+    >>> [report.metrics.max_over_mean > 1.5 for report in reports]  # doctest: +SKIP
+    [True, False]
     """
     sink = {"sink": "memory"} if config.output is None else {"sink": config.sink}
     updates = {_directory(grouping): {"grouping": grouping, **sink} for grouping in groupings}

@@ -59,6 +59,13 @@ def produce_publications(
     -----
     A record's key is the publication's number, its value a JSON object of ``publication`` and
     ``geometry``: well-known binary in hexadecimal, which loses no digit.
+
+    Examples
+    --------
+    >>> from evenkey.applications import JoinConfig
+    >>> from evenkey.kafka import Address
+    >>> address = Address.parse("127.0.0.1:9092/publications")
+    >>> produce_publications(JoinConfig(publications=2000), address).messages  # doctest: +SKIP
     """
     encoded = subscriptions_of(config)["geometry"].to_numpy()
     leaves = leaves_of(encoded, config.partitioner, config.partitions_or_default)

@@ -170,6 +170,14 @@ class JoinReport:
         Whether an earlier process had finished it already, so that nothing was run.
     exports
         What became of the records of each exporter.
+
+    Examples
+    --------
+    >>> from evenkey.applications import JoinConfig, run_join
+    >>> config = JoinConfig(pipeline="spis", publications=500, subscriptions=50, workers=2)
+    >>> report = run_join(config)  # doctest: +SKIP
+    >>> report.finished, report.publications  # doctest: +SKIP
+    (True, 500)
     """
 
     pipeline: str

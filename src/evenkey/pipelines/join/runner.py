@@ -41,6 +41,14 @@ def run_join(
     RunError
         State that an earlier run left, or a static partition, cannot be read; another process took
         the output while this one gave no sign of life; or Spark's Java process died.
+
+    Examples
+    --------
+    >>> from evenkey.applications import JoinConfig
+    >>> config = JoinConfig(pipeline="spis", publications=500, subscriptions=50, workers=2)
+    >>> report = run_join(config)  # doctest: +SKIP
+    >>> report.finished, report.publications  # doctest: +SKIP
+    (True, 500)
     """
     return run(JoinJob(config), on_progress=on_progress, prepare=prepare)
 
@@ -63,6 +71,14 @@ def compare_joins(
     ------
     ConfigurationError
         Results would go to a topic, or as for `run_join`.
+
+    Examples
+    --------
+    >>> from evenkey.applications import JoinConfig
+    >>> config = JoinConfig(pipeline="spis", publications=500, subscriptions=50, workers=2)
+    >>> reports = compare_joins(config, ["dynamic-lb-stal", "static-stal"])  # doctest: +SKIP
+    >>> reports[0].matches == reports[1].matches  # doctest: +SKIP
+    True
     """
     updates = {mode: {"mode": mode} for mode in modes}
     each = variants(config, updates, topic=config.output_kafka)

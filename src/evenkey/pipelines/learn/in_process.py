@@ -36,6 +36,14 @@ class Trained(Generic[ModelT]):
         int64[epochs, workers], what each worker held in its partial aggregates.
     messages
         int64[epochs, workers], messages of each worker.
+
+    Examples
+    --------
+    >>> from evenkey.applications import Clusters, DecisionTree
+    >>> learned = InProcess(DecisionTree(max_depth=2), "pkg", workers=4)
+    >>> trained = learned.train([Clusters(features=3, length=400).records(0, 400)])
+    >>> trained.model.depth, trained.messages.shape
+    (1, (1, 4))
     """
 
     model: ModelT

@@ -62,6 +62,14 @@ class LearningReport(RunReport):
         The last model.
     model_file
         Where it lies; None without an output.
+
+    Examples
+    --------
+    >>> from evenkey.applications import DecisionTree, LearnConfig, run_learner
+    >>> config = LearnConfig(dataset="clusters", messages=500, epochs=2)
+    >>> report = run_learner(DecisionTree(max_depth=2), config)  # doctest: +SKIP
+    >>> report.application, len(report.learned)  # doctest: +SKIP
+    ('decision-tree(max_depth=2)', 2)
     """
 
     application: str

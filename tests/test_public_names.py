@@ -1,0 +1,95 @@
+"""Every name that a door offers is documented, with an example that is run."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import inspect
+import itertools
+from pathlib import Path
+
+import pytest
+
+from tools.site.doors import DOORS
+
+NAMES = [(door, name) for door in DOORS for name in importlib.import_module(door).__all__]
+BROKER = "it needs a broker; tests/kafka"
+SECONDS = "it is a run of seconds; with `make soak` this file runs it"
+NOT_RUN = {
+    "evenkey.RunReport": SECONDS,
+    "evenkey.applications.JoinReport": SECONDS,
+    "evenkey.applications.LearningReport": SECONDS,
+    "evenkey.applications.compare_joins": SECONDS,
+    "evenkey.applications.produce_publications": BROKER,
+    "evenkey.applications.run": SECONDS,
+    "evenkey.applications.run_join": SECONDS,
+    "evenkey.applications.run_learner": SECONDS,
+    "evenkey.compare": SECONDS,
+    "evenkey.kafka.produce": BROKER,
+    "evenkey.kafka.read_results": BROKER,
+    "evenkey.read_results": SECONDS,
+    "evenkey.run": SECONDS,
+    "evenkey.spark.rows_far_ahead": "it needs a stream that runs; tests/spark/test_event_time.py",
+}
+"""Names whose example, or the end of it, `make test` does not run, with the reason."""
+
+
+def own_docstring(door, name):
+    """What a class or function says itself, not its parent; of a constant the text below it."""
+    value = getattr(importlib.import_module(door), name)
+    if inspect.isclass(value):
+        written = value.__dict__.get("__doc__") or ""
+        return "" if written.startswith(f"{name}(") else written  # a dataclass without a docstring
+    if inspect.isfunction(value):
+        return value.__doc__ or ""
+    return next((text for text in texts_below(door, name)), "")
+
+
+def texts_below(door, name):
+    """Texts below an assignment of the name, in the files of the door and of where it leads."""
+    folder = Path(*importlib.import_module(door).__path__)
+    files = folder.rglob("*.py") if door != "evenkey" else [folder / "__init__.py"]
+    for file in files:
+        body = ast.parse(file.read_text("utf-8")).body
+        for statement, below in itertools.pairwise(body):
+            targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+            if name in [getattr(each, "id", None) for each in targets]:
+                match below:
+                    case ast.Expr(value=ast.Constant(value=str(text))):
+                        yield inspect.cleandoc(text)
+
+
+@pytest.mark.parametrize(("door", "name"), NAMES, ids=str)
+def test_a_public_name_has_a_docstring_with_an_example(door, name):
+    text = own_docstring(door, name)
+    assert text, f"{door}.{name} has no docstring"
+    examples = doctest.DocTestParser().get_examples(text)
+    assert examples, f"{door}.{name} shows no example"
+    assert ("+SKIP" in text) == (f"{door}.{name}" in NOT_RUN)
+
+
+@pytest.mark.soak
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("path", [path for path, why in NOT_RUN.items() if why == SECONDS])
+def test_the_example_of_a_run_runs(path):
+    door, _, name = path.rpartition(".")
+    text = own_docstring(door, name).replace("  # doctest: +SKIP", "")
+    value = getattr(importlib.import_module(door), name)
+    names = vars(importlib.import_module(value.__module__)).copy()
+    found = doctest.DocTestParser().get_doctest(text, names, path, None, 0)
+    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(found).failed == 0
+
+
+def constants():
+    for door, name in NAMES:
+        value = getattr(importlib.import_module(door), name)
+        if not inspect.isclass(value) and not inspect.isfunction(value):
+            yield door, name
+
+
+@pytest.mark.parametrize(("door", "name"), [*constants()], ids=str)
+def test_the_example_of_a_constant_runs(door, name):
+    names = vars(importlib.import_module(door)).copy()
+    found = doctest.DocTestParser().get_doctest(own_docstring(door, name), names, name, None, 0)
+    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(found).failed == 0
