@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-GUIDE = Path(__file__).parents[1] / "docs" / "guide.md"
+from tests.snippets.blocks import snippets
+
 STATE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
@@ -24,9 +23,8 @@ def settings(spark):
 
 @pytest.mark.usefixtures("settings")
 def test_python_of_the_guide(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
     names: dict[str, Any] = {"__name__": "guide"}
-    for code in blocks:
+    for code in snippets("docs/guide.md", "python"):
         exec(code, names)  # noqa: S102 - our own text
     said = capsys.readouterr().out
     assert "customer 17 has 40 % of the rows: at most 2.5 times faster" in said

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as F
 
+from tests.snippets.blocks import snippets
+
 DOC = Path(__file__).parents[1] / "docs" / "skewed-joins.md"
 
 
@@ -22,9 +24,9 @@ def test_python_of_the_document(spark, tmp_path, capsys):
     names: dict[str, Any] = {}
     try:
         # Spark writes where Java was started, whatever the directory is now.
-        text = DOC.read_text("utf-8").replace('"sales"', repr(str(tmp_path / "sales")))
-        for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-            exec(code, names)  # noqa: S102 - our own text
+        for code in snippets("docs/skewed-joins.md", "python"):
+            here = code.replace('"sales"', repr(str(tmp_path / "sales")))
+            exec(here, names)  # noqa: S102 - our own text
         printed = without_numbers(capsys.readouterr().out.strip())
         assert printed in without_numbers(DOC.read_text("utf-8"))
         joined = names["after"]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +15,9 @@ from tests.brokers import fill, records
 from tests.kafka import real_time
 from tests.processes import end_session
 from tests.runs.killing import running
+from tests.snippets.blocks import snippets
 
 pytestmark = pytest.mark.classic("a session beside another, with settings of its own")
-GUIDE = Path(__file__).parents[2] / "docs" / "real-time.md"
 _PATIENCE = 120
 
 
@@ -70,11 +68,14 @@ def listed(table):
 
 
 def test_the_guide_counts_exactly(session, broker, tmp_path):
-    guide = GUIDE.read_text("utf-8").replace("localhost:9092", broker.server)
+    guide = [
+        code.replace("localhost:9092", broker.server)
+        for code in snippets("docs/real-time.md", "python")
+    ]
     for path in ("state/clicks", "checkpoints/clicks"):
-        assert path in guide
-        guide = guide.replace(path, str(tmp_path / path))
-    start, count, merge, own = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+        assert any(path in code for code in guide)
+        guide = [code.replace(path, str(tmp_path / path)) for code in guide]
+    start, count, merge, own = guide
     users = ["alice" if n % 10 < 6 else f"user {n % 37}" for n in range(600)]
     clicks = [json.dumps({"user": user, "amount": n}) for n, user in enumerate(users)]
     fill(broker, "clicks", map(str.encode, clicks), partitions=1)
