@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterator  # noqa: TC003 - Spark reads the hints
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +17,8 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.errors import ConfigurationError
+from evenkey.groupings import KeyStatistics
+from evenkey.spark.plan_statistics import weighed
 
 eks: Any = operators
 WORKERS = 2
@@ -333,3 +336,21 @@ def test_no_key_is_in_two_places_though_the_input_is_never_the_same(session):
     assert found["rows"].sum() == 2000
     assert found["n"].is_unique
     assert found["task"].nunique() == WORKERS
+
+
+def test_costs_of_many_keys_are_summed_by_spark(session):
+    key = F.when(F.col("id") % 4 == 0, 7).otherwise(F.col("id"))
+    rows = session.range(0, 20_000, 1, 2).select(key.alias("n"), (F.col("id") % 5).alias("cost"))
+    hashed = F.xxhash64("n")
+    counted = rows.groupBy(hashed.alias("hash")).agg(F.sum("cost").alias("cost")).toArrow()
+    hashes = counted["hash"].to_numpy().view(np.uint64)
+    costs = counted["cost"].to_numpy().astype(np.float64)
+    statistics = weighed(rows, hashed, F.col("cost"), KeyStatistics(64, 256))
+    buckets = (hashes & np.uint64(255)).astype(np.int64)
+    np.testing.assert_array_equal(
+        statistics.bucket_loads, np.bincount(buckets, costs, minlength=256)
+    )
+    np.testing.assert_array_equal(statistics.bucket_keys, np.bincount(buckets, minlength=256))
+    keys, loads, rests = statistics.items(costs.max())
+    assert (keys.tolist(), loads.tolist()) == ([hashes[costs.argmax()]], [costs.max()])
+    assert rests.sum() == costs.sum() - costs.max()
