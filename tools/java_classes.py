@@ -41,6 +41,9 @@ def main(archive: Path) -> None:
         gateway.shutdown()
         gateway.proc.stdin.close()
         gateway.proc.wait()
+    if not partial.exists():
+        sys.stderr.write(f"{archive}: Java has not written it (a full disk?); tests take longer\n")
+        return
     partial.rename(archive)
 
 
