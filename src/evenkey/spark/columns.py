@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ROW_IN_PARTITION = (1 << 33) - 1
-_OWN = "__evenkey_"
+OWN = "__evenkey_"
+"""What the names of our own columns begin with."""
 _TIMES = (DateType, NumericType, TimestampNTZType, TimestampType)
 
 
@@ -279,8 +280,8 @@ def check_own_names(df: DataFrame) -> None:
         One is.
     """
     for name in df.columns:
-        if name.lower().startswith(_OWN):
+        if name.lower().startswith(OWN):
             message = (
-                f"there is a column {name!r}: names that begin with {_OWN!r} are taken; rename it"
+                f"there is a column {name!r}: names that begin with {OWN!r} are taken; rename it"
             )
             raise ConfigurationError(message)

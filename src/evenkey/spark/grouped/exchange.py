@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from evenkey.spark.grouped.keys import OWN
+from evenkey.spark.columns import OWN
 from evenkey.spark.placing import split_column
 from evenkey.spark.plan_lookup import with_planned_worker
 

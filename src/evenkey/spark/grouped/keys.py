@@ -12,16 +12,13 @@ from pyspark.sql.types import ArrayType, StringType, StructType
 
 from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
-from evenkey.spark.columns import find_columns, quoted
+from evenkey.spark.columns import OWN, check_own_names, find_columns, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
-
-OWN = "__evenkey_"
-"""What the names of our columns begin with."""
 
 _UNHASHED = frozenset(
     {
@@ -109,12 +106,7 @@ def keyed(df: DataFrame, keys: Sequence[str | Column | int]) -> Keys:
     ConfigurationError
         There is no such column, or the frame has a column whose name begins as ours do.
     """
-    for name in df.columns:
-        if name.lower().startswith(OWN):
-            message = (
-                f"there is a column {name!r}: names that begin with {OWN!r} are taken; rename it"
-            )
-            raise ConfigurationError(message)
+    check_own_names(df)
     frame = df
     names: list[str] = []
     own: list[str] = []

@@ -17,12 +17,13 @@ from pyspark.sql.types import (
 )
 
 from evenkey.errors import ConfigurationError
-from evenkey.spark.columns import quoted
-from evenkey.spark.grouped.keys import OWN, Keys
+from evenkey.spark.columns import OWN, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
+
+    from evenkey.spark.grouped.keys import Keys
 
 _PLAIN = (BooleanType, NumericType, StringType, TimestampNTZType)
 
