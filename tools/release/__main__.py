@@ -29,6 +29,9 @@ def main(directory: Path, pythons: list[str]) -> int:
     failed = 0
     with tempfile.TemporaryDirectory() as place:  # outside of the checkout
         _without_java(Path(place, "bin"))
+        # PySpark is a source archive; uv may build it for each extra and keep a gigabyte each time.
+        spark = ("wheel", "--quiet", "--no-deps", "--wheel-dir", Path(place, "wheels"), "pyspark")
+        _run(BIN / "python", "-m", "pip", *spark)
         for python in pythons or _found():
             environment = Path(place, "environment")
             shutil.rmtree(environment, ignore_errors=True)
@@ -96,9 +99,10 @@ def _try(environment: Path, wheel: Path, extra: str) -> str | None:
     uv = (BIN / "uv", "pip")
     try:
         line = f"{asked} @ {wheel.as_uri()}"
-        said = ("--quiet", "--python", inside, "--output-file", needed)
+        wheels = ("--find-links", environment.with_name("wheels"))
+        said = ("--quiet", "--python", inside, *wheels, "--output-file", needed)
         _run(*uv, "compile", *said, "-", input=line)
-        _run(*uv, "sync", "--quiet", "--python", inside, needed)
+        _run(*uv, "sync", "--quiet", "--python", inside, *wheels, needed)
         for code in codes:
             _run(inside, "-c", code, cwd=environment, env=settings)
     except subprocess.CalledProcessError as error:
