@@ -208,4 +208,4 @@ def test_addresses_and_directories_are_checked(tmp_path):
     assert first.url.startswith("http://127.0.0.1:")
     with pytest.raises(ConfigurationError, match=r"cannot be listened at .* another --port"):
         Server([tmp_path], port=port)
-    first._server.server_close()
+    first.close()  # nothing was served yet

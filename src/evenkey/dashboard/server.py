@@ -69,14 +69,17 @@ class Server:
             )
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{port}/"
+        self._serves = False
 
     def serve(self) -> None:
         """Serve until the process is interrupted or `close` is called from another thread."""
+        self._serves = True
         self._server.serve_forever()
 
     def close(self) -> None:
         """Stop serving and listening."""
-        self._server.shutdown()
+        if self._serves:  # else there is nothing to stop, and this would wait for it
+            self._server.shutdown()
         self._server.server_close()
 
 
