@@ -69,17 +69,18 @@ def give_way(keys, homes, expected, shares, rules):
         counts[cell(key)] += 1
         count, worker = counts[cell(key)], home
         floor = min(max(rules.least, rules.part * total / max(workers, 50)), rules.most)
-        chance = max(rules.slack, 3 * (workers / total) ** 0.5)
+        chance = (workers / total) ** 0.5
         fair = total * shares[home]
         above = (sent[home] - rules.room) / fair - 1 if fair > rules.room else 0
-        if above > chance:
-            floor = max(rules.fewest, floor * (chance / above) ** rules.steep)
+        allowed = max(rules.slack, 2 * chance)
+        if above > allowed:
+            floor = max(rules.fewest, floor * (allowed / above) ** rules.steep)
         beyond = count - floor
         planned = expected.get(cell(key), expected[None]) * total
         if beyond > 0:
             surprising = beyond > (1 + rules.excess) * planned + 4 * planned**0.5
             weight = min(1, count * workers / (rules.heavy * total)) if surprising else 0
-            slack = rules.slack * (1 - weight) if weight else chance
+            slack = rules.slack * (1 - weight) if weight else max(rules.slack, 3 * chance)
             ring, tries = rings[cell(key)], 0
             worker = (home + ring[0]) % workers
             while sent[worker] > (1 + slack) * total * shares[worker] + rules.room:

@@ -175,18 +175,12 @@ def piece_of(starts, cuts, split, point):
 
 
 @njit(cache=True, inline="always")
-def _unexplained(total, workers, unit, rules):
-    """How far a worker may be above its fair load before chance cannot explain it."""
-    return max(rules[1], 3 * np.sqrt(workers * unit / total))
-
-
-@njit(cache=True, inline="always")
 def _weight(cell, above, total, workers, unit, rules):
     """How heavy a key is that may leave its place, 0 to 1; -1 for a key that may not."""
     excess, slack, least, most, part, heavy, _, fewest, steep = rules
     floor = min(max(least * unit, part * total / max(workers, MANY)), most * unit)
     if above > slack:
-        allowed = _unexplained(total, workers, unit, rules)
+        allowed = max(slack, 2 * np.sqrt(workers * unit / total))
         if above > allowed:
             floor = max(fewest * unit, floor * (allowed / above) ** steep)
     beyond = cell.count - floor
@@ -209,7 +203,7 @@ def _next_with_room(planned, cell, weight, shares, sent, total, unit, rules):
     slack = rules[1] * (1 - weight)
     if weight == 0:
         # A key that is as frequent as planned leaves its worker only when chance cannot explain it.
-        slack = _unexplained(total, workers, unit, rules)
+        slack = max(slack, 3 * np.sqrt(workers * unit / total))
     most = (1 + slack) * total
     room = rules[6] * unit
     worker = (planned + np.int64(cell.turn)) % workers
