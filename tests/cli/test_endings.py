@@ -69,8 +69,8 @@ def last_lines(log):
     ("number", "whole_group", "exit_code", "said"),
     [
         (signal.SIGTERM, True, 143, "terminated"),
-        (signal.SIGINT, True, 130, "interrupted"),
-        (signal.SIGTERM, False, 143, "terminated"),
+        pytest.param(signal.SIGINT, True, 130, "interrupted", marks=pytest.mark.soak),
+        pytest.param(signal.SIGTERM, False, 143, "terminated", marks=pytest.mark.soak),
     ],
 )
 def test_a_signal_pauses_between_epochs_and_the_same_command_goes_on(

@@ -42,6 +42,7 @@ def test_a_killed_driver_goes_on_from_kafka(spark, broker, tmp_path):
     assert counted(spark, broker, "killed") == truth(4000)
 
 
+@pytest.mark.soak
 def test_a_broker_may_be_away_for_a_while(spark, tmp_path):
     broker = start_broker(tmp_path / "kafka")
     try:

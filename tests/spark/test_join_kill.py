@@ -16,8 +16,8 @@ BEFORE = 3
 """Epochs that end before the kill: the plan of epoch 2 is made of epoch 0."""
 
 
+@pytest.mark.soak
 @pytest.mark.classic("kills the driver's own Java")
-@pytest.mark.faults
 def test_a_killed_join_goes_on_from_its_plans(tmp_path):
     program, log = ["tests.spark.joined_stream", str(tmp_path)], tmp_path / "log"
     with running(program, log) as process:

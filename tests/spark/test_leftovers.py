@@ -230,6 +230,7 @@ def test_a_process_may_end_when_its_queries_have():
     assert "threw an exception" not in program(ENDING).stderr
 
 
+@pytest.mark.soak
 def test_queries_come_and_go_and_nothing_grows(session, stream, home, tmp_path_factory):
     def figures():
         gc.collect()

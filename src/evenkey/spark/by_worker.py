@@ -93,6 +93,13 @@ def aggregate_by_worker(
         As `route` does; an aggregate is none, or of a column that it cannot take; two columns bear
         one name; a stream cannot be aggregated so in real time (`check_real_time`), and what
         Spark's settings lack for it.
+
+    Examples
+    --------
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+    >>> held = aggregate_by_worker(clicks, "user", "kg", workers=4)
+    >>> held.columns
+    ['user', 'worker', 'count']
     """
     check_frame(df)
     check_workers(workers)

@@ -62,6 +62,13 @@ def merge_workers(
     ConfigurationError
         A column is missing, or an aggregate is none. A row whose worker is null or out of range
         fails the job.
+
+    Examples
+    --------
+    >>> rows = [("ann", 0, 1, 10), ("ann", 1, 4, 11), ("ann", 0, 3, 12)]
+    >>> held = spark.createDataFrame(rows, "user string, worker int, count long, offset long")
+    >>> merge_workers(held, "user", 4, order="offset").collect()
+    [Row(user='ann', count=7)]
     """
     check_frame(df)
     check_workers(workers)

@@ -28,7 +28,13 @@ REAL_TIME_SETTINGS = {
     _PROVIDER_SETTING: _PROVIDER,
     _FORMAT_SETTING: str(_LEAST_FORMAT),
 }
-"""Settings of Spark that stateful queries need in real time."""
+"""Settings of Spark that stateful queries need in real time.
+
+>>> for name in REAL_TIME_SETTINGS:
+...     print(name)
+spark.sql.streaming.stateStore.providerClass
+spark.sql.streaming.stateStore.checkpointFormatVersion
+"""
 
 
 def check_real_time(

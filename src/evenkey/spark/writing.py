@@ -76,6 +76,13 @@ def partition_for_write(df: DataFrame, by: str | Sequence[str], files: int) -> D
     at random at worst, which adds about ``1 / sqrt(rows of the file)``: from 1,000 rows a file on
     tasks stay within 1.1 of the mean, and the files of one value within 1.2 of each other. Null is
     a value. Counting reads the input one more time.
+
+    Examples
+    --------
+    >>> sales = spark.range(90).selectExpr("if(id % 3 < 2, 'mon', 'tue') as day", "id")
+    >>> tasks = partition_for_write(sales, "day", files=3).groupBy("day", F.spark_partition_id())
+    >>> sorted(row["day"] for row in tasks.count().collect())
+    ['mon', 'mon', 'tue']
     """
     check_frame(df)
     names = column_names(by, "by")

@@ -35,14 +35,9 @@ def sales(tmp_path):
     return path, dict(sums)
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    "grouping",
-    [
-        pytest.param("dkg", marks=pytest.mark.faults),
-        pytest.param("planned", marks=pytest.mark.soak),
-    ],
-)
+@pytest.mark.parametrize("grouping", ["dkg", "planned"])
 def test_a_killed_run_loses_nothing_of_any_window(sales, tmp_path, grouping):
     path, sums = sales
     output, log = tmp_path / "out", tmp_path / "log"

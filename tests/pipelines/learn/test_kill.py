@@ -20,7 +20,7 @@ def command(output, cost_ms):
     ]
 
 
-@pytest.mark.faults
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_a_killed_learner_learns_each_epoch_once(tmp_path):
     output, log = tmp_path / "out", tmp_path / "log"

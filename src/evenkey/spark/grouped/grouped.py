@@ -75,6 +75,14 @@ def groupBy(  # noqa: N802 - Spark's name
     ------
     ConfigurationError
         `df` is no DataFrame, a key is no column, or another argument cannot be.
+
+    Examples
+    --------
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+    >>> def last(rows):
+    ...     return rows.nlargest(1, "id")
+    >>> groupBy(clicks, "user", workers=2).applyInPandas(last, clicks.schema).sort("user").collect()
+    [Row(user='ann', id=98), Row(user='bob', id=99)]
     """
     return Grouped(Rows(df, keys, workers, grouping, state, cost))
 
@@ -96,6 +104,15 @@ class Grouped(Combining, Stateful):
     ----------
     rows
         By key.
+
+    Examples
+    --------
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+    >>> grouped = groupBy(clicks, "user")
+    >>> isinstance(grouped, Grouped)
+    True
+    >>> grouped.count().sort("user").collect()
+    [Row(user='ann', count=80), Row(user='bob', count=20)]
     """
 
     def __repr__(self) -> str:

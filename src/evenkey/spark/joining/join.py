@@ -112,6 +112,14 @@ def join(
     spread over all workers. Counting reads both sides one more time. The join is left to Spark
     where it broadcasts a side, which needs no balance, and where keys are of a type that Spark
     compares in another form; `join_plan` says so.
+
+    Examples
+    --------
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+    >>> people = spark.createDataFrame([("ann", 30), ("bob", 40)], "user string, age int")
+    >>> older = join(clicks, people.where("age > 30"), "user", "left", workers=4)
+    >>> older.columns, older.count(), older.where("age is null").count()
+    (['user', 'id', 'age'], 100, 80)
     """
     names, kind, workers = _checked(left, right, on, how, workers, weigh, state)
     plan, keys = _planned(left, right, names, kind, workers, weigh, state)
@@ -145,6 +153,12 @@ def join_plan(
     ------
     ConfigurationError, RunError
         As `join` does.
+
+    Examples
+    --------
+    >>> plan = join_plan(spark.range(9), spark.range(3).hint("broadcast"), "id")
+    >>> str(plan).partition(":")[0]
+    'join (inner) is left to Spark'
     """
     names, kind, workers = _checked(left, right, on, how, workers, weigh, state)
     return _planned(left, right, names, kind, workers, weigh, state)[0]

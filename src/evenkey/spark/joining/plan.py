@@ -49,6 +49,11 @@ class JoinPlan:
         Share of all work that the heaviest key makes, from 0 to 1.
     seconds
         What counting took; 0 where a plan that was kept is followed.
+
+    Examples
+    --------
+    >>> str(JoinPlan("left", "rows", 8))
+    'join (left) by 8 workers: plans are made epoch by epoch'
     """
 
     how: str
