@@ -34,8 +34,8 @@ _WIDER = (0.02, 0.04, 0.06)
 _LEVEL = 1.05
 _NEAR_LEAST = 1.05
 """Pairs of worker and key, over the least that heavy keys ask for, that are not worth tolerance."""
-_FEW_A_WORKER = 224
-"""Up to 20 pairs a worker were seen that surprises add: a tenth of so many keys."""
+_FEW_A_WORKER = 320
+"""Up to 32 pairs a worker were seen that surprises add: a tenth of so many keys."""
 _HEAVY_A_WORKER = 16
 _LEAST_SLACK, _MORE_SLACK, _MOST_SLACK = 0.03, 0.01, 0.08
 """With up to `_FEW_WORKERS`, for each further one, and at most."""
