@@ -29,6 +29,7 @@ from evenkey.groupings.weights import By
 from evenkey.spelling import read
 
 if TYPE_CHECKING:
+    from evenkey.groupings.greedy import least_loaded as least_loaded
     from evenkey.groupings.planned import OFFSET as OFFSET
     from evenkey.groupings.planned import OWNER_BITS as OWNER_BITS
     from evenkey.groupings.planned import KeyCounts as KeyCounts
@@ -85,6 +86,7 @@ __getattr__ = late(
         "limited": "evenkey.groupings.weights",
         "make_plan": "evenkey.groupings.planned",
         "unplanned": "evenkey.groupings.planned",
+        "least_loaded": "evenkey.groupings.greedy",
         "whole_plan": "evenkey.groupings.planned",
     },
     gone=OLD_NAMES,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import heapq
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evenkey.checking import check_workers
+from evenkey.groupings.greedy import least_loaded
 from evenkey.groupings.planned.plan import Plan, unplanned
 
 if TYPE_CHECKING:
@@ -56,12 +56,8 @@ def whole_plan(
         return unplanned(len(bucket_counts), workers)
     # What has no load yet is dealt by turn: keys that come later lie there.
     placed = (np.arange(len(loads)) % workers).astype(np.int32)
-    room = [(0.0, worker) for worker in range(workers)]
     heaviest_first = np.argsort(-loads, kind="stable")[: np.count_nonzero(loads)]
-    for item in heaviest_first.tolist():
-        load, worker = room[0]
-        placed[item] = worker
-        heapq.heapreplace(room, (load + loads[item], worker))
+    placed[heaviest_first], _ = least_loaded(loads[heaviest_first], workers)
     owners = placed[len(keys) :]
     ascending = np.argsort(keys)
     keys, chosen = keys[ascending], placed[: len(keys)][ascending]

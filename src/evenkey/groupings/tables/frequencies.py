@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import heapq
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evenkey.errors import ConfigurationError
+from evenkey.groupings.greedy import least_loaded
 from evenkey.groupings.tables.base import PLACE
 
 if TYPE_CHECKING:
@@ -47,11 +47,8 @@ def on_least_loaded(
     tuple
         `PLACE`[k], a row a key in the order of the keys; and float64[W], what each worker has.
     """
-    least = [(0.0, worker) for worker in range(workers)]
+    placed, held = least_loaded(loads, workers)
     items = np.zeros(len(keys), dtype=PLACE)
-    for row, load in enumerate(loads.tolist()):
-        held, worker = least[0]
-        items[row] = (keys[row], 1, worker)
-        heapq.heapreplace(least, (held + load, worker))
-    held_by = np.array([load for load, _ in sorted(least, key=lambda each: each[1])])
-    return items, held_by
+    for name, values in zip(items.dtype.names or (), (keys, 1, placed), strict=True):
+        items[name] = values
+    return items, held

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenkey.groupings import Plan, make_plan
+from evenkey.groupings import Plan, least_loaded, make_plan
 
 if TYPE_CHECKING:
     from typing import Self
@@ -182,10 +182,9 @@ def _whole_keys(
     work: NDArray[np.float64], workers: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Place keys, heaviest first, each on the worker that has least (Graham 1969)."""
-    loads, owners = np.zeros(workers), np.zeros(len(work), dtype=np.int32)
-    for key in np.argsort(-work, kind="stable"):
-        owners[key] = int(np.argmin(loads))
-        loads[owners[key]] += work[key]
+    order = np.argsort(-work, kind="stable")
+    owners = np.zeros(len(work), dtype=np.int32)
+    owners[order], loads = least_loaded(work[order], workers)
     return owners, loads
 
 
