@@ -158,6 +158,24 @@ class RoutingTables:
         except OSError as error:
             raise self._unwritten(number, error) from error
 
+    def pin(self, number: int, table: RoutingTable) -> RoutingTable:
+        """Put a table unless there is one of its number, and give the one that is there.
+
+        Raises
+        ------
+        RunError
+            The store cannot be written or read, or the table is gone again.
+        ConfigurationError
+            The table that is there belongs to another grouping or worker count.
+        """
+        if self.create(number, table):
+            return table
+        found = self.find(number)
+        if found is None:
+            message = f"routing table {self.path(number)} is not there: run the query again"
+            raise RunError(message)
+        return found
+
     def _encoded(self, table: RoutingTable) -> bytes:
         entries: dict[str, Any] = {
             "grouping": np.array(self.grouping),

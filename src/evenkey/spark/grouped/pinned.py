@@ -66,6 +66,6 @@ def _pin(tables: RoutingTables) -> Snapshot:
     found = pinned.find(0)
     if found is None:
         found = tables.read(0)
-        if found.memory and not pinned.create(0, found):
-            found = pinned.read(0)
+        if found.memory:
+            found = pinned.pin(0, found)
     return found.memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping
 from evenkey.spark.joining.keys import hash_of
 from evenkey.spark.joining.placing import SPLIT, Side, place_side
@@ -116,12 +116,7 @@ class Pinned:
         there = pinned.find(task.epoch)
         if there is not None:
             return there
-        table = self.followed.decide(task)
-        pinned.create(task.epoch, table)
-        found = pinned.find(task.epoch)
-        if found is None:
-            message = f"routing table {pinned.path(task.epoch)} is not there: run the query again"
-            raise RunError(message)
+        found = pinned.pin(task.epoch, self.followed.decide(task))
         pinned.drop_before(task.epoch, pinned.numbers())
         return found
 
