@@ -22,7 +22,9 @@ from evenkey.spark.columns import (
     check_frame,
     column_names,
     find_columns,
+    has_collation,
     number_column,
+    parts_of_type,
     quoted,
     same_name,
     time_column,
@@ -159,11 +161,12 @@ def _check_names(df: DataFrame, keys: Sequence[str], own: Sequence[str]) -> None
 def _check_collations(df: DataFrame, keys: Sequence[str]) -> None:
     """Refuse keys that are one for Spark's groupBy, and several for its hashes."""
     for key in keys:
-        kind = df.schema[key].dataType.simpleString()
-        if " collate " in kind:
+        kind = df.schema[key].dataType
+        if any(map(has_collation, parts_of_type(kind))):
             message = (
-                f"key = {key!r} is of type {kind}: texts that it takes for equal have different "
-                f"hashes; make them equal: F.collate(F.lower({key!r}), 'UTF8_BINARY')"
+                f"key = {key!r} is of type {kind.simpleString()}: texts that it takes for equal "
+                "have different hashes; make them equal: "
+                f"F.collate(F.lower({key!r}), 'UTF8_BINARY')"
             )
             raise ConfigurationError(message)
 

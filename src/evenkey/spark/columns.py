@@ -13,6 +13,7 @@ from pyspark.sql.types import (
     DateType,
     MapType,
     NumericType,
+    StringType,
     StructType,
     TimestampNTZType,
     TimestampType,
@@ -23,7 +24,7 @@ from evenkey.checking import check_text, shown
 from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 _ROW_IN_PARTITION = (1 << 33) - 1
 OWN = "__evenkey_"
@@ -183,19 +184,29 @@ def check_types(
         One is or does.
     """
     for name in find_columns(df, keys):
-        kinds = [df.schema[name].dataType]
-        while kinds:
-            kind = kinds.pop()
-            if isinstance(kind, refused):
-                message = (
-                    f"key = {name!r} is of type {df.schema[name].dataType.simpleString()}: {why}; "
-                    "make text of it first, by to_json for instance"
-                )
-                raise ConfigurationError(message)
-            if isinstance(kind, ArrayType):
-                kinds.append(kind.elementType)
-            if isinstance(kind, StructType):
-                kinds += [field.dataType for field in kind]
+        if any(isinstance(part, refused) for part in parts_of_type(df.schema[name].dataType)):
+            message = (
+                f"key = {name!r} is of type {df.schema[name].dataType.simpleString()}: {why}; "
+                "make text of it first, by to_json for instance"
+            )
+            raise ConfigurationError(message)
+
+
+def parts_of_type(kind: DataType) -> Iterator[DataType]:
+    """Give a type, and those that it holds as an array or a struct, however deep."""
+    parts = [kind]
+    while parts:
+        part = parts.pop()
+        yield part
+        if isinstance(part, ArrayType):
+            parts.append(part.elementType)
+        if isinstance(part, StructType):
+            parts += [field.dataType for field in part]
+
+
+def has_collation(kind: DataType) -> bool:
+    """Say whether texts of a type are equal though their bytes differ."""
+    return isinstance(kind, StringType) and not kind.isUTF8BinaryCollation()
 
 
 def number_column(df: DataFrame, name: str, what: str) -> Column:

@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, StringType, StructType
 
 from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
-from evenkey.spark.columns import OWN, check_own_names, find_columns, quoted
+from evenkey.spark.columns import (
+    OWN,
+    check_own_names,
+    find_columns,
+    has_collation,
+    parts_of_type,
+    quoted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,15 +148,9 @@ def _plain(df: DataFrame, key: str | Column | int) -> str | None:
 def unplaceable(keys: Keys) -> str | None:
     """Say why the places of a key's rows cannot follow from its hash; None if they can."""
     for text, kind in zip(keys.shown, keys.types, strict=True):
-        kinds = [kind]
-        while kinds:
-            part = kinds.pop()
-            if isinstance(part, StringType) and not part.isUTF8BinaryCollation():
+        for part in parts_of_type(kind):
+            if has_collation(part):
                 return f"{text} has a collation, by which keys of different bytes are equal"
             if any(each.__name__ in _UNHASHED for each in type(part).__mro__):
                 return f"{text} is of type {kind.simpleString()}, which has no hash"
-            if isinstance(part, ArrayType):
-                kinds.append(part.elementType)
-            if isinstance(part, StructType):
-                kinds += [field.dataType for field in part]
     return None

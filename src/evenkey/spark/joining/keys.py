@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
-    ArrayType,
     DataType,
     DecimalType,
     DoubleType,
     FloatType,
     IntegralType,
-    StringType,
-    StructType,
 )
 
-from evenkey.spark.columns import find_columns, quoted
+from evenkey.spark.columns import (
+    find_columns,
+    has_collation,
+    parts_of_type,
+    quoted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,17 +80,11 @@ def join_keys(left: DataFrame, right: DataFrame, names: Sequence[str]) -> JoinKe
 
 def _unplaceable(kind: DataType) -> str | None:
     """Say why Spark's exchange for a join does not go by the column itself; None if it does."""
-    kinds = [kind]
-    while kinds:
-        part = kinds.pop()
+    for part in parts_of_type(kind):
         if isinstance(part, FloatType | DoubleType):
             return "has floating-point numbers, which Spark compares in another form"
-        if isinstance(part, StringType) and not part.isUTF8BinaryCollation():
+        if has_collation(part):
             return "has a collation, by which text of different bytes is equal"
-        if isinstance(part, ArrayType):
-            kinds.append(part.elementType)
-        if isinstance(part, StructType):
-            kinds += [field.dataType for field in part]
     return None
 
 
