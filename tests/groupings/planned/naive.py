@@ -72,7 +72,7 @@ def give_way(keys, homes, expected, shares, rules):
         chance = (workers / total) ** 0.5
         fair = total * shares[home]
         above = (sent[home] - rules.room) / fair - 1 if fair > rules.room else 0
-        allowed = max(rules.slack, 2.33 * chance)
+        allowed = max(rules.slack, 2 * chance)
         if above > allowed:
             floor = max(rules.fewest, floor * (allowed / above) ** rules.steep)
         beyond = count - floor

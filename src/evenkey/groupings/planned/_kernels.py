@@ -180,7 +180,7 @@ def _weight(cell, above, total, workers, unit, rules):
     excess, slack, least, most, part, heavy, _, fewest, steep = rules
     floor = min(max(least * unit, part * total / max(workers, MANY)), most * unit)
     if above > slack:
-        allowed = max(slack, 2.33 * np.sqrt(workers * unit / total))
+        allowed = max(slack, 2 * np.sqrt(workers * unit / total))
         if above > allowed:
             floor = max(fewest * unit, floor * (allowed / above) ** steep)
     beyond = cell.count - floor

@@ -37,7 +37,7 @@ _NEAR_LEAST = 1.05
 _FEW_A_WORKER = 320
 """Up to 32 pairs a worker were seen that surprises add: a tenth of so many keys."""
 _HEAVY_A_WORKER = 16
-_LEAST_SLACK, _MORE_SLACK, _MOST_SLACK = 0.03, 0.01, 0.08
+_LEAST_SLACK, _MORE_SLACK, _MOST_SLACK = 0.03, 0.01, 0.06
 """With up to `_FEW_WORKERS`, for each further one, and at most."""
 _FEW_WORKERS = 10
 
@@ -91,7 +91,7 @@ class PlannedGrouping(Grouping):
     slack
         How far above its fair load a worker may be before light keys that are surprising leave it;
         heavy ones leave it from its fair load on. None: 0.03 with up to 10 workers, 0.01 more with
-        each further one, 0.08 from 15 on: the more there are, the more a level one costs.
+        each further one, 0.06 from 13 on: the more there are, the more a level one costs.
     even_keys
         Whether workers are to hold equally many distinct keys too. By the plan of a counted epoch
         no worker has more keys in its buckets than 1.02 times the mean, or than the mean and the

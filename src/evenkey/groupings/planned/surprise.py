@@ -30,7 +30,7 @@ class SurpriseRules(NamedTuple):
 
     Many keys below their floor may lie on one worker, whose keys were light until now. So where
     the key's worker is above its fair share by ``a``, and by more than what chance explains,
-    ``u = max(slack, 2.33 sqrt(W / t))``, its floor is ``max(fewest, floor * (u / a) ** steep)``.
+    ``u = max(slack, 2 sqrt(W / t))``, its floor is ``max(fewest, floor * (u / a) ** steep)``.
 
     A message of a surprising key with count n may go to worker w, whose fair share is f, while w
     has at most ``(1 + slack * (1 - min(1, n W / (heavy * t)))) * f * t + room``. So heavy keys
