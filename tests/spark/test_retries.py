@@ -45,6 +45,7 @@ def test_sessions_of_ours_have_it(spark):
 
 
 @pytest.mark.faults
+@pytest.mark.classic("a program with a local cluster of its own")
 def test_rows_that_are_routed_again_are_there_once(tmp_path):
     """By the defaults of Spark 4.1 hundreds of them are lost, and hundreds come twice."""
     ran = subprocess.run(
