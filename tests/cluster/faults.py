@@ -17,34 +17,39 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evenkey.streams import CountrySkew
+from evenkey.streams import generated
 from tests.cluster.spark_cluster import PLACES, SparkCluster, through
 from tests.servers import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 __all__ = ["FAULTS", "Outcome", "command", "expected", "hit"]
 
 GROUPINGS = ("pkg", "dkg", "planned")
 MESSAGES = 200_000
 STREAM = "country-skew-r80"
+DRIFT = "drift(z=1.2,keys=10000,every=300000)"
 RECORDS = ROOT / "build" / "cluster-faults.jsonl"
 _TRIES = 3
 _SECONDS = 900
 
 
 def command(grouping: str, output: str, *more: str) -> list[str]:
-    """Give the words of a run of the stream."""
+    """Give the words of a run of the stream; what is in `more` again counts as it is there."""
     sizes = ["--workers", "4", "--messages", str(MESSAGES), "--epochs", "4"]
     what = ["run", "--dataset", STREAM, "--grouping", grouping]
     return [*what, *sizes, "--output", output, "--json", *more]
 
 
-def expected() -> Counter[str]:
-    """Count the stream's own messages, by key."""
-    stream = CountrySkew(80)
-    return Counter(stream.texts(stream.batch(0, MESSAGES).ids).to_pylist())
+def expected(stream: str = STREAM, messages: int = MESSAGES) -> Counter[str]:
+    """Count a stream's own messages, by key."""
+    made = generated(stream, messages=messages)
+    return Counter(made.texts(made.batch(0, messages).ids).to_pylist())
+
+
+def none(_cluster: SparkCluster) -> None:
+    """Let all be well."""
 
 
 def lose_worker(cluster: SparkCluster) -> None:
@@ -105,8 +110,13 @@ def hit(
     fault: Callable[[SparkCluster], None],
     output: str,
     delay: float = 0.0,
+    *,
+    more: Sequence[str] = (),
+    counts: Counter[str] | None = None,
 ) -> Outcome:
     """Hit a run some seconds after it has its first results; give it again until it ends well.
+
+    `more` goes to the command, and `counts` are what must come of it then.
 
     Raises
     ------
@@ -114,7 +124,7 @@ def hit(
         It does not end well.
     """
     # Work of 1 ms a message, so that the fault comes in the middle of an epoch.
-    words = command(grouping, output, "--cost-ms", "1")
+    words = command(grouping, output, "--cost-ms", "1", *more)
 
     def strike() -> None:
         deadline = time.monotonic() + _SECONDS
@@ -133,7 +143,8 @@ def hit(
         commands += 1
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-4000:])
     found = Counter(cluster.drive("counts_of", on=on, master="local[2]", output=output))
-    lost, doubled = expected() - found, found - expected()
+    counts = expected() if counts is None else counts
+    lost, doubled = counts - found, found - counts
     return Outcome(commands, lost.total(), doubled.total(), json.loads(done.stdout))
 
 

@@ -8,7 +8,18 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.faults import FAULTS, GROUPINGS, MESSAGES, command, expected, hit
+from tests.cluster.faults import (
+    DRIFT,
+    FAULTS,
+    GROUPINGS,
+    MESSAGES,
+    command,
+    expected,
+    hit,
+    lose_driver,
+    lose_worker,
+    none,
+)
 from tests.cluster.spark_cluster import PLACES
 from tests.servers import ROOT
 
@@ -120,6 +131,24 @@ def test_a_run_is_exact_through_a_fault(breakable_cluster, grouping, fault):
     outcome = hit(breakable_cluster, grouping, fault, f"{PLACES['s3']}/faulty")
     assert (outcome.lost, outcome.doubled) == (0, 0)
     assert outcome.report["messages"] == MESSAGES
+
+
+@pytest.mark.parametrize(
+    "fault", [none, lose_worker, lose_driver], ids=lambda fault: fault.__name__
+)
+@pytest.mark.parametrize("grouping", ["planned", "planned(planning=previous)"])
+def test_a_drifting_stream_is_level_and_exact(breakable_cluster, grouping, fault):
+    """Hot keys change in the middle of an epoch and at a start; 20,000 messages a worker."""
+    messages, output = 800_000, f"{PLACES['s3']}/drift"
+    more = ["--dataset", DRIFT, "--messages", str(messages), "--workers", "10", "--sources", "5"]
+    counts = expected(DRIFT, messages)
+    outcome = hit(breakable_cluster, grouping, fault, output, more=more, counts=counts)
+    assert (outcome.lost, outcome.doubled) == (0, 0)
+    assert outcome.report["messages"] == messages
+    on = "driver2" if fault is lose_driver else "driver"
+    levels = breakable_cluster.drive("levels_of", on=on, master="local[2]", output=output)
+    assert len(levels) == 4
+    assert max(levels) <= 1.12
 
 
 def test_an_executor_without_the_package_is_one_clear_error(breakable_cluster):

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from evenkey.stores import Store
+
 __all__ = ["finish", "kill_in_the_middle", "placed", "running", "started", "wait_for_the_middle"]
 
 
@@ -88,7 +90,7 @@ def kill_in_the_middle(
     assert in_the_middle_of_an_epoch(output)
 
 
-def placed(output: Path) -> pa.Table:
+def placed(output: Path | Store) -> pa.Table:
     """What workers held, in all committed epochs, with the epoch's number."""
     files = EpochFiles(output, "state/")
     tables = [
