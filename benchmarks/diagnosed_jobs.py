@@ -30,7 +30,6 @@ from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F
 from rich.console import Console
 
-import evenkey as ek
 from evenkey import spark as eks
 from evenkey.diagnosis import diagnose
 from evenkey.diagnosis.logs import find_logs
@@ -141,26 +140,10 @@ def done(df: DataFrame) -> None:
     df.write.format("noop").mode("overwrite").save()
 
 
-class SlowCount(ek.Fold):
-    """Counts messages, each at its cost: what `of_group` does, in parts that merge."""
-
-    name = "slow-count"
-    columns = ()
-    result = pa.schema([("messages", pa.int64())])
-
-    def zero(self) -> int:
-        return 0
-
-    def add(self, state: int, message: object) -> int:
-        del message
-        time.sleep(COST_MS / 1000)
-        return state + 1
-
-    def combine(self, first: int, second: int) -> int:
-        return first + second
-
-    def answer(self, state: int) -> dict[str, int]:
-        return {"messages": state}
+def merged(parts: pd.DataFrame) -> pd.DataFrame:
+    """Merge what `of_group` made of the parts of a customer's rows."""
+    total = {"customer": parts["customer"].iloc[0], "messages": parts["messages"].sum()}
+    return pd.DataFrame([total])
 
 
 def applied(key: str) -> Callable[[SparkSession], object]:
@@ -287,7 +270,9 @@ JOBS = (
         applied(hot()),
         ("FlatMapGroupsInPandas",),
         changed=lambda spark: done(
-            eks.aggregate(rows_of(spark, hot()), "customer", "planned", SLOTS, SlowCount())
+            eks.groupBy(rows_of(spark, hot()), "customer", workers=SLOTS).applyInPandas(
+                of_group, COUNTED, merge=merged
+            )
         ),
         how="split",
     ),
