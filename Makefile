@@ -32,7 +32,7 @@ MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help setup demo test check faults soak connect kills bench freeze lint format types imports lock grafana figures \
-  site release-check image-check setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
+  site release-check newcomer image-check setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -104,6 +104,9 @@ release-check: $(RELEASE)/.ready ## Build the archives, try core and each extra 
 	@for check in github-workflows:.github/workflows/*.yml github-issue-forms:.github/ISSUE_TEMPLATE/*-*.yml \
 	  github-issue-config:.github/ISSUE_TEMPLATE/config.yml citation-file-format:CITATION.cff compose-spec:compose.yaml; do \
 	  $(RELEASE)/bin/check-jsonschema --builtin-schema vendor.$${check%%:*} $${check#*:} || exit 1; done
+
+newcomer: $(RELEASE)/.ready ## Time the way from a wheel and an empty environment to a first balanced applyInPandas
+	@$(RELEASE)/bin/python -m tools.release.newcomer build/release
 
 image-check: $(KAFKA)/.ready ## Do without docker what the Dockerfile says, and run evenkey there: needs root and mmdebstrap
 	@tools/image/check.sh build/image/root

@@ -35,7 +35,7 @@ def test_start(invoke, spark, capsys, tmp_path):
     for command in snippets("docs/start.md", "sh")[:1]:
         (printed,) = invoke(command)
         assert "8.184" in printed
-    own, program = snippets("docs/start.md", "python")
+    own, program, six = snippets("docs/start.md", "python")
     exec(own, {})  # noqa: S102 - our own text
     (printed,) = invoke(snippets("docs/start.md", "sh")[1])
     assert "planned on 8 workers" in " ".join(printed.split())
@@ -44,6 +44,9 @@ def test_start(invoke, spark, capsys, tmp_path):
     assert "|      ann|898323|" in capsys.readouterr().out
     counted = spark.read.csv(file, header=True, inferSchema=True)
     assert counted.where("user = 'ann'").groupBy().sum("seconds").first()[0] == 898_323
+    assert six.count("\n") == 6
+    exec(six, {})  # noqa: S102 - our own text
+    assert "|       6|  41.0|\n|       7|  42.0|" in capsys.readouterr().out
 
 
 def test_simulation():

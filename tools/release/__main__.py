@@ -19,13 +19,13 @@ from tools.release.trials import CORE, TRIALS
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.prefix, "bin")
-_KEPT = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR") if name in os.environ}
+KEPT = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR") if name in os.environ}
 _NEWEST_MINOR = 20
 
 
 def main(directory: Path, pythons: list[str]) -> int:
     """Print a line for each Python and extra; give 1 where one failed."""
-    wheel = _build(directory)
+    wheel = build(directory)
     failed = 0
     with tempfile.TemporaryDirectory() as place:  # outside of the checkout
         _without_java(Path(place, "bin"))
@@ -44,7 +44,7 @@ def main(directory: Path, pythons: list[str]) -> int:
     return int(failed > 0)
 
 
-def _build(directory: Path) -> Path:
+def build(directory: Path) -> Path:
     shutil.rmtree(directory, ignore_errors=True)
     _run(BIN / "python", "-m", "build", "--outdir", directory, ROOT)
     archives = sorted(directory.iterdir())
@@ -94,7 +94,7 @@ def _try(environment: Path, wheel: Path, extra: str) -> str | None:
     inside = environment / "bin" / "python"
     needed = environment.with_name("needed.txt")
     programs = environment.with_name("bin") if extra == "java" else os.environ["PATH"]
-    settings = {**_KEPT, "PATH": f"{inside.parent}{os.pathsep}{programs}"}
+    settings = {**KEPT, "PATH": f"{inside.parent}{os.pathsep}{programs}"}
     codes = [CORE, TRIALS[extra], *([] if extra else [_snippet()])]
     uv = (BIN / "uv", "pip")
     try:
