@@ -45,6 +45,7 @@ def main(directory: Path, pythons: list[str]) -> int:
 
 
 def build(directory: Path) -> Path:
+    """Build both archives, check them, and give the wheel."""
     shutil.rmtree(directory, ignore_errors=True)
     _run(BIN / "python", "-m", "build", "--outdir", directory, ROOT)
     archives = sorted(directory.iterdir())
