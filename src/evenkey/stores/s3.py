@@ -27,6 +27,13 @@ _PASSING_CODES = {
     "ThrottlingException",
 }
 _TOO_MANY, _SERVER_ERRORS, _PRECONDITION, _NOT_FOUND = 429, 500, 412, 404
+_KNOWN = frozenset(
+    {
+        *("endpoint", "endpoint.region", "path.style.access", "connection.ssl.enabled"),
+        *("access.key", "secret.key", "session.token", "aws.credentials.provider"),
+    }
+)
+"""Settings that are read here; a session has more, some of Spark's own."""
 _conditions_held: set[tuple[int, str, str]] = set()
 """Process, endpoint and bucket whose server was seen to refuse a second creation."""
 
@@ -147,7 +154,7 @@ class S3Bucket(Bucket):
 
 
 def options_of(bucket: str, settings: Mapping[str, str]) -> dict[str, str]:
-    """Choose the settings of a bucket: its own ones go before those of all buckets.
+    """Choose the settings of a bucket that are read: its own ones go before those of all buckets.
 
     Examples
     --------
@@ -164,7 +171,7 @@ def options_of(bucket: str, settings: Mapping[str, str]) -> dict[str, str]:
         for name, value in settings.items()
         if name.startswith(f"fs.s3a.bucket.{bucket}.")
     }
-    return general | own
+    return {name: value for name, value in (general | own).items() if name in _KNOWN}
 
 
 @lru_cache(maxsize=16)
