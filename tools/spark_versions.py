@@ -48,10 +48,10 @@ def main(home: Path, versions: list[str], options: list[str]) -> int:
         for room in ROOMS
     ]
     kinds = ("passed", "skipped", "failed", "error")
-    print(f"{'Spark':<7}{'zone':<16}{'tests':<13}", *(f"{kind:>8}" for kind in kinds))
+    print(f"{'Spark':<7}{'zone':<18}{'tests':<13}", *(f"{kind:>8}" for kind in kinds))
     for version, zone, room, counts in rows:
         cells = (f"{counts.get(kind, 0):>8}" for kind in kinds)
-        print(f"{version:<7}{zone:<16}{room:<13}", *cells)
+        print(f"{version:<7}{zone:<18}{room:<13}", *cells)
     return int(any(counts.get("failed") or counts.get("error") for *_, counts in rows))
 
 
