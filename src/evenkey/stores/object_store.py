@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import uuid
 from abc import abstractmethod
+from copy import copy
 from typing import TYPE_CHECKING
 
 from evenkey.errors import EvenkeyError
@@ -31,17 +32,16 @@ class ObjectStore(Store):
     place
         ``scheme://bucket/prefix``.
     settings
-        Names and values as Hadoop knows them; those of other kinds of stores are not kept.
+        Names and values as Hadoop knows them. The bucket keeps those that it reads, and no others
+        travel.
     """
 
     def __init__(self, place: str, settings: Mapping[str, str]) -> None:
         self._url = place.rstrip("/")
         scheme, _, rest = self._url.partition("://")
         bucket, _, self._prefix = rest.partition("/")
-        self._settings = {
-            name: value for name, value in settings.items() if name.startswith(self.prefixes)
-        }
-        self._bucket = self.bucket(scheme, bucket, self._settings)
+        own = {name: value for name, value in settings.items() if name.startswith(self.prefixes)}
+        self._bucket = self.bucket(scheme, bucket, own)
 
     prefixes: tuple[str, ...]
     """How the names of settings begin that this kind has."""
@@ -58,7 +58,9 @@ class ObjectStore(Store):
 
     def under(self, name: str) -> Self:
         """Give the store of a longer prefix."""
-        return type(self)(f"{self._url}/{name}", self._settings)
+        longer = copy(self)
+        vars(longer).update(_url=f"{self._url}/{name}", _prefix=self._key(name))
+        return longer
 
     def read(self, name: str) -> bytes:
         """Get an object."""
@@ -161,7 +163,7 @@ class ObjectStore(Store):
         return (
             isinstance(other, ObjectStore)
             and type(other) is type(self)
-            and (self._url, self._settings) == (other._url, other._settings)
+            and (self._url, self._bucket) == (other._url, other._bucket)
         )
 
     def __hash__(self) -> int:
