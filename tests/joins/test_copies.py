@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from evenkey.joins import DynamicDistributor, SpatialMatch, balanced_join
 from evenkey.joins.epoch_log import EpochLog
 
-WORKERS, ROWS = 10, 12_000
+WORKERS, ROWS = 10, 36_000
 EAGER = DynamicDistributor(period=1e-3)
 """It looks after every epoch."""
 
