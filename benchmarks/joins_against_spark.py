@@ -29,7 +29,7 @@ from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
-from evenkey.joins import Mode, SpatialMatch, balanced_join
+from evenkey.joins import DynamicDistributor, Mode, SpatialMatch, balanced_join
 from evenkey.joins.static_spreading import leaves_of
 from evenkey.pipelines.join.places import (
     PublicationMix,
@@ -70,9 +70,14 @@ def shuffled(stream: DataFrame, static: DataFrame, directory: Path) -> DataFrame
     return stream.join(static.hint("shuffle_hash"), "key")
 
 
+def as_in_paper(mode: str) -> dict[str, Any]:
+    """What `balanced_join` is passed for one of the paper's modes, which copy no partition."""
+    return {**vars(Mode.parse(mode)), "distributor": DynamicDistributor(copies=False)}
+
+
 def balanced(workers: int, mode: str) -> Callable[[DataFrame, DataFrame, Path], DataFrame]:
     def join(stream: DataFrame, static: DataFrame, directory: Path) -> DataFrame:
-        how = vars(Mode.parse(mode))
+        how = as_in_paper(mode)
         return balanced_join(stream, static, "key", workers=workers, state=directory, **how)
 
     return join
@@ -118,7 +123,7 @@ def tree(stream: DataFrame, static: DataFrame, directory: Path) -> DataFrame:
 def balanced_space(workers: int, mode: str) -> Callable[[DataFrame, DataFrame, Path], DataFrame]:
     def join(stream: DataFrame, static: DataFrame, directory: Path) -> DataFrame:
         match = SpatialMatch(pipeline="spis")
-        how = vars(Mode.parse(mode))
+        how = as_in_paper(mode)
         return balanced_join(stream, static, match, workers=workers, state=directory, **how)
 
     return join

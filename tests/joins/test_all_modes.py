@@ -73,6 +73,35 @@ def test_the_pairs_are_those_of_one_process(
         seen |= used[epoch]
 
 
+def one_heavy(work):
+    """A load of which half is one partition's."""
+    loads = work.items.astype(float)
+    loads[loads.argmax()] = loads.sum()
+    return loads
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_the_pairs_are_the_same_when_a_partition_is_copied(
+    pipeline, published, expected, tmp_path, monkeypatch
+):
+    process_cache(1 << 30).drop(lambda _: True)
+    sizes = {"partitions": PARTITIONS, "workers": WORKERS}
+    options = {**sizes, "forced": (FORCED,), "heavy": one_heavy}
+    join = Join(tmp_path, SUBSCRIPTIONS, pipeline, "dynamic-db-stal", **options)
+    digest, share = PairsDigest(), published.num_rows // EPOCHS
+    for epoch in range(EPOCHS):
+        join.run(monkeypatch, epoch, published.slice(epoch * share, share), digest)
+    assert str(digest) == str(expected)
+    plan, records = join.log.plan(FORCED), join.log.records(FORCED)
+    assert plan
+    (partition,) = plan.copies
+    slots = {record.slot for record in records if partition in record.work}
+    assert slots == {*plan.copies[partition]}
+    # Who had it has it still; each other slot loads a copy, and it counts as many moves.
+    loads = sum(partition in record.loaded for record in records)
+    assert loads == plan.moved.count(partition) == len(slots) - 1 > 0
+
+
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_the_pairs_survive_a_lost_process_and_a_refresh(
     pipeline, published, expected, tmp_path, monkeypatch

@@ -15,8 +15,9 @@ import shapely
 
 from evenkey.joins import DynamicDistributor
 from evenkey.joins.distributor import Window
+from evenkey.joins.placement import Placement
 from evenkey.joins.planning import first_owners
-from evenkey.joins.work import PartitionWork, items, load_per_location, seconds
+from evenkey.joins.work import PartitionWork, items, seconds
 from evenkey.metrics import max_load_distance
 from evenkey.pipelines.join.places import (
     PublicationMix,
@@ -61,21 +62,19 @@ def stream_of(skew, polygons, clustering, partitions, publications, epochs, seed
 def run(works, load):
     """Follow Algorithm 1 over the epochs; without a load nothing moves."""
     partitions = len(works[0].items)
-    owners = np.array(first_owners(partitions, WORKERS), dtype=np.int32)
-    distributor, window = DynamicDistributor(load=load), Window()
+    placed = Placement(first_owners(partitions, WORKERS))
+    distributor, window = DynamicDistributor(load=load, copies=False), Window()
     distances, moves, makespan = [], 0, 0.0
     for epoch, work in enumerate(works):
-        busy = load_per_location(owners, seconds(work), WORKERS)
-        distances.append(
-            max_load_distance(load_per_location(owners, (load or items)(work), WORKERS))
-        )
+        busy = placed.loads(seconds(work), WORKERS)
+        distances.append(max_load_distance(placed.loads((load or items)(work), WORKERS)))
         makespan += busy.max()
         now = EPOCH_SECONDS * (epoch + 1)
         if load is not None:
             window = distributor.take_in(window, work, began=now - EPOCH_SECONDS, now=now)
-            window, planned = distributor.look(window, owners, WORKERS, now=now, epoch=epoch + 1)
-            moves += not np.array_equal(planned, owners)
-            owners = planned
+            window, planned = distributor.look(window, placed, WORKERS, now=now, epoch=epoch + 1)
+            moves += planned != placed
+            placed = planned
     return Run(distances, moves, makespan)
 
 

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -15,7 +16,8 @@ from evenkey.joins.distributor import DynamicDistributor
 from evenkey.joins.epoch_log import SlotRecord
 from evenkey.joins.planning import JoinPlanner, first_owners
 from evenkey.joins.static_store import StaticStore
-from evenkey.spark.task import TaskId
+from evenkey.joins.work import PartitionWork
+from evenkey.spark.task import BATCH, TaskId
 from evenkey.stores import LocalStore
 
 
@@ -40,7 +42,7 @@ def planner(tmp_path):
         static=StaticStore(tmp_path / "static"),
         partitions=8,
         workers=4,
-        distributor=DynamicDistributor(),
+        distributor=DynamicDistributor(copies=False),
         event_time=True,
         batch_version=manifest.version,
         shape=manifest.shape,
@@ -177,3 +179,44 @@ def test_a_restart_with_other_workers_deals_partitions_anew(planner, workers):
     assert plan.owners == first_owners(8, workers)
     assert set(plan.moved) == {p for p in range(8) if moved.owners[p] != p % workers}
     assert again.decide(task(3)).moved == ()
+
+
+def test_copies_are_made_and_given_up_by_the_epochs_plans(planner):
+    """The two partitions of slot 0 have 97 % of the rows, so that moving alone cannot help."""
+    copying = replace(planner, distributor=DynamicDistributor())
+    copying.decide(task(0))
+    work_skewed(copying, 0, ended=112.0)
+    plan = copying.decide(task(1))
+    assert [*plan.copies] == [0, 4]
+    came = [{*plan.copies[partition]} - {0} for partition in (0, 4)]
+    others = {p for p in range(8) if p % 4 and plan.owners[p] != p % 4}
+    assert sorted(plan.moved) == sorted([0] * len(came[0]) + [4] * len(came[1]) + [*others])
+    assert plan.redistributions == 1
+    # The epoch that runs again goes by its plan, whoever asks and however many slots there are.
+    assert copying.plan(task(1)) == replace(planner, distributor=None).decide(task(1)) == plan
+    fewer = replace(copying, workers=2)
+    assert fewer.decide(task(1)).copies == {}
+    assert max(fewer.plan(task(1)).owners) < 2
+    assert fewer.decide(task(2)).owners == first_owners(8, 2)
+
+
+def test_who_wants_no_copies_any_more_takes_them_back(planner):
+    copying = replace(planner, distributor=DynamicDistributor())
+    copying.decide(task(0))
+    work_skewed(copying, 0, ended=112.0)
+    plan = copying.decide(task(1))
+    still = planner.decide(task(2))
+    assert (still.owners, still.copies, still.moved) == (plan.owners, {}, ())
+    assert still.redistributions == 2
+
+
+def test_a_batch_is_placed_by_its_counts(planner):
+    counting = replace(planner, distributor=DynamicDistributor(), counts=True)
+    batch = task(0, BATCH)
+    few, many = np.full(8, 10), np.array([0, 0, 0, 6000, 100, 100, 100, 100])
+    for counts, copied in ((few, []), (many, [3])):
+        plan = counting.decide(batch, PartitionWork(counts, counts.astype(float)))
+        assert [*plan.copies] == copied
+    # The tasks of the batch do not know it, and may have use for any partition.
+    assert counting.plan(batch).serves(2, 3)
+    assert not planner.plan(batch).serves(2, 3)

@@ -56,19 +56,22 @@ def write(store, static, match, leaves):
 class Join:
     """A spatial join, run epoch by epoch."""
 
-    def __init__(self, directory, static, pipeline, mode, *, partitions, workers, forced=()):
+    def __init__(
+        self, directory, static, pipeline, mode, *, partitions, workers, forced=(), heavy=None
+    ):
         kind = Mode.parse(mode)
         match = SpatialMatch(relation_column="relation", pipeline=pipeline)
         leaves, store = leaves_of(static, partitions), StaticStore(directory / "static")
         self._write = lambda rows: write(store, rows, match, leaves)
         manifest = self._write(static)
-        load = items if kind.balance == "rows" else seconds
+        load = heavy or (items if kind.balance == "rows" else seconds)
+        distributor = DynamicDistributor(load=load, forced=forced, copies=heavy is not None)
         planner = JoinPlanner(
             epochs=LocalStore(directory / "epochs"),
             static=store,
             partitions=partitions,
             workers=workers,
-            distributor=DynamicDistributor(load=load, forced=forced) if kind.dynamic else None,
+            distributor=distributor if kind.dynamic else None,
             event_time=False,
             batch_version=manifest.version,
             shape=manifest.shape,
@@ -95,9 +98,10 @@ class Join:
     def run(self, monkeypatch, epoch, published, digest):
         """Run an epoch and add its pairs to a digest."""
         self._at(monkeypatch, epoch, 0)
-        owners = np.array(self._planner.decide(TaskId(QUERY, epoch, 0)).owners)
+        placed = self._planner.decide(TaskId(QUERY, epoch, 0)).placement
         rows = pa.Table.from_batches(self._spread(published.to_batches()))
-        slots = owners[rows[PARTITION].to_numpy()]
+        dealt = [[*placed.slots(partition)] for partition in rows[PARTITION].to_pylist()]
+        slots = np.array([each[row % len(each)] for row, each in enumerate(dealt)])
         for slot in range(self._workers):
             self._at(monkeypatch, epoch, slot)
             mine = rows.take(pa.array(np.flatnonzero(slots == slot)))

@@ -15,6 +15,7 @@ from evenkey.spark.packed_plan import (
     WORKER_BITS,
     Positions,
     _alias,
+    pack_places,
     pack_plan,
 )
 
@@ -34,6 +35,11 @@ def looked_up(words, positions, buckets, key, point):
     place = ONE_CELL + positions.workers + word % (1 << OWNER_BITS)
     if words[slot] == key:
         place = words[slot + 1]
+    return dealt(words, place, point)
+
+
+def dealt(words, place, point):
+    """The worker that a place gives a point of the unit interval, in units of 2**-32."""
     scaled = point * (place >> 32)
     cell = words[place % (1 << 32) + (scaled >> 32)]
     limit, other = cell >> 2 * WORKER_BITS, cell >> WORKER_BITS
@@ -84,3 +90,22 @@ def test_alias_tables_hold_the_shares(parts, offset):
     held = np.bincount(workers, limits) + np.bincount(others, 1 - limits, minlength=len(workers))
     assert held[offset:] / len(parts) == pytest.approx(shares)
     assert ((limits >= 0) & (limits <= 1 + 1e-9)).all()
+
+
+@given(st.integers(1, 12), st.lists(st.integers(0, 1000), min_size=1, max_size=20), st.data())
+def test_numbers_are_where_their_owners_and_copies_are(workers, drawn, data):
+    owners = [number % workers for number in drawn]
+    copied = data.draw(st.sets(st.integers(0, len(owners) - 1), max_size=3))
+    copies = {}
+    for number in copied:
+        parts = data.draw(
+            st.dictionaries(st.integers(0, workers - 1), st.integers(1, 9), min_size=1)
+        )
+        copies[number] = {worker: part / sum(parts.values()) for worker, part in parts.items()}
+    words = unsigned(pack_places(owners, copies, workers))
+    for number, owner in enumerate(owners):
+        shares = copies.get(number, {owner: 1.0})
+        went = [dealt(words, words[number], int(point)) for point in POINTS]
+        assert {*went} <= {*shares}
+        for worker, share in shares.items():
+            assert abs(went.count(worker) / len(went) - share) < 2 * len(shares) / len(went)

@@ -5,9 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, BooleanType, IntegerType, StructField, StructType
-
 from evenkey.checking import check_one_of, check_workers, shown, whole_number
 from evenkey.doors import without
 from evenkey.errors import ConfigurationError
@@ -16,13 +13,11 @@ from evenkey.joins.following import following
 from evenkey.joins.join_task import JoinTask
 from evenkey.joins.keyed import KeyedJoin
 from evenkey.joins.modes import MODES, Mode
-from evenkey.joins.on import PIPELINES, Keys, SpatialMatch
-from evenkey.joins.partition_join import CANDIDATES, FIRST, HASH, PARTITION, SLOT
-from evenkey.joins.partitioners import Leaves
-from evenkey.joins.planning import DecideTask, JoinPlanner
+from evenkey.joins.on import Keys, SpatialMatch
+from evenkey.joins.planning import JoinPlanner
+from evenkey.joins.routing import Routing, space_join
 from evenkey.joins.sides import aligned, check_sides, result_schema, stream_columns
 from evenkey.joins.slots import on_slots, own_processes
-from evenkey.joins.spreading import SpaceSpread
 from evenkey.joins.static_side import static_side, static_store
 from evenkey.joins.stored import state_at
 from evenkey.joins.stored_letters import letters_at
@@ -31,9 +26,9 @@ from evenkey.spark import (
     column_names,
     find_columns,
     in_workers,
-    key_columns,
     temporary_directory,
     time_column,
+    within_query,
 )
 
 if TYPE_CHECKING:
@@ -41,13 +36,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
     from evenkey.joins.dead_letters import DeadLetters
     from evenkey.joins.following import Then
     from evenkey.joins.keyed import How
     from evenkey.joins.modes import Balance
     from evenkey.joins.partition_join import PartitionJoin
-    from evenkey.joins.static_manifest import Manifest
     from evenkey.joins.static_side import IfChanged
     from evenkey.stores import Store
 
@@ -87,13 +82,16 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
 
     The static side is divided into more partitions than there are workers, and each worker
     slot owns some of them. The stream's rows go to the slot that owns their partition. With a
-    `balance` the Dynamic Distributor watches the load and moves partitions between epochs.
-    Whatever moves, results are exactly those of Spark's own join.
+    `balance` the Dynamic Distributor watches the load and moves partitions between epochs. One
+    that a single slot cannot bear is copied to as many as its load asks for, over which its rows
+    are dealt. Whatever moves, results are exactly those of Spark's own join.
 
     Parameters
     ----------
     stream
-        Batch or streaming. In a batch nothing moves, since it is one epoch.
+        Batch or streaming. A batch is one epoch, so with a `balance` its rows are counted first,
+        which reads its keys or geometries a second time; ``DynamicDistributor(copies=False)`` does
+        without.
     static
         Batch. Written to `state` once; where that holds the same rows already these are
         used, and `refresh` replaces them while the query runs.
@@ -105,8 +103,8 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     workers
         How many slots, W.
     balance
-        ``load``: the seconds of work are evened out (the paper's LB); ``rows``: the number of
-        rows (its DB); None: partitions stay where they are.
+        ``load``: the seconds of work are evened out (the paper's LB), in a batch rows; ``rows``:
+        the number of rows (its DB); None: partitions stay where they are.
     cache_static
         Whether static partitions stay in their worker between epochs (the paper's STAL), or are
         loaded in every epoch (STRL).
@@ -120,7 +118,8 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     time
         Timestamp column that is the Distributor's clock; None: processing time.
     distributor
-        Parameters of Algorithm 1, load metric and planner; None: those of the paper.
+        Parameters of Algorithm 1, load metric and planner, and whether partitions are copied;
+        None: those of the paper, and they are.
     cache_bytes
         Static partitions that a worker process holds at a time, in bytes.
     dead_letters
@@ -209,21 +208,27 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         if_changed="reuse" if state is None else if_changed,
         dead_letters=letters,
     )
+    clock = (distributor or DynamicDistributor()).load_clock
+    distributor = _distributor(mode, distributor)
     planner = JoinPlanner(
         epochs=root.under("epochs"),
         static=store.written_by(manifest.host),
         partitions=count,
         workers=workers,
-        distributor=_distributor(mode, distributor),
+        distributor=distributor,
         event_time=time is not None,
         batch_version=manifest.version,
         shape=manifest.shape,
         streaming=stream.isStreaming,
+        counts=_counts(stream, distributor),
     )
+    routed = Routing(stream, planner, manifest)
     if isinstance(match, Keys):
-        spread, join = _by_keys(stream, match, planner, how)
+        sent = routed.by_keys(match)
+        join: PartitionJoin = KeyedJoin(match.columns, stream_columns(stream, match), how)
     else:
-        spread, join = _by_space(stream, match, planner, manifest, letters)
+        sent = routed.by_space(match, letters)
+        join = space_join(match, stream_columns(stream, match), manifest)
     task = JoinTask(
         join,
         planner,
@@ -231,9 +236,9 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         cache_static=mode.cache_static,
         time=time,
         then=follows,
-        load_clock=(distributor or DynamicDistributor()).load_clock,
+        load_clock=clock,
     )
-    placed = on_slots(_with_slots(spread, planner), workers, stay=mode.cache_static)
+    placed = on_slots(sent, workers, stay=mode.cache_static)
     with own_processes(stream):
         return placed.mapInArrow(in_workers(session, task), result)
 
@@ -251,6 +256,12 @@ def _match(on: str | Sequence[str] | SpatialMatch) -> Keys | SpatialMatch:
     return on if isinstance(on, SpatialMatch) else Keys(column_names(on, "on"))
 
 
+def _counts(stream: DataFrame, distributor: DynamicDistributor | None) -> bool:
+    """Whether rows are counted first: those of a batch, which no earlier epoch has shown."""
+    copies = distributor is not None and distributor.copies
+    return copies and not (stream.isStreaming or within_query(stream.sparkSession))
+
+
 def _distributor(mode: Mode, given: DynamicDistributor | None) -> DynamicDistributor | None:
     """The Distributor of a mode, with the mode's load metric where none was given."""
     if not mode.dynamic:
@@ -258,44 +269,3 @@ def _distributor(mode: Mode, given: DynamicDistributor | None) -> DynamicDistrib
     distributor = given or DynamicDistributor()
     metric = items if mode.balance == "rows" else seconds
     return dataclasses.replace(distributor, load=distributor.load or metric)
-
-
-def _by_keys(
-    stream: DataFrame, on: Keys, planner: JoinPlanner, how: How
-) -> tuple[DataFrame, PartitionJoin]:
-    hashed = stream.withColumn(HASH, F.xxhash64(*key_columns(stream, on.columns)))
-    partition = F.pmod(HASH, F.lit(planner.partitions)).cast("int")
-    spread = hashed.withColumn(PARTITION, partition)
-    return spread, KeyedJoin(on.columns, stream_columns(stream, on), how)
-
-
-def _by_space(
-    stream: DataFrame,
-    on: SpatialMatch,
-    planner: JoinPlanner,
-    manifest: Manifest,
-    dead_letters: DeadLetters | None,
-) -> tuple[DataFrame, PartitionJoin]:
-    indexed = on.replicates_index
-    task = SpaceSpread(planner, on.geometry, candidates=indexed, dead_letters=dead_letters)
-    fields = [*stream.schema, StructField(PARTITION, IntegerType())]
-    fields.append(StructField(FIRST, BooleanType()))
-    if indexed:
-        fields.append(StructField(CANDIDATES, ArrayType(IntegerType())))
-    leaves = Leaves.from_json(manifest.partitioning)
-    join = PIPELINES[on.pipeline](
-        on.geometry,
-        stream_columns(stream, on),
-        on.geometry,
-        None if indexed else leaves.bounds,
-    )
-    return stream.mapInArrow(in_workers(stream.sparkSession, task), StructType(fields)), join
-
-
-def _with_slots(spread: DataFrame, planner: JoinPlanner) -> DataFrame:
-    """Add the slot that owns each row's partition, by the plan that one task has settled."""
-    session = spread.sparkSession
-    decided = session.range(0, 1, 1, 1).mapInArrow(
-        in_workers(session, DecideTask(planner)), "owners array<int>"
-    )
-    return spread.withColumn(SLOT, F.get(decided.scalar(), F.col(PARTITION)))

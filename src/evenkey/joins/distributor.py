@@ -9,8 +9,9 @@ import numpy as np
 
 from evenkey.checking import check_fields, shown
 from evenkey.errors import ConfigurationError
+from evenkey.joins.placement import Placement, divided
 from evenkey.joins.planner import greedy
-from evenkey.joins.work import CLOCKS, PartitionWork, load_per_location, seconds
+from evenkey.joins.work import CLOCKS, PartitionWork, seconds
 from evenkey.metrics import max_load_distance
 from evenkey.spelling import unknown_name
 
@@ -87,7 +88,11 @@ class DynamicDistributor:
         services, devices and other threads that the work after the join waits for, and that
         for which Spark's own operators of the same task keep the joined rows waiting.
     planner
-        Finds the new owners.
+        Finds the new owners, where no partition is to be copied.
+    copies
+        Whether a partition that is heavier than a location's fair load is copied to as many as its
+        load asks for, which share its items (`evenkey.joins.placement.divided`): moving alone
+        cannot help there. The paper does not have it.
     forced
         Epochs before which partitions move whatever the conditions, for experiments; where
         the planner would leave them, every partition goes to the next location.
@@ -117,6 +122,7 @@ class DynamicDistributor:
     load: LoadMetric | None = None
     load_clock: LoadClock = "processor"
     planner: Planner = greedy
+    copies: bool = True
     forced: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
@@ -160,22 +166,16 @@ class DynamicDistributor:
         return Window(checked, window.redistributed, epochs, window.items + work.total)
 
     def look(
-        self,
-        window: Window,
-        owners: NDArray[np.int32],
-        workers: int,
-        *,
-        now: float,
-        epoch: int,
-    ) -> tuple[Window, NDArray[np.int32]]:
+        self, window: Window, before: Placement, workers: int, *, now: float, epoch: int
+    ) -> tuple[Window, Placement]:
         """Decide, between two epochs, where partitions lie in the next one.
 
         Parameters
         ----------
         window
             After `take_in`; untouched.
-        owners
-            int32[P], location of each partition.
+        before
+            Where they lie.
         workers
             How many locations, W.
         now
@@ -186,21 +186,38 @@ class DynamicDistributor:
         Returns
         -------
         tuple
-            The window to go on with, and the owners, the same where nothing moves.
+            The window to go on with, and where partitions lie, the same where nothing moves.
         """
         if epoch not in self.forced:
             if window.checked is None or now - window.checked < self.period:
-                return window, owners
+                return window, before
             window = replace(window, checked=now)
             if not self._may_move(window, now):
-                return window, owners
+                return window, before
         if not window.epochs:
-            return window, owners
+            return window, before
         loads = np.sum([each[1] for each in window.epochs], axis=0)
-        planned = self._plan(owners, loads, workers, force=epoch in self.forced)
+        planned = self._plan(before, loads, workers, force=epoch in self.forced)
         if planned is None:
-            return window, owners
+            return window, before
         return replace(window, checked=now, redistributed=now), planned
+
+    def look_once(self, before: Placement, work: PartitionWork, workers: int) -> Placement:
+        """Decide where partitions lie for work that is known beforehand, as that of a batch is.
+
+        Parameters
+        ----------
+        before
+            Where they lie if nothing moves.
+        work
+            To come.
+        workers
+            How many locations, W.
+        """
+        if work.total < self.min_items:
+            return before
+        loads = np.asarray((self.load or seconds)(work), dtype=np.float64)
+        return self._plan(before, loads, workers, force=False) or before
 
     def _may_move(self, window: Window, now: float) -> bool:
         wait = self.wait_periods * self.period
@@ -208,19 +225,20 @@ class DynamicDistributor:
         return rested and window.items >= self.min_items
 
     def _plan(
-        self,
-        owners: NDArray[np.int32],
-        loads: NDArray[np.float64],
-        workers: int,
-        *,
-        force: bool,
-    ) -> NDArray[np.int32] | None:
-        current = max_load_distance(load_per_location(owners, loads, workers))
+        self, before: Placement, loads: NDArray[np.float64], workers: int, *, force: bool
+    ) -> Placement | None:
+        current = max_load_distance(before.loads(loads, workers))
         if current <= self.threshold and not force:
             return None
-        planned = self.planner(owners, loads, workers)
-        if force and np.array_equal(planned, owners):
-            return (owners + 1) % workers
-        improvement = current - max_load_distance(load_per_location(planned, loads, workers))
+        planned = self._planned(before, loads, workers)
+        if force and planned == before:
+            return Placement(tuple((owner + 1) % workers for owner in before.owners))
+        improvement = current - max_load_distance(planned.loads(loads, workers))
         enough = force or improvement > self.min_improvement
-        return planned if enough and not np.array_equal(planned, owners) else None
+        return planned if enough and planned != before else None
+
+    def _planned(self, before: Placement, loads: NDArray[np.float64], workers: int) -> Placement:
+        if self.copies and loads.max(initial=0) > loads.sum() / workers:
+            return divided(before, loads, workers)
+        owners = self.planner(np.array(before.owners, dtype=np.int32), loads, workers)
+        return Placement(tuple(map(int, owners)))

@@ -16,13 +16,14 @@ import numpy as np
 from evenkey.errors import RunError
 from evenkey.joins.distributor import Window
 from evenkey.joins.meeting import unseen
+from evenkey.joins.placement import Placement
 from evenkey.joins.static_manifest import StaticVersion
 from evenkey.joins.stored import create, find, put
 from evenkey.joins.work import PartitionWork
 from evenkey.stores import at_once, store_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from evenkey.stores import Store
@@ -45,11 +46,12 @@ class EpochPlan:
     version
         Of the static data.
     owners
-        Slot of each partition.
+        Slot of each partition; empty to the tasks of a batch, whose plan is of counts that the
+        deciding task alone has.
     redistributions
-        How often partitions have moved so far.
+        How often partitions have moved so far, or copies were made or given up.
     moved
-        Partitions that moved before this epoch.
+        Partitions that came to another slot before this epoch, once for each such slot.
     clock
         The join's clock at the epoch's begin, in seconds; None before the first event.
     window
@@ -58,6 +60,8 @@ class EpochPlan:
         How long the decision took.
     workers
         How many slots the owners are of; 0 where that was not written down.
+    copies
+        Slots of each partition that is copied, with the share of its rows that each has.
     """
 
     epoch: int
@@ -69,6 +73,16 @@ class EpochPlan:
     window: Window = field(default_factory=Window)
     planning_seconds: float = 0.0
     workers: int = 0
+    copies: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
+
+    @property
+    def placement(self) -> Placement:
+        """Where partitions lie."""
+        return Placement(self.owners, self.copies)
+
+    def serves(self, slot: int, partition: int) -> bool:
+        """Whether rows of a partition may come to a slot."""
+        return not self.owners or slot in self.placement.slots(partition)
 
     def to_bytes(self) -> bytes:
         """Encode it as JSON."""
@@ -81,6 +95,10 @@ class EpochPlan:
         fields["version"] = StaticVersion(*fields["version"])
         fields["window"] = Window(**fields["window"])
         fields["owners"], fields["moved"] = tuple(fields["owners"]), tuple(fields["moved"])
+        fields["copies"] = {
+            int(partition): {int(slot): share for slot, share in shares.items()}
+            for partition, shares in fields.get("copies", {}).items()
+        }
         return cls(**fields)
 
 

@@ -31,7 +31,7 @@ _ROWS = 1 << 16
 
 
 class JoinTask:
-    """Joins the rows of one slot with the static partitions that the slot owns.
+    """Joins the rows of one slot with the static partitions that lie there.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class JoinTask:
         cache.drop(
             lambda key: (
                 key.store == store
-                and (key.version != plan.version or plan.owners[key.partition] != key.slot)
+                and (key.version != plan.version or not plan.serves(key.slot, key.partition))
             )
         )
         return cache

@@ -13,7 +13,10 @@ from evenkey.errors import RunError
 from evenkey.event_clock import FAR, in_step
 from evenkey.joins.epoch_log import EpochLog, EpochPlan, work_of
 from evenkey.joins.meeting import unseen
-from evenkey.spark import BATCH, current_epoch, current_task
+from evenkey.joins.partition_join import RESERVED
+from evenkey.joins.placement import Placement
+from evenkey.joins.work import PartitionWork
+from evenkey.spark import BATCH, current_epoch, current_task, pack_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,6 +27,10 @@ if TYPE_CHECKING:
     from evenkey.joins.static_store import StaticStore
     from evenkey.spark import TaskId
     from evenkey.stores import Store
+
+
+COUNTS = f"{RESERVED}counts"
+"""Column of a batch's counts: of each partition its items, and those that are there first."""
 
 
 def first_owners(partitions: int, workers: int) -> tuple[int, ...]:
@@ -60,6 +67,8 @@ class JoinPlanner:
         `Manifest.shape` of the versions that the join was made for.
     streaming
         Whether tasks belong to a stream's epochs.
+    counts
+        Whether the rows of a batch are counted before they are placed.
     """
 
     epochs: Store
@@ -71,6 +80,7 @@ class JoinPlanner:
     batch_version: StaticVersion
     shape: str
     streaming: bool = False
+    counts: bool = False
 
     def task(self) -> TaskId:
         """The task that runs this code.
@@ -86,8 +96,15 @@ class JoinPlanner:
         """The log of a query."""
         return EpochLog(self.epochs.under(query))
 
-    def decide(self, task: TaskId) -> EpochPlan:
+    def decide(self, task: TaskId, counted: PartitionWork | None = None) -> EpochPlan:
         """Settle the plan of an epoch, or give the one that is settled.
+
+        Parameters
+        ----------
+        task
+            Of the epoch.
+        counted
+            What a batch has for each partition; None: it was not counted.
 
         Raises
         ------
@@ -96,7 +113,7 @@ class JoinPlanner:
         """
         if task.query == BATCH:
             self.static.check(self.batch_version)
-            return self.plan(task)
+            return self._of_batch(task, self._counted(counted))
         log = self.log(task.query)
         settled, last = log.plans(task.epoch, task.epoch - 1)
         if settled is not None:
@@ -115,8 +132,8 @@ class JoinPlanner:
             It cannot be read, or this host does not see it.
         """
         if task.query == BATCH:
-            owners = first_owners(self.partitions, self.workers)
-            return EpochPlan(task.epoch, self.batch_version, owners)
+            unknown = Placement(())
+            return self._of_batch(task, unknown if self.counts else self._by_turn)
         log = self.log(task.query)
         settled = log.plan(task.epoch)
         if settled is None:
@@ -124,17 +141,30 @@ class JoinPlanner:
             raise unseen(log.path(task.epoch), "the host that decided this epoch")
         return self._fitting(settled)
 
+    @property
+    def _by_turn(self) -> Placement:
+        return Placement(first_owners(self.partitions, self.workers))
+
+    def _counted(self, counted: PartitionWork | None) -> Placement:
+        if counted is None or self.distributor is None:
+            return self._by_turn
+        return self.distributor.look_once(self._by_turn, counted, self.workers)
+
+    def _of_batch(self, task: TaskId, where: Placement) -> EpochPlan:
+        return EpochPlan(task.epoch, self.batch_version, where.owners, copies=where.copies)
+
     def _fitting(self, plan: EpochPlan) -> EpochPlan:
         """The plan of an epoch that runs again, after a restart perhaps with fewer slots."""
-        if max(plan.owners) < self.workers:
+        slots = {*plan.owners}.union(*plan.copies.values())
+        if max(slots) < self.workers:
             return plan
-        return replace(plan, owners=tuple(owner % self.workers for owner in plan.owners))
+        owners = tuple(owner % self.workers for owner in plan.owners)
+        return replace(plan, owners=owners, copies={})
 
     def _first(self, epoch: int) -> EpochPlan:
         clock = None if self.event_time else time.time()
-        owners = first_owners(self.partitions, self.workers)
         version = self._latest(self.batch_version)
-        return EpochPlan(epoch, version, owners, clock=clock, workers=self.workers)
+        return EpochPlan(epoch, version, self._by_turn.owners, clock=clock, workers=self.workers)
 
     def _latest(self, known: StaticVersion) -> StaticVersion:
         latest = self.static.latest(known)
@@ -151,29 +181,30 @@ class JoinPlanner:
         started = time.perf_counter()
         records = log.records(last.epoch)
         began, now = self._clock(last, records)
-        before, window = last.owners, last.window
+        where, window = last.placement, last.window
         if last.workers not in (0, self.workers):
-            before = first_owners(self.partitions, self.workers)
-        owners = np.array(before, dtype=np.int32)
+            where = self._by_turn
+        elif self.distributor is None or not self.distributor.copies:
+            where = Placement(where.owners)
         if last.clock is not None and now is not None and now < last.clock:
             window = window.moved(now - last.clock)
         if self.distributor is not None and began is not None and now is not None:
             work = work_of(records, self.partitions)
             window = self.distributor.take_in(window, work, began=began, now=now)
-            window, owners = self.distributor.look(
-                window, owners, self.workers, now=now, epoch=task.epoch
+            window, where = self.distributor.look(
+                window, where, self.workers, now=now, epoch=task.epoch
             )
-        moved = np.flatnonzero(owners != np.array(last.owners))
         return EpochPlan(
             task.epoch,
             self._latest(last.version),
-            tuple(map(int, owners)),
-            last.redistributions + bool(len(moved)),
-            tuple(map(int, moved)),
+            where.owners,
+            last.redistributions + (where != last.placement),
+            where.came(last.placement),
             now,
             window,
             time.perf_counter() - started,
             self.workers,
+            where.copies,
         )
 
     def _clock(
@@ -213,9 +244,10 @@ def _span(records: list[SlotRecord]) -> tuple[float | None, float | None]:
 
 
 class DecideTask:
-    """Settles the plan of the epoch that it runs in, and gives its owners as one row.
+    """Settles the plan of the epoch that it runs in, and gives the places of its partitions.
 
     Spark runs it as a scalar subquery: to its end, before any task begins that uses its value.
+    Its one row is a batch's counts, or of no matter.
     """
 
     def __init__(self, planner: JoinPlanner) -> None:
@@ -223,7 +255,18 @@ class DecideTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Give the row, in place of the one that is there."""
-        for _ in batches:
-            plan = self._planner.decide(self._planner.task())
-            owners = pa.array([plan.owners], pa.list_(pa.int32()))
-            yield pa.RecordBatch.from_arrays([owners], names=["owners"])
+        for batch in batches:
+            counted = self._counted(batch) if COUNTS in batch.schema.names else None
+            plan = self._planner.decide(self._planner.task(), counted)
+            places = pack_places(plan.owners, plan.copies, self._planner.workers)
+            cell = pa.array([places], pa.list_(pa.int64()))
+            yield pa.RecordBatch.from_arrays([cell], names=["places"])
+
+    def _counted(self, batch: pa.RecordBatch) -> PartitionWork:
+        """What a batch has, as if each of its items took one second."""
+        items = np.zeros(self._planner.partitions, dtype=np.int64)
+        distinct = 0
+        for count in batch[COUNTS][0].as_py():
+            items[count["partition"]] = count["items"]
+            distinct += count["distinct"]
+        return PartitionWork(items, items.astype(np.float64), distinct)

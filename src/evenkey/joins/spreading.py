@@ -51,6 +51,8 @@ class SpaceSpread:
         go to every leaf that their envelope meets.
     dead_letters
         Takes rows whose geometry cannot be used; None: such a row fails the query.
+    version
+        Of the static side; None: the epoch's.
     """
 
     def __init__(
@@ -60,16 +62,18 @@ class SpaceSpread:
         *,
         candidates: bool,
         dead_letters: DeadLetters | None,
+        version: StaticVersion | None = None,
     ) -> None:
         self._planner = planner
         self._geometry = geometry
         self._candidates = candidates
         self._dead_letters = dead_letters
+        self._version = version
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over the batches of one of the stream's own partitions."""
         task = self._planner.task()
-        static, version = self._planner.static, self._planner.plan(task).version
+        static, version = self._planner.static, self._version or self._planner.plan(task).version
         tables = (pa.Table.from_batches([batch]) for batch in batches)
         letters = LetterBox(self._dead_letters, DEAD_LETTERS, task.epoch)
         for table, geometries in letters.keep_good(tables, self._vetted):

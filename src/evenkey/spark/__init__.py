@@ -47,7 +47,9 @@ if TYPE_CHECKING:
     from evenkey.spark.keys import check_names as check_names
     from evenkey.spark.keys import one_key as one_key
     from evenkey.spark.keys import with_keys as with_keys
+    from evenkey.spark.packed_plan import pack_places as pack_places
     from evenkey.spark.places import check_state as check_state
+    from evenkey.spark.plan_lookup import dealt_by_number as dealt_by_number
     from evenkey.spark.routing import routed as routed
     from evenkey.spark.routing import routes_natively as routes_natively
     from evenkey.spark.routing_tasks import RoutingTask as RoutingTask
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from evenkey.spark.task import TaskId as TaskId
     from evenkey.spark.task import current_epoch as current_epoch
     from evenkey.spark.task import current_task as current_task
+    from evenkey.spark.task import within_query as within_query
     from evenkey.spark.times import FAR_AHEAD as FAR_AHEAD
     from evenkey.spark.times import far_ahead as far_ahead
     from evenkey.spark.times import seconds_of as seconds_of
@@ -123,6 +126,7 @@ __getattr__ = late(
         "column_names": "evenkey.spark.columns",
         "current_epoch": "evenkey.spark.task",
         "current_task": "evenkey.spark.task",
+        "dealt_by_number": "evenkey.spark.plan_lookup",
         "ending_unlogged": "evenkey.spark.gateway",
         "far_ahead": "evenkey.spark.times",
         "find_columns": "evenkey.spark.columns",
@@ -133,6 +137,7 @@ __getattr__ = late(
         "local_master": "evenkey.spark.sessions",
         "merge_partials": "evenkey.spark.aggregating",
         "one_key": "evenkey.spark.keys",
+        "pack_places": "evenkey.spark.packed_plan",
         "worked": "evenkey.spark.working",
         "quoted": "evenkey.spark.columns",
         "routed": "evenkey.spark.routing",
@@ -148,6 +153,7 @@ __getattr__ = late(
         "to_arrow_schema": "evenkey.spark.versions",
         "windowed_column": "evenkey.spark.columns",
         "with_keys": "evenkey.spark.keys",
+        "within_query": "evenkey.spark.task",
         "without_far_ahead": "evenkey.spark.times",
     },
 )

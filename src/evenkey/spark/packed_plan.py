@@ -11,6 +11,8 @@ import numpy as np
 from evenkey.groupings import compile_plan
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from evenkey.groupings import Plan
@@ -76,6 +78,38 @@ def pack_plan(plan: Plan) -> NDArray[np.int64]:
     others, limits = _alias(lookup.starts, lookup.workers, lookup.cuts)
     cells = _cells(lookup.workers, others, limits)
     return np.concatenate(([shift], lookup.words.view(np.int64), whole, slots, cells))
+
+
+def pack_places(
+    owners: Sequence[int], copies: Mapping[int, Mapping[int, float]], workers: int
+) -> NDArray[np.int64]:
+    """Make the array for keys that are numbers from 0 on: their places, then the cells.
+
+    A number needs no lookup: word i is the place of number i. Cells are those of `pack_plan`, the
+    workers' first, so that `evenkey.spark.plan_lookup.dealt_by_number` deals rows as `route` does.
+
+    Parameters
+    ----------
+    owners
+        Worker of each of n numbers.
+    copies
+        Of a number that several workers share: each of them and its share, which add up to 1.
+    workers
+        How many there are, W; at most `MOST_WORKERS`.
+
+    Returns
+    -------
+    int64[n + W + cells]
+    """
+    count, every = len(owners), np.arange(workers, dtype=np.int64)
+    places = ONE_CELL + count + np.array(owners, dtype=np.int64)
+    starts = np.cumsum([0, *map(len, copies.values())])
+    shared = np.array([worker for each in copies.values() for worker in each], dtype=np.int32)
+    cuts = [np.append(np.cumsum([*each.values()])[:-1], 1.0) for each in copies.values()]
+    places[[*copies]] = (np.diff(starts) << 32) + count + workers + starts[:-1]
+    others, limits = _alias(starts, shared, np.concatenate([*cuts, np.empty(0)]))
+    whole = _cells(every, every, np.ones(workers))
+    return np.concatenate((places, whole, _cells(shared, others, limits)))
 
 
 def each_worker_once(plan: Plan) -> Plan:

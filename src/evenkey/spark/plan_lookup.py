@@ -103,9 +103,7 @@ def plan_words(
     ConfigurationError
         There are more than `MOST_WORKERS` workers.
     """
-    if workers > MOST_WORKERS:
-        message = f"workers = {workers}: planned routes to at most {MOST_WORKERS} on Spark"
-        raise ConfigurationError(message)
+    _check_most(workers)
     packed = _PackedPlan(grouping, workers)
     if not isinstance(plan, dict):
         return with_decided(df, plan, packed)
@@ -150,6 +148,23 @@ def with_dealt(df: DataFrame, words: Column, name: str, position: Column | None)
     return df.withColumn(name, worker.cast("int")).drop(_SCALED, _CELL)
 
 
+def dealt_by_number(
+    df: DataFrame, number: Column, words: Column, workers: int, name: str
+) -> DataFrame:
+    """Add the int column `name`: of the workers of a row's number one, by words of `pack_places`.
+
+    They are dealt as by `with_planned_worker`: by position, in a stream by random numbers.
+
+    Raises
+    ------
+    ConfigurationError
+        There are more than `MOST_WORKERS` workers.
+    """
+    _check_most(workers)
+    position = None if df.isStreaming else row_numbers()
+    return with_dealt(df.withColumn(PLACE, F.get(words, number)), words, name, position).drop(PLACE)
+
+
 def every_worker(words: Column) -> Column:
     """List the cells of a row's key by its `PLACE`; `worker_of` gives the worker of each."""
     place = F.col(PLACE)
@@ -159,6 +174,12 @@ def every_worker(words: Column) -> Column:
 def worker_of(cell: Column) -> Column:
     """Give the worker of a cell of `every_worker`, an int."""
     return _low(cell, WORKER_BITS).cast("int")
+
+
+def _check_most(workers: int) -> None:
+    if workers > MOST_WORKERS:
+        message = f"workers = {workers}: rows are dealt to at most {MOST_WORKERS} on Spark"
+        raise ConfigurationError(message)
 
 
 def _points(position: Column | None) -> Column:

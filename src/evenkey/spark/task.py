@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark import TaskContext
 
 from evenkey.errors import RunError
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 _RUN = "spark.jobGroup.id"
 """Spark makes a query's run the group of its jobs."""
+_QUERY = "sql.streaming.queryId"
 BATCH = "batch"
 """What a task's query is called where there is no streaming query."""
 
@@ -44,9 +48,18 @@ def current_task() -> TaskId:
     if context is None:
         message = "this runs in tasks of Spark only, and here is none"
         raise RunError(message)
-    query = context.getLocalProperty("sql.streaming.queryId")
+    query = context.getLocalProperty(_QUERY)
     epoch = context.getLocalProperty("streaming.sql.batchId")
     return TaskId(query or BATCH, int(epoch or 0), context.partitionId())
+
+
+def within_query(session: SparkSession) -> bool:
+    """Whether this thread runs a function of a streaming query, whose tasks know their epoch.
+
+    Over Spark Connect no thread of a client does.
+    """
+    context = getattr(session, "_sc", None)
+    return context is not None and context.getLocalProperty(_QUERY) is not None
 
 
 def current_epoch() -> TaskId:

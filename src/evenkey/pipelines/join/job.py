@@ -264,6 +264,7 @@ def _distributor(config: JoinConfig) -> DynamicDistributor:
         period=config.period,
         min_improvement=config.min_improvement,
         load_clock=config.load_clock,
+        copies=False,  # the paper's modes move partitions and copy none
         forced=() if config.force_redistribution is None else (config.force_redistribution,),
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenkey.exporters import ExportSummary
-from evenkey.joins import items, load_per_location, seconds, work_of
+from evenkey.joins import items, load_per_location, work_of
 from evenkey.metrics import JoinFigures, Pace, Paced, known, max_load_distance
 from evenkey.pipelines.join.places import skewed_workers
 from evenkey.pipelines.join.seen import JoinSeen
@@ -118,17 +118,18 @@ def _epoch(
     plan: EpochPlan, records: Sequence[SlotRecord], partitions: int, workers: int
 ) -> JoinEpoch:
     work = work_of(records, partitions)
-    owners = np.array(plan.owners, dtype=np.int32)
     moved = set(plan.moved)
-    busy = np.zeros(workers)
+    came, spent, busy = np.zeros(workers), np.zeros(workers), np.zeros(workers)
     loading = [0.0]
     for record in records:
+        came[record.slot] = sum(each[0] for each in record.work.values())
+        spent[record.slot] = sum(each[1] for each in record.work.values())
         busy[record.slot] = record.seconds
         loading.append(sum(s for number, s in record.loaded.items() if number in moved))
     return JoinEpoch(
         plan.epoch,
-        load_per_location(owners, items(work), workers),
-        load_per_location(owners, seconds(work), workers),
+        came,
+        spent,
         busy,
         plan.moved,
         plan.planning_seconds + max(loading) if moved else 0.0,

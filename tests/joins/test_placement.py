@@ -1,0 +1,73 @@
+"""Placement: what is copied, how far loads come out even, what counts as having come."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkey.joins.epoch_log import EpochPlan
+from evenkey.joins.placement import Placement, divided
+from evenkey.joins.static_manifest import StaticVersion
+
+
+def by_hand(placement, loads, workers):
+    total = [0.0] * workers
+    for partition, load in enumerate(loads):
+        shares = placement.copies.get(partition, {placement.owners[partition]: 1.0})
+        for slot, share in shares.items():
+            total[slot] += share * load
+    return total
+
+
+@given(
+    st.integers(1, 12),
+    st.lists(st.integers(0, 100), min_size=1, max_size=40),
+    st.integers(0, 5000),
+    st.integers(0, 5000),
+)
+def test_only_what_is_too_heavy_is_copied_and_loads_come_out_even(workers, others, hot, second):
+    loads = np.array([hot, *others, second], dtype=np.float64)
+    before = Placement(tuple(number % workers for number in range(len(loads))))
+    placed = divided(before, loads, workers)
+    fair = loads.sum() / workers
+    assert {partition for partition in placed.copies if loads[partition] <= fair} == set()
+    assert sum(len(shares) - 1 for shares in placed.copies.values()) <= workers - 1
+    for partition, shares in placed.copies.items():
+        assert sum(shares.values()) == pytest.approx(1)
+        assert placed.owners[partition] in shares
+        assert len(shares) > 1
+        assert len(shares) <= loads[partition] / fair + 2
+    total = by_hand(placed, loads, workers)
+    assert placed.loads(loads, workers).tolist() == pytest.approx(total)
+    light = max((load for load in loads if load <= fair), default=0)
+    assert max(total) <= 1.055 * fair + light + 1e-9
+    # What lies well stays where it is.
+    assert divided(placed, loads, workers).came(placed) == ()
+
+
+def test_sixty_per_cent_on_one_partition_of_ten_workers():
+    loads = np.full(40, 0.4 / 39)
+    loads[3] = 0.6
+    before = Placement(tuple(number % 10 for number in range(40)))
+    placed = divided(before, loads, 10)
+    assert len(placed.copies[3]) == 6
+    assert placed.loads(loads, 10).max() <= 0.1056
+    # Each copy was loaded by a worker that did not have it; the first one had it.
+    assert placed.came(before).count(3) == 5
+    assert Placement(before.owners).came(placed).count(3) == 0
+
+
+def test_a_plan_keeps_its_copies():
+    version = StaticVersion(1, "made-up")
+    plan = EpochPlan(4, version, (0, 1, 1), copies={1: {0: 0.25, 1: 0.75}})
+    again = EpochPlan.from_bytes(plan.to_bytes())
+    assert again == plan
+    assert [again.serves(slot, 1) for slot in range(3)] == [True, True, False]
+    before = json.loads(plan.to_bytes())
+    del before["copies"]  # as plans were written that knew none
+    assert EpochPlan.from_bytes(json.dumps(before).encode()) == replace(plan, copies={})
