@@ -56,7 +56,7 @@ def test_epochs_equal_sparks_join_and_become_even(plain, tmp_path, how, stream_i
     def wait_for_plan(epoch):
         """Of epoch 0, which has ended when epoch 1 hands over its rows, that of epoch 2 is made."""
         deadline = time.monotonic() + 60
-        while epoch == 1 and not list(state.glob("*/table-0000000002.npz")):
+        while epoch == 1 and not list(state.glob("*/*/table-0000000002.npz")):
             assert time.monotonic() < deadline, "no plan was made"
             time.sleep(0.05)
 
@@ -83,11 +83,11 @@ def test_all_who_ask_in_an_epoch_are_given_one_plan(tmp_path):
     tables = RoutingTables(tmp_path, "planned", WORKERS)
     grouping, task = PlannedGrouping(), TaskId("query", 3, 0)
     plans = [grouping.plan(np.array([key], np.uint64), np.array([9.0]), WORKERS) for key in (1, 2)]
-    tables.under("query").write(2, RoutingTable(plans[0]))
+    tables.of_query("query").write(2, RoutingTable(plans[0]))
     seen = mock.create_autospec(Meeting, instance=True)
     of_epoch = Pinned(Followed(tables, seen))
     first = of_epoch.decide(task)
-    tables.under("query").write(3, RoutingTable(plans[1]))
+    tables.of_query("query").write(3, RoutingTable(plans[1]))
     for again in (of_epoch.decide(task), of_epoch.recall(task)):
         np.testing.assert_array_equal(again.memory["keys"], first.memory["keys"])
     later = of_epoch.decide(task._replace(epoch=4))
