@@ -350,7 +350,8 @@ LATER = (
         lambda spark: done(left_joined(spark).mapInPandas(of_batches, COUNTED)),
         ("ShuffledHashJoin",),
     ),
-    Job("cogroup-skewed", cogrouped),
+    # There was no line for it when the limits were frozen.
+    Job("cogroup-skewed", cogrouped, ("FlatMapCoGroupsInPandas",)),
     Job("stream-state-skewed", with_state),
     Job(
         "many-partitions",

@@ -102,6 +102,47 @@ def test_a_function_on_whole_keys(df):
     assert sorted_rows(placed, "customer", "n") == sorted_rows(own, "customer", "n")
 
 
+def of_table(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
+    return pa.table({"customer": pa.array([key[0].as_py()], pa.int64()), "n": [len(table)]})
+
+
+def test_a_function_on_tables_of_whole_keys(df):
+    plan = node("FlatMapGroupsInArrow", "", node("Sort", "", exchange(7)))
+    names = {"df": df, "work": of_table, "schema": COUNTED}
+    placed, _ = value_of(lines_of(plan, "whole"), names)
+    own = df.groupBy("customer").applyInArrow(of_table, COUNTED)
+    assert sorted_rows(placed, "customer", "n") == sorted_rows(own, "customer", "n")
+
+
+def both_sides(key: tuple[int], left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
+    found = {"customer": pd.array([key[0]], "Int64"), "n": [1000 * len(left) + len(right)]}
+    return pd.DataFrame(found)
+
+
+def both_tables(left: pa.Table, right: pa.Table) -> pa.Table:
+    return pa.table({"customer": pa.array([None], pa.int64()), "n": [len(left) + len(right)]})
+
+
+@pytest.mark.parametrize("method", ["applyInPandas", "applyInArrow"])
+def test_cogroups_of_whole_keys(spark, df, method):
+    kind = f"FlatMapCoGroups{method.removeprefix('apply')}"
+    plan = node(kind, "", exchange(7), exchange(8, "client number#5L"))
+    right = spark.createDataFrame(
+        [(0, "a"), (0, "b"), (3, "c"), (None, "d"), (77, "e")], "`client number` long, name string"
+    )
+    work = both_sides if method == "applyInPandas" else both_tables
+    names = {"left": df, "right": right, "work": work, "schema": COUNTED}
+    line = lines_of(plan, "whole")
+    assert line == (
+        'eks.groupBy(left, "customer", workers=3).cogroup(eks.groupBy(right, "client number"))'
+        f".{method}(work, schema)"
+    )
+    placed, _ = value_of(line, names)
+    cogrouped = df.groupBy("customer").cogroup(right.groupBy("client number"))
+    own = getattr(cogrouped, method)(work, COUNTED)
+    assert sorted_rows(placed, "customer", "n") == sorted_rows(own, "customer", "n")
+
+
 def test_a_function_on_parts_of_keys(df):
     key = "customer#1L, shop name#2"
     for plan in (applied(), applied(key=key)):

@@ -161,7 +161,7 @@ def test_rows_reach_their_workers_and_plans_are_learned(session, broker, tmp_pat
         query.stop()
     assert all(row["worker"] == row["place"] for row in found())
     if grouping == "planned":
-        assert list((tmp_path / "state").glob("*/table-*")), "no plan was made"
+        assert list((tmp_path / "state").glob("*/planned-*/table-*")), "no plan was made"
     else:
         assert len({row["worker"] for row in found() if row.get("user") == "alice"}) == 1
 

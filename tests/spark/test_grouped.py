@@ -19,6 +19,7 @@ from evenkey import spark as operators
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import KeyStatistics
 from evenkey.spark.plan_statistics import weighed
+from tests.spark.skewed_frame import skewed_frame, text_of
 
 eks: Any = operators
 WORKERS = 2
@@ -43,38 +44,7 @@ RESULT = "case string, key string, rows long, ids long, columns string"
 
 @pytest.fixture(scope="module")
 def frame(session):
-    """Most rows bear one key in each column, some bear null; some doubles are NaN."""
-    number = F.when(F.col("id") % 5 < 3, 0).otherwise(F.pmod(F.xxhash64("id"), F.lit(40)))
-    rows = session.range(0, ROWS, 1, 2).withColumn("n", number)
-    some = F.col("n") % 9 != 4
-    double = (
-        F.when(F.col("id") % 6 == 0, F.lit(-0.0))
-        .when(F.col("n") % 5 == 3, F.lit(float("nan")))
-        .otherwise(F.col("n") / 8)
-    )
-    text = F.concat(F.lit("Zoë 名前 "), (F.col("n") % 12).cast("string"))
-    seconds = F.col("n") * 1800 + 1_761_400_000  # over the end of summer time
-    return rows.select(
-        "id",
-        F.when(some, text).alias("text"),
-        F.when(some, double).alias("double"),
-        F.when(some, F.col("n").cast("decimal(20,3)") / 7).cast("decimal(20,3)").alias("decimal"),
-        F.timestamp_seconds(seconds).alias("time"),
-        F.when(some, F.timestamp_seconds(seconds).cast("timestamp_ntz")).alias("local time"),
-        F.when(some, F.date_from_unix_date(F.col("n").cast("int") * 97)).alias("date"),
-        F.when(
-            F.col("n") % 11 != 2,
-            F.struct(F.when(some, F.col("n") % 4).alias("a"), text.alias("b")),
-        ).alias("struct"),
-        F.lit(17).alias("one"),
-        F.when(some, F.encode(text, "UTF-8")).alias("bytes"),
-        F.when(F.col("id") % 3 == 0, "a")
-        .otherwise("A")
-        .cast("string collate UTF8_LCASE")
-        .alias("collated"),
-        F.array(F.col("n") % 3, F.lit(None)).alias("list"),
-        F.create_map(F.lit("k"), F.col("n") % 3).alias("map"),
-    ).cache()
+    return skewed_frame(session, ROWS).cache()
 
 
 @pytest.fixture(scope="module")
@@ -88,11 +58,6 @@ def grouped(frame):
 
 def _keys(keys):
     return [F.expr(key) if isinstance(key, str) and "%" in key else key for key in keys]
-
-
-def text_of(key):
-    """Spell a key with its types; Spark itself takes one zero or the other as it comes."""
-    return repr(key).replace("-0.0", "0.0")
 
 
 def result(case, key, count, ids, columns):

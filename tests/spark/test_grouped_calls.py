@@ -159,10 +159,6 @@ def test_aggregators_of_ours(frames):
     assert sorted(map(tuple, ours.collect()), key=str) == sorted(map(tuple, own.collect()), key=str)
 
 
-@pytest.mark.skipif(
-    "aggregators" not in inspect.signature(operators.aggregate).parameters,
-    reason="aggregate takes one aggregator",
-)
 def test_several_aggregators_of_ours_by_name(frames):
     people = frames[3]
     ours = eks.groupBy(people, "course", workers=WORKERS).agg(n="count", all=Sum("earnings"))

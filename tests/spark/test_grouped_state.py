@@ -124,6 +124,12 @@ def test_keys_with_state_stay_on_their_workers(session, stream, tmp_path, way):
     assert sorted(loads) == sorted(plan.loads.tolist())
     with pytest.raises(ConfigurationError, match=r"shuffle\.partitions = 4"):
         ways(eks.groupBy(source, "key", workers=5, state=state), None)[way]()
+    session.conf.set("spark.sql.shuffle.partitions", "5")
+    try:
+        with pytest.raises(ConfigurationError, match=r"workers = 5: .* Spark's state partitions"):
+            ways(eks.groupBy(source, "key", workers=5, state=state), None)[way]()
+    finally:
+        session.conf.set("spark.sql.shuffle.partitions", str(WORKERS))
 
 
 def test_windows_are_spark_s_own(session, stream, tmp_path):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evenkey.errors import ConfigurationError
 from evenkey.spark import held_plans
 from evenkey.spark.held_plans import HeldPlans, reached
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
@@ -94,3 +95,11 @@ def test_a_position_is_reached_when_all_parts_of_it_are():
     for short in ('{"clicks": {"0": 17, "1": 4}}', '{"clicks": {"0": 18}}', "{}", None, "nonsense"):
         assert not reached(short, bound), short
     assert not reached(bound, None)
+
+
+def test_other_workers_are_refused_where_rows_may_come_again(followed, newest):
+    followed("a", 0, 1)
+    newest.tables = RoutingTables(newest.tables.store, "planned", 3)
+    with pytest.raises(ConfigurationError, match="must go to the workers that had them") as refused:
+        followed("b", 1, 1)
+    assert "this query began with 'planned' and 2" in str(refused.value)

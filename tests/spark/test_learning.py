@@ -55,7 +55,7 @@ class Setting:
     def of_the_query(self):
         """The tables of the only query that there has been."""
         (query,) = (path for path in self.tables.iterdir() if path.name != "_meeting")
-        return RoutingTables(query, "dkg", WORKERS)
+        return RoutingTables(self.tables, "dkg", WORKERS).of_query(query.name)
 
 
 @pytest.fixture
@@ -125,12 +125,12 @@ def test_a_corrupt_lesson_stops_the_query_until_it_is_deleted(setting):
     assert sorted(setting.run()) == [1, 2]
 
 
-def test_a_table_of_another_worker_count_stops_the_query(setting):
+def test_other_workers_learn_anew(setting):
+    """They route as those of a query do that begins then."""
     setting.run(stop_after=0)
-    with pytest.raises(StreamingQueryException) as stopped:
-        setting.run(workers=WORKERS + 1)
-    assert "table-0000000000.npz was written by dkg with 10 workers" in str(stopped.value)
-    assert "pass another place" in str(stopped.value)
+    after = setting.run(workers=WORKERS + 1)
+    expected = oracle.expected_workers("dkg", WORKERS + 1, [after[1], after[2]])
+    assert [after[epoch]["by dkg"].to_pylist() for epoch in (1, 2)] == expected
 
 
 def test_a_place_that_cannot_be_written_is_named_before_the_query_starts(setting):
@@ -260,11 +260,11 @@ def test_a_task_that_wakes_after_its_epoch_changes_nothing(learning):
     assert sent(learning, 2) == {0: 1}
 
 
-def test_two_tasks_that_decide_write_the_same(learning, tmp_path):
+def test_two_tasks_that_decide_write_the_same(learning):
     leave(learning, 0)
     leave(learning, 1)
     sent(learning, 1)
-    table = tmp_path / "query" / "table-0000000001.npz"
+    table = Path(learning.tables.of_query("query").path(1))
     first = table.read_bytes()
     table.unlink()
     sent(pickle.loads(pickle.dumps(learning)), 1)
@@ -285,7 +285,7 @@ def test_old_lessons_and_tables_go(learning):
         leave(learning, 0, epoch)
         leave(learning, 1, epoch)
         sent(learning, epoch + 1)
-    own = learning.tables.under("query")
+    own = learning.tables.of_query("query")
     assert own.numbers() == list(range(20, 121))
     assert list(Lessons(own.store).epochs(own.names())) == [119]
 

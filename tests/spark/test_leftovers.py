@@ -101,7 +101,7 @@ def test_tables_of_a_users_own_stay(stream, home, tmp_path_factory):
     own = tmp_path_factory.mktemp("own")
     routed = operators.route(stream, "u", "dkg", WORKERS, state=own)
     query = run(routed, tmp_path_factory.mktemp("checkpoint"))
-    assert RoutingTables(own / query, "dkg", WORKERS).numbers()
+    assert RoutingTables(own, "dkg", WORKERS).of_query(query).numbers()
     assert list(home.iterdir()) == []
 
 

@@ -158,7 +158,7 @@ def test_a_stream_makes_its_plans(session, tmp_path):
 
     def wait_for_plan(epoch):
         deadline = time.monotonic() + 60
-        while not list(tables.glob(f"*/table-{epoch + 2:010d}.npz")):
+        while not list(tables.glob(f"*/*/table-{epoch + 2:010d}.npz")):
             assert time.monotonic() < deadline, "no plan was made"
             time.sleep(0.05)
 

@@ -14,7 +14,6 @@ from evenkey.groupings import KeyCounts
 from evenkey.pipelines.aggregate import PipelineConfig, run
 from evenkey.spark import RoutingTables
 from evenkey.spark.lessons import Lessons
-from evenkey.stores import LocalStore
 from evenkey.streams import generated
 from tests.spark import oracle
 
@@ -22,11 +21,11 @@ WORKERS, EPOCHS, SOURCES = 10, 4, 2
 LEARNED = "planned(planning=previous)"
 
 
-def peaks_into(peaks, directory, workers=WORKERS):
+def peaks_into(peaks, directory, grouping="planned", workers=WORKERS):
     """What notes how uneven an epoch was, by the lessons that the query's workers left."""
 
     def note(epoch):
-        store = LocalStore(query_of(directory))
+        store = tables_of(directory, grouping, workers).store
         lessons = Lessons(store)
         # An epoch without rows, which only closes windows, has none.
         left = lessons.read(lessons.epochs(store.names()).get(epoch, {}))
@@ -37,10 +36,10 @@ def peaks_into(peaks, directory, workers=WORKERS):
     return note
 
 
-def query_of(directory):
-    """Where the one query keeps its tables."""
+def tables_of(directory, grouping="planned", workers=WORKERS):
+    """The tables of the one query."""
     (query,) = (path for path in (directory / "tables").iterdir() if path.name != "_meeting")
-    return query
+    return RoutingTables(query.parent, grouping, workers).of_query(query.name)
 
 
 def aggregated(
@@ -72,8 +71,8 @@ def aggregated(
         position=position,
     )
     peaks: list[float] = []
-    query_rows = oracle.run(counts, directory, peaks_into(peaks, directory, workers))
-    return query_rows, RoutingTables(query_of(directory), grouping, workers), peaks
+    query_rows = oracle.run(counts, directory, peaks_into(peaks, directory, grouping, workers))
+    return query_rows, tables_of(directory, grouping, workers), peaks
 
 
 def run_by_command(
@@ -204,7 +203,7 @@ def test_keys_of_any_types_are_planned_and_counted_exactly(session, tmp_path):
         F.col("window.start").alias("start"), F.col("number").alias("Number"), "`a.b`", "count"
     )
     peaks: list[float] = []
-    note = peaks_into(peaks, tmp_path, 4)
+    note = peaks_into(peaks, tmp_path, workers=4)
     found = oracle.run(counts, tmp_path, note)
     rows_of(tmp_path)
     found |= oracle.run(counts, tmp_path, note)

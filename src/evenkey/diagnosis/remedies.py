@@ -97,7 +97,15 @@ def remedies_for(read: KeyedRead, workers: int, *, stream: bool) -> list[Remedy]
     names, note = _names(read.exchanges[0].keys)
     listed = ", ".join(json.dumps(each, ensure_ascii=False) for each in names)
     key = listed if len(names) == 1 else f"[{listed}]"
-    filled = {"key": key, "keys": listed, "workers": workers}
+    other, noted = _names(read.exchanges[-1].keys)
+    note = note or noted
+    filled = {
+        "key": key,
+        "keys": listed,
+        "other_keys": ", ".join(json.dumps(each, ensure_ascii=False) for each in other),
+        "workers": workers,
+        "method": "applyInArrow" if read.operator.endswith("InArrow") else "applyInPandas",
+    }
     kind = kind_of(read)
     if kind == "join":
         remedies = _of_join(read, stream=stream)
@@ -128,7 +136,6 @@ def why_none(read: KeyedRead, *, stream: bool) -> str:
         return "leave the repartition before it out: Spark combines before a shuffle of its own"
     reasons = {
         "state": "its state lies where Spark put its keys, and stays there",
-        "cogroups": "both sides must bring all rows of a key to one place",
         "join": "nothing serves a join of this kind",
         "own aggregate": "Spark's own aggregate, which it combines as far as it can",
     }
@@ -150,7 +157,14 @@ _MERGED = Remedy(
 _WHOLE = Remedy(
     "whole",
     "if it needs all rows of a key:",
-    "eks.groupBy(df, $keys, workers=$workers).applyInPandas(work, schema)",
+    "eks.groupBy(df, $keys, workers=$workers).$method(work, schema)",
+)
+_COGROUPS = Remedy(
+    "whole",
+    "keys stay whole, the heaviest of both sides together are placed first:",
+    "eks.groupBy(left, $keys, workers=$workers).cogroup(eks.groupBy(right, $other_keys))"
+    ".$method(work, schema)",
+    counted=2,
 )
 _PLACED = Remedy(
     "whole",
@@ -176,6 +190,7 @@ _WRITE = Remedy(
 )
 _BY_KIND = {
     "groups": (_MERGED, _WHOLE),
+    "cogroups": (_COGROUPS,),
     "aggregate": (_FOLD, _PLACED),
     "window": (_WINDOW,),
     "write": (_WRITE,),

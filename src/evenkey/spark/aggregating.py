@@ -20,9 +20,11 @@ from evenkey.spark.columns import (
     find_columns,
     time_column,
 )
+from evenkey.spark.deciding import decided
 from evenkey.spark.exact import count_overflows, finished_natively, merged_natively
 from evenkey.spark.keys import check_groupable, check_result, with_keys
-from evenkey.spark.places import check_state
+from evenkey.spark.pinned_layout import PinnedLayout
+from evenkey.spark.places import check_state, tables_of
 from evenkey.spark.planned import learning_of_workers
 from evenkey.spark.routing import routed
 from evenkey.spark.times import without_far_ahead
@@ -138,6 +140,11 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
     if df.isStreaming and isinstance(grouping, PlannedGrouping) and grouping.learns_epochs:
         grouping.router(workers)
         learning = learning_of_workers(df.sparkSession, grouping, workers, state)
+    if df.isStreaming and state is not None and WORKER in chosen.columns:
+        grouping.router(workers)
+        tables, _ = tables_of(df.sparkSession, state, str(grouping), workers)
+        why = f"{chosen.name} goes by which workers a key is on while a window is open"
+        df = decided(df, PinnedLayout(tables, why))
     placeable = routed(
         df,
         key,

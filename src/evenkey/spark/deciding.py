@@ -112,7 +112,7 @@ class Learning:
             The table before belongs to another grouping or worker count.
         """
         self.meeting.check()
-        own = self.tables.under(task.query)
+        own = self.tables.of_query(task.query)
         names = own.names()
         numbers = [number for number in own.numbers(names) if number <= task.epoch]
         if numbers[-1:] == [task.epoch]:
@@ -134,7 +134,7 @@ class Learning:
         return table
 
     def _start(self, task: TaskId) -> RoutingTable:
-        shared = self.tables.read(task.epoch)
+        shared = self.tables.before_query(task.query, task.epoch)
         return shared if shared.memory else RoutingTable(dict(self.first))
 
     def recall(self, task: TaskId) -> RoutingTable:
@@ -146,7 +146,7 @@ class Learning:
             It cannot be read, or this host does not see it.
         """
         self.meeting.check()
-        own = self.tables.under(task.query)
+        own = self.tables.of_query(task.query)
         table = own.find(task.epoch)
         if table is None:
             writer = "the task that decided this epoch"
@@ -161,7 +161,7 @@ class Learning:
         RunError
             The state cannot be written.
         """
-        Lessons(self.tables.under(task.query).store).leave(task.epoch, task.partition, lesson)
+        Lessons(self.tables.of_query(task.query).store).leave(task.epoch, task.partition, lesson)
 
 
 class _WordsTask:

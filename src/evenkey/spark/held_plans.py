@@ -22,7 +22,8 @@ from pyspark.sql import functions as F
 
 from evenkey.errors import EvenkeyError
 from evenkey.spark.listening import listen
-from evenkey.spark.routing_table import RoutingTables
+from evenkey.spark.pinned_layout import may_not_change
+from evenkey.spark.routing_table import OtherLayoutError, RoutingTables
 from evenkey.spark.state import store_of
 from evenkey.spark.state_access import at_state
 from evenkey.spark.task import current_run
@@ -43,6 +44,7 @@ _METRIC = "evenkey-read-past-"
 _HELD = "held"
 _RUN, _PAST = "run-", "read-past-"
 _MOST_RUNS = 100
+_WHY = "in real time rows may come again after a restart, and must go to the workers that had them"
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class HeldPlans:
         RunError
             The state cannot be read or written, or this host does not see it.
         ConfigurationError
-            The table belongs to another grouping or worker count.
+            The query began with another grouping or worker count.
         """
         newest = self.followed.decide(task)
         own = self.followed.tables.under(task.query).under(_HELD)
@@ -77,7 +79,10 @@ class HeldPlans:
         names = own.names()
         runs = {name.split("-", 2)[2] for name in names if name.startswith(_RUN)}
         numbers = [number for number in own.numbers(names) if number <= task.epoch]
-        before = own.find(numbers[-1]) if numbers else None
+        try:
+            before = own.find(numbers[-1]) if numbers else None
+        except OtherLayoutError as other:
+            raise may_not_change(self.followed.tables, other, _WHY) from other
         if before is not None and numbers[-1] == task.epoch:
             table = before
         elif before is None or (run and runs == {run}) or f"{_PAST}{run}" in names:

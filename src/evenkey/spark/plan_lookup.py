@@ -52,7 +52,8 @@ def read_memory(tables: RoutingTables, query: str, epoch: int) -> Snapshot:
     ConfigurationError
         The table belongs to another grouping or worker count.
     """
-    return tables.under(query).read(epoch).memory or tables.read(epoch).memory
+    own = tables.of_query(query).read(epoch).memory
+    return own or tables.before_query(query, epoch).memory
 
 
 def with_planned_worker(
@@ -231,7 +232,7 @@ class Followed:
         memory = read_memory(self.tables, task.query, task.epoch)
         if self.first and not memory:
             memory = self.first
-            self.tables.under(task.query).write(0, RoutingTable(memory))
+            self.tables.of_query(task.query).write(0, RoutingTable(memory))
         return RoutingTable(memory)
 
     def recall(self, task: TaskId) -> RoutingTable:

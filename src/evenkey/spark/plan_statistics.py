@@ -189,4 +189,4 @@ def _learn(
 ) -> None:
     before = read_memory(tables, query, epoch)
     memory = grouping.learned(before, statistics, tables.workers)
-    tables.under(query).write(epoch, RoutingTable(memory))
+    tables.of_query(query).write(epoch, RoutingTable(memory))

@@ -89,8 +89,9 @@ def route(
         Place of the routing tables that carry hot keys from epoch to epoch, and of plans, beside
         the query's checkpoint: a path or URI that the driver and all executors share. None: a
         temporary directory of the driver's machine (over Connect, of an executor's) that goes when
-        the query ends, so a restarted query learns anew. An executor that does not see the place
-        fails the query in its first epoch, with one line that says so.
+        the query ends, so a restarted query learns anew. So does one that goes on with another
+        grouping or other workers, which it may, but for `real_time`. An executor that does not
+        see the place fails the query in its first epoch, with one line that says so.
     column
         Name of the new column.
     position

@@ -7,6 +7,7 @@ restart reads it again.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from evenkey.stores import store_at
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Self
 
     from evenkey.groupings import Snapshot
     from evenkey.stores import Store
@@ -48,6 +50,26 @@ class RoutingTable:
 
     memory: Snapshot = field(default_factory=dict)
     local: dict[int, Snapshot] = field(default_factory=dict)
+
+
+class OtherLayoutError(ConfigurationError):
+    """A routing table belongs to another grouping or worker count.
+
+    Parameters
+    ----------
+    message
+        In one line.
+    grouping, workers
+        What it belongs to.
+    """
+
+    def __init__(self, message: str, grouping: str, workers: int) -> None:
+        super().__init__(message)
+        self.grouping = grouping
+        self.workers = workers
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str, int]]:
+        return type(self), (str(self), self.grouping, self.workers)
 
 
 class RoutingTables:
@@ -79,6 +101,36 @@ class RoutingTables:
     def under(self, name: str) -> RoutingTables:
         """Tables of the same grouping below these, such as those of one query."""
         return RoutingTables(self.store.under(name), self.grouping, self.workers)
+
+    def of_query(self, query: str) -> RoutingTables:
+        """Tables of one query for as long as it goes by this grouping with so many workers.
+
+        A query may go on with others: its tables of before lie beside these, and none is taken for
+        one of these. One that comes back to these finds them.
+        """
+        digest = hashlib.blake2b(self.grouping.encode(), digest_size=4).hexdigest()
+        name = self.grouping.partition("(")[0]
+        return self.under(query).under(f"{name}-{self.workers}-{digest}")
+
+    def before_query(self, query: str, epoch: int) -> RoutingTable:
+        """Read the table for all queries that one starts from which has none of its own yet.
+
+        One for another grouping or worker count is none to a query that has begun, and goes on by
+        another grouping or with other workers than before.
+
+        Raises
+        ------
+        RunError
+            The table cannot be read.
+        ConfigurationError
+            The query begins, and the table belongs to another grouping or worker count.
+        """
+        try:
+            return self.read(epoch)
+        except OtherLayoutError:
+            if self.under(query).names():
+                return RoutingTable()
+            raise
 
     def names(self) -> list[str]:
         """Names of all that lies in the store, tables and others.
@@ -263,7 +315,7 @@ class RoutingTables:
                 f"query routes by {self.grouping} with {self.workers}: pass another place "
                 "as state, or the grouping and workers of before"
             )
-            raise ConfigurationError(message)
+            raise OtherLayoutError(message, grouping, workers)
         return _unflatten(entries)
 
 

@@ -86,5 +86,18 @@ class Combining:
         return self.rows.plain.max(*cols)
 
     def pivot(self, pivot_col: str, values: list[Any] | None = None) -> GroupedData:
-        """Pivot a column, as Spark's ``pivot``; the result is Spark's own ``GroupedData``."""
+        """Pivot a column, as Spark's ``pivot``; the result is Spark's own ``GroupedData``.
+
+        Raises
+        ------
+        ConfigurationError
+            The rows are a stream, whose values Spark cannot know; it has no pivot there.
+        """
+        if self.rows.df.isStreaming:
+            message = (
+                f"pivot_col = {shown(pivot_col)}: Spark pivots no stream; call pivot in "
+                "foreachBatch, or aggregate each value by itself: "
+                "agg(F.sum(F.when(F.col('kind') == 'a', F.col('amount'))))"
+            )
+            raise ConfigurationError(message)
         return self.rows.plain.pivot(pivot_col, values)

@@ -6,6 +6,8 @@ import functools
 from typing import TYPE_CHECKING
 
 from evenkey.errors import ConfigurationError
+from evenkey.spark.pinned_layout import may_not_change
+from evenkey.spark.routing_table import OtherLayoutError
 from evenkey.spark.state_access import at_state
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from evenkey.spark.routing_table import RoutingTables
 
 _PINNED = "pinned"
+_WHY = "each key's state lies in one of Spark's state partitions, whose number the checkpoint pins"
 
 
 def pinned_plan(rows: Rows, method: str) -> Snapshot:
@@ -52,7 +55,8 @@ def pinned_plan(rows: Rows, method: str) -> Snapshot:
             f"be kept; {fitting} and pass the same state here"
         )
         raise ConfigurationError(message)
-    memory = at_state(rows.df.sparkSession, functools.partial(_pin, tables))
+    why = f"{method}: {_WHY}"
+    memory = at_state(rows.df.sparkSession, functools.partial(_pin, tables, why))
     if not memory:
         message = f"{method}: there is no plan in {tables.store.url}; {fitting} first"
         raise ConfigurationError(message)
@@ -60,10 +64,13 @@ def pinned_plan(rows: Rows, method: str) -> Snapshot:
     return memory
 
 
-def _pin(tables: RoutingTables) -> Snapshot:
+def _pin(tables: RoutingTables, why: str) -> Snapshot:
     """Pin the latest plan unless one is; give the one that is pinned."""
     pinned = tables.under(_PINNED)
-    found = pinned.find(0)
+    try:
+        found = pinned.find(0)
+    except OtherLayoutError as other:
+        raise may_not_change(tables, other, why) from other
     if found is None:
         found = tables.read(0)
         if found.memory:

@@ -112,7 +112,7 @@ class Pinned:
         RunError, ConfigurationError
             As `Followed.decide` does.
         """
-        pinned = self.followed.tables.under(task.query).under(_PINNED)
+        pinned = self.followed.tables.of_query(task.query).under(_PINNED)
         there = pinned.find(task.epoch)
         if there is not None:
             return there

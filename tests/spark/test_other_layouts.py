@@ -1,0 +1,167 @@
+"""A stream of a user's own goes on with other workers and another grouping, exactly."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import functions as F
+
+from evenkey import spark as operators
+from evenkey.applications import heavy_hitters
+from evenkey.errors import ConfigurationError
+from evenkey.spark.pinned_layout import PinnedLayout
+from evenkey.spark.routing_table import RoutingTable, RoutingTables
+from evenkey.spark.task import TaskId
+from tests.spark import oracle
+from tests.spark.offered import offer, stream_of
+
+eks: Any = operators
+MESSAGES = 240
+LAYOUTS = [("planned", 4, 2), ("planned", 7, 3), ("dkg", 3, 4), ("planned", 4, 5)]
+"""Grouping, workers, and how many epochs are there by then."""
+BEGIN = dt.datetime(2026, 3, 29, 0, 30, tzinfo=dt.UTC)
+SCHEMA = pa.schema(
+    [("key", pa.string()), ("amount", pa.int64()), ("time", pa.timestamp("us", "UTC"))]
+)
+
+
+def rows_of(epoch):
+    """What an epoch brings: half of it of one key, some of none, all in one hour."""
+    keys = [
+        "hot" if n % 2 else None if n % 20 == 0 else f"key {n * 7 % 31}" for n in range(MESSAGES)
+    ]
+    times = [BEGIN + dt.timedelta(seconds=epoch * 300 + n) for n in range(MESSAGES)]
+    return [
+        {"key": key, "amount": epoch + n, "time": time}
+        for n, (key, time) in enumerate(zip(keys, times, strict=True))
+    ]
+
+
+def offered(directory, epochs, *, closed=False):
+    """So many epochs of a stream; one more closes all windows."""
+    every = [rows_of(epoch) for epoch in range(epochs)]
+    if closed:
+        every.append([{"key": "end", "amount": 0, "time": BEGIN + dt.timedelta(days=3)}])
+    offer(directory / "input", [pa.Table.from_pylist(rows, schema=SCHEMA) for rows in every])
+
+
+class _KilledError(Exception):
+    """The end of a process, as far as the query is concerned."""
+
+
+def killed(epoch):
+    """End a query while an epoch runs, so that the epoch is not committed."""
+    raise _KilledError(epoch)
+
+
+def windowed(session, directory, grouping, workers, epochs, *, after=lambda _: None, **closed):
+    """Go on by a layout until the epochs that are there are read."""
+    offered(directory, epochs, **closed)
+    summed = eks.aggregate(
+        stream_of(session, directory / "input"),
+        "key",
+        grouping,
+        workers,
+        aggregators={"orders": "count", "total": "sum(column=amount)"},
+        time="time",
+        window="1 day",
+        max_ahead=None,
+        state=directory / "tables",
+    )
+    return oracle.run(summed, directory, after)
+
+
+def of_the_query(directory, grouping, workers):
+    (query,) = (each for each in (directory / "tables").iterdir() if each.name != "_meeting")
+    return RoutingTables(query.parent, grouping, workers).of_query(query.name)
+
+
+def test_an_aggregate_goes_on_by_other_layouts(session, tmp_path):
+    """One window is open all the while; what each layout left of it is merged."""
+    for grouping, workers, epochs in LAYOUTS:
+        assert windowed(session, tmp_path, grouping, workers, epochs) == {}
+    last = LAYOUTS[-1][2]
+    # An epoch that was begun by one layout, and ended by another.
+    offered(tmp_path, last + 1)
+    with pytest.raises(_KilledError):
+        windowed(session, tmp_path, "planned", 6, last + 1, after=killed)
+    found = windowed(session, tmp_path, "pkg", 2, last + 1, closed=True)
+
+    counts: Counter[str | None] = Counter()
+    totals: Counter[str | None] = Counter()
+    for row in (row for epoch in range(last + 1) for row in rows_of(epoch)):
+        counts[row["key"]] += 1
+        totals[row["key"]] += row["amount"]
+    (rows,) = (table.to_pylist() for table in found.values())
+    assert {row["key"]: (row["orders"], row["total"]) for row in rows} == {
+        key: (count, totals[key]) for key, count in counts.items()
+    }
+    assert len(rows) == len(counts)
+    # Each layout has tables of its own, for the epochs that it had rows of; one was gone back to.
+    for grouping, workers, tables in (("planned", 4, 3), ("planned", 7, 1), ("dkg", 3, 1)):
+        assert len(of_the_query(tmp_path, grouping, workers).numbers()) == tables
+
+
+def test_a_route_goes_on_by_other_layouts(session, tmp_path):
+    """Every row comes once, on a worker of the layout of then, where a fresh query would put it."""
+    seen = []
+    for grouping, workers, epochs in (("dkg", 4, 1), ("dkg", 9, 3), ("planned", 3, 4)):
+        offered(tmp_path, epochs)
+        df = stream_of(session, tmp_path / "input")
+        routed = eks.route(df, "key", grouping, workers, time="time", state=tmp_path / "tables")
+        found = oracle.run(oracle.with_clues(eks.place(routed, workers)), tmp_path)
+        for rows in found.values():
+            assert set(rows["worker"].to_pylist()) <= set(range(workers))
+        seen.append(list(found.values()))
+    assert [len(each) for each in seen] == [1, 2, 1]
+    amounts = [row for part in seen for rows in part for row in rows["amount"].to_pylist()]
+    assert Counter(amounts) == Counter(row["amount"] for e in range(4) for row in rows_of(e))
+
+
+def test_a_plan_for_others_is_none_to_a_query_that_has_begun(tmp_path):
+    RoutingTables(tmp_path, "planned", 4).write(0, RoutingTable({}))
+    other = RoutingTables(tmp_path, "planned", 5)
+    with pytest.raises(ConfigurationError, match="written by planned with 4 workers"):
+        other.before_query("query", 2)
+    RoutingTables(tmp_path, "planned", 4).of_query("query").write(1, RoutingTable({}))
+    assert other.before_query("query", 2) == RoutingTable()
+    assert other.of_query("query").numbers() == []
+
+
+def test_a_layout_that_is_pinned_is_refused_with_the_reason(tmp_path):
+    task = TaskId("query", 0, 0)
+    for _ in range(2):
+        PinnedLayout(RoutingTables(tmp_path, "pkg", 4), "it is so").decide(task)
+    for grouping, workers in (("pkg", 5), ("kg", 4)):
+        with pytest.raises(ConfigurationError) as refused:
+            PinnedLayout(RoutingTables(tmp_path, grouping, workers), "it is so").decide(task)
+        assert str(refused.value) == (
+            f"grouping = '{grouping}', workers = {workers}: it is so; this query began with 'pkg' "
+            "and 4: pass these, or begin anew with another checkpoint and another state"
+        )
+
+
+def test_errors_of_heavy_hitters_ask_for_the_layout_of_before(session, tmp_path):
+    for workers, epochs in ((4, 1), (5, 2)):
+        offered(tmp_path, epochs)
+        found = heavy_hitters(
+            stream_of(session, tmp_path / "input"),
+            "key",
+            k=3,
+            grouping="pkg",
+            workers=workers,
+            time="time",
+            window="1 day",
+            state=tmp_path / "tables",
+            max_ahead=None,
+        )
+        if epochs == 1:
+            oracle.run(found.select(F.col("key"), "count"), tmp_path)
+    with pytest.raises(StreamingQueryException, match="goes by which workers a key is on") as ended:
+        oracle.run(found.select(F.col("key"), "count"), tmp_path)
+    assert "this query began with 'pkg' and 4: pass these" in str(ended.value)
