@@ -47,7 +47,7 @@ def test_start(invoke, spark, capsys, tmp_path):
     assert counted.where("user = 'ann'").groupBy().sum("seconds").first()[0] == 898_323
     assert len(ast.parse(six).body) == 6
     exec(six, {})  # noqa: S102 - our own text
-    assert "|       6|  41.0|\n|       7|  42.0|" in capsys.readouterr().out
+    assert "|       6|  46.0|\n|       7|  47.0|" in capsys.readouterr().out
 
 
 def test_simulation():
