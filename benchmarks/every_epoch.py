@@ -110,7 +110,7 @@ def most_imbalance(messages: int, workers: int, sources: int) -> float:
     if messages >= ENOUGH * workers:
         return NEAR
     noise = 1.01 + 4.5 * math.sqrt(2 * workers / messages)
-    return max(noise, 1.09 + 72 * sources * workers / messages)
+    return max(noise, 1.09 + 84 * sources * workers / messages)
 
 
 def too_uneven(record: dict[str, Any]) -> bool:

@@ -96,7 +96,7 @@ def run_by_command(
 def most(messages, workers=WORKERS):
     """What docs/planned.md says of every epoch of so many messages."""
     chance = 1.01 + 4.5 * np.sqrt(2 * workers / messages)
-    return max(chance, 1.09 + 72 * SOURCES * workers / messages)
+    return max(chance, 1.09 + 84 * SOURCES * workers / messages)
 
 
 @pytest.mark.classic("compares with the command line's own run")

@@ -36,7 +36,7 @@ def run(**options):
 def most(messages):
     """What docs/planned.md says of every epoch of so many messages."""
     chance = 1.01 + 4.5 * np.sqrt(2 * WORKERS / messages)
-    return max(chance, 1.09 + 72 * SOURCES * WORKERS / messages)
+    return max(chance, 1.09 + 84 * SOURCES * WORKERS / messages)
 
 
 def counted(table, name="key"):
