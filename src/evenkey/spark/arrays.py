@@ -12,6 +12,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
 _DIGEST_BYTES = 16  # stand behind the archive, where they do not disturb who opens it as such
 
 
@@ -28,8 +30,18 @@ def encoded(entries: Mapping[str, Any]) -> bytes:
         for name, array in entries.items():
             # Unlike one that `np.savez` makes, this member bears no time.
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w") as member:
-                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+                np.lib.format.write_array(member, _clean(np.asanyarray(array)), allow_pickle=False)
     return content.getvalue() + _digest(content.getvalue())
+
+
+def _clean(array: NDArray[Any]) -> NDArray[Any]:
+    """Give records with zeros between their fields, where NumPy leaves what was in memory."""
+    if array.dtype.names is None:
+        return array
+    clean = np.zeros(array.shape, dtype=array.dtype)
+    for name in array.dtype.names:
+        clean[name] = array[name]
+    return clean
 
 
 def decoded(data: bytes) -> dict[str, Any]:
