@@ -5,7 +5,7 @@ A stream of eight epochs of 250,000 messages of `zipf(z=1.4,keys=100000)` is cou
 one side's workers count their keys, leave the counts in `state`, and a task plans the next epoch of
 them. By turns, after one warm-up each. Asked for: at most 2 % of processor time.
 
-    python benchmarks/cost_of_lessons.py            # about five minutes
+    python benchmarks/cost_of_lessons.py            # about ten minutes
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SIDES = {"with": "planned(planning=previous,surprise=none)", "without": "planned
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
     stream = generated("zipf(z=1.4,keys=100000)", messages=MESSAGES)
     console = Console(highlight=False)
@@ -58,11 +58,11 @@ def main() -> None:
                 )
                 before = processor_seconds()
                 oracle.run(counts, own)
+                seconds = processor_seconds() - before
+                console.print(f"turn {turn}, {side}: {seconds:.1f} s")
                 if turn >= 0:
-                    taken[side].append(processor_seconds() - before)
+                    taken[side].append(seconds)
         spark.stop()
-    for side, seconds in taken.items():
-        console.print(side, *(f"{each:.1f}" for each in seconds), "s")
     ratios = [with_ / without for with_, without in zip(*taken.values(), strict=True)]
     middle = statistics.median(ratios)
     console.print(f"with over without: {middle:.3f} ({min(ratios):.3f} to {max(ratios):.3f})")
