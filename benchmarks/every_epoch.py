@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import functools
 import json
-import math
 import random
 import time
 from itertools import product
@@ -31,6 +30,7 @@ from rich.table import Table
 
 from evenkey.simulation import simulate
 from evenkey.streams import catalogue, generated
+from tests.groupings.planned.guarantee import most_uneven
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -109,8 +109,7 @@ def most_imbalance(messages: int, workers: int, sources: int) -> float:
     """Largest max over mean of an epoch of planned grouping, whatever its keys do."""
     if messages >= ENOUGH * workers:
         return NEAR
-    noise = 1.01 + 4.5 * math.sqrt(2 * workers / messages)
-    return max(noise, 1.09 + 84 * sources * workers / messages)
+    return most_uneven(messages, workers, sources)
 
 
 def too_uneven(record: dict[str, Any]) -> bool:
@@ -186,11 +185,7 @@ def main() -> None:
         [int(each) for each in text.split(",")]
         for text in (given.workers, given.sources, given.messages_a_worker, given.seeds)
     )
-    streams = (
-        tuple(fresh(LAST_CHANGE))
-        if given.fresh
-        else tuple(product(given.streams.split(";"), seeds))
-    )
+    streams = fresh(LAST_CHANGE) if given.fresh else [*product(given.streams.split(";"), seeds)]
     groupings = given.groupings.split(";")
     asked = [
         Cell(stream, grouping, w, s, m, seed)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import socket
 import time
-from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 import evenkey
 from evenkey.joins import balanced_join
 from evenkey.spark import aggregate, place, route, store_of
-from tests.runs.killing import placed
+from tests.runs import killing
 from tests.stores.conformance import CHECKS
 
 if TYPE_CHECKING:
@@ -144,12 +143,9 @@ def counts_of(spark: SparkSession, output: str) -> dict[str, int]:
     return {row[0]: row[1] for row in rows}
 
 
-def levels_of(spark: SparkSession, output: str) -> list[float]:
+def levels_of(spark: SparkSession, output: str, workers: int) -> list[float]:
     """Give max over mean of what workers held in each epoch of a run."""
-    loads: dict[int, Counter[int]] = defaultdict(Counter)
-    for row in placed(store_of(spark, output)).to_pylist():
-        loads[row["epoch"]][row["worker"]] += row["messages"]
-    return [max(each.values()) * len(each) / each.total() for _, each in sorted(loads.items())]
+    return killing.levels_of(store_of(spark, output), workers)
 
 
 def _stream(spark: SparkSession, rows: int = 4000) -> DataFrame:

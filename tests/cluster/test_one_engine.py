@@ -146,7 +146,9 @@ def test_a_drifting_stream_is_level_and_exact(breakable_cluster, grouping, fault
     assert (outcome.lost, outcome.doubled) == (0, 0)
     assert outcome.report["messages"] == messages
     on = "driver2" if fault is lose_driver else "driver"
-    levels = breakable_cluster.drive("levels_of", on=on, master="local[2]", output=output)
+    levels = breakable_cluster.drive(
+        "levels_of", on=on, master="local[2]", output=output, workers=10
+    )
     assert len(levels) == 4
     assert max(levels) <= 1.12
 

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import time
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -21,7 +22,15 @@ if TYPE_CHECKING:
 
     from evenkey.stores import Store
 
-__all__ = ["finish", "kill_in_the_middle", "placed", "running", "started", "wait_for_the_middle"]
+__all__ = [
+    "finish",
+    "kill_in_the_middle",
+    "levels_of",
+    "placed",
+    "running",
+    "started",
+    "wait_for_the_middle",
+]
 
 
 @contextlib.contextmanager
@@ -99,3 +108,11 @@ def placed(output: Path | Store) -> pa.Table:
         if (table := files.read(PLACED, [epoch])) is not None
     ]
     return pa.concat_tables(tables)
+
+
+def levels_of(output: Path | Store, workers: int) -> list[float]:
+    """Max over mean of what so many workers held in each committed epoch."""
+    loads: dict[int, Counter[int]] = defaultdict(Counter)
+    for row in placed(output).to_pylist():
+        loads[row["epoch"]][row["worker"]] += row["messages"]
+    return [max(each.values()) * workers / each.total() for _, each in sorted(loads.items())]

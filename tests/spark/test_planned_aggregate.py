@@ -15,6 +15,7 @@ from evenkey.pipelines.aggregate import PipelineConfig, run
 from evenkey.spark import RoutingTables
 from evenkey.spark.lessons import Lessons
 from evenkey.streams import generated
+from tests.groupings.planned.guarantee import most_uneven
 from tests.spark import oracle
 
 WORKERS, EPOCHS, SOURCES = 10, 4, 2
@@ -95,8 +96,7 @@ def run_by_command(
 
 def most(messages, workers=WORKERS):
     """What docs/planned.md says of every epoch of so many messages."""
-    chance = 1.01 + 4.5 * np.sqrt(2 * workers / messages)
-    return max(chance, 1.09 + 84 * SOURCES * workers / messages)
+    return most_uneven(messages, workers, SOURCES)
 
 
 @pytest.mark.classic("compares with the command line's own run")

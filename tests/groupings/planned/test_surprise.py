@@ -13,6 +13,7 @@ from evenkey.groupings.planned.surprise import SurpriseRules
 from evenkey.simulation import simulate
 from evenkey.streams import generated
 from tests.groupings.planned import naive
+from tests.groupings.planned.guarantee import most_uneven
 
 RULES = SurpriseRules(excess=0.1, slack=0.03)
 
@@ -170,8 +171,7 @@ def test_small_epochs_are_as_level_as_the_formula_says(stream, sources):
         sources=sources,
         epoch_messages=messages,
     )
-    chance = 1.01 + 4.5 * np.sqrt(2 * workers / messages)
-    most = max(chance, 1.09 + 84 * sources * workers / messages)
+    most = most_uneven(messages, workers, sources)
     assert max(epoch.max_over_mean for epoch in report.epochs) <= most
 
 

@@ -10,7 +10,6 @@ from itertools import islice
 from pathlib import Path
 from pydoc_data import topics
 
-import numpy as np
 import pyarrow.dataset as ds
 import pytest
 
@@ -19,7 +18,8 @@ from evenkey.pipelines.aggregate import PipelineConfig
 from evenkey.pipelines.aggregate import run as run_prepared
 from evenkey.runs import RunDirectory
 from evenkey.streams import generated
-from tests.runs.killing import finish, kill_in_the_middle, placed, started
+from tests.groupings.planned.guarantee import most_uneven
+from tests.runs.killing import finish, kill_in_the_middle, levels_of, placed, started
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -35,8 +35,7 @@ def run(**options):
 
 def most(messages):
     """What docs/planned.md says of every epoch of so many messages."""
-    chance = 1.01 + 4.5 * np.sqrt(2 * WORKERS / messages)
-    return max(chance, 1.09 + 84 * SOURCES * WORKERS / messages)
+    return most_uneven(messages, WORKERS, SOURCES)
 
 
 def counted(table, name="key"):
@@ -107,11 +106,10 @@ def test_a_drifting_stream_is_level_and_exact_through_kills(tmp_path, grouping):
     results = ds.dataset(output / "results", partitioning="hive").to_table()
     batch = stream.batch(0, messages)
     assert counted(results) == Counter(stream.texts(batch.ids).to_pylist())
-    held: Counter[tuple[int, int]] = Counter()
-    for row in placed(output).to_pylist():
-        held[row["epoch"], row["worker"]] += row["messages"]
-    assert held.total() == messages
-    assert max(held.values()) * WORKERS * epochs / messages <= 1.12
+    assert sum(placed(output)["messages"].to_pylist()) == messages
+    levels = levels_of(output, WORKERS)
+    assert len(levels) == epochs
+    assert max(levels) <= 1.12
 
 
 def words_of(*texts):
