@@ -22,8 +22,8 @@ from pyspark.sql import functions as F
 
 from evenkey.errors import EvenkeyError
 from evenkey.spark.listening import listen
-from evenkey.spark.pinned_layout import may_not_change
-from evenkey.spark.routing_table import OtherLayoutError, RoutingTables
+from evenkey.spark.pinned_layout import layout_kept
+from evenkey.spark.routing_table import RoutingTables
 from evenkey.spark.state import store_of
 from evenkey.spark.state_access import at_state
 from evenkey.spark.task import current_run
@@ -79,10 +79,8 @@ class HeldPlans:
         names = own.names()
         runs = {name.split("-", 2)[2] for name in names if name.startswith(_RUN)}
         numbers = [number for number in own.numbers(names) if number <= task.epoch]
-        try:
+        with layout_kept(self.followed.tables, _WHY):
             before = own.find(numbers[-1]) if numbers else None
-        except OtherLayoutError as other:
-            raise may_not_change(self.followed.tables, other, _WHY) from other
         if before is not None and numbers[-1] == task.epoch:
             table = before
         elif before is None or (run and runs == {run}) or f"{_PAST}{run}" in names:

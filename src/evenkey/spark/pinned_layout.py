@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ from evenkey.errors import ConfigurationError
 from evenkey.spark.routing_table import OtherLayoutError, RoutingTable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from evenkey.spark.routing_table import RoutingTables
     from evenkey.spark.task import TaskId
 
@@ -40,18 +43,27 @@ class PinnedLayout:
         RunError
             The state cannot be read or written.
         """
-        try:
+        with layout_kept(self.tables, self.why):
             return self.tables.under(task.query).under(_PLACE).pin(0, RoutingTable())
-        except OtherLayoutError as other:
-            raise may_not_change(self.tables, other, self.why) from other
 
     recall = decide
 
 
-def may_not_change(tables: RoutingTables, other: OtherLayoutError, why: str) -> ConfigurationError:
-    """Say in one line that a query must keep its layout, and why."""
-    return ConfigurationError(
-        f"grouping = {tables.grouping!r}, workers = {tables.workers}: {why}; this query began with "
-        f"{other.grouping!r} and {other.workers}: pass these, or begin anew with another "
-        "checkpoint and another state"
-    )
+@contextmanager
+def layout_kept(tables: RoutingTables, why: str) -> Iterator[None]:
+    """Say in one line that a query must keep its layout, and why, where a table is of another.
+
+    Raises
+    ------
+    ConfigurationError
+        The table that is read within belongs to another layout.
+    """
+    try:
+        yield
+    except OtherLayoutError as other:
+        message = (
+            f"grouping = {tables.grouping!r}, workers = {tables.workers}: {why}; this query began "
+            f"with {other.grouping!r} and {other.workers}: pass these, or begin anew with another "
+            "checkpoint and another state"
+        )
+        raise ConfigurationError(message) from other

@@ -6,8 +6,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from evenkey.errors import ConfigurationError
-from evenkey.spark.pinned_layout import may_not_change
-from evenkey.spark.routing_table import OtherLayoutError
+from evenkey.spark.pinned_layout import layout_kept
 from evenkey.spark.state_access import at_state
 
 if TYPE_CHECKING:
@@ -67,10 +66,8 @@ def pinned_plan(rows: Rows, method: str) -> Snapshot:
 def _pin(tables: RoutingTables, why: str) -> Snapshot:
     """Pin the latest plan unless one is; give the one that is pinned."""
     pinned = tables.under(_PINNED)
-    try:
+    with layout_kept(tables, why):
         found = pinned.find(0)
-    except OtherLayoutError as other:
-        raise may_not_change(tables, other, why) from other
     if found is None:
         found = tables.read(0)
         if found.memory:
