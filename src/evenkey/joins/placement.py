@@ -66,11 +66,9 @@ class Placement:
 
         A partition stands there once for each slot that it came to, since each loads it.
         """
-        changed = {*self.copies, *before.copies}
-        changed |= {*np.flatnonzero(np.array(self.owners) != np.array(before.owners)).tolist()}
         return tuple(
             partition
-            for partition in sorted(changed)
+            for partition in range(len(self.owners))
             for _ in {*self.slots(partition)} - {*before.slots(partition)}
         )
 

@@ -59,9 +59,11 @@ class Routing:
         It has `PARTITION`, `FIRST` and `SLOT`, and `CANDIDATES` if an index found these.
         """
         spread = self._located(self.stream, on, dead_letters)
-        shapes = self.stream.select(quoted(on.geometry))
-        # They are counted before there is a plan, and will come again with their dead letters.
-        counted = self._located(shapes, on, Nowhere(), self.planner.batch_version)
+        counted = spread
+        if self.planner.counts:
+            # There is no plan before they are counted, and their dead letters will come again.
+            shapes = self.stream.select(quoted(on.geometry))
+            counted = self._located(shapes, on, Nowhere(), self.planner.batch_version)
         return self._with_slots(spread, counted, F.col(FIRST))
 
     def _located(
