@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenkey.groupings import parse
+from evenkey.groupings import KeyCounts, PlannedGrouping, parse
 from evenkey.sketches import ApproximateHistogram
 from evenkey.streams import generated
 
@@ -73,6 +73,26 @@ def test_route(benchmark, report, stream, grouping):
     asked = "1.4" in name or grouping not in ASKED_AT_HIGH_SKEW
     target = TARGETS[grouping] if asked else None
     report(f"{grouping}, {name}", f"{speed:.0f} M messages/s", f">= {target} M" if target else "")
+
+
+@pytest.mark.benchmark
+def test_follow(benchmark, report, stream):
+    """As `evenkey run` and `aggregate` route: workers have counted the epoch before."""
+    name, keys, times = stream
+    planned = PlannedGrouping()
+    distinct, counts = np.unique(keys, return_counts=True)
+    held = KeyCounts.of(distinct, counts.astype(np.float64), planned.statistics(WORKERS))
+    memory = planned.learned_of_workers({}, {0: held}, WORKERS)
+
+    def fresh():
+        router = planned.follower(WORKERS)
+        router.remember(memory)
+        return (router, keys, times), {}
+
+    benchmark.pedantic(route, setup=fresh, rounds=5, warmup_rounds=1)
+    speed = MESSAGES / benchmark.stats.stats.median / 1e6
+    benchmark.extra_info["million_messages_per_second"] = speed
+    report(f"planned, following, {name}", f"{speed:.0f} M messages/s", f">= {TARGETS['planned']} M")
 
 
 @pytest.mark.benchmark

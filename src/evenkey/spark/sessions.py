@@ -102,6 +102,9 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     if master.startswith("local"):
         # Only here is it sure that whoever runs the daemon has evenkey.
         every.setdefault("spark.python.daemon.module", "evenkey.spark.daemon")
+        # Over TCP each Python task waits 40 ms for an acknowledgement that the kernel holds back.
+        # Elsewhere an executor's directory may have a path that is too long for a socket's.
+        every.setdefault("spark.python.unix.domain.socket.enabled", "true")
     start_java(every)
     builder = SparkSession.builder
     for name, value in every.items():
