@@ -89,6 +89,8 @@ class Hosts:
         self._anchor(name, " && ".join(["mount -o remount,bind,ro /", *mounts]))
         address = f"{_NETWORK}.{self.names.index(name) + 11}/24"
         switch = str(self._inner[_SWITCH])
+        # The plug of a host that was lost: the kernel takes its time to clear a network away.
+        self._ip(_SWITCH, "link", "delete", "dev", name, may_fail=True)
         self._ip(
             name, "link", "add", "inside", "type", "veth", "peer", "name", name, "netns", switch
         )
@@ -139,9 +141,6 @@ class Hosts:
                 os.kill(inner, signal.SIGKILL)
         anchor.kill()
         anchor.wait()
-        if _SWITCH in self._inner:
-            # The kernel takes its time to clear a network away, and the plug in the switch with it.
-            self._ip(_SWITCH, "link", "delete", "dev", name, may_fail=True)
 
     def cut(self, name: str) -> None:
         """Pull a host's plug out of the switch; its processes go on."""
