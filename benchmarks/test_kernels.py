@@ -52,6 +52,12 @@ def route(router, keys, times):
         router.route(keys[start : start + BATCH], times[start : start + BATCH])
 
 
+def report_speed(benchmark, report, what, target):
+    speed = MESSAGES / benchmark.stats.stats.median / 1e6
+    benchmark.extra_info["million_messages_per_second"] = speed
+    report(what, f"{speed:.0f} M messages/s", f">= {target} M" if target else "")
+
+
 @pytest.mark.benchmark
 @pytest.mark.parametrize("grouping", TARGETS)
 def test_route(benchmark, report, stream, grouping):
@@ -68,11 +74,8 @@ def test_route(benchmark, report, stream, grouping):
         return (router, keys, times), {}
 
     benchmark.pedantic(route, setup=fresh, rounds=5, warmup_rounds=1)
-    speed = MESSAGES / benchmark.stats.stats.median / 1e6
-    benchmark.extra_info["million_messages_per_second"] = speed
     asked = "1.4" in name or grouping not in ASKED_AT_HIGH_SKEW
-    target = TARGETS[grouping] if asked else None
-    report(f"{grouping}, {name}", f"{speed:.0f} M messages/s", f">= {target} M" if target else "")
+    report_speed(benchmark, report, f"{grouping}, {name}", TARGETS[grouping] if asked else None)
 
 
 @pytest.mark.benchmark
@@ -90,9 +93,7 @@ def test_follow(benchmark, report, stream):
         return (router, keys, times), {}
 
     benchmark.pedantic(route, setup=fresh, rounds=5, warmup_rounds=1)
-    speed = MESSAGES / benchmark.stats.stats.median / 1e6
-    benchmark.extra_info["million_messages_per_second"] = speed
-    report(f"planned, following, {name}", f"{speed:.0f} M messages/s", f">= {TARGETS['planned']} M")
+    report_speed(benchmark, report, f"planned, following, {name}", TARGETS["planned"])
 
 
 @pytest.mark.benchmark
