@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSource, InputPartition
 
+from evenkey.runs.readers import QuietReader
 from evenkey.runs.registration import register
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class _ClosingSource(DataSource):
         return _ClosingReader(self.options["closing_file"])
 
 
-class _ClosingReader(DataSourceStreamReader):
+class _ClosingReader(QuietReader):
     def __init__(self, closing_file: str) -> None:
         self._closing_file = Path(closing_file)
 

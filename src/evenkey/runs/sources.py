@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSource, InputPartition
 
+from evenkey.runs.readers import QuietReader
 from evenkey.runs.registration import register
 from evenkey.spark import check_sources, from_arrow_type
 
@@ -257,7 +258,7 @@ class _Arrivals:
         return True
 
 
-class _PositionReader(DataSourceStreamReader):
+class _PositionReader(QuietReader):
     def __init__(self, options: dict[str, str]) -> None:
         # Written by `stream_of` in the driver of this very query.
         self._reading: Reading = pickle.loads(Path(options["reading"]).read_bytes())  # noqa: S301
