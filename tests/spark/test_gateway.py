@@ -47,6 +47,22 @@ for block in (ending_unlogged, None):
 spark.stop()
 """
 
+LIMITED = """
+import numpy as np
+import pandas as pd
+from evenkey.spark.sessions import session
+
+def many(frames):
+    for _ in frames:
+        for _ in range(200):
+            yield pd.DataFrame({"id": np.arange(100_000)})
+
+spark = session("local[2]", {"spark.sql.execution.arrow.maxRecordsPerBatch": "100000"})
+for _ in range(3):
+    assert spark.range(0, 8, 1, 2).mapInPandas(many, "id long").limit(5).count() == 5
+spark.stop()
+"""
+
 _DIES_LATE = "import os, time; time.sleep(1); os.kill(os.getpid(), 9)"
 
 
@@ -65,6 +81,12 @@ def test_a_start_is_silent_and_other_lines_come_through():
     done = start()
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines() == ["java said:", "a line of its own"]
+
+
+@pytest.mark.classic("what the driver's own Java says")
+def test_tasks_whose_rows_are_not_all_wanted_are_silent():
+    done = start(LIMITED)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.classic("what the driver's own Java says")

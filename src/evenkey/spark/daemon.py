@@ -9,9 +9,14 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import sys
+from typing import TYPE_CHECKING, Any
 
-from pyspark.daemon import manager
+from pyspark import daemon
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _WORKER_MODULE = "pyspark.worker"
 _IMPORTS = (
@@ -40,8 +45,25 @@ def prepare() -> None:
     gc.freeze()
 
 
+def quiet(worker: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a worker end without a trace where Java has stopped to read what it gives.
+
+    Java does so with a task that it has enough of, as behind a ``limit``. What goes wrong in a
+    worker is sent to Java, and does not come here.
+    """
+
+    def work(*given: Any) -> Any:
+        try:
+            return worker(*given)
+        except ConnectionError:
+            os._exit(1)  # as Spark's daemon does, once it has printed the trace
+
+    return work
+
+
 if __name__ == "__main__":
     # Spark starts other daemons for planning, which do nothing that is worth preparing.
     if _WORKER_MODULE in sys.argv:
         prepare()
-    manager()
+    daemon.worker = quiet(daemon.worker)
+    daemon.manager()
