@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from evenkey.runs.recorder import Recorder
 
-Phase = Literal["starting Spark", "warming up", "running", "closing", "pausing"]
+Phase = Literal[
+    "starting Spark", "warming up", "waiting for executors", "running", "closing", "pausing"
+]
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING, TypeVar
 
@@ -18,6 +19,7 @@ from evenkey.runs.progress import Watch, announce
 from evenkey.runs.recorder import Recorder
 from evenkey.runs.timing import epochs_of, timing_of
 from evenkey.runs.topics import find_offsets, open_output
+from evenkey.runs.waiting import executors_awaited
 from evenkey.spark import check_sources, ending_unlogged, is_remote, java_deaths_named
 
 if TYPE_CHECKING:
@@ -75,12 +77,14 @@ def run(
         before = _finished_before(job, output)
         if before is not None:
             return before
-    with RunDirectory.opened(output) as directory:
+    with contextlib.ExitStack() as stack:
+        directory = stack.enter_context(RunDirectory.opened(output))
         directory.check(options.manifest(), options.free(), options.pinned())
         job.find(directory)
         if spark is None:
             announce(on_progress, job.name, "starting Spark")
             spark = _classic(job.session())
+        seen = stack.enter_context(executors_awaited(spark, job.name, on_progress))
         if job.topics is not None:
             open_output(spark, job.topics)
             find_offsets(spark, job.topics, directory)
@@ -96,10 +100,10 @@ def run(
         )
         with Recorder(exports, earlier_spans(directory.commits)) as recorder:
             if prepare:
-                announce(on_progress, job.name, "warming up")
+                announce(seen, job.name, "warming up")
                 job.warm_up(spark, directory)
             recording = recorder if exports else None
-            report = execute(spark, job, directory, on_progress=on_progress, recorder=recording)
+            report = execute(spark, job, directory, on_progress=seen, recorder=recording)
             report = report.exported(recorder.close("finished" if report.finished else "paused"))
         if report.finished:
             directory.finish(report.to_record())
