@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import socket
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+from pyspark import TaskContext
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import StatefulProcessor
+
 import evenkey
+from evenkey import spark as eks
 from evenkey.joins import balanced_join
 from evenkey.spark import aggregate, place, route, store_of
 from tests.runs import killing
@@ -197,9 +204,7 @@ def join_stream(
     epochs: int,
 ) -> dict[str, int]:
     """Join a stream, up to an epoch, and compare with Spark's join of the same rows."""
-    static = spark.range(0, 50).selectExpr(
-        "if(id = 0, 'alice', 'user ' || id) as user", "id as profile"
-    )
+    static = _static(spark)
     joined = balanced_join(
         _stream(spark, 1000),
         static,
@@ -210,6 +215,13 @@ def join_stream(
         time="at",
         state=f"{at}/state",
     )
+    return _joined(spark, joined, static, at, epochs)
+
+
+def _joined(
+    spark: SparkSession, joined: DataFrame, static: DataFrame, at: str, epochs: int
+) -> dict[str, int]:
+    """Write what a joined stream gives up to an epoch, and compare with Spark's join."""
     writer = joined.select("value", "profile").writeStream.format("parquet")
     query = writer.option("checkpointLocation", f"{at}/checkpoint").start(f"{at}/rows")
     _wait(query, epochs)
@@ -225,6 +237,118 @@ def join_stream(
         "rows": ours.count(),
         "missing": expected.exceptAll(ours).count(),
         "too many": ours.exceptAll(expected).count(),
+    }
+
+
+def _static(spark: SparkSession) -> DataFrame:
+    """A profile for each user of the stream."""
+    return spark.range(0, 50).selectExpr(
+        "if(id = 0, 'alice', 'user ' || id) as user", "id as profile"
+    )
+
+
+def _described(key: tuple[Any, ...], rows: pd.DataFrame) -> pd.DataFrame:
+    """A user's rows, their sum, and the task that had them."""
+    context = TaskContext.get()
+    assert context is not None
+    found = {"user": key[0], "rows": len(rows), "amount": int(rows["amount"].sum())}
+    return pd.DataFrame([{**found, "task": context.partitionId()}])
+
+
+def _merged(key: tuple[Any, ...], parts: pd.DataFrame) -> pd.DataFrame:
+    """The parts of a user; the task is the largest part's share of the rows, in hundredths."""
+    found = {"user": key[0], "rows": parts["rows"].sum(), "amount": parts["amount"].sum()}
+    return pd.DataFrame([{**found, "task": 100 * parts["rows"].max() // parts["rows"].sum()}])
+
+
+def doors(spark: SparkSession, at: str) -> dict[str, Any]:
+    """What operators of one line make of a batch, what Spark itself makes of it, and how level."""
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    spark.conf.set("spark.sql.adaptive.autoBroadcastJoinThreshold", "-1")
+    rows, schema = clicks(spark), "user string, rows long, amount long, task int"
+    expected = rows.groupBy("user").agg({"*": "count", "amount": "sum"}).collect()
+    sums = sorted((row[0], row["count(1)"], row["sum(amount)"]) for row in expected)
+    found: dict[str, Any] = {"expected": sums}
+    for name, merge in (("whole", None), ("split", _merged)):
+        grouped = eks.groupBy(rows, "user", workers=4, state=f"{at}/{name}")
+        got = grouped.applyInPandas(_described, schema, merge=merge).collect()
+        found[name] = sorted((row["user"], row["rows"], row["amount"]) for row in got)
+        found[f"{name} alice"] = next(row["task"] for row in got if row["user"] == "alice")
+    static = _static(spark)
+    joined = eks.join(rows, static, "user", workers=4, state=f"{at}/join")
+    plain = rows.join(static, "user")
+    found["join"] = joined.exceptAll(plain).count() + plain.exceptAll(joined).count()
+    tasks = joined.groupBy(F.spark_partition_id()).count().collect()
+    found["fullest of join"] = 4 * max(row[1] for row in tasks) / _ROWS
+    even = eks.partition_for_write(rows, "user", files=40)
+    even.write.partitionBy("user").parquet(f"{at}/written")
+    read = spark.read.parquet(f"{at}/written").select("user", "amount")
+    found["written"] = read.exceptAll(rows).count() + rows.exceptAll(read).count()
+    names = read.groupBy("user", F.input_file_name()).count().collect()
+    found["files of others"] = max(Counter(r[0] for r in names if r[0] != "alice").values())
+    found["files of alice"] = sum(row[0] == "alice" for row in names)
+    return found
+
+
+def even_join_stream(spark: SparkSession, at: str, epochs: int) -> dict[str, int]:
+    """Join a stream and a batch by Spark's own operators; compare with Spark's join."""
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    spark.conf.set("spark.sql.adaptive.autoBroadcastJoinThreshold", "-1")
+    static = _static(spark)
+    joined = eks.join(_stream(spark, 1000), static, "user", workers=4, state=f"{at}/state")
+    return _joined(spark, joined, static, at, epochs)
+
+
+class _Seen(StatefulProcessor):
+    """How many rows of a user there have been, and in which task."""
+
+    def init(self, handle: Any) -> None:
+        self._seen = handle.getValueState("seen", "n long")
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # noqa: ARG002, N802, N803
+        before = self._seen.get()[0] if self._seen.exists() else 0
+        values = pd.concat(list(rows))["value"]
+        self._seen.update((before + len(values),))
+        context = TaskContext.get()
+        assert context is not None
+        seen = {"user": key[0], "seen": before + len(values), "last": int(values.max())}
+        yield pd.DataFrame([{**seen, "task": context.partitionId()}])
+
+    def close(self) -> None:
+        pass
+
+
+def counts_with_state(spark: SparkSession, at: str, epochs: int) -> dict[str, Any]:
+    """Count a stream by user in state that stays where one plan puts it."""
+    spark.conf.set(
+        "spark.sql.streaming.stateStore.providerClass",
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    )
+    eks.fit(clicks(spark), "user", "whole", 4, state=f"{at}/plans")
+    grouped = eks.groupBy(
+        _stream(spark, 1000).select("user", "value"), "user", workers=4, state=f"{at}/plans"
+    )
+    counted = grouped.transformWithStateInPandas(
+        _Seen(),
+        outputStructType="user string, seen long, last long, task int",
+        outputMode="Update",
+        timeMode="None",
+    )
+    writer = counted.writeStream.outputMode("update").foreachBatch(
+        lambda rows, epoch: rows.write.mode("overwrite").parquet(f"{at}/rows/epoch={epoch}")
+    )
+    query = writer.option("checkpointLocation", f"{at}/checkpoint").start()
+    _wait(query, epochs)
+    ours = spark.read.parquet(f"{at}/rows")
+    last = ours.groupBy("user").agg(F.max("seen"), F.max("last"), F.count_distinct("task"))
+    rows = last.collect()
+    end = 1000 * (max(row[2] for row in rows) // 1000 + 1)
+    values = spark.range(0, end).selectExpr("if(id % 10 < 8, 'alice', 'user ' || id % 50) as user")
+    return {
+        "epochs": end // 1000,
+        "counts": {row[0]: row[1] for row in rows},
+        "expected": {row[0]: row[1] for row in values.groupBy("user").count().collect()},
+        "tasks of a user": max(row[3] for row in rows),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from tests.cluster.faults import (
     lose_worker,
     none,
 )
-from tests.cluster.spark_cluster import PLACES
+from tests.cluster.spark_cluster import PLACES, through
 from tests.servers import ROOT
 
 pytestmark = [
@@ -90,6 +91,55 @@ def test_a_join_is_sparks_own_and_goes_on_from_another_host(cluster, balance, ca
     went_on = cluster.drive("join_stream", on="driver2", **given, epochs=found["epochs"] + 3)
     assert went_on["epochs"] > found["epochs"]
     assert (went_on["missing"], went_on["too many"]) == (0, 0)
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_operators_of_one_line_give_what_spark_gives(cluster, kind):
+    found = cluster.drive("doors", at=f"{PLACES[kind]}/doors")
+    assert found["whole"] == found["split"] == found["expected"]
+    assert found["join"] == found["written"] == 0
+    # A user of 80 % of the rows is on all four workers where her rows may be parted.
+    assert found["split alice"] < 40
+    assert found["fullest of join"] < 1.1
+    assert found["files of others"] == 1
+    assert found["files of alice"] == 30
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_an_even_join_of_a_stream_goes_on_from_another_host(cluster, kind):
+    at = f"{PLACES[kind]}/even-join"
+    found = cluster.drive("even_join_stream", at=at, epochs=4)
+    assert (found["missing"], found["too many"]) == (0, 0)
+    went_on = cluster.drive("even_join_stream", on="driver2", at=at, epochs=found["epochs"] + 3)
+    assert went_on["epochs"] > found["epochs"]
+    assert (went_on["missing"], went_on["too many"]) == (0, 0)
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_keys_with_state_stay_on_their_workers_through_a_restart(cluster, kind):
+    at = f"{PLACES[kind]}/stateful"
+    found = cluster.drive("counts_with_state", at=at, epochs=3)
+    went_on = cluster.drive("counts_with_state", on="driver2", at=at, epochs=found["epochs"] + 2)
+    assert went_on["epochs"] > found["epochs"]
+    for each in (found, went_on):
+        assert each["counts"] == each["expected"]
+        assert each["tasks of a user"] == 1
+
+
+def test_a_run_whose_executors_do_not_come_says_so_and_goes_on_when_they_do(cluster):
+    output = f"{PLACES['s3']}/awaited"
+
+    def keep_away():
+        for worker in ("worker1", "worker2"):
+            cluster.hosts.cut(worker)
+        time.sleep(50)
+        for worker in ("worker1", "worker2"):
+            cluster.hosts.mend(worker)
+
+    done = through(keep_away, lambda: cluster.evenkey(command("pkg", output)))
+    exact(cluster, done, output)
+    phases = [line for line in done.stderr.splitlines() if "epoch" not in line]
+    assert phases.count("pkg: waiting for executors") == 1
 
 
 def test_a_run_without_a_shared_place_says_so_at_once(cluster_without_storage):
