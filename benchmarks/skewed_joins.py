@@ -4,7 +4,7 @@ Every contender joins, or writes, the same cached rows; each row of the result c
 `--cost-ms` of sleep, so that W task slots stand for W cores on any machine. What evenkey's counting
 takes is within its time. Contenders come by turns, `--rounds` times over; figures are medians.
 
-    python -m benchmarks.skewed_joins --workers 16                  # about 20 minutes
+    python -m benchmarks.skewed_joins --workers 16                  # about 25 minutes
     python -m benchmarks.skewed_joins --workers 10 --json > figures.json
 """
 
