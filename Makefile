@@ -45,7 +45,9 @@ demo: $(READY) ## Run a job that a hot key makes slow beside its even twin, in a
 test: $(READY) $(CLASSES) ## Run the tests, all but soak and bench
 	@$(PYTEST) $(PARALLEL)
 
-check: lint types imports test ## Run all that CI runs
+check: lint imports ## Run all that CI runs, the types beside the tests, which also wait
+	@$(MAKE) --no-print-directory types & types=$$!; \
+	$(MAKE) --no-print-directory test; tests=$$?; wait $$types && exit $$tests
 
 faults: $(READY) $(CLASSES) ## Run those tests alone that kill processes and break files
 	@$(PYTEST) $(PARALLEL) -m "faults and not soak" tests || [ $$? -eq 5 ] # 5: no test is marked so
