@@ -23,7 +23,7 @@ def server(tmp_path):
 
 @pytest.mark.faults
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("queue", [20, 50_000])
+@pytest.mark.parametrize("queue", [20, pytest.param(50_000, marks=pytest.mark.soak)])
 def test_results_are_exact_and_drops_are_counted(server, queue):
     def interrupt(progress):
         if progress.phase == "running" and progress.epoch == 1:

@@ -177,7 +177,12 @@ def test_without_max_ahead_all_rows_are_taken_in(setting):
 
 
 @pytest.mark.parametrize(
-    ("zone", "aggregator"), [("Europe/Istanbul", "count"), ("America/St_Johns", Rows())], ids=str
+    ("zone", "aggregator"),
+    [
+        ("Europe/Istanbul", "count"),
+        pytest.param("America/St_Johns", Rows(), marks=pytest.mark.soak),
+    ],
+    ids=str,
 )
 def test_windows_of_times_without_a_zone_are_sparks(session, zone, aggregator):
     own = session.newSession()

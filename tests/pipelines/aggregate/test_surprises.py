@@ -128,7 +128,10 @@ def two_texts(tmp_path_factory):
     return path, Counter(words)
 
 
-@pytest.mark.parametrize("grouping", [LEARNED, "planned", WITHOUT])
+@pytest.mark.parametrize(
+    "grouping",
+    ["planned", *(pytest.param(each, marks=pytest.mark.soak) for each in (LEARNED, WITHOUT))],
+)
 def test_a_file_that_changes_its_hot_keys_without_warning(two_texts, tmp_path, grouping):
     """The first text ends in the middle of the second epoch; lines are split in Python."""
     path, expected = two_texts
