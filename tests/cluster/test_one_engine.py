@@ -116,7 +116,7 @@ def test_an_even_join_of_a_stream_goes_on_from_another_host(cluster, kind):
 
 
 def test_keys_with_state_stay_on_their_workers_through_a_restart(cluster):
-    # On S3 by moto's server RocksDB's state does not get through three epochs in eight minutes.
+    # On S3 Spark's RocksDB waits without end: copyFromLocalFile gets no answer of moto's server.
     at = f"{PLACES['hdfs']}/stateful"
     found = cluster.drive("counts_with_state", at=at, epochs=3)
     went_on = cluster.drive("counts_with_state", on="driver2", at=at, epochs=found["epochs"] + 2)
