@@ -24,7 +24,6 @@ main(connection, connection)
 """
 
 FAILING = """
-import pyspark.cloudpickle
 from evenkey.runs.closing import _ClosingReader
 
 def fail(*_):

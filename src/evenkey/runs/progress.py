@@ -58,6 +58,11 @@ OnProgress: TypeAlias = "Callable[[EpochProgress], None]"
 """Is called when an epoch has ended."""
 
 
+def before_the_first(name: str, phase: Phase) -> EpochProgress:
+    """Say where a run stands before its first epoch."""
+    return EpochProgress(name, -1, 0, None, 0.0, 0.0, phase)
+
+
 def announce(on_progress: OnProgress | None, name: str, phase: Phase) -> None:
     """Report that a run is in a phase before its first epoch.
 
@@ -71,7 +76,7 @@ def announce(on_progress: OnProgress | None, name: str, phase: Phase) -> None:
         Such as ``starting Spark``.
     """
     if on_progress is not None:
-        on_progress(EpochProgress(name, -1, 0, None, 0.0, 0.0, phase))
+        on_progress(before_the_first(name, phase))
 
 
 class Measures(Protocol):

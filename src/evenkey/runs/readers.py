@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+import traceback
 
 from pyspark.sql.datasource import DataSourceStreamReader
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 
 class QuietReader(DataSourceStreamReader):
@@ -30,12 +27,5 @@ def _java_has_left(error: BaseException | None) -> bool:
     """Whether an error is of Spark's own connection, and not one that a reader has raised."""
     if not isinstance(error, EOFError | ConnectionError):
         return False
-    return not any(module.startswith("evenkey.") for module in _modules(error.__traceback__))
-
-
-def _modules(trace: TracebackType | None) -> list[str]:
-    found = []
-    while trace is not None:
-        found.append(trace.tb_frame.f_globals.get("__name__", ""))
-        trace = trace.tb_next
-    return found
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    return not any(frame.f_globals.get("__name__", "").startswith("evenkey.") for frame in frames)

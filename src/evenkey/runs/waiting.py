@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 
-from evenkey.runs.progress import EpochProgress
+from evenkey.runs.progress import before_the_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
 
-    from evenkey.runs.progress import OnProgress, Phase
+    from evenkey.runs.progress import EpochProgress, OnProgress, Phase
 
 _POLL_SECONDS = 1.0
 _PATIENCE_SECONDS = 15.0
@@ -84,7 +84,7 @@ class _Awaited:
     def __init__(self, waits: Callable[[], bool], name: str, on_progress: OnProgress) -> None:
         self._waits = waits
         self._on_progress = on_progress
-        self._last = EpochProgress(name, -1, 0, None, 0.0, 0.0, "starting Spark")
+        self._last = before_the_first(name, "starting Spark")
         self.over = threading.Event()
 
     def pass_on(self, progress: EpochProgress) -> None:
