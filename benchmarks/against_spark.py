@@ -35,7 +35,7 @@ from evenkey.streams import generated
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 STREAMS = {"z = 1.4": "zipf(z=1.4,keys=100000)", "r80": "country-skew-r80"}
 PARTIAL = "key string, worker int, messages long"
@@ -100,11 +100,15 @@ def on_partitions(cost_ms: float) -> Callable[[Iterable[pd.DataFrame]], Iterator
 
 
 class Contender(NamedTuple):
-    """A way to spread the work: from rows to partial results, under Spark settings."""
+    """A way to spread the work: from rows to partial results, under Spark settings.
+
+    Spark adds these up by key, unless the way does so itself.
+    """
 
     name: str
     partials: Callable[[DataFrame, float, int], DataFrame]
     settings: dict[str, str]
+    adds_up: bool = False
 
 
 def by_key(rows: DataFrame, cost_ms: float, workers: int) -> DataFrame:
@@ -141,10 +145,30 @@ def whole_keys(rows: DataFrame, cost_ms: float, workers: int) -> DataFrame:
     return eks.groupBy(rows, "key", workers=workers).applyInPandas(on_groups(cost_ms), PARTIAL)
 
 
+def totals() -> list[Column]:
+    """Messages of a key, and what each worker held of it, which is looked at afterwards."""
+    parts = F.collect_list(F.struct("worker", "messages"))
+    return [F.sum("messages").alias("messages"), parts.alias("parts")]
+
+
+def as_they_are(parts: pd.DataFrame) -> pd.DataFrame:
+    """Merge by a function: keep what each worker held, which is looked at afterwards."""
+    return parts
+
+
 def split_keys(rows: DataFrame, cost_ms: float, workers: int) -> DataFrame:
-    """Split and merge; merging keeps what each worker held, which is looked at afterwards."""
     grouped = eks.groupBy(rows, "key", workers=workers)
-    return grouped.applyInPandas(on_groups(cost_ms), PARTIAL, merge=lambda parts: parts)
+    return grouped.applyInPandas(on_groups(cost_ms), PARTIAL, merge=as_they_are)
+
+
+def split_and_added(rows: DataFrame, cost_ms: float, workers: int) -> DataFrame:
+    grouped = eks.groupBy(rows, "key", workers=workers)
+    return grouped.applyInPandas(on_groups(cost_ms), PARTIAL, merge=totals())
+
+
+def salted_and_merged(rows: DataFrame, cost_ms: float, workers: int) -> DataFrame:
+    partials = salted(8)(rows, cost_ms, workers)
+    return partials.groupBy("key").applyInPandas(as_they_are, PARTIAL)
 
 
 CONTENDERS = (
@@ -153,7 +177,9 @@ CONTENDERS = (
     Contender("groupBy with 8 salts", salted(8), USUAL),
     Contender("groupBy with W salts", salted(None), USUAL),
     Contender("eks.groupBy whole", whole_keys, USUAL),
-    Contender("eks.groupBy split", split_keys, USUAL),
+    Contender("eks.groupBy split", split_and_added, USUAL, adds_up=True),
+    Contender("8 salts, merged by a function", salted_and_merged, USUAL),
+    Contender("eks.groupBy split, merged by a function", split_keys, USUAL),
     Contender("rebalance hint", rebalanced(), USUAL | SKEW),
     Contender("rebalance hint by key", rebalanced("key"), USUAL | SKEW),
     *(Contender(name, grouped(name), USUAL) for name in ("kg", "pkg", "dkg", "planned")),
@@ -186,11 +212,9 @@ def measured(
     """Seconds to the merged result, and how many messages of each key each worker had."""
     with settings_of(spark, contender.settings):
         start = time.perf_counter()
-        partials = contender.partials(rows, cost_ms, workers)
-        merged = partials.groupBy("key").agg(
-            F.sum("messages").alias("messages"),
-            F.collect_list(F.struct("worker", "messages")).alias("parts"),
-        )
+        merged = contender.partials(rows, cost_ms, workers)
+        if not contender.adds_up:
+            merged = merged.groupBy("key").agg(*totals())
         results = merged.collect()
         seconds = time.perf_counter() - start
     held = [(row.key, part.worker, part.messages) for row in results for part in row.parts]

@@ -8,6 +8,8 @@ import pytest
 
 from tests.snippets.blocks import snippets
 
+PAIRS = [("after", "before")]
+PAIRS += [("totals", each) for each in ("salted", "by_customer", "by_function")]
 STATE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
@@ -28,7 +30,7 @@ def test_python_of_the_guide(capsys):
         exec(code, names)  # noqa: S102 - our own text
     said = capsys.readouterr().out
     assert "customer 17 has 40 % of the rows: at most 2.5 times faster" in said
-    for ours, plain in (("after", "before"), ("totals", "salted"), ("totals", "by_customer")):
+    for ours, plain in PAIRS:
         found = {tuple(row) for row in names[ours].collect()}
         assert found == {tuple(row) for row in names[plain].collect()}
         assert len(found) == 241

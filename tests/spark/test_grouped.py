@@ -223,6 +223,43 @@ def test_parts_are_merged_by_key(grouped):
     assert {row[5] for row in ours} == {ours[0][5]}
 
 
+def shape_and_rows(case, df):
+    """The rows as texts, each behind its frame's schema."""
+    rows = df.select(F.lit(f"{case}: {df.schema.simpleString()}"), F.expr("to_json(struct(*))"))
+    return rows.toDF("shape", "row").withColumn("row", F.lower(F.replace("row", F.lit("-0.0"))))
+
+
+def ids_of(pieces: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    for piece in pieces:
+        yield pd.DataFrame([(len(piece), piece["id"].sum())])
+
+
+@pytest.mark.parametrize("partial", [partial_of("any"), ids_of], ids=["rows", "pieces"])
+def test_parts_are_merged_by_spark_s_aggregates(frame, grouped, partial):
+    """With a null key and a NaN; a whole number and a string are spelled by workers."""
+    schema = PARTIAL if partial is not ids_of else "rows long, ids long"
+    totals = [F.sum("rows").alias("rows"), F.sum("ids").alias("ids")]
+    own = [F.count("*").alias("rows"), F.sum("id").alias("ids")]
+    cases = [*MERGEABLE, "decimal", "days", "struct"]
+    ours = collected(
+        [
+            shape_and_rows(case, grouped[case][0].applyInPandas(partial, schema, merge=totals))
+            for case in cases
+        ]
+    )
+    assert ours == collected([shape_and_rows(case, grouped[case][1].agg(*own)) for case in cases])
+    number = F.when(F.col("id") % 5 < 3, F.col("id") % 2).cast("int").alias("number")
+    numbered = frame.select("id", number)
+    by_number = eks.groupBy(numbered, "number", workers=WORKERS)
+    one = by_number.applyInPandas(partial, schema, merge=totals[0])
+    several = by_number.applyInPandas(partial, schema, merge={"rows": "sum", "ids": "max"})
+    assert one.dtypes == [("number", "int"), ("rows", "bigint")]
+    assert set(several.columns) == {"number", "sum(rows)", "max(ids)"}
+    rows = {row[0]: row[1] for row in numbered.groupBy("number").count().collect()}
+    assert set(rows) == {None, 0, 1}
+    assert dict(one.collect()) == dict(several.select("number", "sum(rows)").collect()) == rows
+
+
 def in_worker(pdf):
     context = TaskContext.get()
     assert context is not None

@@ -209,6 +209,12 @@ WRONG = {
     "merge_schema = 'id int': nothing merges": lambda df: eks.groupBy(
         df, "id", workers=2
     ).applyInPandas(center, "id int, v double", merge_schema="id int"),
+    "merge = 'sum': must be a function of 1 or 2 arguments, or Spark's aggregates": lambda df: (
+        eks.groupBy(df, "id", workers=2).applyInPandas(center, "id int, v double", merge="sum")
+    ),
+    "merge_schema = 'v double': Spark's aggregates have types of their own": lambda df: eks.groupBy(
+        df, "id", workers=2
+    ).applyInPandas(center, "id int, v double", merge=F.sum("v"), merge_schema="v double"),
     "merge= cannot carry; make text of it first": lambda df: eks.groupBy(
         df.select(F.array("id").alias("list")), "list", workers=2
     ).applyInPandas(center, "id int", merge=center),
@@ -271,7 +277,16 @@ def test_keys_come_back_from_their_texts(session):
         keys = keyed(rows, rows.columns)
         texts = KeyTexts(keys)
         spelled = texts.added_to(rows)
-        assert {spelled.schema[name].dataType for name in texts.names} == {StringType()}
+        assert {spelled.schema[name].dataType for name in texts.columns} == {StringType()}
+        values = {name: F.col(rows.columns[n]) for name, n in texts.positions.items()}
+        assert sorted(rows.columns[n] for n in texts.positions.values()) == [
+            "collated",
+            "n",
+            "text",
+        ]
+        spelled = spelled.withColumns(
+            {name: value.cast("string") for name, value in values.items()}  # as workers do
+        )
         back = spelled.withColumns(texts.keys)
         pairs = list(zip(rows.columns, texts.keys, strict=True))
         assert [back.schema[own].dataType for _, own in pairs] == [f.dataType for f in rows.schema]
@@ -306,7 +321,7 @@ def test_workers_need_no_evenkey():
         group = calls.on_group(
             lambda key, pdf: [key, list(pdf.columns)], ("own",), 1, takes_key=True, arrow=False
         )
-        part = calls.on_part(lambda pdf: pdf, ("own",), 1, (), takes_key=False)
+        part = calls.on_part(lambda pdf: pdf, ("own",), 1, (), {"text": 0}, takes_key=False)
         state = stateful_calls.Shown(Ids(), 1, 1).handleInputRows
         works = [group, part, lambda key, rows: state(key, iter([rows]), None)]
         sent = cloudpickle.dumps(works)
@@ -316,4 +331,4 @@ def test_workers_need_no_evenkey():
         [sys.executable, "-c", ALONE], input=sent, capture_output=True, check=False
     )
     assert ran.stderr == b""
-    assert ran.stdout == b"(1,) ['id'];id;(1,) ['id'];"
+    assert ran.stdout == b"(1,) ['id'];id text;(1,) ['id'];"

@@ -6,10 +6,12 @@ evenkey's may be used here.
 
 from __future__ import annotations
 
+import itertools
+import numbers
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     Function = Callable[..., Any]
 
@@ -78,7 +80,13 @@ def on_cogroup(
 
 
 def on_part(
-    function: Function, own: Sequence[str], keys: int, texts: Sequence[str], *, takes_key: bool
+    function: Function,
+    own: Sequence[str],
+    keys: int,
+    texts: Sequence[str],
+    positions: Mapping[str, int],
+    *,
+    takes_key: bool,
 ) -> Function:
     """Wrap a function on a part of a group: its results bear the key as texts, to be merged by.
 
@@ -90,10 +98,12 @@ def on_part(
         As for `on_group`; the texts are among `own`.
     texts
         Columns that spell the key.
+    positions
+        Further texts that results bear: where in the key the value is, a string or a whole number.
     """
 
     def call(key: Any, rows: Any) -> Any:
-        spelled = spelling(rows, texts)
+        spelled = spelling(key, rows, texts, positions)
         rows = without(rows, own, arrow=False)
         return bearing(function(key[:keys], rows) if takes_key else function(rows), spelled)
 
@@ -101,36 +111,40 @@ def on_part(
 
 
 def on_part_pieces(
-    function: Function, own: Sequence[str], keys: int, texts: Sequence[str], *, takes_key: bool
+    function: Function,
+    own: Sequence[str],
+    keys: int,
+    texts: Sequence[str],
+    positions: Mapping[str, int],
+    *,
+    takes_key: bool,
 ) -> Function:
     """Do as `on_part` does for a function that takes the rows piece by piece."""
 
     def call(key: Any, rows: Any) -> Any:
-        spelled: dict[str, Any] = {}
+        given = iter(rows)
+        first = next(given)
+        spelled = spelling(key, first, texts, positions)
 
         def pieces() -> Iterator[Any]:
-            for each in rows:
-                spelled.update(spelling(each, texts))
+            for each in itertools.chain((first,), given):
                 yield without(each, own, arrow=False)
 
-        given = pieces()
-        first = next(given)
-
-        def every() -> Iterator[Any]:
-            yield first
-            yield from given
-
-        results = function(key[:keys], every()) if takes_key else function(every())
+        results = function(key[:keys], pieces()) if takes_key else function(pieces())
         for each in results:
             yield bearing(each, spelled)
 
     return call
 
 
-def spelling(rows: Any, texts: Sequence[str]) -> dict[str, Any]:
+def spelling(
+    key: Sequence[Any], rows: Any, texts: Sequence[str], positions: Mapping[str, int]
+) -> dict[str, str | None]:
     """Give the texts of a group's key; None where there is none, whatever pandas makes of it."""
-    first = {name: rows[name].iloc[0] for name in texts}
-    return {name: value if isinstance(value, str) else None for name, value in first.items()}
+    values = {name: rows[name].iloc[0] for name in texts}
+    values.update((name, key[position]) for name, position in positions.items())
+    there = (str, numbers.Integral)
+    return {name: str(each) if isinstance(each, there) else None for name, each in values.items()}
 
 
 def bearing(result: Any, spelled: dict[str, Any]) -> Any:

@@ -14,7 +14,7 @@ from evenkey.spark.grouped import calls
 from evenkey.spark.grouped.cogrouped import Cogrouped
 from evenkey.spark.grouped.combining import Combining
 from evenkey.spark.grouped.explaining import TO_SPLIT, explained
-from evenkey.spark.grouped.merging import merged, wrapped
+from evenkey.spark.grouped.merging import merged, merging, of_parts, wrapped
 from evenkey.spark.grouped.rows import Rows, check_kind
 from evenkey.spark.grouped.stateful import Stateful
 from evenkey.spark.grouped.texts import KeyTexts
@@ -153,14 +153,14 @@ class Grouped(Combining, Stateful):
         func: Function,
         schema: Schema,
         *,
-        merge: Function | None = None,
+        merge: Function | Column | Sequence[Column] | dict[str, str] | None = None,
         merge_schema: Schema | None = None,
     ) -> DataFrame:
         """Call a function on the rows of each key, as Spark's ``applyInPandas``.
 
         With `merge` a key that is too heavy for one worker is split over as many as it needs:
-        `func` is called on each part, then `merge` on all that came of a key, whether it was
-        split or not. A key whose parts gave no row is not merged.
+        `func` is called on each part, then all that came of a key is merged, whether it was split
+        or not. A key whose parts gave no row is not merged.
 
         Parameters
         ----------
@@ -170,9 +170,13 @@ class Grouped(Combining, Stateful):
         schema
             Of what it gives.
         merge
-            As `func`, of the rows that `func` gave for one key, in any order; None: none is split.
+            As `func`, of the rows that `func` gave for one key, in any order. Or Spark's aggregates
+            of their columns, as ``agg`` takes them: a column, such as
+            ``F.sum("total").alias("total")``, several, or a dict of column to function; results
+            have the key's columns and these, and no second function has to be called for each key.
+            None: no key is split.
         merge_schema
-            Of what `merge` gives; None: it is `schema`.
+            Of what the function `merge` gives; None: it is `schema`.
 
         Returns
         -------
@@ -191,15 +195,17 @@ class Grouped(Combining, Stateful):
         rows.check_batch("applyInPandas")
         choice = rows.choice(merges=merge is not None)
         if merge is not None:
+            way_of_merging = merging(merge, merge_schema)
             texts = KeyTexts(rows.keys)
-            given = schema if merge_schema is None else merge_schema
 
             def parts(keys: Keys) -> tuple[GroupedData, Sequence[str]]:
                 if choice.way == "spark":
                     return keys.frame.groupBy(*keys.columns), keys.own
                 return rows.grouped(keys, choice.way, rows.plans)
 
-            return merged(parts, rows.keys, texts, func, schema, merge, given)
+            results = of_parts(parts, rows.keys, texts, func, schema)
+            given = schema if merge_schema is None else merge_schema
+            return merged(results, rows.keys, texts, way_of_merging, given)
         if merge_schema is not None:
             message = f"merge_schema = {shown(merge_schema)}: nothing merges; pass merge= too"
             raise ConfigurationError(message)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import Column
 from pyspark.sql.types import StringType, StructField, StructType
 
+from evenkey.checking import shown
+from evenkey.errors import ConfigurationError
+from evenkey.spark.columns import quoted
 from evenkey.spark.grouped import calls
 from evenkey.spark.grouped.exchange import SPLIT
 from evenkey.spark.grouped.hints import arguments_of, labelled, takes_pieces
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
     Function = Callable[..., Any]
     Schema = StructType | str
+    Merging = Function | list[Any]
 
 
 def wrapped(function: Function, keys: Keys, *, arrow: bool) -> Function:
@@ -42,16 +47,71 @@ def _wrapped(function: Function, own: Sequence[str], keys: int, *, arrow: bool) 
     return labelled(call, function, pieces=pieces, arrow=arrow)
 
 
+def merging(merge: Any, schema: Schema | None) -> Merging:
+    """Read how parts of keys are merged: by a function, or by Spark's aggregates.
+
+    Raises
+    ------
+    ConfigurationError
+        It is neither; or a schema is given for aggregates.
+    """
+    listed = list(merge) if isinstance(merge, list | tuple) else [merge]
+    by_name = isinstance(merge, dict) and merge
+    if by_name or (listed and all(isinstance(each, Column) for each in listed)):
+        if schema is not None:
+            message = (
+                f"merge_schema = {shown(schema)}: Spark's aggregates have types of their own; "
+                "leave it out"
+            )
+            raise ConfigurationError(message)
+        return listed
+    if callable(merge):
+        function: Function = merge
+        return function
+    message = (
+        f"merge = {shown(merge)}: must be a function of 1 or 2 arguments, or Spark's aggregates of "
+        "what func gives; pass merge=F.sum('total').alias('total'), a list of such, or a dict as "
+        "agg takes"
+    )
+    raise ConfigurationError(message)
+
+
 def merged(
+    results: DataFrame,
+    keys: Keys,
+    texts: KeyTexts,
+    merge: Merging,
+    schema: Schema,
+) -> DataFrame:
+    """Merge what came of each key's parts.
+
+    Parameters
+    ----------
+    results
+        As `of_parts` gives them.
+    keys, texts
+        The key.
+    merge
+        The function on the results of a key; or aggregates of their columns, which Spark combines
+        before its shuffle.
+    schema
+        Of what the function gives.
+    """
+    if not isinstance(merge, list):
+        call = _wrapped(merge, tuple(texts.keys), len(keys.names), arrow=False)
+        return results.groupBy(*texts.keys).applyInPandas(call, schema)
+    named = [quoted(own).alias(name) for own, name in zip(texts.keys, keys.shown, strict=True)]
+    return results.groupBy(*named).agg(*merge)
+
+
+def of_parts(
     parts: Callable[[Keys], tuple[GroupedData, Sequence[str]]],
     keys: Keys,
     texts: KeyTexts,
     partial: Function,
     schema: Schema,
-    merge: Function,
-    merge_schema: Schema,
 ) -> DataFrame:
-    """Call a function on each part of a key, and another on the results of all parts of it.
+    """Call a function on each part of a key; its results bear the key behind their own columns.
 
     Parameters
     ----------
@@ -63,21 +123,18 @@ def merged(
         That spell the key.
     partial, schema
         The function on parts, and what it gives.
-    merge, merge_schema
-        The function on the results of a key, and what it gives.
     """
     spelled = texts.added_to(keys.frame)
     grouped, own = parts(replace(keys, frame=spelled))
     takes_key = arguments_of(partial, (1, 2)) > 1
     pieces = takes_pieces(partial, arrow=False)
     wrap = calls.on_part_pieces if pieces else calls.on_part
-    call = wrap(partial, (*own, *texts.names), len(keys.names), texts.names, takes_key=takes_key)
+    own, count = (*own, *texts.columns), len(keys.names)
+    call = wrap(partial, own, count, texts.columns, texts.positions, takes_key=takes_key)
     fields = [StructField(name, StringType()) for name in texts.names]
-    of_parts = StructType([*_read(keys.frame.sparkSession, schema).fields, *fields])
-    results = grouped.applyInPandas(labelled(call, partial, pieces=pieces, arrow=False), of_parts)
-    by_key = results.withColumns(texts.keys).drop(*texts.names)
-    call = _wrapped(merge, tuple(texts.keys), len(keys.names), arrow=False)
-    return by_key.groupBy(*texts.keys).applyInPandas(call, merge_schema)
+    bearing = StructType([*_read(keys.frame.sparkSession, schema).fields, *fields])
+    results = grouped.applyInPandas(labelled(call, partial, pieces=pieces, arrow=False), bearing)
+    return results.withColumns(texts.keys).drop(*texts.names)
 
 
 def _read(session: SparkSession, schema: Schema) -> StructType:

@@ -9,6 +9,7 @@ from pyspark.sql.types import (
     BinaryType,
     BooleanType,
     DateType,
+    IntegralType,
     NumericType,
     StringType,
     StructType,
@@ -26,13 +27,15 @@ if TYPE_CHECKING:
     from evenkey.spark.grouped.keys import Keys
 
 _PLAIN = (BooleanType, NumericType, StringType, TimestampNTZType)
+_SAME_IN_PANDAS = (IntegralType, StringType)
 
 
 class KeyTexts:
     """Columns of text that spell a key, one for each value in it.
 
-    Numbers, times and structs change on their way through pandas: a NaN becomes null, a time loses
-    its zone. Texts do not.
+    Fractions, times and structs change on their way through pandas: a NaN becomes null, a time
+    loses its zone. Texts do not. Whole numbers and strings do not either: workers spell them, so
+    that rows need no column more.
 
     Parameters
     ----------
@@ -47,9 +50,15 @@ class KeyTexts:
 
     def __init__(self, keys: Keys) -> None:
         self._texts: dict[str, Column] = {}
+        self._spelled_by_workers: dict[str, int] = {}
         self.keys: dict[str, Column] = {}
         """Columns of the key made of the texts, by names of ours."""
         for number, (column, kind) in enumerate(zip(keys.columns, keys.types, strict=True)):
+            if isinstance(kind, _SAME_IN_PANDAS):
+                name = self._name()
+                self._spelled_by_workers[name] = number
+                self.keys[f"{OWN}merged_{number}"] = quoted(name).cast(kind)
+                continue
             try:
                 read = self._added(column, kind)
             except TypeError:
@@ -62,12 +71,22 @@ class KeyTexts:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns of text."""
+        """Names of the columns of text that results have."""
+        return (*self._texts, *self._spelled_by_workers)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of those that rows have too."""
         return tuple(self._texts)
 
+    @property
+    def positions(self) -> dict[str, int]:
+        """Those that workers spell: where in the key the value is."""
+        return self._spelled_by_workers
+
     def added_to(self, df: DataFrame) -> DataFrame:
-        """Add the texts to a frame that has the key."""
-        return df.withColumns(self._texts)
+        """Add the texts that rows have to a frame that has the key."""
+        return df.withColumns(self._texts) if self._texts else df
 
     def _added(self, column: Column, kind: DataType) -> Column:
         """Spell a column, and give what reads it back."""
@@ -91,6 +110,9 @@ class KeyTexts:
         return self._text(column.cast("string")).cast(kind)
 
     def _text(self, spelled: Column) -> Column:
-        name = f"{OWN}text_{len(self._texts)}"
+        name = self._name()
         self._texts[name] = spelled
         return quoted(name)
+
+    def _name(self) -> str:
+        return f"{OWN}text_{len(self.names)}"
