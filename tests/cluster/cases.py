@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
+import shapely
 from pyspark import TaskContext
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F
@@ -17,7 +18,7 @@ from pyspark.sql.streaming import StatefulProcessor
 
 import evenkey
 from evenkey import spark as eks
-from evenkey.joins import balanced_join
+from evenkey.joins import SpatialMatch, balanced_join
 from evenkey.spark import aggregate, place, route, store_of
 from tests.runs import killing
 from tests.stores.conformance import CHECKS
@@ -272,7 +273,12 @@ def doors(spark: SparkSession, at: str) -> dict[str, Any]:
     expected = rows.groupBy("user").agg({"*": "count", "amount": "sum"}).collect()
     sums = sorted((row[0], row["count(1)"], row["sum(amount)"]) for row in expected)
     found: dict[str, Any] = {"expected": sums}
-    for name, merge in (("whole", None), ("split", _merged)):
+    added = [
+        F.sum("rows").alias("rows"),
+        F.sum("amount").alias("amount"),
+        F.count("*").alias("task"),
+    ]
+    for name, merge in (("whole", None), ("split", _merged), ("added", added)):
         grouped = eks.groupBy(rows, "user", workers=4, state=f"{at}/{name}")
         got = grouped.applyInPandas(_described, schema, merge=merge).collect()
         found[name] = sorted((row["user"], row["rows"], row["amount"]) for row in got)
@@ -291,6 +297,27 @@ def doors(spark: SparkSession, at: str) -> dict[str, Any]:
     found["files of others"] = max(Counter(r[0] for r in names if r[0] != "alice").values())
     found["files of alice"] = sum(row[0] == "alice" for row in names)
     return found
+
+
+def _points(numbers: pd.Series) -> pd.Series:
+    return pd.Series(shapely.to_wkb(shapely.points(numbers + 0.5, 0.5)))
+
+
+def _squares(numbers: pd.Series) -> pd.Series:
+    return pd.Series(shapely.to_wkb(shapely.box(numbers, 0, numbers + 1, 1)))
+
+
+def staying_join_stream(spark: SparkSession, at: str, epochs: int) -> dict[str, Any]:
+    """Join a stream with few squares, one for each user; compare with Spark's join by user."""
+    as_udf: Any = F.pandas_udf
+    point, square = (as_udf(each, "binary") for each in (_points, _squares))
+    number = F.expr("if(user = 'alice', 0, cast(substring(user, 6) AS int))")
+    rows = _stream(spark, 1000).select("value", point(number).alias("geometry"))
+    static = spark.range(0, 50).select(F.col("id").alias("profile"), square("id").alias("geometry"))
+    within = SpatialMatch(relation="within")
+    joined = balanced_join(rows, static, within, workers=4, state=f"{at}/state")
+    moved = "REPARTITION" in joined._jdf.queryExecution().toString()
+    return {**_joined(spark, joined, _static(spark), at, epochs), "moved": moved}
 
 
 def even_join_stream(spark: SparkSession, at: str, epochs: int) -> dict[str, int]:

@@ -96,13 +96,24 @@ def test_a_join_is_sparks_own_and_goes_on_from_another_host(cluster, balance, ca
 @pytest.mark.parametrize("kind", PLACES)
 def test_operators_of_one_line_give_what_spark_gives(cluster, kind):
     found = cluster.drive("doors", at=f"{PLACES[kind]}/doors")
-    assert found["whole"] == found["split"] == found["expected"]
+    assert found["whole"] == found["split"] == found["added"] == found["expected"]
     assert found["join"] == found["written"] == 0
     # A user of 80 % of the rows is on all four workers where her rows may be parted.
     assert found["split alice"] < 40
+    assert found["added alice"] == 4
     assert found["fullest of join"] < 1.1
     assert found["files of others"] == 1
     assert found["files of alice"] == 30
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_a_join_whose_rows_stay_goes_on_from_another_host(cluster, kind):
+    at = f"{PLACES[kind]}/staying-join"
+    found = cluster.drive("staying_join_stream", at=at, epochs=4)
+    went_on = cluster.drive("staying_join_stream", on="driver2", at=at, epochs=found["epochs"] + 3)
+    assert went_on["epochs"] > found["epochs"]
+    for each in (found, went_on):
+        assert (each["missing"], each["too many"], each["moved"]) == (0, 0, False)
 
 
 @pytest.mark.parametrize("kind", PLACES)

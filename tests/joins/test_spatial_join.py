@@ -81,7 +81,11 @@ class Letters:
         pa.feather.write_feather(table, str(self.directory / f"{kind}-{epoch}-{part}"))
 
 
-def test_unusable_geometries_become_dead_letters_or_fail(session, sides, tmp_path):
+DIVIDED = pytest.mark.parametrize("partitions", [None, 8], ids=["whole", "divided"])
+
+
+@DIVIDED
+def test_unusable_geometries_become_dead_letters_or_fail(session, sides, tmp_path, partitions):
     stream, static = sides
     bow_tie = shapely.to_wkb(shapely.Polygon([(0, 0), (40, 40), (40, 0), (0, 40)]))
     odd = session.createDataFrame(
@@ -90,10 +94,17 @@ def test_unusable_geometries_become_dead_letters_or_fail(session, sides, tmp_pat
     match = SpatialMatch()
     plain = static.drop("relation")
     with pytest.raises(Exception, match="1 rows cannot be joined, the first because"):
-        balanced_join(odd.where("p = 901"), plain, match, workers=2).collect()
+        balanced_join(
+            odd.where("p = 901"), plain, match, workers=2, partitions=partitions
+        ).collect()
     mixed = plain.union(odd)
     joined = balanced_join(
-        stream.union(odd), mixed, match, workers=2, dead_letters=Letters(tmp_path)
+        stream.union(odd),
+        mixed,
+        match,
+        workers=2,
+        partitions=partitions,
+        dead_letters=Letters(tmp_path),
     )
     found = {(row.p, row.s) for row in joined.collect()}
     assert (902, 902) in found
@@ -106,8 +117,9 @@ def test_unusable_geometries_become_dead_letters_or_fail(session, sides, tmp_pat
     assert told == {"dead-letters": reasons, "static-dead-letters": reasons}
 
 
+@DIVIDED
 def test_dead_letters_lie_in_a_store_by_kind_and_epoch(
-    session, sides, stream_of_files, run_to_end, tmp_path
+    session, sides, stream_of_files, run_to_end, tmp_path, partitions
 ):
     stream, static = sides
     odd = session.createDataFrame([(900, bytearray(b"?")), (901, None)], stream.schema)
@@ -117,6 +129,7 @@ def test_dead_letters_lie_in_a_store_by_kind_and_epoch(
         static.drop("relation").union(odd),
         SpatialMatch(),
         workers=2,
+        partitions=partitions,
         state=tmp_path / "join",
         dead_letters=letters.as_uri(),
     )

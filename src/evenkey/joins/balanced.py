@@ -19,6 +19,7 @@ from evenkey.joins.routing import Routing, space_join
 from evenkey.joins.sides import aligned, check_sides, result_schema, stream_columns
 from evenkey.joins.slots import on_slots, own_processes
 from evenkey.joins.static_side import static_side, static_store
+from evenkey.joins.staying import StayTask, can_stay, say_that_rows_stay, whole_is_better
 from evenkey.joins.stored import state_at
 from evenkey.joins.stored_letters import letters_at
 from evenkey.joins.work import items, seconds
@@ -109,7 +110,10 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         Whether static partitions stay in their worker between epochs (the paper's STAL), or are
         loaded in every epoch (STRL).
     partitions
-        How many partitions, P; None: 4 a worker.
+        How many partitions, P. None: 4 a worker; or by space 1, where the static side is small (a
+        sixteenth of `cache_bytes`, its geometries counted four times), and neither a `distributor`
+        nor `then` is passed. 1, by space: every worker holds the static side whole, and the
+        stream's rows stay where they are, so that nothing is moved or balanced.
     state
         Where static data and the log of epochs lie: a path or URI (``s3a://...``) beside the
         query's checkpoint, or a store, which the driver and all executors share. A restarted query
@@ -183,10 +187,10 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     if distributor is not None and not isinstance(distributor, DynamicDistributor):
         message = f"distributor = {shown(distributor)}: pass a DynamicDistributor(...)"
         raise ConfigurationError(message)
-    count = PARTITIONS_A_WORKER * workers if partitions is None else partitions
-    if count < workers:
+    may_stay = distributor is None and can_stay(match)
+    if partitions is not None and partitions < workers and not (partitions == 1 and may_stay):
         message = (
-            f"partitions = {count}: {workers} workers need at least one each; pass "
+            f"partitions = {partitions}: {workers} workers need at least one each; pass "
             f"partitions={PARTITIONS_A_WORKER * workers} or so"
         )
         raise ConfigurationError(message)
@@ -199,21 +203,26 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     session = stream.sparkSession
     root = state_at(session, temporary_directory(session, "join") if state is None else state)
     store, letters = static_store(root), letters_at(session, dead_letters)
+    stays = may_stay and partitions == 1
+    if may_stay and partitions is None and cache_static and then is None:
+        stays = whole_is_better(static, match, store, cache_bytes)
+    if stays and partitions is None:
+        say_that_rows_stay(PARTITIONS_A_WORKER * workers)
     manifest = static_side(
         static,
         store,
         match,
-        partitions=count,
+        partitions=1 if stays else partitions or PARTITIONS_A_WORKER * workers,
         # Nobody comes back to a temporary directory.
         if_changed="reuse" if state is None else if_changed,
         dead_letters=letters,
     )
     clock = (distributor or DynamicDistributor()).load_clock
-    distributor = _distributor(mode, distributor)
+    distributor = None if stays else _distributor(mode, distributor)
     planner = JoinPlanner(
         epochs=root.under("epochs"),
         static=store.written_by(manifest.host),
-        partitions=count,
+        partitions=manifest.partitions,
         workers=workers,
         distributor=distributor,
         event_time=time is not None,
@@ -223,11 +232,10 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         counts=_counts(stream, distributor),
     )
     routed = Routing(stream, planner, manifest)
+    join: PartitionJoin
     if isinstance(match, Keys):
-        sent = routed.by_keys(match)
-        join: PartitionJoin = KeyedJoin(match.columns, stream_columns(stream, match), how)
+        join = KeyedJoin(match.columns, stream_columns(stream, match), how)
     else:
-        sent = routed.by_space(match, letters)
         join = space_join(match, stream_columns(stream, match), manifest)
     task = JoinTask(
         join,
@@ -237,10 +245,17 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         time=time,
         then=follows,
         load_clock=clock,
+        stays=stays,
     )
-    placed = on_slots(sent, workers, stay=mode.cache_static)
+    work: JoinTask | StayTask = task
+    if isinstance(match, Keys):
+        rows = on_slots(routed.by_keys(match), workers, stay=cache_static)
+    elif stays:
+        rows, work = routed.settled(), StayTask(routed.spread(match, letters), task)
+    else:
+        rows = on_slots(routed.by_space(match, letters), workers, stay=cache_static)
     with own_processes(stream):
-        return placed.mapInArrow(in_workers(session, task), result)
+        return rows.mapInArrow(in_workers(session, work), result)
 
 
 def _mode(balance: Balance | None, cache_static: bool) -> Mode:  # noqa: FBT001 - as it was passed

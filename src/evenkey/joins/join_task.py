@@ -50,6 +50,10 @@ class JoinTask:
         What follows on the joined rows; None: nothing here.
     load_clock
         What its seconds are of.
+    stays
+        Whether rows come from where they are, to a static side that each process holds whole: then
+        all tasks share what their process holds, and there is no work to balance, so none is
+        written down.
     """
 
     def __init__(
@@ -62,6 +66,7 @@ class JoinTask:
         time: str | None,
         then: Following | None = None,
         load_clock: LoadClock = "processor",
+        stays: bool = False,
     ) -> None:
         self._join = join
         self._planner = planner
@@ -70,16 +75,18 @@ class JoinTask:
         self._time = time
         self._then = then
         self._load_clock = load_clock
+        self._stays = stays
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over the batches of one slot."""
         task = self._planner.task()
         plan = self._planner.plan(task)
-        slot = _Slot(self, task.partition, plan, CLOCKS[self._load_clock], self._then)
+        number = 0 if self._stays else task.partition
+        slot = _Slot(self, number, plan, CLOCKS[self._load_clock], self._then)
         for rows in _gathered(batches):
             slot.take_times(rows, self._time)
             yield from slot.join(rows)
-        if task.query != BATCH:
+        if task.query != BATCH and not self._stays:
             self._planner.log(task.query).record(task.epoch, slot.record())
 
     def cache(self, plan: EpochPlan) -> WorkerCache:

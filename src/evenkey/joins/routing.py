@@ -66,6 +66,26 @@ class Routing:
             counted = self._located(shapes, on, Nowhere(), self.planner.batch_version)
         return self._with_slots(spread, counted, F.col(FIRST))
 
+    def settled(self) -> DataFrame:
+        """The stream as it is, once the plan of its epoch is settled."""
+        asked = self.stream.sparkSession.range(0, 1, 1, 1)
+        return self.stream.where(self._places(asked).isNotNull())
+
+    def spread(
+        self,
+        on: SpatialMatch,
+        dead_letters: DeadLetters | None,
+        version: StaticVersion | None = None,
+    ) -> SpaceSpread:
+        """Give what vets geometries and finds their partitions."""
+        return SpaceSpread(
+            self.planner,
+            on.geometry,
+            candidates=on.replicates_index,
+            dead_letters=dead_letters,
+            version=version,
+        )
+
     def _located(
         self,
         rows: DataFrame,
@@ -74,13 +94,7 @@ class Routing:
         version: StaticVersion | None = None,
     ) -> DataFrame:
         indexed = on.replicates_index
-        task = SpaceSpread(
-            self.planner,
-            on.geometry,
-            candidates=indexed,
-            dead_letters=dead_letters,
-            version=version,
-        )
+        task = self.spread(on, dead_letters, version)
         fields = [*rows.schema, StructField(PARTITION, IntegerType())]
         fields.append(StructField(FIRST, BooleanType()))
         if indexed:
@@ -99,13 +113,16 @@ class Routing:
         first
             Whether a row is the first copy of an item.
         """
-        session = spread.sparkSession
-        asked = session.range(0, 1, 1, 1)
+        asked = spread.sparkSession.range(0, 1, 1, 1)
         if self.planner.counts:
             asked = _counts(counted, first)
-        task = in_workers(session, DecideTask(self.planner))
-        places = asked.mapInArrow(task, "places array<bigint>").scalar()
+        places = self._places(asked)
         return dealt_by_number(spread, F.col(PARTITION), places, self.planner.workers, SLOT)
+
+    def _places(self, asked: DataFrame) -> Column:
+        """Where partitions lie, as one task settles it before all others begin."""
+        task = in_workers(asked.sparkSession, DecideTask(self.planner))
+        return asked.mapInArrow(task, "places array<bigint>").scalar()
 
 
 def _counts(rows: DataFrame, first: Column) -> DataFrame:

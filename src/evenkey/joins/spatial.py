@@ -23,7 +23,7 @@ else:
 
 _PAIRS = 1 << 18
 """Pairs of geometries that are compared at a time."""
-_BYTES_OF_GEOMETRY = 4
+BYTES_OF_GEOMETRY = 4
 """Memory that GEOS takes for a prepared geometry, over the bytes of its well-known binary."""
 
 
@@ -85,7 +85,7 @@ class SpatialJoin(PartitionJoin):
         geometries = shapely.from_wkb(table[self.static_geometry].to_numpy(zero_copy_only=False))
         shapely.prepare(geometries)
         payload = table.drop_columns([self.static_geometry, RELATION])
-        size = _BYTES_OF_GEOMETRY * table[self.static_geometry].nbytes + payload.nbytes
+        size = BYTES_OF_GEOMETRY * table[self.static_geometry].nbytes + payload.nbytes
         return SpatialPartition(
             geometries,
             table[RELATION].to_numpy(),

@@ -21,7 +21,7 @@ from evenkey.spelling import unknown_name
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from evenkey.joins.dead_letters import DeadLetters
     from evenkey.joins.fingerprint import Fingerprint
@@ -92,6 +92,12 @@ def static_side(
     if given not in held.replaced:
         raise ConfigurationError(_changed(held.latest, store, given))
     return held.latest
+
+
+def held_partitions(session: SparkSession, store: StaticStore) -> int | None:
+    """How many partitions the static side has that a state holds; None where there is none."""
+    held = at_state(session, partial(_held, store))
+    return None if held is None else held.latest.partitions
 
 
 class _Held(NamedTuple):

@@ -12,7 +12,7 @@ from evenkey.extras import Extra
 from evenkey.joins.dead_letters import STATIC_DEAD_LETTERS, LetterBox
 from evenkey.joins.geometry import vet
 from evenkey.joins.partition_join import PARTITION, RELATION
-from evenkey.joins.partitioners import Leaves, kdb, quad_tree
+from evenkey.joins.partitioners import PLANE, Leaves, kdb, quad_tree
 from evenkey.joins.relations import codes_of, mirrored
 from evenkey.spark import in_workers
 
@@ -34,6 +34,8 @@ _SAMPLE = 100_000
 
 def divide(static: DataFrame, on: SpatialMatch, partitions: int) -> Leaves:
     """Divide space into P leaves, as a sample of the static geometries lies."""
+    if partitions == 1:
+        return Leaves(np.array([PLANE]))
     geometries = static.select(F.col(on.geometry).alias("geometry"))
     rows = geometries.count()
     if rows > _SAMPLE:

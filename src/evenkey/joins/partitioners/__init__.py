@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenkey.joins.partitioners.kdb import kdb
-from evenkey.joins.partitioners.leaves import Leaves
+from evenkey.joins.partitioners.leaves import PLANE, Leaves
 from evenkey.joins.partitioners.quad_tree import quad_tree
 
-__all__ = ["Leaves", "kdb", "quad_tree"]
+__all__ = ["PLANE", "Leaves", "kdb", "quad_tree"]
