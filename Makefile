@@ -140,7 +140,7 @@ $(BIN)/python:
 
 $(READY): pyproject.toml requirements.lock | $(BIN)/python
 	@echo "Setting up $(VENV) ..." >&2
-	@$(PIP) install --requirement requirements.lock
+	@$(PIP) install --no-compile --requirement requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
