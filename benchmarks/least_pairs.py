@@ -1,0 +1,84 @@
+"""Fewest pairs of worker and key of any plan, where one key is hot and all others are alike.
+
+An integer program over kinds of workers: each has some light keys whole, perhaps a part of the hot
+key, and parts of light keys that are split. What parts share a worker is relaxed, so no plan that
+keeps max/mean has fewer pairs. Printed are these over the keys, and over `dist_cost_lower_bound`,
+which does not know that whole keys leave room that no whole key fits into.
+
+    python -m benchmarks.least_pairs
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from rich.box import MARKDOWN
+from rich.console import Console
+from rich.table import Table
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from evenkey.metrics import dist_cost_lower_bound
+
+LIGHT = 203
+"""Keys beside the hot one in the country streams."""
+MOST = 1.10
+CASES = ((0.1, 50), (0.1, 100), (0.2, 50), (0.2, 100), (0.3, 100))
+"""Share of the hot key, and workers."""
+
+
+def least_pairs(hot: float, workers: int, light: int = LIGHT, most: float = MOST) -> int:
+    """Give the fewest pairs of a plan whose fullest worker has at most `most` of the mean.
+
+    The program's numbers are, for each kind of worker: how many there are, parts of light keys on
+    them, the load of these, and the hot key's load there; and how many light keys are split.
+    """
+    size, hot_load = (1 - hot) * workers / light, hot * workers
+    kinds = list(product(range(int(most / size) + 1), (False, True)))
+    count = len(kinds)
+    whole = np.array([kind[0] for kind in kinds], dtype=float)
+    with_hot = np.array([kind[1] for kind in kinds], dtype=float)
+    room = most - whole * size
+    none, each, every = np.zeros((count, count)), np.eye(count), np.ones(count)
+    nothing = np.zeros(count)
+    limits = LinearConstraint(
+        np.block(
+            [
+                [-np.diag(room), none, each, each, np.zeros((count, 1))],
+                [none, -np.diag(np.minimum(size, room)), each, none, np.zeros((count, 1))],
+                [-np.diag(room * with_hot), none, none, each, np.zeros((count, 1))],
+            ]
+        ),
+        -np.inf,
+        0,
+    )
+    sums = [
+        ((whole, nothing, nothing, nothing, 1), light, light),
+        ((nothing, nothing, every, nothing, -size), 0, 0),
+        ((nothing, every, nothing, nothing, -2), 0, np.inf),  # a split key has two parts at least
+        ((nothing, nothing, nothing, every, 0), hot_load, hot_load),
+        ((every, nothing, nothing, nothing, 0), workers, workers),
+    ]
+    equal = [LinearConstraint(np.hstack(terms), low, high) for terms, low, high in sums]
+    pairs = np.hstack([whole + with_hot, every, nothing, nothing, 0])
+    numbers = np.hstack([every, every, nothing, nothing, 1])
+    found = milp(pairs, integrality=numbers, bounds=Bounds(0), constraints=[limits, *equal])
+    least: float = found.fun
+    return round(least)
+
+
+def main() -> None:
+    table = Table(box=MARKDOWN)
+    for heading in ("hot key", "W", "least of any plan, a key", "over dist_cost_lower_bound"):
+        table.add_column(heading, justify="right")
+    for hot, workers in CASES:
+        load = np.full(LIGHT + 1, (1 - hot) / LIGHT)
+        load[0] = hot
+        bound = dist_cost_lower_bound(load * 1e9, workers)
+        least = least_pairs(hot, workers) / (LIGHT + 1)
+        table.add_row(f"{hot:.0%}", str(workers), f"{least:.3f}", f"{least / bound:.3f}")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
