@@ -251,7 +251,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     if isinstance(match, Keys):
         rows = on_slots(routed.by_keys(match), workers, stay=cache_static)
     elif stays:
-        rows, work = routed.settled(), StayTask(routed.spread(match, letters), task)
+        rows, work = stream, StayTask(task, planner, match.geometry, letters)
     else:
         rows = on_slots(routed.by_space(match, letters), workers, stay=cache_static)
     with own_processes(stream):

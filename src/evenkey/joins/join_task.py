@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from evenkey.joins.planning import JoinPlanner
     from evenkey.joins.static_manifest import StaticVersion
     from evenkey.joins.work import LoadClock
+    from evenkey.spark import TaskId
 
 _ROWS = 1 << 16
 """Rows that are gathered before they are joined, so that each partition gets many at once."""
@@ -80,7 +81,12 @@ class JoinTask:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over the batches of one slot."""
         task = self._planner.task()
-        plan = self._planner.plan(task)
+        yield from self.joined(batches, task, self._planner.plan(task))
+
+    def joined(
+        self, batches: Iterable[pa.RecordBatch], task: TaskId, plan: EpochPlan
+    ) -> Iterator[pa.RecordBatch]:
+        """Run over batches by a plan that is known."""
         number = 0 if self._stays else task.partition
         slot = _Slot(self, number, plan, CLOCKS[self._load_clock], self._then)
         for rows in _gathered(batches):

@@ -66,26 +66,6 @@ class Routing:
             counted = self._located(shapes, on, Nowhere(), self.planner.batch_version)
         return self._with_slots(spread, counted, F.col(FIRST))
 
-    def settled(self) -> DataFrame:
-        """The stream as it is, once the plan of its epoch is settled."""
-        asked = self.stream.sparkSession.range(0, 1, 1, 1)
-        return self.stream.where(self._places(asked).isNotNull())
-
-    def spread(
-        self,
-        on: SpatialMatch,
-        dead_letters: DeadLetters | None,
-        version: StaticVersion | None = None,
-    ) -> SpaceSpread:
-        """Give what vets geometries and finds their partitions."""
-        return SpaceSpread(
-            self.planner,
-            on.geometry,
-            candidates=on.replicates_index,
-            dead_letters=dead_letters,
-            version=version,
-        )
-
     def _located(
         self,
         rows: DataFrame,
@@ -94,7 +74,13 @@ class Routing:
         version: StaticVersion | None = None,
     ) -> DataFrame:
         indexed = on.replicates_index
-        task = self.spread(on, dead_letters, version)
+        task = SpaceSpread(
+            self.planner,
+            on.geometry,
+            candidates=indexed,
+            dead_letters=dead_letters,
+            version=version,
+        )
         fields = [*rows.schema, StructField(PARTITION, IntegerType())]
         fields.append(StructField(FIRST, BooleanType()))
         if indexed:
@@ -113,16 +99,13 @@ class Routing:
         first
             Whether a row is the first copy of an item.
         """
-        asked = spread.sparkSession.range(0, 1, 1, 1)
+        session = spread.sparkSession
+        asked = session.range(0, 1, 1, 1)
         if self.planner.counts:
             asked = _counts(counted, first)
-        places = self._places(asked)
+        task = in_workers(session, DecideTask(self.planner))
+        places = asked.mapInArrow(task, "places array<bigint>").scalar()
         return dealt_by_number(spread, F.col(PARTITION), places, self.planner.workers, SLOT)
-
-    def _places(self, asked: DataFrame) -> Column:
-        """Where partitions lie, as one task settles it before all others begin."""
-        task = in_workers(asked.sparkSession, DecideTask(self.planner))
-        return asked.mapInArrow(task, "places array<bigint>").scalar()
 
 
 def _counts(rows: DataFrame, first: Column) -> DataFrame:
@@ -136,5 +119,6 @@ def _counts(rows: DataFrame, first: Column) -> DataFrame:
 def space_join(on: SpatialMatch, columns: tuple[str, ...], manifest: Manifest) -> SpatialJoin:
     """Give the join within a partition, for the columns of the stream that the result has."""
     leaves = Leaves.from_json(manifest.partitioning)
-    bounds = None if on.replicates_index else leaves.bounds
+    # Of one leaf, the whole plane, every pair is its own.
+    bounds = None if on.replicates_index or leaves.partitions == 1 else leaves.bounds
     return PIPELINES[on.pipeline](on.geometry, columns, on.geometry, bounds)

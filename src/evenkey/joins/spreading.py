@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -76,7 +76,9 @@ class SpaceSpread:
         static, version = self._planner.static, self._version or self._planner.plan(task).version
         tables = (pa.Table.from_batches([batch]) for batch in batches)
         letters = LetterBox(self._dead_letters, DEAD_LETTERS, task.epoch)
-        for table, geometries in letters.keep_good(tables, self._vetted):
+        for table, geometries in letters.keep_good(
+            tables, partial(mended, geometry=self._geometry)
+        ):
             if self._candidates:
                 index = envelope_index(static, version)
                 rows, partitions, lists = index.candidates(geometries)
@@ -92,18 +94,19 @@ class SpaceSpread:
                 columns, names = [*columns, lists], [*names, CANDIDATES]
             yield from pa.Table.from_arrays(columns, names=names).to_batches()
 
-    def _vetted(self, table: pa.Table) -> tuple[pa.Table, NDArray[np.object_], NDArray[np.object_]]:
-        """A table with its invalid geometries repaired, its geometries, and the reasons."""
-        encoded = table[self._geometry].to_numpy()
-        vetted = vet(encoded)
-        if len(vetted.repaired):
-            encoded = encoded.copy()
-            encoded[vetted.repaired] = shapely.to_wkb(vetted.geometries[vetted.repaired])
-            place = table.schema.get_field_index(self._geometry)
-            table = table.set_column(
-                place, table.schema.field(place), pa.array(encoded, pa.binary())
-            )
-        return table, vetted.geometries, vetted.reasons
+
+def mended(
+    table: pa.Table, geometry: str
+) -> tuple[pa.Table, NDArray[np.object_], NDArray[np.object_]]:
+    """Give a table with its invalid geometries repaired, its geometries, and the reasons."""
+    encoded = table[geometry].to_numpy()
+    vetted = vet(encoded)
+    if len(vetted.repaired):
+        encoded = encoded.copy()
+        encoded[vetted.repaired] = shapely.to_wkb(vetted.geometries[vetted.repaired])
+        place = table.schema.get_field_index(geometry)
+        table = table.set_column(place, table.schema.field(place), pa.array(encoded, pa.binary()))
+    return table, vetted.geometries, vetted.reasons
 
 
 class _EnvelopeIndex(NamedTuple):

@@ -7,23 +7,29 @@ import logging
 import operator
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StringType
 
+from evenkey.joins.dead_letters import DEAD_LETTERS, LetterBox
 from evenkey.joins.on import SpatialMatch
+from evenkey.joins.partition_join import PARTITION
 from evenkey.joins.spatial import BYTES_OF_GEOMETRY
+from evenkey.joins.spreading import mended
 from evenkey.joins.static_side import held_partitions
 from evenkey.spark import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    import pyarrow as pa
+    from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame
 
+    from evenkey.joins.dead_letters import DeadLetters
     from evenkey.joins.join_task import JoinTask
     from evenkey.joins.on import Keys
-    from evenkey.joins.spreading import SpaceSpread
+    from evenkey.joins.planning import JoinPlanner
     from evenkey.joins.static_store import StaticStore
 
 logger = logging.getLogger(__name__)
@@ -78,18 +84,46 @@ def _size(df: DataFrame, name: str) -> Column:
 class StayTask:
     """Joins the rows of one of the stream's own partitions with the whole static side.
 
+    What an epoch goes by, its version of the static side, is settled by whichever task is first:
+    it is created exclusively, and no row has to be placed before.
+
     Parameters
     ----------
-    spread
-        Vets geometries; all are in the one partition.
     join
-        Joins there.
+        Joins within the one partition.
+    planner
+        Settles.
+    geometry
+        The stream's column of geometries (WKB).
+    dead_letters
+        Takes rows whose geometry cannot be used; None: such a row fails the query.
     """
 
-    def __init__(self, spread: SpaceSpread, join: JoinTask) -> None:
-        self._spread = spread
+    def __init__(
+        self,
+        join: JoinTask,
+        planner: JoinPlanner,
+        geometry: str,
+        dead_letters: DeadLetters | None,
+    ) -> None:
         self._join = join
+        self._planner = planner
+        self._geometry = geometry
+        self._dead_letters = dead_letters
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over the batches of a partition."""
-        yield from self._join(self._spread(batches))
+        task = self._planner.task()
+        plan = self._planner.decide(task)
+        letters = LetterBox(self._dead_letters, DEAD_LETTERS, task.epoch)
+        tables = (pa.Table.from_batches([batch]) for batch in batches)
+        good = letters.keep_good(tables, functools.partial(mended, geometry=self._geometry))
+        yield from self._join.joined(_in_one_partition(good), task, plan)
+
+
+def _in_one_partition(
+    tables: Iterable[tuple[pa.Table, NDArray[np.object_]]],
+) -> Iterator[pa.RecordBatch]:
+    for table, _ in tables:
+        number = pa.array(np.zeros(table.num_rows, dtype=np.int32))
+        yield from table.append_column(PARTITION, number).to_batches()
