@@ -321,7 +321,8 @@ def test_workers_need_no_evenkey():
         group = calls.on_group(
             lambda key, pdf: [key, list(pdf.columns)], ("own",), 1, takes_key=True, arrow=False
         )
-        part = calls.on_part(lambda pdf: pdf, ("own",), 1, (), {"text": 0}, takes_key=False)
+        spell = calls.speller((), {"text": 0})
+        part = calls.on_part(lambda pdf: pdf, ("own",), 1, spell, takes_key=False)
         state = stateful_calls.Shown(Ids(), 1, 1).handleInputRows
         works = [group, part, lambda key, rows: state(key, iter([rows]), None)]
         sent = cloudpickle.dumps(works)

@@ -18,8 +18,8 @@ from evenkey.joins.planning import JoinPlanner
 from evenkey.joins.routing import Routing, space_join
 from evenkey.joins.sides import aligned, check_sides, result_schema, stream_columns
 from evenkey.joins.slots import on_slots, own_processes
-from evenkey.joins.static_side import static_side, static_store
-from evenkey.joins.staying import StayTask, can_stay, say_that_rows_stay, whole_is_better
+from evenkey.joins.static_side import held_side, static_side, static_store
+from evenkey.joins.staying import StayTask, can_stay, fits_whole, say_that_rows_stay
 from evenkey.joins.stored import state_at
 from evenkey.joins.stored_letters import letters_at
 from evenkey.joins.work import items, seconds
@@ -203,15 +203,18 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     session = stream.sparkSession
     root = state_at(session, temporary_directory(session, "join") if state is None else state)
     store, letters = static_store(root), letters_at(session, dead_letters)
+    held = held_side(session, store)
     stays = may_stay and partitions == 1
     if may_stay and partitions is None and cache_static and then is None:
-        stays = whole_is_better(static, match, store, cache_bytes)
-    if stays and partitions is None:
-        say_that_rows_stay(PARTITIONS_A_WORKER * workers)
+        # What lies there goes on as it was divided.
+        stays = held.latest.partitions == 1 if held else fits_whole(static, match, cache_bytes)
+        if stays:
+            say_that_rows_stay(PARTITIONS_A_WORKER * workers)
     manifest = static_side(
         static,
         store,
         match,
+        held,
         partitions=1 if stays else partitions or PARTITIONS_A_WORKER * workers,
         # Nobody comes back to a temporary directory.
         if_changed="reuse" if state is None else if_changed,

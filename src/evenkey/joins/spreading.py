@@ -74,11 +74,8 @@ class SpaceSpread:
         """Run over the batches of one of the stream's own partitions."""
         task = self._planner.task()
         static, version = self._planner.static, self._version or self._planner.plan(task).version
-        tables = (pa.Table.from_batches([batch]) for batch in batches)
-        letters = LetterBox(self._dead_letters, DEAD_LETTERS, task.epoch)
-        for table, geometries in letters.keep_good(
-            tables, partial(mended, geometry=self._geometry)
-        ):
+        good = good_rows(batches, self._geometry, self._dead_letters, task.epoch)
+        for table, geometries in good:
             if self._candidates:
                 index = envelope_index(static, version)
                 rows, partitions, lists = index.candidates(geometries)
@@ -95,7 +92,16 @@ class SpaceSpread:
             yield from pa.Table.from_arrays(columns, names=names).to_batches()
 
 
-def mended(
+def good_rows(
+    batches: Iterable[pa.RecordBatch], geometry: str, dead_letters: DeadLetters | None, epoch: int
+) -> Iterator[tuple[pa.Table, NDArray[np.object_]]]:
+    """Let the stream's rows pass whose geometries can be used, with these; see `LetterBox`."""
+    tables = (pa.Table.from_batches([batch]) for batch in batches)
+    letters = LetterBox(dead_letters, DEAD_LETTERS, epoch)
+    return letters.keep_good(tables, partial(_mended, geometry=geometry))
+
+
+def _mended(
     table: pa.Table, geometry: str
 ) -> tuple[pa.Table, NDArray[np.object_], NDArray[np.object_]]:
     """Give a table with its invalid geometries repaired, its geometries, and the reasons."""

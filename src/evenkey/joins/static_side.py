@@ -44,6 +44,7 @@ def static_side(
     static: DataFrame,
     store: StaticStore,
     on: Keys | SpatialMatch,
+    held: Held | None,
     *,
     partitions: int,
     if_changed: IfChanged,
@@ -57,6 +58,8 @@ def static_side(
         As for `write_static`.
     store
         Where versions lie.
+    held
+        What lies there, see `held_side`.
     if_changed
         As for `balanced_join`. Unless it is ``reuse``, `static` is read once more, for its
         fingerprint.
@@ -71,8 +74,6 @@ def static_side(
     if if_changed not in get_args(IfChanged):
         error = unknown_name("if_changed", if_changed, get_args(IfChanged))
         raise error
-    session = static.sparkSession
-    held = at_state(session, partial(_held, store))
     if held is not None:
         check_store(held.latest, static, on, partitions)
     given = None if if_changed == "reuse" else fingerprint_of(static)
@@ -94,20 +95,19 @@ def static_side(
     return held.latest
 
 
-def held_partitions(session: SparkSession, store: StaticStore) -> int | None:
-    """How many partitions the static side has that a state holds; None where there is none."""
-    held = at_state(session, partial(_held, store))
-    return None if held is None else held.latest.partitions
-
-
-class _Held(NamedTuple):
+class Held(NamedTuple):
     """What lies in a static store: the latest version, and what refreshes have replaced."""
 
     latest: Manifest
     replaced: list[Fingerprint | None]
 
 
-def _held(store: StaticStore) -> _Held | None:
+def held_side(session: SparkSession, store: StaticStore) -> Held | None:
+    """Give what a static store holds; None where that is nothing."""
+    return at_state(session, partial(_held, store))
+
+
+def _held(store: StaticStore) -> Held | None:
     """Look where state may be touched; the replaced go back to the one a join was made with."""
     numbers = store.versions()
     if not numbers:
@@ -117,7 +117,7 @@ def _held(store: StaticStore) -> _Held | None:
     while before.refreshed and numbers:
         before = store.manifest(store.version(numbers.pop()))
         replaced.append(before.fingerprint)
-    return _Held(latest, replaced)
+    return Held(latest, replaced)
 
 
 def _changed(latest: Manifest, store: StaticStore, given: Fingerprint) -> str:

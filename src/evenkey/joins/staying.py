@@ -12,12 +12,10 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StringType
 
-from evenkey.joins.dead_letters import DEAD_LETTERS, LetterBox
 from evenkey.joins.on import SpatialMatch
 from evenkey.joins.partition_join import PARTITION
 from evenkey.joins.spatial import BYTES_OF_GEOMETRY
-from evenkey.joins.spreading import mended
-from evenkey.joins.static_side import held_partitions
+from evenkey.joins.spreading import good_rows
 from evenkey.spark import quoted
 
 if TYPE_CHECKING:
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from evenkey.joins.join_task import JoinTask
     from evenkey.joins.on import Keys
     from evenkey.joins.planning import JoinPlanner
-    from evenkey.joins.static_store import StaticStore
 
 logger = logging.getLogger(__name__)
 
@@ -48,16 +45,8 @@ def can_stay(on: Keys | SpatialMatch) -> bool:
     return isinstance(on, SpatialMatch) and not on.replicates_index
 
 
-def whole_is_better(
-    static: DataFrame, on: Keys | SpatialMatch, store: StaticStore, cache_bytes: int
-) -> bool:
-    """Whether a static side is small enough for every worker; this reads its sizes.
-
-    One that lies in the store already goes on as it was divided.
-    """
-    held = held_partitions(static.sparkSession, store)
-    if held is not None:
-        return held == 1
+def fits_whole(static: DataFrame, on: Keys | SpatialMatch, cache_bytes: int) -> bool:
+    """Whether a static side is small enough for every worker; this reads its sizes."""
     sizes = [_size(static, name) for name in static.columns]
     if isinstance(on, SpatialMatch):
         sizes.append(_size(static, on.geometry) * (BYTES_OF_GEOMETRY - 1))
@@ -115,9 +104,7 @@ class StayTask:
         """Run over the batches of a partition."""
         task = self._planner.task()
         plan = self._planner.decide(task)
-        letters = LetterBox(self._dead_letters, DEAD_LETTERS, task.epoch)
-        tables = (pa.Table.from_batches([batch]) for batch in batches)
-        good = letters.keep_good(tables, functools.partial(mended, geometry=self._geometry))
+        good = good_rows(batches, self._geometry, self._dead_letters, task.epoch)
         yield from self._join.joined(_in_one_partition(good), task, plan)
 
 

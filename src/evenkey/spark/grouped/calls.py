@@ -80,13 +80,7 @@ def on_cogroup(
 
 
 def on_part(
-    function: Function,
-    own: Sequence[str],
-    keys: int,
-    texts: Sequence[str],
-    positions: Mapping[str, int],
-    *,
-    takes_key: bool,
+    function: Function, own: Sequence[str], keys: int, spell: Function, *, takes_key: bool
 ) -> Function:
     """Wrap a function on a part of a group: its results bear the key as texts, to be merged by.
 
@@ -95,15 +89,13 @@ def on_part(
     function
         The user's, on pandas.
     own, keys, takes_key
-        As for `on_group`; the texts are among `own`.
-    texts
-        Columns that spell the key.
-    positions
-        Further texts that results bear: where in the key the value is, a string or a whole number.
+        As for `on_group`; the columns that `spell` reads are among `own`.
+    spell
+        Gives the texts of a key, see `speller`.
     """
 
     def call(key: Any, rows: Any) -> Any:
-        spelled = spelling(key, rows, texts, positions)
+        spelled = spell(key, rows)
         rows = without(rows, own, arrow=False)
         return bearing(function(key[:keys], rows) if takes_key else function(rows), spelled)
 
@@ -111,20 +103,14 @@ def on_part(
 
 
 def on_part_pieces(
-    function: Function,
-    own: Sequence[str],
-    keys: int,
-    texts: Sequence[str],
-    positions: Mapping[str, int],
-    *,
-    takes_key: bool,
+    function: Function, own: Sequence[str], keys: int, spell: Function, *, takes_key: bool
 ) -> Function:
     """Do as `on_part` does for a function that takes the rows piece by piece."""
 
     def call(key: Any, rows: Any) -> Any:
         given = iter(rows)
         first = next(given)
-        spelled = spelling(key, first, texts, positions)
+        spelled = spell(key, first)
 
         def pieces() -> Iterator[Any]:
             for each in itertools.chain((first,), given):
@@ -137,14 +123,25 @@ def on_part_pieces(
     return call
 
 
-def spelling(
-    key: Sequence[Any], rows: Any, texts: Sequence[str], positions: Mapping[str, int]
-) -> dict[str, str | None]:
-    """Give the texts of a group's key; None where there is none, whatever pandas makes of it."""
-    values = {name: rows[name].iloc[0] for name in texts}
-    values.update((name, key[position]) for name, position in positions.items())
-    there = (str, numbers.Integral)
-    return {name: str(each) if isinstance(each, there) else None for name, each in values.items()}
+def speller(texts: Sequence[str], positions: Mapping[str, int]) -> Function:
+    """Give what spells the key of a group, by its key and rows, in texts by name.
+
+    Parameters
+    ----------
+    texts
+        Columns of the rows that spell it.
+    positions
+        Further texts: where in the key the value is, a string or a whole number.
+    """
+
+    def spell(key: Sequence[Any], rows: Any) -> dict[str, str | None]:
+        """None where there is no value, whatever pandas makes of it."""
+        values = {name: rows[name].iloc[0] for name in texts}
+        values.update((name, key[position]) for name, position in positions.items())
+        there = (str, numbers.Integral)
+        return {name: str(v) if isinstance(v, there) else None for name, v in values.items()}
+
+    return spell
 
 
 def bearing(result: Any, spelled: dict[str, Any]) -> Any:

@@ -129,8 +129,8 @@ def of_parts(
     takes_key = arguments_of(partial, (1, 2)) > 1
     pieces = takes_pieces(partial, arrow=False)
     wrap = calls.on_part_pieces if pieces else calls.on_part
-    own, count = (*own, *texts.columns), len(keys.names)
-    call = wrap(partial, own, count, texts.columns, texts.positions, takes_key=takes_key)
+    spell = calls.speller(texts.columns, texts.positions)
+    call = wrap(partial, (*own, *texts.columns), len(keys.names), spell, takes_key=takes_key)
     fields = [StructField(name, StringType()) for name in texts.names]
     bearing = StructType([*_read(keys.frame.sparkSession, schema).fields, *fields])
     results = grouped.applyInPandas(labelled(call, partial, pieces=pieces, arrow=False), bearing)
