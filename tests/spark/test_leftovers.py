@@ -43,7 +43,9 @@ def stream(session):
 
 def tables_in(home):
     """Files of temporary places, but for the session's own by which tasks see that they share."""
-    return [path for path in home.rglob("*") if path.is_file() and path.parent.name != "_meeting"]
+    # Unlike `rglob`, `walk` passes over a directory that goes while it looks.
+    walked = ((Path(place), names) for place, _, names in os.walk(home))
+    return [place / name for place, names in walked if place.name != "_meeting" for name in names]
 
 
 def places_in(home):
