@@ -6,12 +6,14 @@ import contextlib
 import dataclasses
 import shutil
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from evenkey.dashboard import Server
+from evenkey.dashboard.runs import Runs
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import History, HotKey
 from tests.components import skip_without
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
+_PATIENCE_MS = 120_000  # a machine that runs all tests at once may draw slowly
+_LONGER_THAN_A_TICK = 1.5
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 QUIET = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
@@ -76,14 +80,14 @@ def epoch_of(grouping, epoch):
 
 
 @pytest.fixture
-def served(monkeypatch) -> Iterator[Callable[[Path], str]]:
+def served(monkeypatch) -> Iterator[Callable[..., str]]:
     """Serves the page over a directory, and gives its address."""
     # Nobody beats here, and the browser may take its time.
     monkeypatch.setattr("evenkey.dashboard.runs._SILENCE_SECONDS", 1e9)
     with contextlib.ExitStack() as servers:
 
-        def serve(directory: Path) -> str:
-            server = Server([directory], port=0)
+        def serve(directory: Path, port: int = 0) -> str:
+            server = Server([directory], port=port)
             thread = threading.Thread(target=server.serve, daemon=True)
             thread.start()
             servers.callback(thread.join, 10)
@@ -110,6 +114,7 @@ def opened(browser, url, width, height, scheme, drawn="#hot-keys .hm") -> Iterat
     """A page that loads nothing from elsewhere and reports no error."""
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     page = context.new_page()
+    page.set_default_timeout(_PATIENCE_MS)
     asked, errors = [], []
     page.on("request", lambda request: asked.append(request.url))
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -197,6 +202,40 @@ def test_a_run_that_has_yet_to_come_is_waited_for(browser, served, tmp_path):
         shows(page, "#standing", "The stream is running: dkg")
         width = "document.querySelector('#loads .main-svg').getBoundingClientRect().width"
         page.wait_for_function(f"{width} > 300")
+
+
+def test_runs_that_are_read_slowly_are_shown_and_followed(browser, url, histories, monkeypatch):
+    """As from a store far away, or on a machine with more to do than it can."""
+    read = Runs.read
+
+    def slowly(runs):
+        time.sleep(_LONGER_THAN_A_TICK)
+        return read(runs)
+
+    monkeypatch.setattr(Runs, "read", slowly)
+    with opened(browser, url, 1280, 800, "dark") as page:
+        shows(page, "#cards", "3,000")
+        histories[1].add(epoch_of("dkg", 3))
+        shows(page, "#cards", "4,000")
+
+
+def test_the_page_goes_on_when_its_server_is_back(browser, served, tmp_path, histories):
+    with contextlib.ExitStack() as first:
+        server = Server([tmp_path], port=0)
+        first.callback(server.close)
+        threading.Thread(target=server.serve, daemon=True).start()
+        context = browser.new_context()
+        page = context.new_page()
+        page.set_default_timeout(_PATIENCE_MS)
+        page.goto(server.url)
+        page.wait_for_selector("#hot-keys .hm", state="attached")
+    port = int(server.url.rpartition(":")[2].strip("/"))
+    with page.expect_event("requestfailed"):
+        pass
+    histories[1].add(epoch_of("dkg", 3))
+    served(tmp_path, port=port)
+    shows(page, "#cards", "4,000")
+    context.close()
 
 
 def test_addresses_and_directories_are_checked(tmp_path):

@@ -95,29 +95,38 @@ def page(runs: Runs) -> Dash:
         Output("theme", "data"),
         Input("toggle", "n_clicks"),
     )
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("evenkey", "ask"),
+        Output("asked", "data"),
+        Input("tick", "n_intervals"),
+        State("answered", "data"),
+        State("asked", "data"),
+    )
 
     @app.callback(
+        Output("answered", "data"),
         Output("seen", "data"),
         Output("standing", "children"),
         Output("cards", "children"),
         Output("hot-keys", "style"),
         *(Output(f"{name}-section", "hidden") for name in CHARTS),
         *(Output(name, "figure") for name in CHARTS),
-        Input("tick", "n_intervals"),
+        Input("asked", "data"),
         Input("theme", "data"),
         State("seen", "data"),
     )  # type: ignore[untyped-decorator, unused-ignore]
-    def _update(_ticks: int, name: str, seen: str) -> tuple[Any, ...]:
+    def _update(asked: dict[str, int] | None, name: str, seen: str) -> tuple[Any, ...]:
+        answered = asked and asked["number"]
         theme = THEMES[name if name in THEMES else "light"]
         now = runs.read()
         state = _fingerprint(now, theme)
         if state == seen:
-            return (no_update,) * (4 + 2 * len(CHARTS))
+            return answered, *(no_update,) * (4 + 2 * len(CHARTS))
         height = {"height": figures.hot_keys_height(now)}
         hidden = (not any(map(chart.fits, now)) for chart in CHARTS.values())
         drawn = (chart.draw(now, theme) for chart in CHARTS.values())
         said = standing(now, runs.places)
-        return state, said, cards(now, theme), height, *hidden, *drawn
+        return answered, state, said, cards(now, theme), height, *hidden, *drawn
 
     return app
 
@@ -172,6 +181,8 @@ def _layout() -> html.Div:
                 ]
             ),
             dcc.Store(id="theme"),
+            dcc.Store(id="asked"),
+            dcc.Store(id="answered"),
             dcc.Store(id="seen"),
             dcc.Interval(id="tick", interval=_TICK_MS),
         ],
