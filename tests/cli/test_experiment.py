@@ -59,7 +59,7 @@ def test_a_word_stands_for_all_that_are_simulated_or_run_on_spark(invoke, monkey
 
     def stop(experiment, *_, **__):
         ran.append(experiment.id)
-        return Outcome(experiment, QUICK, 0, pd.DataFrame(), (), tmp_path)
+        return Outcome(experiment, QUICK, 0, pd.DataFrame(), (), tmp_path, "")
 
     monkeypatch.setattr(evenkey.experiments, "run", stop)
     told = {}

@@ -57,6 +57,26 @@ def test_a_simulation_is_the_simulators():
     assert not {name for name in measured.figures if "second" in name}  # no clock
 
 
+def test_scenarios_of_one_pass_give_what_each_gives_alone():
+    scenarios = [
+        Simulation(STREAM, "pkg", 7, hash="murmur3", agreement=True, samples=10),
+        Simulation(STREAM, "off-greedy", 3, estimation="global", replication=False),
+        Simulation(STREAM, "planned", 5, epoch_messages=700),
+        Simulation(STREAM, "pkg", 7, 9, feed="key", estimation="probing(seconds=30)"),
+    ]
+    assert Simulation.measure_all(scenarios) == [each.measure() for each in scenarios]
+
+
+def test_without_replication_loads_are_the_same_and_no_pairs_are_kept():
+    with_pairs, without = (
+        Simulation(STREAM, "pkg", 7, replication=each).measure().figures for each in (True, False)
+    )
+    assert {**without, **{name: with_pairs[name] for name in ("keys", "pairs", "dist_cost")}} == (
+        with_pairs
+    )
+    assert len(without) == len(with_pairs) - 3
+
+
 def test_a_graph_is_read_from_the_folder_of_data(tmp_path, monkeypatch):
     monkeypatch.setenv("EVENKEY_DATA", str(tmp_path))
     graph = Dataset(EPINIONS)

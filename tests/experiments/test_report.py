@@ -40,6 +40,29 @@ def test_a_page_is_the_same_each_time(small, tmp_path):
     assert first == second
 
 
+def test_the_digest_is_that_of_the_results_wherever_they_were_made(small, tmp_path):
+    first, again, other = (
+        run(small, QUICK, tmp_path / name, seed=seed)
+        for name, seed in (("first", 0), ("again", 0), ("other", 1))
+    )
+    assert first.digest == again.digest != other.digest
+    assert first.digest in write_page(first, tmp_path).read_text()
+    assert first.to_json()["digest"] == first.digest
+    assert first.spread is None
+
+
+def test_the_command_names_repeats_that_are_not_the_usual_ones(small, tmp_path):
+    outcome = run(small, dataclasses.replace(QUICK, repeats=3), tmp_path)
+    outcome.frame["machine"] = "here"
+    assert outcome.command.endswith("small-table-1 --scale quick --repeats 3")
+
+
+def test_the_spread_is_the_widest_range_over_its_median(small, tmp_path):
+    outcome = run(small, QUICK, tmp_path)
+    outcome.frame[["ms", "ms_least", "ms_most"]] = [[10, 9, 11], [4, 3, 5], [100, 99, 101]]
+    assert outcome.spread == 0.5
+
+
 def test_the_index_leads_to_all_pages(small, tmp_path):
     write_page(run(small, QUICK, tmp_path), tmp_path)
     text = write_index(tmp_path).read_text()

@@ -29,6 +29,7 @@ def test_every_parameter_makes_a_difference():
         Simulation(STREAM, "pkg", 10, sources=6),
         Simulation(STREAM, "pkg", 10, hash="murmur3"),
         Simulation(STREAM, "pkg", 10, samples=9),
+        Simulation(STREAM, "pkg", 10, replication=False),
         Simulation(Dataset(STREAM.name, 1001), "pkg", 10),
         Simulation(STREAM, "pkg", 10).seeded(1),
     ]

@@ -40,8 +40,14 @@ def test_timings_are_medians_and_the_machine_is_told():
     CLOCK[:] = [5.0, 100.0, 3.0]
     figures = Clocked(STREAM, 1).measure().figures
     assert (figures["load"], figures["elapsed_ms"]) == (7.0, 5.0)
+    assert (figures["elapsed_ms_least"], figures["elapsed_ms_most"]) == (3.0, 100.0)
     assert "Spark 4" in str(figures[MACHINE])
     assert CLOCK == []
+
+
+def test_a_single_run_has_no_range():
+    CLOCK[:] = [5.0]
+    assert "elapsed_ms_least" not in Clocked(STREAM, 1, repeats=1).measure().figures
 
 
 def test_what_is_no_timing_must_not_differ_between_runs():

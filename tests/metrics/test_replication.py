@@ -142,6 +142,14 @@ def test_lower_bound_counts_what_keys_weigh(batches):
     assert parts[0].dist_cost_lower_bound == pytest.approx(expected)
 
 
+def test_lower_bound_takes_a_message_without_a_count_for_one():
+    """Nine of one key and one that counts nine of another: each fits a worker of two."""
+    counts = PairCounts(2)
+    counts.add(np.zeros(9, dtype=np.int32), np.full(9, 1, dtype=np.uint64))
+    counts.add(np.array([1]), np.array([2], dtype=np.uint64), np.array([9]))
+    assert counts.dist_cost_lower_bound == 1.0
+
+
 @pytest.mark.parametrize("arguments", [([1], 0), ([0], 1), ([1], 1, -0.1)])
 def test_lower_bound_refuses_what_cannot_be(arguments):
     with pytest.raises(ConfigurationError, match="must be at least 1"):

@@ -11,7 +11,7 @@ from evenkey import metrics
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import available, parse
 from evenkey.hashing import hash_longs
-from evenkey.simulation import simulate
+from evenkey.simulation import Setting, simulate, simulate_all
 from evenkey.streams import generated
 from tests.simulation import naive
 from tests.simulation.streams import ListStream, list_streams
@@ -169,3 +169,46 @@ def test_bad_settings(options, message):
     stream = generated("uniform(keys=3)", messages=3)
     with pytest.raises(ConfigurationError, match=message):
         simulate(stream, **{"grouping": "kg", **options})
+
+
+def test_what_is_not_counted_is_null_and_all_else_is_as_it_was():
+    stream = generated("zipf(z=1.2,keys=100)", messages=5000)
+    counted, not_counted = (
+        simulate(stream, "pkg", workers=7, epoch_messages=900, replication=each).to_json()
+        for each in (True, False)
+    )
+    clocks = {"seconds", "routing_messages_per_second"}
+    changed = {name for name in counted if counted[name] != not_counted[name]} - clocks
+    of_keys = {"keys", "pairs", "dist_cost", "dist_cost_lower_bound", "cardinality_imbalance",
+               "key_split_ratio"}  # fmt: skip
+    of_epochs = {f"epoch_{name}" for name in of_keys - {"keys", "pairs"}}
+    assert changed == of_keys | of_epochs
+    assert {not_counted[name] for name in of_keys} == {None}
+    assert [not_counted[name] for name in of_epochs] == [{"p50": None, "max": None}] * 4
+
+
+@settings(max_examples=30)
+@given(stream=list_streams(), pairs=st.lists(st.tuples(st.sampled_from(GROUPINGS),
+       st.sampled_from([None, 1, 3, 7])), min_size=2, max_size=4))  # fmt: skip
+def test_settings_of_one_pass_are_those_of_their_own(stream, pairs):
+    chosen = [
+        Setting(each, workers=WORKERS, sources=2, epoch_messages=messages)
+        for each, messages in pairs
+    ]
+    together = simulate_all(stream, chosen)
+    alone = [simulate_all(stream, [each])[0] for each in chosen]
+    assert [each.setting for each in together] == [each.setting for each in alone]
+    assert [each.metrics for each in together] == [each.metrics for each in alone]
+    assert [each.epochs for each in together] == [each.epochs for each in alone]
+    assert [each.series for each in together] == [each.series for each in alone]
+
+
+def test_a_pass_needs_a_setting_and_tells_how_far_it_is():
+    stream = generated("uniform(keys=5)", messages=150_000)
+    with pytest.raises(ConfigurationError, match="at least one Setting"):
+        simulate_all(stream, [])
+    done: list[int] = []
+    simulate_all(stream, [Setting("kg"), Setting("planned", epoch_messages=100_000)],
+                 on_progress=done.append)  # fmt: skip
+    assert done == sorted(done)
+    assert done[-1] == 150_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -77,6 +78,14 @@ def _run(
         Path, typer.Option(metavar="DIR", help="Folder of results and pages.")
     ] = Path("experiments"),
     seed: Annotated[int, typer.Option(help="Another seed gives other streams of the kind.")] = 0,
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Runs of what is timed, of which medians are taken; 1 at quick, 3 at full.",
+            show_default=False,
+        ),
+    ] = None,
     jobs: Annotated[
         int,
         typer.Option(min=1, help="Processes that simulate at once; what runs on Spark runs alone."),
@@ -98,6 +107,7 @@ def _run(
     from evenkey import experiments, pictures
 
     chosen, size = _chosen(names), experiments.scale_named(scale)
+    size = dataclasses.replace(size, repeats=repeats or size.repeats)
     pictures.check_packages()
     check_output(output.absolute())
     output.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from evenkey.experiments.timed import MACHINE
+from evenkey.experiments.scale import scale_named
+from evenkey.experiments.timed import LEAST, MACHINE, MOST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +35,8 @@ class Outcome:
         Reasons for which scenarios were left out, each once.
     results
         Folder of the scenarios' files.
+    digest
+        SHA-256 of all results, as `Store.digest` gives it.
     kafka
         Servers through which the streams came; None: from the generator.
     """
@@ -44,6 +47,7 @@ class Outcome:
     frame: pd.DataFrame
     skipped: Sequence[str]
     results: Path
+    digest: str
     kafka: str | None = None
 
     @cached_property
@@ -81,12 +85,30 @@ class Outcome:
         return sorted(int(each) for each in timed["repeats"].unique())
 
     @property
+    def spread(self) -> float | None:
+        """How far apart the runs of a scenario came: the widest range of a timing over its median.
+
+        None where nothing was timed more than once.
+        """
+        timed = [name.removesuffix(LEAST) for name in self.frame if name.endswith(LEAST)]
+        widest = [
+            ((self.frame[f"{name}{MOST}"] - self.frame[f"{name}{LEAST}"]) / self.frame[name]).max()
+            for name in timed
+        ]
+        return float(max(widest)) if widest else None
+
+    @property
     def command(self) -> str:
         """The command that gives the same figures."""
         seed = f" --seed {self.seed}" if self.seed else ""
         kafka = f" --kafka {self.kafka}" if self.kafka else ""
-        scale = self.scale.name
-        return f"evenkey experiment run {self.experiment.id} --scale {scale}{seed}{kafka}"
+        repeats = ""
+        if self.machines and self.scale.repeats != scale_named(self.scale.name).repeats:
+            repeats = f" --repeats {self.scale.repeats}"
+        return (
+            f"evenkey experiment run {self.experiment.id} --scale {self.scale.name}"
+            f"{repeats}{seed}{kafka}"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Give tables and findings as JSON can hold them."""
@@ -98,9 +120,21 @@ class Outcome:
             "seed": self.seed,
             "kafka": self.kafka,
             "command": self.command,
+            "summary": self.experiment.summary,
             "machines": list(self.machines),
+            "repeats": list(self.repeats),
+            "spread": self.spread,
+            "digest": self.digest,
+            "messages": int(self.frame["messages"].sum()) if len(self.frame) else 0,
+            "plots": [plot.title for plot in self.plots],
             "tables": [
-                {"title": table.title, "note": table.note, "rows": table.rows()}
+                {
+                    "title": table.title,
+                    "note": table.note,
+                    "columns": [column.title for column in table.columns],
+                    "cells": table.cells(),
+                    "rows": table.rows(),
+                }
                 for table in self.tables
             ],
             "findings": [dataclasses.asdict(finding) for finding in self.findings],

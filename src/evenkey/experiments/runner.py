@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from evenkey.experiments.dataset import Dataset
     from evenkey.experiments.experiment import Experiment
     from evenkey.experiments.scale import Scale
     from evenkey.experiments.scenario import Measurement, OnMessages, Scenario
@@ -121,30 +123,44 @@ def run(
         done += 1
         show(scenario.dataset.name)
     frame = store.frame(wanted)
-    return Outcome(experiment, scale, seed, frame, tuple(skipped), store.directory, kafka)
+    digest = store.digest(wanted)
+    return Outcome(experiment, scale, seed, frame, tuple(skipped), store.directory, digest, kafka)
 
 
 def _measured(
     scenarios: Sequence[Scenario], jobs: int, show: Callable[[str, int], None]
 ) -> Iterator[tuple[Scenario, Measurement]]:
-    if min(jobs, len(scenarios)) <= 1:
-        for scenario in scenarios:
-            yield scenario, _measure(scenario, _reporting(scenario, show))
+    passes = list(_passes(scenarios, jobs))
+    if min(jobs, len(passes)) <= 1:
+        for each in passes:
+            yield from zip(each, _measure(each, _reporting(each[0], show)), strict=True)
         return
     # Started anew rather than forked: threads of Arrow and Numba do not survive a fork.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(scenarios)), context) as pool:
-        running = {pool.submit(_measure, scenario): scenario for scenario in scenarios}
+    with ProcessPoolExecutor(min(jobs, len(passes)), context) as pool:
+        running = {pool.submit(_measure, each): each for each in passes}
         try:
             for future in as_completed(running):
-                yield running[future], future.result()
+                yield from zip(running[future], future.result(), strict=True)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _passes(scenarios: Sequence[Scenario], jobs: int) -> Iterator[Sequence[Scenario]]:
+    """Put together what is measured in one pass over a stream, and leave no process without one."""
+    groups: dict[tuple[type[Scenario], Dataset, int], list[Scenario]] = {}
+    for each in scenarios:
+        groups.setdefault((type(each), each.dataset, each.at_once), []).append(each)
+    for (*_, at_once), group in groups.items():
+        most = min(at_once, math.ceil(len(group) / jobs))
+        yield from (group[start : start + most] for start in range(0, len(group), most))
 
 
 def _reporting(scenario: Scenario, show: Callable[[str, int], None]) -> OnMessages:
     return lambda messages: show(scenario.dataset.name, messages)
 
 
-def _measure(scenario: Scenario, on_messages: OnMessages | None = None) -> Measurement:
-    return scenario.measure(on_messages)
+def _measure(
+    scenarios: Sequence[Scenario], on_messages: OnMessages | None = None
+) -> list[Measurement]:
+    return type(scenarios[0]).measure_all(scenarios, on_messages)

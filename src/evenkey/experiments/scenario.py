@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Self
 
     import pyarrow as pa
@@ -70,6 +70,18 @@ class Scenario(ABC):
         on_messages
             Called with the messages so far.
         """
+
+    @property
+    def at_once(self) -> int:
+        """How many like it are measured in one pass over the same stream, at most."""
+        return 1
+
+    @classmethod
+    def measure_all(
+        cls, scenarios: Sequence[Self], on_messages: OnMessages | None = None
+    ) -> list[Measurement]:
+        """Measure several on the same stream; each gives what it gives alone."""
+        return [each.measure(on_messages) for each in scenarios]
 
     @property
     def parameters(self) -> dict[str, Value]:

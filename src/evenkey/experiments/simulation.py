@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from evenkey.experiments.scenario import Measurement, Scenario
+from evenkey.groupings import parse
 from evenkey.metrics import max_over_mean
-from evenkey.simulation import simulate
+from evenkey.simulation import Setting, simulate_all
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
     from evenkey.experiments.scenario import OnMessages
     from evenkey.groupings import By
-    from evenkey.simulation import Feed, HashName
+    from evenkey.simulation import Feed, HashName, SimulationReport
 
 _FIGURES = (
     "messages",
-    "keys",
     "max_over_mean",
     "imbalance_fraction",
     "average_imbalance_fraction",
     "stddev_percent",
-    "dist_cost",
-    "pairs",
 )
+_OF_REPLICATION = ("keys", "dist_cost", "pairs")
 """What is kept of a report: nothing that a clock measured."""
 
 
@@ -39,6 +42,8 @@ class Simulation(Scenario):
         As for `evenkey.simulation.simulate`.
     samples
         Points of the series to keep; 0 keeps none.
+    replication
+        As for `evenkey.simulation.simulate`.
     """
 
     kind: ClassVar[str] = "simulation"
@@ -54,27 +59,42 @@ class Simulation(Scenario):
     route_by: By = "messages"
     observe_by: By = "messages"
     samples: int = 0
+    replication: bool = True
+
+    @property
+    def at_once(self) -> int:
+        """One where the grouping holds every key, which may be millions; six of all others."""
+        grouping = parse(self.grouping)
+        return 1 if grouping.remembers_every_key or grouping.given_frequencies else 6
 
     def measure(self, on_messages: OnMessages | None = None) -> Measurement:
         """Simulate it."""
-        with self.dataset.opened() as stream:
-            report = simulate(
-                stream,
-                self.grouping,
-                workers=self.workers,
-                sources=self.sources,
-                feed=self.feed,
-                estimation=self.estimation,
-                hash=self.hash,
-                agreement=self.agreement,
-                epoch_messages=self.epoch_messages,
-                route_by=self.route_by,
-                observe_by=self.observe_by,
-                samples=max(1, self.samples),
-                on_progress=on_messages,
-            )
+        (measurement,) = self.measure_all([self], on_messages)
+        return measurement
+
+    @classmethod
+    def measure_all(
+        cls, scenarios: Sequence[Self], on_messages: OnMessages | None = None
+    ) -> list[Measurement]:
+        """Simulate them in one pass over the stream."""
+        with scenarios[0].dataset.opened() as stream:
+            settings = [each.setting for each in scenarios]
+            reports = simulate_all(stream, settings, on_progress=on_messages)
+        return [each.measured(report) for each, report in zip(scenarios, reports, strict=True)]
+
+    @property
+    def setting(self) -> Setting:
+        """What the simulator is given."""
+        own = {each.name: getattr(self, each.name) for each in dataclasses.fields(Setting)}
+        return Setting(**{**own, "samples": max(1, self.samples)})
+
+    def measured(self, report: SimulationReport) -> Measurement:
+        """Keep what is of interest of a report."""
         given = report.to_json()
-        figures = {name: given[name] for name in _FIGURES} | dict(given.get("agreement") or {})
+        figures = {name: given[name] for name in _FIGURES}
+        if self.replication:
+            figures |= {name: given[name] for name in _OF_REPLICATION}
+        figures |= given.get("agreement") or {}
         if self.observe_by == "weights":
             # Work is done by message, so it is these that a throughput goes by.
             figures["messages_max_over_mean"] = max_over_mean(report.messages_held)

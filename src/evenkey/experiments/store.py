@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -82,3 +83,16 @@ class Store:
     def frame(self, scenarios: Iterable[Scenario]) -> pd.DataFrame:
         """Read results into a data frame, a row a scenario, in their order."""
         return pd.DataFrame([self.read(scenario) for scenario in scenarios])
+
+    def digest(self, scenarios: Iterable[Scenario]) -> str:
+        """Give the SHA-256 of what scenarios gave, by their ids.
+
+        Of what is simulated it is the same on every machine, with every version that measures
+        the same: parameters that a later one adds do not enter, nor do the bytes of the files.
+        """
+        texts = []
+        for scenario in scenarios:
+            given, row = scenario.parameters, self.read(scenario)
+            figures = {name: value for name, value in row.items() if name not in given}
+            texts.append(json.dumps([scenario.id, figures], sort_keys=True))
+        return hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()

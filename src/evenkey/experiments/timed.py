@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MACHINE = "machine"
 """Figure that says where a scenario was timed; a frame without it has no timings."""
 
+LEAST, MOST = "_least", "_most"
+"""What follows the name of a timing in that of its least and of its largest of several runs."""
+
 REPEATS = 3
 
 
@@ -47,7 +50,8 @@ class Timed(Scenario):
     """A scenario whose figures are in part a clock's.
 
     The runner measures it in its own process, with nothing beside it. Its result has the figures
-    that every run gives, the median of each timing, ``machine``, and the series of the first run.
+    that every run gives, of each timing the median and, of several runs, the least and the largest,
+    ``machine``, and the series of the first run.
 
     Parameters
     ----------
@@ -93,7 +97,13 @@ class Timed(Scenario):
         timings = {
             name: statistics.median(run.timings[name] for run in runs) for name in runs[0].timings
         }
-        return Measurement({**figures, **timings, MACHINE: machine()}, runs[0].series)
+        ranges = {
+            f"{name}{end}": of(run.timings[name] for run in runs)
+            for name in timings
+            for end, of in ((LEAST, min), (MOST, max))
+            if self.repeats > 1
+        }
+        return Measurement({**figures, **timings, **ranges, MACHINE: machine()}, runs[0].series)
 
 
 def machine() -> str:

@@ -16,7 +16,7 @@ from evenkey.metrics.figures import (
 )
 from evenkey.metrics.load import imbalance, imbalance_fraction, max_over_mean, stddev_percent
 from evenkey.metrics.load_distance import load_distances, max_load_distance
-from evenkey.metrics.replication import PairCounts, dist_cost_lower_bound
+from evenkey.metrics.replication import LoadCounts, PairCounts, dist_cost_lower_bound
 from evenkey.metrics.seen import Paced, Seen
 from evenkey.metrics.throughput import messages_per_second
 
@@ -27,6 +27,7 @@ __all__ = [
     "Figure",
     "Figures",
     "JoinFigures",
+    "LoadCounts",
     "Outcome",
     "Pace",
     "Paced",

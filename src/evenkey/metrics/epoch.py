@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
-    from evenkey.metrics.replication import PairCounts
+    from evenkey.metrics.replication import LoadCounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class EpochMetrics(Spread):
     epoch: int
 
     @classmethod
-    def of_epoch(cls, epoch: int, counts: PairCounts, messages: int) -> Self:
+    def of_epoch(cls, epoch: int, counts: LoadCounts, messages: int) -> Self:
         """Make them from what the workers got in an epoch, and how many messages that were."""
         return cls(epoch=epoch, **vars(Spread.of(Seen(counts, messages))))
 

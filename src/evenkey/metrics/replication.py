@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,8 @@ from evenkey.errors import ConfigurationError
 from evenkey.metrics.fingerprints import CountedFingerprints, Fingerprints
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from numpy.typing import ArrayLike, NDArray
 
 _STEP = 1 << 14
@@ -74,13 +77,8 @@ def _lower_bound(
     return float(1 + more.sum() / max(1, keys))
 
 
-class PairCounts:
-    """Messages by worker, and distinct (worker, key) pairs, added up batch by batch.
-
-    Pairs are told apart by 64-bit fingerprints, as keys are by their 64-bit hashes: among 62
-    million pairs the chance that any two are taken for one is about 1 in 10,000. (A word has the
-    worker in its upper bits, and is compared with those of the same worker only.) Memory is 11
-    to 22 bytes a pair and twice as much a key, and half as much again while it grows.
+class LoadCounts:
+    """Messages by worker, added up batch by batch.
 
     Parameters
     ----------
@@ -94,19 +92,16 @@ class PairCounts:
 
     Examples
     --------
-    >>> counts = PairCounts(workers=3)
+    >>> counts = LoadCounts(workers=3)
     >>> counts.add(np.array([0, 1, 0, 2]), np.array([7, 7, 7, 8], dtype=np.uint64))
-    >>> counts.loads.tolist(), counts.pairs, counts.keys, counts.dist_cost
-    ([2, 1, 1], 3, 2, 1.5)
+    >>> counts.loads.tolist(), counts.pairs
+    ([2, 1, 1], nan)
     """
 
     def __init__(self, workers: int) -> None:
         check_workers(workers)
         self.workers = workers
         self._loads = np.zeros(workers, dtype=np.int64)
-        self._pairs = Fingerprints()
-        self._bits = np.uint64(max(1, (workers - 1).bit_length()))
-        self._keys = CountedFingerprints()
 
     def add(
         self,
@@ -135,11 +130,8 @@ class PairCounts:
             self._loads += np.bincount(workers, minlength=self.workers)
         else:
             np.add.at(self._loads, workers, counts)
-        for start in range(0, len(keys), _STEP):
-            step = slice(start, start + _STEP)
-            self._add(workers[step], keys[step], _UNCOUNTED if counts is None else counts[step])
 
-    def merge(self, other: PairCounts) -> None:
+    def merge(self, other: Self) -> None:
         """Add all that `other`, of as many workers, holds.
 
         Raises
@@ -151,13 +143,108 @@ class PairCounts:
             message = f"counts of {other.workers} workers cannot be merged into {self.workers}"
             raise ConfigurationError(message)
         self._loads += other._loads
-        self._pairs.update(other._pairs)
-        self._keys.add(other._keys)
 
     @property
     def loads(self) -> NDArray[np.int64]:
         """int64[W], messages per worker."""
         return self._loads.copy()
+
+    @property
+    def pairs(self) -> float:
+        """Distinct (worker, key) pairs; NaN where they are not counted."""
+        return math.nan
+
+    @property
+    def keys(self) -> float:
+        """Distinct keys; NaN where they are not counted."""
+        return math.nan
+
+    @property
+    def keys_held(self) -> NDArray[np.number]:
+        """Distinct keys per worker, shape [W]; NaN where they are not counted."""
+        return np.full(self.workers, math.nan)
+
+    @property
+    def dist_cost(self) -> float:
+        """Mean number of workers a key lies on; NaN where pairs are not counted."""
+        return math.nan
+
+    @property
+    def dist_cost_lower_bound(self) -> float:
+        """What DistCost must be at least; NaN where keys are not counted."""
+        return math.nan
+
+    def _check(
+        self,
+        workers: NDArray[np.integer],
+        keys: NDArray[np.uint64],
+        counts: NDArray[np.int64] | None,
+    ) -> None:
+        if len(workers) != len(keys) or (counts is not None and len(counts) != len(keys)):
+            message = f"{len(workers)} workers for {len(keys)} keys: give one worker a key"
+            if counts is not None:
+                message += f", and one count ({len(counts)} given)"
+            raise ConfigurationError(message)
+        if len(workers) and not 0 <= workers.min() <= workers.max() < self.workers:
+            message = (
+                f"messages lie on workers {workers.min()} to {workers.max()}: with workers = "
+                f"{self.workers} they must be 0 to {self.workers - 1}"
+            )
+            raise ConfigurationError(message)
+        if counts is not None and len(counts) and counts.min() < 1:
+            message = f"a message counts {counts.min()}: it must count at least 1"
+            raise ConfigurationError(message)
+
+
+class PairCounts(LoadCounts):
+    """Messages by worker, and distinct (worker, key) pairs, added up batch by batch.
+
+    Pairs are told apart by 64-bit fingerprints, as keys are by their 64-bit hashes: among 62
+    million pairs the chance that any two are taken for one is about 1 in 10,000. (A word has the
+    worker in its upper bits, and is compared with those of the same worker only.) Memory is 11
+    to 22 bytes a pair and twice as much a key, and half as much again while it grows.
+
+    Parameters
+    ----------
+    workers
+        How many workers there are, W.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no worker.
+
+    Examples
+    --------
+    >>> counts = PairCounts(workers=3)
+    >>> counts.add(np.array([0, 1, 0, 2]), np.array([7, 7, 7, 8], dtype=np.uint64))
+    >>> counts.loads.tolist(), counts.pairs, counts.keys, counts.dist_cost
+    ([2, 1, 1], 3, 2, 1.5)
+    """
+
+    def __init__(self, workers: int) -> None:
+        super().__init__(workers)
+        self._pairs = Fingerprints()
+        self._bits = np.uint64(max(1, (workers - 1).bit_length()))
+        self._keys = CountedFingerprints()
+
+    def add(
+        self,
+        workers: NDArray[np.integer],
+        keys: NDArray[np.uint64],
+        counts: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Add messages, as `LoadCounts.add` does."""
+        super().add(workers, keys, counts)
+        for start in range(0, len(keys), _STEP):
+            step = slice(start, start + _STEP)
+            self._add(workers[step], keys[step], _UNCOUNTED if counts is None else counts[step])
+
+    def merge(self, other: Self) -> None:
+        """Add all that `other` holds, as `LoadCounts.merge` does."""
+        super().merge(other)
+        self._pairs.update(other._pairs)
+        self._keys.add(other._keys)
 
     @property
     def pairs(self) -> int:
@@ -187,27 +274,6 @@ class PairCounts:
     def dist_cost_lower_bound(self) -> float:
         """What DistCost must be at least at an imbalance of 5 %; see `dist_cost_lower_bound`."""
         return _lower_bound(self._keys.counts, self.keys, self.workers)
-
-    def _check(
-        self,
-        workers: NDArray[np.integer],
-        keys: NDArray[np.uint64],
-        counts: NDArray[np.int64] | None,
-    ) -> None:
-        if len(workers) != len(keys) or (counts is not None and len(counts) != len(keys)):
-            message = f"{len(workers)} workers for {len(keys)} keys: give one worker a key"
-            if counts is not None:
-                message += f", and one count ({len(counts)} given)"
-            raise ConfigurationError(message)
-        if len(workers) and not 0 <= workers.min() <= workers.max() < self.workers:
-            message = (
-                f"messages lie on workers {workers.min()} to {workers.max()}: with workers = "
-                f"{self.workers} they must be 0 to {self.workers - 1}"
-            )
-            raise ConfigurationError(message)
-        if counts is not None and len(counts) and counts.min() < 1:
-            message = f"a message counts {counts.min()}: it must count at least 1"
-            raise ConfigurationError(message)
 
     def _add(
         self,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenkey.metrics.replication import PairCounts
+    from evenkey.metrics.replication import LoadCounts
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Seen:
         Mean of I(t) over the times at which it was looked at.
     """
 
-    counts: PairCounts
+    counts: LoadCounts
     messages: int
     average_imbalance: float = 0.0
 

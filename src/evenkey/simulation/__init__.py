@@ -13,7 +13,8 @@ from evenkey.simulation.estimation import Estimation, Global, Local, Probing, pa
 from evenkey.simulation.feeding import Feed
 from evenkey.simulation.key_hashes import HashName
 from evenkey.simulation.report import Agreement, SimulationReport
-from evenkey.simulation.simulator import simulate
+from evenkey.simulation.setting import Setting
+from evenkey.simulation.simulator import simulate, simulate_all
 
 __all__ = [
     "Agreement",
@@ -23,7 +24,9 @@ __all__ = [
     "HashName",
     "Local",
     "Probing",
+    "Setting",
     "SimulationReport",
     "parse_estimation",
     "simulate",
+    "simulate_all",
 ]

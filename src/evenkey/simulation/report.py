@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenkey.errors import ConfigurationError
-from evenkey.metrics import epoch_figures, messages_per_second
+from evenkey.metrics import epoch_figures, known, messages_per_second
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,7 +70,8 @@ class SimulationReport:
     agreement
         With global estimation, where that was asked for.
     seconds
-        What the simulation took: making or reading the stream, routing, keeping the books.
+        What the simulation took: making or reading the stream, routing, keeping the books; of
+        several in one pass, what all of them took.
     routing_seconds
         The part of it inside `Router.route`, compilation left out.
     memory_bytes
@@ -84,6 +85,11 @@ class SimulationReport:
     >>> report = simulate(generated("zipf(z=1.2,keys=100)", messages=1000), "sg", workers=4)
     >>> report.loads.tolist(), report.metrics.max_over_mean
     ([250, 250, 250, 250], 1.0)
+
+    >>> report.messages, report.keys, report.pairs  # keys, and on how many workers these lie in all
+    (1000, 91, 218)
+    >>> report.to_json(cost_ms=2.0)["makespan_ms"]
+    500.0
     """
 
     setting: dict[str, Any]
@@ -139,7 +145,7 @@ class SimulationReport:
         makespan_ms = cost_ms * int(self.messages_held.max())
         figures = {
             **self.setting,
-            **self.metrics.named(of_epoch=False),
+            **known(self.metrics),
             "loads": list(self.metrics.loads),
             "rejected": self.rejected,
             "messages_held": self.messages_held.tolist(),

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
-from evenkey.checking import check_workers, shown
+from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
-from evenkey.groupings import By, limited, parse
-from evenkey.simulation.estimation import parse_estimation
+from evenkey.groupings import limited
 from evenkey.simulation.feeding import Feeding
 from evenkey.simulation.frequencies import frequencies
 from evenkey.simulation.key_hashes import KeyHashes
 from evenkey.simulation.report import SimulationReport
 from evenkey.simulation.series import Series
+from evenkey.simulation.setting import Setting
 from evenkey.simulation.sources import Messages
 from evenkey.simulation.system import System
-from evenkey.spelling import unknown_name
 from evenkey.streams import FileStream, KeyStream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from evenkey.groupings import Grouping
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from evenkey.groupings import By, Grouping
     from evenkey.simulation.estimation import Estimation
     from evenkey.simulation.feeding import Feed
     from evenkey.simulation.key_hashes import HashName
-    from evenkey.streams import MessageStream
+    from evenkey.streams import MessageBatch, MessageStream
 
 _BATCH_MESSAGES = 1 << 16
 
@@ -45,6 +48,7 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
     agreement: bool = False,
     samples: int = 200,
     epoch_messages: int | None = None,
+    replication: bool = True,
     on_progress: Callable[[int], None] | None = None,
 ) -> SimulationReport:
     """Route a stream as S sources do that all send to the same W workers.
@@ -83,6 +87,10 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
         Points of the series.
     epoch_messages
         Messages of an epoch; None is no epochs.
+    replication
+        Whether to count on which workers keys lie, which takes most of the memory, and of a
+        stream of many keys most of the time. Without it keys, pairs, DistCost and all else that
+        is made of them are NaN, and None in JSON.
     on_progress
         Called with the messages so far.
 
@@ -104,47 +112,185 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
     >>> report.to_json()["max_over_mean"], report.to_json()["dist_cost"]
     (7.95, 1.0)
     """
+    setting = Setting(
+        grouping,
+        workers=workers,
+        sources=sources,
+        feed=feed,
+        estimation=estimation,
+        hash=hash,
+        route_by=route_by,
+        observe_by=observe_by,
+        agreement=agreement,
+        samples=samples,
+        epoch_messages=epoch_messages,
+        replication=replication,
+    )
+    (report,) = simulate_all(stream, [setting], on_progress=on_progress)
+    return report
+
+
+def simulate_all(
+    stream: MessageStream,
+    settings: Sequence[Setting],
+    *,
+    on_progress: Callable[[int], None] | None = None,
+) -> list[SimulationReport]:
+    """Simulate several settings in one pass over a stream, which is made and hashed once.
+
+    Each report says what `simulate` says of its setting alone; its `seconds` are those of the
+    whole pass. Memory is that of all settings together.
+
+    Parameters
+    ----------
+    stream
+        A generated stream, or users' files.
+    settings
+        At least one.
+    on_progress
+        Called with the messages that all of them have routed so far.
+
+    Returns
+    -------
+    list of SimulationReport
+        In the order of the settings.
+
+    Raises
+    ------
+    ConfigurationError
+        As for `simulate`; or there is no setting.
+
+    Examples
+    --------
+    >>> from evenkey.streams import generated
+    >>> stream = generated("country-skew-r80", messages=1000)
+    >>> settings = [Setting(grouping, workers=10) for grouping in ("kg", "sg")]
+    >>> [report.metrics.max_over_mean for report in simulate_all(stream, settings)]
+    [7.95, 1.0]
+    """
     start = time.perf_counter()
     if not isinstance(getattr(stream, "name", None), str) or not hasattr(stream, "batches"):
         message = f"stream = {shown(stream)}: pass a stream; generated('zipf') makes one"
         raise ConfigurationError(message)
-    check_workers(workers)
-    grouping, estimation = parse(grouping), parse_estimation(estimation)
-    for name, by in (("route_by", route_by), ("observe_by", observe_by)):
-        if by not in get_args(By):
-            unknown = unknown_name(name, by, get_args(By))
-            raise unknown
-    hashes, feeding = KeyHashes(stream, hash), Feeding(feed, sources)
-    system = System(
-        grouping,
-        estimation,
-        workers=workers,
-        sources=sources,
-        series=Series(samples, stream.length if isinstance(stream, KeyStream) else None),
-        epoch_messages=epoch_messages,
-        agreement=agreement,
-    )
-    # Without epochs, to count the next one first is to count the whole stream.
-    counts_first = grouping.counts_first({})
-    if (grouping.given_frequencies or counts_first) and not (counts_first and epoch_messages):
-        system.plan(*frequencies(stream, hashes, by=route_by, size=_BATCH_MESSAGES))
-    for done in system.run(_messages(stream, hashes, feeding, route_by, observe_by)):
+    if not settings:
+        message = "settings = []: pass at least one Setting"
+        raise ConfigurationError(message)
+    hashes: dict[HashName, KeyHashes] = {}
+    for each in settings:
+        hashes.setdefault(each.hash, KeyHashes(stream, each.hash))
+    # Made, and with that vetted, before the stream is read.
+    feedings = [Feeding(each.feed, each.sources) for each in settings]
+    systems = [_system(stream, each) for each in settings]
+    _plan(stream, settings, systems, hashes)
+    for done in _run(stream, settings, systems, feedings, hashes):
         if on_progress is not None:
             on_progress(done)
+    seconds = time.perf_counter() - start
+    return [
+        _report(stream, setting, system, seconds)
+        for setting, system in zip(settings, systems, strict=True)
+    ]
+
+
+def _system(stream: MessageStream, setting: Setting) -> System:
+    return System(
+        setting.parsed_grouping,
+        setting.parsed_estimation,
+        workers=setting.workers,
+        sources=setting.sources,
+        series=Series(setting.samples, stream.length if isinstance(stream, KeyStream) else None),
+        epoch_messages=setting.epoch_messages,
+        agreement=setting.agreement,
+        replication=setting.replication,
+    )
+
+
+def _plan(
+    stream: MessageStream,
+    settings: Sequence[Setting],
+    systems: Sequence[System],
+    hashes: dict[HashName, KeyHashes],
+) -> None:
+    """Give those that ask for them the frequencies of all keys; each way they are counted once."""
+    counted: dict[tuple[HashName, By], tuple[NDArray[np.uint64], NDArray[np.float64]]] = {}
+    for setting, system in zip(settings, systems, strict=True):
+        # Without epochs, to count the next one first is to count the whole stream.
+        counts_first = setting.parsed_grouping.counts_first({})
+        if counts_first and setting.epoch_messages:
+            continue
+        if counts_first or setting.parsed_grouping.given_frequencies:
+            way = setting.hash, setting.route_by
+            if way not in counted:
+                counted[way] = frequencies(
+                    stream, hashes[setting.hash], by=setting.route_by, size=_BATCH_MESSAGES
+                )
+            system.plan(*counted[way])
+
+
+def _run(
+    stream: MessageStream,
+    settings: Sequence[Setting],
+    systems: Sequence[System],
+    feedings: Sequence[Feeding],
+    hashes: dict[HashName, KeyHashes],
+) -> Iterator[int]:
+    """Lead all systems through the stream side by side, a batch each in turn."""
+    hashed = (
+        (batch, {name: each.of(batch) for name, each in hashes.items()})
+        for batch in stream.batches(_BATCH_MESSAGES)
+    )
+    # What one is ahead by is held for the others: a batch, or the epoch that it counts first.
+    runs = [
+        system.run(_messages(copy, setting, feeding))
+        for copy, setting, system, feeding in zip(
+            itertools.tee(hashed, len(settings)), settings, systems, feedings, strict=True
+        )
+    ]
+    first, others = runs[0], list(zip(systems[1:], runs[1:], strict=True))
+    for goal in first:
+        for system, run in others:
+            # None is led further than the first, which would hold up to the whole stream for it.
+            while system.account.messages < goal:
+                next(run)
+        yield goal
+    for _, run in others:
+        # All messages are routed; what is left is to end the last epoch.
+        next(run, None)
+
+
+def _messages(
+    batches: Iterator[tuple[MessageBatch, dict[HashName, NDArray[np.uint64]]]],
+    setting: Setting,
+    feeding: Feeding,
+) -> Iterator[Messages]:
+    """Give the stream on its way to one system: each message with its weights and its source."""
+    for batch, hashes in batches:
+        keys = hashes[setting.hash]
+        weights = limited(batch.counts)
+        routed, observed = (
+            weights if by == "weights" else None for by in (setting.route_by, setting.observe_by)
+        )
+        origins = feeding.sources_of(keys, batch.senders)
+        yield Messages(keys, batch.times, routed, origins, observed)
+
+
+def _report(
+    stream: MessageStream, setting: Setting, system: System, seconds: float
+) -> SimulationReport:
     return SimulationReport(
         setting={
             "dataset": stream.name,
-            "grouping": str(grouping),
-            "workers": workers,
-            "sources": sources,
-            "feed": feed,
-            "estimation": str(estimation),
-            "hash": hash,
-            "route_by": route_by,
-            "observe_by": observe_by,
+            "grouping": str(setting.parsed_grouping),
+            "workers": setting.workers,
+            "sources": setting.sources,
+            "feed": setting.feed,
+            "estimation": str(setting.parsed_estimation),
+            "hash": setting.hash,
+            "route_by": setting.route_by,
+            "observe_by": setting.observe_by,
             "seed": stream.seed if isinstance(stream, KeyStream) else None,
             "rate": stream.per_second if isinstance(stream, KeyStream | FileStream) else None,
-            "epoch_messages": epoch_messages,
+            "epoch_messages": setting.epoch_messages,
         },
         metrics=system.placement.metrics(system.account.messages, system.account.average_imbalance),
         rejected=stream.rejected if isinstance(stream, FileStream) else 0,
@@ -153,19 +299,7 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
         series=system.account.series(),
         epochs=tuple(system.placement.epochs),
         agreement=system.agreement,
-        seconds=time.perf_counter() - start,
+        seconds=seconds,
         routing_seconds=system.sources.seconds,
         memory_bytes=system.sources.memory_bytes,
     )
-
-
-def _messages(
-    stream: MessageStream, hashes: KeyHashes, feeding: Feeding, route_by: By, observe_by: By
-) -> Iterator[Messages]:
-    """Give the stream on its way: keys hashed, each message with its weights and its source."""
-    for batch in stream.batches(_BATCH_MESSAGES):
-        keys = hashes.of(batch)
-        origins = feeding.sources_of(keys, batch.senders)
-        weights = limited(batch.counts)
-        routed, observed = (weights if by == "weights" else None for by in (route_by, observe_by))
-        yield Messages(keys, batch.times, routed, origins, observed)

@@ -41,6 +41,8 @@ class System:
         Messages of an epoch; None is no epochs.
     agreement
         Whether each decision is compared with the one under global estimation.
+    replication
+        Whether it is counted on which workers keys lie.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class System:
         series: Series,
         epoch_messages: int | None,
         agreement: bool,
+        replication: bool,
     ) -> None:
         self.sources = Sources(grouping, estimation, workers, sources)
         self._oracle = Sources(grouping, Global(), workers, sources) if agreement else None
@@ -61,7 +64,7 @@ class System:
         self._by_epoch = epoch_messages is not None
         self.account = Account(workers, sources, series)
         self._sent = np.zeros(workers, dtype=np.int64)
-        self.placement = Placement(workers, by_epoch=self._by_epoch)
+        self.placement = Placement(workers, by_epoch=self._by_epoch, replication=replication)
         probing = estimation.seconds if isinstance(estimation, Probing) else None
         self._probes = probing is not None
         self._timeline = Timeline(epoch_messages, probing)

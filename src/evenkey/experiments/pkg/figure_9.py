@@ -41,7 +41,13 @@ class Choices(Experiment):
     def scenarios(self, scale: Scale) -> list[Simulation]:
         stream = zipf(_Z, _KEYS, scale)
         return [
-            pkg(stream, workers, estimation="local", grouping=f"pkg(choices={d},variant=paper)")
+            pkg(
+                stream,
+                workers,
+                estimation="local",
+                grouping=f"pkg(choices={d},variant=paper)",
+                replication=True,
+            )
             for workers in _PAPER
             for d in _CHOICES
             if d <= workers
