@@ -64,6 +64,19 @@ def test_bad_columns_and_values_are_refused():
         Histogram("value").partial(table([1.0, float("nan")]), ())
 
 
+def test_one_part_needs_no_points():
+    (row,) = result(Histogram("value", parts=1), [table([4.0, 1.0])]).to_pylist()
+    assert (row["positions"], row["weights"]) == ([1.0, 4.0], [1.0, 1.0])
+    assert (row["points"], row["ranks_from"], row["ranks_to"]) == ([], [], [])
+
+
+@pytest.mark.parametrize("name", ["positions", "weights", "lows", "highs", "points", "ranks_to"])
+def test_keys_named_as_the_result_are_refused(name):
+    messages = pa.table({name: ["a"], "value": [1.0]})
+    with pytest.raises(ConfigurationError, match=f"its own column '{name}'"):
+        Histogram("value").partial(messages, [name])
+
+
 def test_many_keys_of_few_values_need_little_room():
     keys = np.arange(20_000) // 2
     messages = pa.table({"key": keys, "value": np.arange(20_000.0)})

@@ -83,6 +83,16 @@ def test_examples_of_the_paper():
     assert papers_histogram().uniform(3) == pytest.approx([15.21, 28.98], abs=0.02)
 
 
+def test_of_equally_close_bins_the_left_ones_are_joined():
+    """0, 1 and 2 lie equally close: 0 and 1 become one, however the values came together."""
+    whole, first, second = (ApproximateHistogram(3) for _ in range(3))
+    whole.update([0, 1, 2, 10])
+    first.update([0, 2])
+    second.update([1, 10])
+    for histogram in (whole, first.merge(second), second.merge(first)):
+        assert histogram.bins().tolist() == [(0.5, 2, 0, 1), (2, 1, 2, 2), (10, 1, 10, 10)]
+
+
 @given(CAPACITIES, st.lists(MESSAGES, min_size=1, max_size=5), st.booleans())
 def test_bounds_hold_in_any_cut_and_order_of_merging(capacity, parts, forth):
     histograms = [histogram_of(capacity, part) for part in (parts if forth else parts[::-1])]

@@ -221,6 +221,47 @@ def test_bad_parameters(spelling, says):
         parse(spelling)
 
 
+@pytest.mark.parametrize("planning", ["previous", "fit"])
+def test_a_router_restored_within_an_epoch_goes_on_as_the_first(planning):
+    """With the plan that it follows, what it expects of keys, and all that it has counted."""
+    workers, grouping = 6, PlannedGrouping(planning=planning, tracked=200)
+    memory = plan(grouping, zipf(20_000), workers)
+    if planning == "previous":
+        _, routers = loads(grouping, memory, zipf(20_000, seed=1), workers)
+        memory = grouping.merge_memories([router.memory() for router in routers])
+        assert "expected_keys" in memory
+    keys = np.concatenate((zipf(3000, seed=2), ~zipf(3000, seed=3)))
+    first, restored = grouping.router(workers, 2), grouping.router(workers, 2)
+    first.remember(memory)
+    first.route(keys[:4000])
+    snapshot = first.snapshot()
+    assert snapshot["sent"].sum() == 4000
+    restored.restore(snapshot)
+    np.testing.assert_equal(restored.snapshot(), snapshot)
+    assert restored.route(keys[4000:]).tolist() == first.route(keys[4000:]).tolist()
+    np.testing.assert_equal(restored.memory(), first.memory())
+
+
+def test_dealing_goes_on_under_the_same_plan_alone():
+    """Counters of one split key say nothing of two."""
+    grouping, hot = PlannedGrouping(surprise=None), np.full(10, 7, dtype=np.uint64)
+    one = grouping.plan(np.array([7], dtype=np.uint64), np.array([1.0]), 6)
+    two = grouping.plan(np.array([7, 8], dtype=np.uint64), np.array([1.0, 1.0]), 6)
+    first = grouping.router(6, 1)
+    first.remember(one)
+    first.route(hot[:3])
+    left = {name: first.snapshot()[name] for name in first.local_fields}
+    assert left["dealt"].tolist() == [3]
+    after, begun, anew = (grouping.router(6, 1) for _ in range(3))
+    after.remember(one)
+    after.restore(left)
+    assert after.route(hot).tolist() == first.route(hot).tolist()
+    for router in (begun, anew):
+        router.remember(two)
+    begun.restore(left)
+    assert begun.route(hot).tolist() == anew.route(hot).tolist()
+
+
 GOLDEN = [1, 0, 1, 1, 0, 2, 3, 2, 1, 0, 2, 3, 0, 3, 2, 1]
 
 

@@ -120,6 +120,25 @@ def test_weights_scale_all_that_is_counted():
     np.testing.assert_array_equal(routed[0], routed[1])
 
 
+def test_weights_scale_what_light_keys_of_a_crowded_worker_are_counted_by():
+    """Where many keys lie on one worker, three messages of a key are enough, of any weight."""
+    random = np.random.default_rng(4)
+    hashes = random.integers(0, 2**64, 3000, dtype=np.uint64)
+    homes = parse("planned(surprise=none)").router(5).route(hashes)
+    crowded, others = hashes[homes == 0][:100], hashes[homes != 0]
+    keys = np.where(random.random(1500) < 0.7, random.choice(crowded, 1500), others[:1500])
+    plain, heavy = (
+        PlannedGrouping().router(5).route(keys, weights=np.full(len(keys), weight))
+        for weight in (1, 8)
+    )
+    np.testing.assert_array_equal(plain, heavy)
+    assert (plain[np.isin(keys, crowded)] != 0).sum() > 100
+    # By its first message none is surprising.
+    home = dict(zip(hashes.tolist(), homes.tolist(), strict=True))
+    _, first = np.unique(keys, return_index=True)
+    assert plain[first].tolist() == [home[key] for key in keys[first].tolist()]
+
+
 @pytest.mark.parametrize(
     ("stream", "workers", "sources"),
     [

@@ -1,0 +1,16 @@
+"""What a slot writes down of an epoch."""
+
+from __future__ import annotations
+
+from evenkey.joins.epoch_log import SlotRecord
+
+
+def test_a_slots_seconds_are_those_of_its_work_and_of_loading():
+    record = SlotRecord(2, {1: (5, 0.5, 9), 3: (7, 0.25, 0)}, {1: 2.0, 8: 4.0})
+    assert record.seconds == 6.75
+    assert SlotRecord(0, {}, {}).seconds == 0
+
+
+def test_a_record_is_read_as_it_was_written():
+    record = SlotRecord(2, {1: (5, 0.5, 9)}, {1: 2.0}, began=3.0, ended=4.5, distinct=4)
+    assert SlotRecord.from_bytes(record.to_bytes()) == record

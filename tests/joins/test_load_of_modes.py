@@ -1,0 +1,47 @@
+"""Which load a join's mode evens out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evenkey.errors import ConfigurationError
+from evenkey.joins import balanced
+from evenkey.joins.distributor import DynamicDistributor
+from evenkey.joins.modes import Mode
+from evenkey.joins.work import PartitionWork
+
+WORK = PartitionWork(np.array([4, 1]), np.array([0.5, 2.0]))
+
+
+@pytest.mark.parametrize(("balance", "load"), [("rows", [4.0, 1.0]), ("load", [0.5, 2.0])])
+@pytest.mark.parametrize("given", [None, DynamicDistributor(copies=False)])
+def test_rows_are_counted_and_load_is_timed(balance, load, given):
+    """The paper's DB and LB, also by a Distributor that says nothing of it."""
+    made = balanced._distributor(Mode(balance, cache_static=True), given)
+    assert made is not None
+    assert made.load is not None
+    assert made.load(WORK).tolist() == load
+    assert made.copies == (given is None)
+
+
+@pytest.mark.parametrize("balance", ["rows", "load"])
+def test_a_load_that_was_given_stays(balance):
+    own = DynamicDistributor(load=lambda work: work.items + work.seconds)
+    made = balanced._distributor(Mode(balance, cache_static=True), own)
+    assert made == own
+
+
+def test_nothing_moves_without_a_balance():
+    assert balanced._distributor(Mode(None, cache_static=True), DynamicDistributor()) is None
+
+
+@pytest.mark.parametrize("cache_static", [True, False])
+def test_modes_of_the_paper_are_told_by_what_they_are_now(cache_static):
+    assert balanced._mode("rows", cache_static) == Mode("rows", cache_static)
+    assert balanced._mode(None, cache_static) == Mode(None, cache_static)
+    before: Any = "dynamic-db-strl"
+    with pytest.raises(ConfigurationError, match="balance='rows', cache_static=False"):
+        balanced._mode(before, cache_static)

@@ -1,0 +1,122 @@
+"""The sampler of mutants: what it changes, what it leaves alone, and that tests see the change."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tools.mutants.mutations import mutants
+from tools.mutants.rooms import ROOMS, nearest_tests, sample
+from tools.mutants.trial import Copy
+
+ROOT = Path(__file__).parents[1]
+
+
+def changed(source):
+    """Every mutant's whole source, laid out alike."""
+    found: dict[str, list[str]] = {}
+    for each in mutants("one.py", source.encode()):
+        text = ast.unparse(ast.parse(each.apply(source.encode())))
+        found.setdefault(each.kind, []).append(text.splitlines()[-1].strip())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "after"),
+    [
+        ("x = a < b <= c", "comparison", ["x = a <= b <= c", "x = a < b < c"]),
+        ("x = a == b", "comparison", ["x = a != b"]),
+        ("x = a + b // c", "arithmetic", ["x = a - b // c", "x = a + b / c"]),
+        ("x = a[1:]", "constant", ["x = a[2:]"]),
+        ("x = f(True)", "constant", ["x = f(False)"]),
+        ("x = a and b or c", "and or", ["x = (a and b) and c", "x = (a or b) or c"]),
+        ("x = not (a or b) and c", "not dropped", ["x = (a or b) and c"]),
+        ("return a", "return none", ["return None"]),
+        ("a.b = c", "statement deleted", ["pass"]),
+        ("a[b] += c", "statement deleted", ["pass"]),
+        ("f(a)", "statement deleted", ["pass"]),
+        ("x = b if a else c", "condition negated", ["x = b if not a else c"]),
+    ],
+)
+def test_what_is_changed(line, kind, after):
+    assert sorted(changed(f"def f():\n    {line}\n")[kind]) == sorted(after)
+
+
+def test_a_condition_is_negated():
+    (mutant,) = mutants("one.py", b"if a.b:\n    x = y\n")
+    assert mutant.apply(b"if a.b:\n    x = y\n") == b"if (not (a.b)):\n    x = y\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""1 + 1"""\n',
+        "def f(a: g[1] = b) -> h[2]:\n    '''3'''\n",
+        "__all__ = ['a' + 'b']\n",
+        "if TYPE_CHECKING:\n    x = 1\n",
+        "def f():\n    message = f'{a + 1}' + b\n    raise C(message, 1)\n",
+        "_log.info('a', 1)\nwarnings.warn('a', stacklevel=2)\n",
+        "@g(1)\nclass A:\n    x: int\n",
+        "def f():\n    return None\n",
+        "X: TypeAlias = g[1]\n",
+    ],
+)
+def test_what_says_nothing_of_the_program_is_spared(source):
+    assert mutants("one.py", source.encode()) == []
+
+
+def test_places_are_right_behind_letters_of_several_bytes():
+    source = "def f():\n    x = 'äöü', a < b\n".encode()
+    (mutant,) = mutants("one.py", source)
+    assert mutant.apply(source).decode() == "def f():\n    x = 'äöü', (a <= b)\n"
+
+
+def test_mutants_of_the_package_are_python():
+    for room in ROOMS.values():
+        drawn = sample(ROOT, room, 7)
+        assert len({each.name for each in drawn}) == len(drawn) > 100
+        for each in drawn[:20]:
+            before = (ROOT / each.path).read_bytes()
+            assert ast.dump(ast.parse(each.apply(before))) != ast.dump(ast.parse(before))
+
+
+def test_a_seed_draws_alike_and_another_one_does_not():
+    first, again, other = (sample(ROOT, ROOMS["metrics"], seed) for seed in (7, 7, 8))
+    assert first == again != other
+    assert {*first} == {*other}
+
+
+def test_tests_that_name_a_module_come_first():
+    named, others = nearest_tests(
+        ROOT, ROOMS["groupings"], "src/evenkey/groupings/planned/router.py"
+    )
+    assert named[0] == "tests/groupings/planned/test_router.py"
+    every = [*(ROOT / "tests" / "groupings").rglob("test_*.py")]
+    assert len({*named, *others}) == len(named) + len(others) == len(every)
+    # No test names kernels: all of the room are as near.
+    assert nearest_tests(ROOT, ROOMS["simulation"], "src/evenkey/simulation/_kernels.py")[1] == []
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_mutant_is_told_from_what_is_as_it_was(tmp_path):
+    """In a repository of one module, whose test sees one of two changes."""
+    root, place = tmp_path / "repository", tmp_path / "place"
+    for folder in (place, root / "src/evenkey/metrics", root / "tests/metrics"):
+        folder.mkdir(parents=True)
+    (root / "pyproject.toml").write_text("[tool.pytest.ini_options]\npythonpath = ['src']\n")
+    (root / "src/evenkey/__init__.py").touch()
+    module, path = b"def least(a):\n    return a < 3\n", "src/evenkey/metrics/one.py"
+    (root / path).write_bytes(module)
+    test = "from evenkey.metrics.one import least\n\n\ndef test_it():\n    assert least(2)\n"
+    (root / "tests/metrics/test_one.py").write_text(test)
+    copy, fates = Copy(root, place), {}
+    for mutant in mutants(path, module)[:2]:
+        fate = copy.try_one(mutant, ROOMS["metrics"])
+        fates[mutant.after] = (fate.fate, fate.by)
+    assert fates == {
+        "return None": ("killed", "tests/metrics/test_one.py::test_it"),
+        "(a <= 3)": ("survived", ""),
+    }
+    assert (copy.root / path).read_bytes() == module

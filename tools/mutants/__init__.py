@@ -1,0 +1,1 @@
+"""Small wrong changes to the package, to see whether its tests notice."""
