@@ -7,6 +7,7 @@ import doctest
 import importlib
 import inspect
 import itertools
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,14 @@ NOT_RUN = {
     "evenkey.spark.rows_far_ahead": "it needs a stream that runs; tests/spark/test_event_time.py",
 }
 """Names whose example, or the end of it, `make test` does not run, with the reason."""
+
+NOT_SHOWN = {
+    "apply": "Spark's own is deprecated: use applyInPandas",
+    "check": "the constructor calls it; the class shows its error",
+    "derive": "the constructor calls it; the class shows what follows",
+    "restored": "the runner makes it of a finished run's directory; tests/runs",
+}
+"""Methods that no example calls, with the reason."""
 
 
 def own_docstring(door, name):
@@ -67,6 +76,59 @@ def test_a_public_name_has_a_docstring_with_an_example(door, name):
     examples = doctest.DocTestParser().get_examples(text)
     assert examples, f"{door}.{name} shows no example"
     assert ("+SKIP" in text) == (f"{door}.{name}" in NOT_RUN)
+
+
+def methods(kind):
+    """Functions and properties that a class defines itself, by name."""
+    for name, value in vars(kind).items():
+        match value:
+            case property(fget=function) | cached_property(func=function):
+                yield name, function
+            case staticmethod(__func__=function) | classmethod(__func__=function):
+                yield name, function
+            case _ if inspect.isfunction(value):
+                yield name, value
+
+
+def shown(text):
+    """Names that the examples in a text call, read or define."""
+    for example in doctest.DocTestParser().get_examples(text or ""):
+        for node in ast.walk(ast.parse(example.source)):
+            match node:
+                case ast.Attribute(attr=name) | ast.FunctionDef(name=name):
+                    yield name
+
+
+def public_methods():
+    """The class, the name and the texts of each method that the site shows."""
+    classes = {
+        value: None
+        for door, name in NAMES
+        if inspect.isclass(value := getattr(importlib.import_module(door), name))
+    }
+    for kind in classes:
+        ours = [each for each in kind.__mro__ if each.__module__.startswith("evenkey.")]
+        texts = [each.__doc__ for each in ours]
+        texts += [function.__doc__ for each in ours for _, function in methods(each)]
+        named = {name for text in texts for name in shown(text)}
+        for name, function in methods(kind):
+            if not name.startswith("_"):
+                has_own = bool(doctest.DocTestParser().get_examples(function.__doc__ or ""))
+                yield kind, name, inspect.getdoc(getattr(kind, name)), has_own or name in named
+
+
+def test_a_public_method_is_described():
+    assert [f"{kind.__name__}.{name}" for kind, name, text, _ in public_methods() if not text] == []
+
+
+def test_a_public_method_is_in_an_example_of_its_class_or_of_what_it_extends():
+    missing = {
+        f"{kind.__name__}.{name}": name
+        for kind, name, _, is_shown in public_methods()
+        if not is_shown
+    }
+    assert [path for path, name in missing.items() if name not in NOT_SHOWN] == []
+    assert {*missing.values()} == {*NOT_SHOWN}, "a reason for what is shown by now"
 
 
 @pytest.mark.soak

@@ -100,11 +100,7 @@ def prints_what_it_says(name):
     assert printed(notebook) == texts
 
 
-def test_the_notebook_on_a_dataframe_prints_what_it_says():
-    prints_what_it_says("balanced.ipynb")
-
-
 @pytest.mark.soak
-@pytest.mark.parametrize("name", ["compare_schemes.ipynb", "moving_join.ipynb"])
+@pytest.mark.parametrize("name", ["balanced.ipynb", "compare_schemes.ipynb", "moving_join.ipynb"])
 def test_a_notebook_prints_what_it_says(name):
     prints_what_it_says(name)

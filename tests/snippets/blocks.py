@@ -25,14 +25,18 @@ NOT_RUN = {
         "evenkey simulate --input": _DATA,
         "make setup-kafka": _BROKER,
     },
-    "CONTRIBUTING.md": {"make setup": _CHECKOUT, "make soak": _CHECKOUT},
+    "CONTRIBUTING.md": {"make setup": _CHECKOUT, "make soak": _CHECKOUT, "make mutants": _MINUTES},
     "docs/start.md": {"python3 -m venv": _CHECKOUT},
     "docs/advise.md": {"evenkey advise clicks.csv": _DATA},
     "docs/applications.md": {"evenkey run": _MINUTES, 'evenkey run --application "dec': _MINUTES},
     "docs/benchmarks.md": {"": _MINUTES},
     "docs/datasets.md": {"for name": _MINUTES, "evenkey run --input soc": _DATA},
     "docs/diagnose.md": {"evenkey diagnose /srv": _DATA},
-    "docs/experiments.md": {"pip install": _MINUTES, "make kafka-up": _BROKER},
+    "docs/experiments.md": {
+        "pip install": _MINUTES,
+        "make kafka-up": _BROKER,
+        "evenkey experiment run simulated": _MINUTES,
+    },
     "docs/groupings.md": {"evenkey simulate": _MINUTES},
     "docs/joins.md": {"evenkey join run --pipeline": _MINUTES, "evenkey join produce": _BROKER},
     "docs/observability.md": {"pip install": _PAGE, "evenkey run": _DATA},
@@ -48,6 +52,10 @@ NOT_RUN = {
         "pytest": _MINUTES,
     },
     "docs/where-it-runs.md": {"": _CLUSTER},
+    **{
+        f"docs/reproduction/{page.name}": {"": _MINUTES}
+        for page in sorted((ROOT / "docs" / "reproduction").glob("*.md"))
+    },
 }
 """Page, then how a block begins, to the reason that no test runs it; "" is each of the page.
 

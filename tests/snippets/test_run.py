@@ -24,7 +24,7 @@ def invoke(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
     def run(text):
-        for line in text.splitlines():
+        for line in text.replace("\\\n", " ").splitlines():
             done = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
             assert done.exit_code == 0, done.output
             yield done.stdout

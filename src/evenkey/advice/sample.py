@@ -50,6 +50,10 @@ class Sample:
     >>> sample = Sample.take(generated("zipf(z=1.4,keys=1000)", messages=2000))
     >>> sample.lines, sample.whole, sample.nulls
     (2000, True, 0)
+
+    >>> ids = next(sample.batches(size=3)).ids
+    >>> sample.texts(ids).to_pylist()
+    ['1', '6', '9']
     """
 
     name: str

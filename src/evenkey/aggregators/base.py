@@ -66,6 +66,13 @@ class Aggregator(ABC):
     >>> merged = Count().merge(partials, by=["key"])
     >>> Count().finish(merged, by=["key"]).to_pylist()
     [{'key': 'ann', 'count': 2}, {'key': 'bob', 'count': 1}]
+
+    What it reads and gives is in its schemas; `bind` takes types from the messages where they show.
+
+    >>> from evenkey.aggregators import Sum
+    >>> total = Sum("amount").bind(pa.schema({"key": pa.string(), "amount": pa.int32()}))
+    >>> total.columns, total.state.names, total.result.field("sum").type
+    (('amount',), ['sum', 'count'], DataType(int64))
     """
 
     name: ClassVar[str]
@@ -195,6 +202,9 @@ class Algebraic(Aggregator):
     >>> from evenkey.aggregators import Mean
     >>> dict(Mean("amount").merges)
     {'sum': 'exact', 'count': 'sum'}
+
+    >>> Mean("amount").casts is None, Mean("amount").finish is not Algebraic.finish
+    (True, True)
     """
 
     @property

@@ -74,6 +74,9 @@ class HeavyHitters(Aggregator):
     >>> hitters.finish(hitters.partial(messages, by=[]), by=[]).to_pylist()
     [{'key': 'a', 'count': 3, 'error': 0, 'terms': 2, 'rank': 1},
      {'key': 'b', 'count': 2, 'error': 0, 'terms': 1, 'rank': 2}]
+
+    >>> hitters.counters, hitters.columns
+    (1000, ('__worker',))
     """
 
     name: ClassVar[str] = "heavy-hitters"

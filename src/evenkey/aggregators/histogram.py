@@ -63,6 +63,10 @@ class Histogram(Aggregator):
     >>> result = median.finish(median.partial(messages, by=["key"]), by=["key"])
     >>> result.select(["key", "points"]).to_pylist()
     [{'key': 'a', 'points': [2.0]}, {'key': 'b', 'points': [5.0]}]
+
+    >>> (of_a, of_b) = median.histograms(result)
+    >>> of_a.sum([2.0]).tolist(), of_b.total
+    ([2.0], 1.0)
     """
 
     name: ClassVar[str] = "histogram"

@@ -76,6 +76,9 @@ class TopK(Aggregator):
     >>> top.finish(top.partial(messages, by=[]), by=[]).to_pylist()
     [{'key': 'a', 'count': 3, 'error': 0, 'rank': 1},
      {'key': 'b', 'count': 2, 'error': 0, 'rank': 2}]
+
+    >>> top.counters, TopK(2, capacity=50).counters
+    (1000, 50)
     """
 
     name: ClassVar[str] = "top-k"

@@ -23,6 +23,11 @@ class PipelineApplication(Application):
     >>> from evenkey.applications import FindHeavyHitters, PipelineApplication
     >>> isinstance(FindHeavyHitters(k=10), PipelineApplication)
     True
+
+    >>> from evenkey.applications import ApplicationConfig
+    >>> config = ApplicationConfig(application="heavy-hitters(k=10)", dataset="zipf(z=1,keys=9)")
+    >>> sorted(FindHeavyHitters(k=10).options(config))
+    ['aggregator']
     """
 
     @abstractmethod

@@ -28,12 +28,18 @@ class ApplicationConfig(PipelineOptions, LearningOptions):
     >>> config = ApplicationConfig(application="wordcount", dataset="zipf(z=1.4,keys=100)")
     >>> config.resolved().aggregator
     'count'
+    >>> config.manifest()["application"]
+    'wordcount'
+    >>> config.check_paths()  # nothing to reach: a generated stream, no output
     >>> ApplicationConfig(application="naive-bayes").dataset
     'documents(classes=2,words=10000,z=1.1,size=12,own=0.2)'
     >>> ApplicationConfig(application="word-count")
     Traceback (most recent call last):
     evenkey.errors.ConfigurationError: unknown application 'word-count' (did you mean 'wordcount'?);
     there are: ...
+
+    >>> str(config.resolved_application()), config.learner() is None
+    ('wordcount', True)
     """
 
     application: Annotated[str, AfterValidator(lambda text: str(parse(text)))] | None = option(

@@ -37,6 +37,9 @@ class FindHeavyHitters(PipelineApplication):
     >>> options = {"application": "heavy-hitters(k=3)", "dataset": "zipf(z=1,keys=9)"}
     >>> ApplicationConfig(**options, grouping="pkg").resolved().aggregator
     'heavy-hitters(k=3,choices=2,weight=count)'
+
+    >>> dict(FindHeavyHitters(k=3).options(ApplicationConfig(**options)))
+    {'aggregator': 'heavy-hitters(k=3,weight=count)'}
     """
 
     name: ClassVar[str] = "heavy-hitters"

@@ -88,6 +88,9 @@ class Diagnosis:
     >>> diagnosis = diagnose(event_log)  # an application that grouped by customer
     >>> len(diagnosis.named), diagnosis.cautions
     (1, ())
+
+    >>> diagnosis.to_json()["named"]
+    1
     """
 
     source: str

@@ -36,6 +36,23 @@ class Grouping(ABC):
     >>> grouping = PartialKeyGrouping(choices=3)
     >>> str(grouping), grouping == PartialKeyGrouping(choices=3)
     ('pkg(choices=3)', True)
+
+    Whoever simulates or writes an operator makes routers, and carries what they learn from epoch to
+    epoch. One that follows a plan is given it before it routes.
+
+    >>> import numpy as np
+    >>> from evenkey.groupings import PlannedGrouping
+    >>> planned, keys = PlannedGrouping(planning="current"), np.array([7, 8, 9], np.uint64)
+    >>> planned.counts_first({})
+    True
+    >>> plan = planned.plan(keys, np.array([6.0, 1.0, 1.0]), workers=2)
+    >>> sources = [planned.router(2, source=0), planned.follower(2, source=1)]
+    >>> for router in sources:
+    ...     router.remember(plan)
+    >>> [router.route(keys).tolist() for router in sources]
+    [[1, 0, 0], [0, 0, 0]]
+    >>> learned = planned.merge_memories([router.memory() for router in sources])
+    >>> next_plan = planned.replan(keys, np.array([5.0, 2.0, 1.0]), workers=2, memory=learned)
     """
 
     name: ClassVar[str]
@@ -174,6 +191,21 @@ class Router(ABC):
     >>> router = ShuffleGrouping().router(workers=3)
     >>> router.route(np.array([7, 7, 7, 9], np.uint64), np.arange(4.0)).tolist()
     [0, 1, 2, 0]
+
+    One that is cloned, or restored in another process, goes on as this one does.
+
+    >>> again = ShuffleGrouping().router(workers=3)
+    >>> again.restore(router.snapshot())
+    >>> after = np.array([5, 6], np.uint64)
+    >>> again.route(after).tolist() == router.clone().route(after).tolist()
+    True
+
+    What outlives an epoch is handed on as memory; shuffle grouping learns nothing, and has no
+    clock.
+
+    >>> router.remember({})
+    >>> router.memory(), router.now
+    ({}, 0.0)
     """
 
     local_fields: ClassVar[tuple[str, ...]] = ()

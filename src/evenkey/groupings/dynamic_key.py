@@ -100,6 +100,9 @@ class DynamicKeyGrouping(Grouping):
     [2, 3, 2, 3, 2, 3]
     >>> DynamicKeyGrouping().thresholds(10)
     (13.16227766016838, 13.16227766016838)
+
+    >>> DynamicKeyGrouping().most_workers(10), DynamicKeyGrouping().key_space().old
+    (8, 10)
     """
 
     name: ClassVar[str] = "dkg"

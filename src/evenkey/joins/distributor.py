@@ -112,6 +112,19 @@ class DynamicDistributor:
     >>> eager = DynamicDistributor(threshold=0.2, min_items=100)
     >>> eager.period * eager.wait_periods  # seconds between redistributions, at least
     30.0
+
+    What it does between two epochs, by hand: 4 partitions on 2 workers, of which the first has
+    most.
+
+    >>> from evenkey.joins.work import PartitionWork
+    >>> before = Placement((0, 0, 1, 1))
+    >>> work = PartitionWork(np.array([50, 40, 10, 10]), np.array([5.0, 4.0, 1.0, 1.0]))
+    >>> eager.look_once(before, work, workers=2).owners
+    (0, 1, 1, 1)
+    >>> window = eager.take_in(Window(), work, began=0.0, now=10.0)
+    >>> window, after = eager.look(window, before, 2, now=10.0, epoch=1)
+    >>> after.owners, window.redistributed
+    ((0, 1, 1, 1), 10.0)
     """
 
     threshold: float = 0.5

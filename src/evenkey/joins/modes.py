@@ -33,6 +33,9 @@ class Mode:
     Mode(balance='load', cache_static=True)
     >>> str(Mode(balance=None, cache_static=False))
     'static-strl'
+
+    >>> Mode.parse("static-stal").dynamic
+    False
     """
 
     balance: Balance | None

@@ -73,6 +73,10 @@ class SpatialMatch:
     >>> match = SpatialMatch(relation="within")
     >>> match.relation, match.pipeline
     ('within', 'spis')
+
+    >>> by_hash = SpatialMatch(pipeline="rihps")
+    >>> by_hash.replicates_index, by_hash.by_hash, by_hash.to_json()["by"]
+    (True, True, 'space')
     """
 
     geometry: str = "geometry"

@@ -46,6 +46,30 @@ class StaticStore:
     >>> import tempfile
     >>> StaticStore(tempfile.mkdtemp()).versions()
     []
+
+    `balanced_join` and `refresh` write versions; one is seen once it is whole, and read by
+    partition.
+
+    >>> import pyarrow as pa
+    >>> store = StaticStore(tempfile.mkdtemp()).written_by(platform.node())
+    >>> prices = pa.table({"article": ["tea", "bar"], "price": [3.5, 1.0]})
+    >>> writer = store.begin()
+    >>> files = {0: writer.write(0, prices)[0]}
+    >>> types = {"article": "string", "price": "double"}
+    >>> made = store.commit(
+    ...     writer, files, partitions=1, partitioning={}, columns=types, schema=prices.schema
+    ... )
+    >>> newest = store.latest()
+    >>> newest == store.version(1), store.manifest(newest).columns == types
+    (True, True)
+    >>> store.read(newest, 0)["price"].to_pylist()
+    [3.5, 1.0]
+    >>> store.check(newest)  # raises an error where it is gone
+    >>> store.folder(newest).startswith("v1-"), StaticStore(store.url) == store
+    (True, True)
+    >>> store.clear()
+    >>> store.versions()
+    []
     """
 
     def __init__(self, place: str | Path | Store, host: str = "") -> None:

@@ -50,6 +50,14 @@ class Address:
     Address(servers='localhost:9092,other:9092', topics=('clicks', 'views'))
     >>> str(_)
     'localhost:9092,other:9092/clicks,views'
+
+    >>> clicks = Address.parse_one("localhost:9092/clicks")
+    >>> clicks.topic
+    'clicks'
+    >>> Address.parse_one("localhost:1/clicks").check_reachable()
+    Traceback (most recent call last):
+        ...
+    evenkey.errors.ConfigurationError: no Kafka broker answers (localhost:1...
     """
 
     servers: str

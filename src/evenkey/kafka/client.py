@@ -43,6 +43,16 @@ class ClientSettings:
     >>> settings = ClientSettings({"security.protocol": "SASL_SSL", "sasl.password": "secret"})
     >>> "secret" in repr(settings), settings.for_librdkafka()["security.protocol"]
     (False, 'SASL_SSL')
+
+    From a file of properties, as Kafka's own programs have it; variables of the environment go
+    first.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp(), "client.properties")
+    >>> _ = file.write_text("security.protocol=SSL")
+    >>> ClientSettings.read(file, {}).for_spark()
+    {'kafka.security.protocol': 'SSL'}
     """
 
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -97,6 +97,15 @@ class SpaceSaving(Sketch):
     [(7, 4.0, 0.0), (9, 2.0, 1.0)]
     >>> sketch.total, sketch.floor
     (6.0, 2.0)
+
+    Sketches of two streams merge, travel as bytes, and forget.
+
+    >>> other = SpaceSaving(sketch.capacity)
+    >>> other.update([8, 8, 8], weights=[1, 1, 3])
+    >>> both = sketch.merge(SpaceSaving.from_bytes(other.to_bytes()))
+    >>> both.decay(0.5)
+    >>> both.top(1).tolist()
+    [(8, 3.5, 1.0)]
     """
 
     def __init__(self, capacity: int) -> None:

@@ -68,6 +68,18 @@ class LoadObserver:
     100
     >>> int(observer.loads.sum())
     100
+
+    >>> [(seen.epoch, int(seen.loads.sum())) for seen in observer.epochs]
+    [(0, 100)]
+
+    `observe` calls `watch`, and a stream's epochs come in by `receive`; here by hand.
+
+    >>> by_hand = LoadObserver(workers=2)
+    >>> watched = by_hand.watch(spark.range(3), [F.count(F.lit(1)).alias("worker_0")])
+    >>> other = LoadObserver(workers=2)
+    >>> other.receive(0, {"worker_0": 3, "worker_1": 1})
+    >>> other.loads.tolist()
+    [3, 1]
     """
 
     def __init__(self, workers: int) -> None:

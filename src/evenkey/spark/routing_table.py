@@ -90,6 +90,28 @@ class RoutingTables:
     >>> tables.write(0, RoutingTable())
     >>> tables.numbers()
     [0]
+
+    A table is read by the epochs from its own on; one that was pinned stays.
+
+    >>> tables.put(3, RoutingTable(memory={"hot": np.array([7])}))
+    >>> tables.read(epoch=5).memory["hot"].tolist(), tables.find(2) is None
+    ([7], True)
+    >>> tables.create(3, RoutingTable()), tables.pin(3, RoutingTable()).memory == tables.latest()
+    (False, True)
+    >>> tables.names(), tables.path(3).endswith(tables.name(3))
+    (['table-0000000000.npz', 'table-0000000003.npz'], True)
+
+    A query has its own, below those that all start from, and old ones go.
+
+    >>> own = tables.of_query("clicks")
+    >>> own.write(200, RoutingTable())
+    >>> own.numbers(), tables.under("other").numbers()
+    ([200], [])
+    >>> tables.before_query("clicks", 4).memory["hot"].tolist()
+    [7]
+    >>> tables.drop_before(200, tables.numbers())
+    >>> tables.numbers()
+    []
     """
 
     def __init__(self, place: str | Path | Store, grouping: str, workers: int) -> None:

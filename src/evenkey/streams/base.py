@@ -66,6 +66,9 @@ class MessageStream(Protocol):
     >>> stream = generated("zipf(z=1.2,keys=100)", messages=1000)
     >>> stream.name, sum(len(batch.keys) for batch in stream.batches())
     ('zipf(z=1.2,keys=100)', 1000)
+
+    >>> stream.texts(next(stream.batches()).ids[:3]).to_pylist()
+    ['0', '0', '10']
     """
 
     @property

@@ -83,6 +83,18 @@ class DecisionTree(Learner[TreeModel]):
     ([0, -1, -1], [0.3, 0.0, 0.0])
     >>> model.classify(np.array([[0.2], [0.7]])).to_pylist()
     ['low', 'high']
+
+    >>> tree.restore(model.to_table()).depth
+    1
+
+    Which columns are features, unless it is told; and how many histograms a worker holds.
+
+    >>> schema = pa.schema({"label": pa.string(), "width": pa.float64(), "name": pa.string()})
+    >>> from evenkey.applications import LearnConfig
+    >>> tree.columns(LearnConfig(dataset="clusters"), schema)["features"]
+    ['width']
+    >>> tree.counters(tree.aggregator.partial(messages, by=["key"]))
+    2
     """
 
     name: ClassVar[str] = "decision-tree"

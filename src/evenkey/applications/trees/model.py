@@ -62,6 +62,21 @@ class TreeModel(Model):
     >>> trained = learned.train([Clusters(features=3, length=400).records(0, 400)])
     >>> trained.model.depth, trained.model.classify(np.zeros((1, 3))).to_pylist()
     (1, ['class 2'])
+
+    A tree travels as a table, and leads records to its leaves.
+
+    >>> tree = TreeModel.from_table(trained.model.to_table())
+    >>> tree.leaves.tolist(), tree.leaves_of(np.zeros((1, 3))).tolist()
+    ([1, 2], [1])
+
+    By hand: one leaf, two classes, one split.
+
+    >>> from evenkey.applications.trees.model import NodeSplit
+    >>> one = TreeModel.empty().knowing(["high", "low"])
+    >>> low, high = np.array([0.0, 4.0]), np.array([3.0, 0.0])
+    >>> split = NodeSplit(leaf=0, feature=2, threshold=0.5, gain=1.0, left=low, right=high)
+    >>> one.grown([split]).classify(np.array([[9.0, 9.0, 0.2]])).to_pylist()
+    ['low']
     """
 
     classes: tuple[str, ...]

@@ -58,6 +58,9 @@ class IsolatingGrouping(Grouping):
     >>> router.remember(grouping.plan(*np.unique(keys, return_counts=True), workers=2))
     >>> router.route(np.array([7, 8], dtype=np.uint64)).tolist()
     [0, 1]
+
+    >>> grouping.histogram(workers=2).capacity
+    1000
     """
 
     name: ClassVar[str] = "kip"

@@ -112,6 +112,31 @@ class PlannedGrouping(Grouping):
     >>> router.remember(grouping.plan(*np.unique(keys, return_counts=True), workers=2))
     >>> router.route(keys).tolist()
     [1, 1, 0, 1, 0, 0, 1, 0]
+
+    Sizes follow from the number of workers, where they are not given; workers may differ.
+
+    >>> auto = PlannedGrouping(capacities="2:1")
+    >>> auto.bucket_count(2), auto.surprise_slack(12), auto.worker_capacities(2).tolist()
+    (128, 0.05, [2.0, 1.0])
+    >>> auto.learns_epochs, auto.spreads_surprises
+    (True, True)
+
+    A plan can be made of statistics, and says what each worker is to bear: of this epoch, of other
+    epochs, or of one that has ended.
+
+    >>> statistics = grouping.statistics(workers=2)
+    >>> statistics.add_counted(np.array([7, 8, 9], np.uint64), np.array([6.0, 1.0, 1.0]))
+    >>> grouping.plan_of(statistics, workers=2).loads.round(2).tolist()
+    [3.98, 4.02]
+    >>> ahead = grouping.plan_ahead(statistics, workers=2, memory={})
+    >>> others = grouping.fitted(statistics, workers=2, memory=ahead, of_messages=True)
+    >>> ended = grouping.learned(others, statistics, workers=2)
+
+    Or of what each worker held, by key:
+
+    >>> from evenkey.groupings.planned.counts import KeyCounts
+    >>> held = {0: KeyCounts.of(np.array([7], np.uint64), np.array([9.0]), statistics)}
+    >>> learned = grouping.learned_of_workers(ended, held, workers=2)
     """
 
     name: ClassVar[str] = "planned"

@@ -57,6 +57,19 @@ class PipelineConfig(PipelineOptions):
     >>> PipelineConfig(dataset="country-skew-r80", workers=0)
     Traceback (most recent call last):
     evenkey.errors.ConfigurationError: workers = 0: must be at least 1
+
+    >>> config.routers
+    5
+    >>> config.check_paths()  # nothing to reach: a generated stream, no output
+    >>> counted = PipelineConfig(dataset="country-skew-r80", aggregator="heavy-hitters(k=3)")
+    >>> counted.pinned()["grouping"]
+    'heavy-hitters goes by which workers a key is on'
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp(), "clicks.csv")
+    >>> _ = file.write_text("user,page")
+    >>> str(PipelineConfig(input=(str(file),), key="user").resolved_split())
+    'csv'
     """
 
     def __init__(self, /, **options: Any) -> None:

@@ -63,6 +63,15 @@ class RunReport:
     >>> report = run(config.with_options(grouping="sg"))  # doctest: +SKIP
     >>> report.finished, report.metrics.messages, report.metrics.max_over_mean  # doctest: +SKIP
     (True, 1000, 1.0)
+
+    What a program prints or keeps of it, without the rows:
+
+    >>> report.pace.messages_per_second > 0  # doctest: +SKIP
+    True
+    >>> report.to_json()["max_over_mean"]  # doctest: +SKIP
+    1.0
+    >>> report.exported(()).to_record()["lines"]  # doctest: +SKIP
+    1000
     """
 
     dataset: str

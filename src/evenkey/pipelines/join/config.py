@@ -33,6 +33,11 @@ class JoinConfig(KafkaOptions, RunOptions):
     >>> JoinConfig(pipeline="spis", skew=7)
     Traceback (most recent call last):
     evenkey.errors.ConfigurationError: skew = 7: must be at most 1
+
+    >>> config = JoinConfig(pipeline="spis", mode="dynamic-db-stal")
+    >>> config.name, config.draws, config.by_items, config.subject
+    ('spis dynamic-db-stal', True, True, 'static')
+    >>> config.check_paths()  # it draws its input, and writes nowhere
     """
 
     publications: int = option(

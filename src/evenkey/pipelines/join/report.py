@@ -179,6 +179,20 @@ class JoinReport:
     >>> report = run_join(config)  # doctest: +SKIP
     >>> report.finished, report.publications  # doctest: +SKIP
     (True, 500)
+
+    How even it was, epoch by epoch and in all, and what is kept of it:
+
+    >>> len(report.mldc) == len(report.epochs)  # doctest: +SKIP
+    True
+    >>> 0 < report.realised_skew <= 1  # doctest: +SKIP
+    True
+    >>> report.pace.messages_per_second > 0  # doctest: +SKIP
+    True
+    >>> report.modelled_makespan_seconds > 0  # doctest: +SKIP
+    True
+    >>> again = JoinReport.restored(report.exported(()).to_record(), "out")  # doctest: +SKIP
+    >>> again.to_json()["matches"] == report.matches  # doctest: +SKIP
+    True
     """
 
     pipeline: str

@@ -50,6 +50,15 @@ class LearnConfig(KeyedOptions, LearningOptions):
     --------
     >>> LearnConfig(dataset="clusters", workers=4).resolved_grouping().name
     'dkg'
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp(), "rows.csv")
+    >>> _ = file.write_text("kind,width")
+    >>> config = LearnConfig(input=(str(file),), label="kind")
+    >>> str(config.resolved_split())
+    'csv'
+    >>> config.check_paths()  # the file is there, and has columns
     """
 
     def __init__(self, /, **options: Any) -> None:

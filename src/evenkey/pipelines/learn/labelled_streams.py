@@ -46,6 +46,9 @@ class LabelledStream(ABC):
     >>> stream = Clusters(features=2, length=100)
     >>> stream.records(0, 3).column_names, stream.records(98, 200).num_rows
     (['label', 'features'], 2)
+
+    >>> stream.name
+    'clusters(classes=4,features=2,clusters=3,spread=0.15)'
     """
 
     family: ClassVar[str]

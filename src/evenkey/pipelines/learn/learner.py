@@ -33,6 +33,9 @@ class Model(ABC):
     >>> trained = learned.train([Clusters(features=3, length=400).records(0, 400)])
     >>> trained.model.predict(pa.table({"features": [[0.0, 0.0, 0.0]]})).to_pylist()
     ['class 2']
+
+    >>> trained.model.to_table().num_rows  # a row a node of the tree
+    3
     """
 
     @abstractmethod
@@ -85,6 +88,21 @@ class Learner(Application, Generic[ModelT]):
     >>> records = pa.table({"label": ["tea"], "text": ["green tea"]})
     >>> bayes.messages(records, bayes.start()).column_names
     ['record', 'key', 'label']
+
+    An epoch: messages, partial aggregates on workers, merged, and a model that travels as a table.
+
+    >>> tally = bayes.aggregator
+    >>> partials = tally.partial(bayes.messages(records, bayes.start()), by=["key"])
+    >>> bayes.counters(partials)
+    3
+    >>> merged = tally.merge(partials, by=["key"])
+    >>> model = bayes.learn(bayes.start(), tally.finish(merged, by=["key"]))
+    >>> bayes.restore(model.to_table()).predict(pa.table({"text": ["tea"]})).to_pylist()
+    ['tea']
+    >>> schema = pa.schema({"label": pa.string(), "text": pa.string()})
+    >>> from evenkey.applications import LearnConfig
+    >>> bayes.columns(LearnConfig(dataset="documents", text="text"), schema)
+    {'text': ['text']}
     """
 
     fields: ClassVar[pa.Schema]

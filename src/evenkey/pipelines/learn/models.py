@@ -43,6 +43,11 @@ class Models(Generic[ModelT]):
     >>> models.write(1, NaiveBayes().start())
     >>> models.numbers()
     [1]
+
+    >>> models.read().predict(pa.table({"text": ["tea"]})).to_pylist()
+    [None]
+    >>> models.path(1).endswith(models.name(1))
+    True
     """
 
     def __init__(self, place: str | Path | Store, learner: Learner[ModelT]) -> None:

@@ -70,6 +70,8 @@ class LearningReport(RunReport):
     >>> report = run_learner(DecisionTree(max_depth=2), config)  # doctest: +SKIP
     >>> report.application, len(report.learned)  # doctest: +SKIP
     ('decision-tree(max_depth=2)', 2)
+    >>> report.to_json()["records"]  # doctest: +SKIP
+    500
     """
 
     application: str

@@ -69,6 +69,21 @@ class ApproximateHistogram(Sketch):
     [[1.0, 3.0, 5.0], [3.0, 3.0, 5.0]]
     >>> histogram.uniform(2).tolist()
     [16.0]
+
+    Histograms of parts merge, and travel as bytes.
+
+    >>> other = ApproximateHistogram(histogram.capacity)
+    >>> other.update([30, 45])
+    >>> both = histogram.merge(ApproximateHistogram.from_bytes(other.to_bytes()))
+    >>> both.total, len(both)
+    (9.0, 5)
+
+    Of several histograms as arrays, one alone:
+
+    >>> from evenkey.sketches.histograms import Bins
+    >>> one, four = np.ones(2), np.array([4.0, 8.0])
+    >>> ApproximateHistogram.of(5, Bins(np.array([0, 2]), four, one, four, four)).sum([5]).tolist()
+    [1.0]
     """
 
     def __init__(self, capacity: int) -> None:

@@ -128,6 +128,15 @@ class Grouped(Combining, Stateful):
         ------
         ConfigurationError, RunError
             As `applyInPandas` does.
+
+        Examples
+        --------
+        >>> few = spark.range(10).selectExpr("id % 3 as user")
+        >>> groupBy(few, "user", grouping="spark", workers=2).explain()
+        groupBy(user), 2 workers
+        agg, count, sum, avg, mean, min, max, pivot: Spark's own, which combines before its shuffle
+        applyInPandas, applyInArrow, cogroup: Spark's own placement (as asked for)
+        applyInPandas with merge=: Spark's own placement (as asked for)
         """
         sys.stdout.write(f"{explained(self.rows)}\n")
 
@@ -190,6 +199,26 @@ class Grouped(Combining, Stateful):
             cannot be; a key of a type that `merge` cannot carry; the plan in `state` is for others.
         RunError
             `state` cannot be read or written.
+
+        Examples
+        --------
+        >>> who = "if(id % 5 < 4, 'ann', 'bob') as user"
+        >>> clicks = spark.range(100).selectExpr(who, "id % 7 as amount")
+        >>> def typical(key, rows):
+        ...     return rows.groupby("user", as_index=False)["amount"].median()
+        >>> grouped = groupBy(clicks, "user", workers=2)
+        >>> grouped.applyInPandas(typical, "user string, amount double").sort("user").collect()
+        [Row(user='ann', amount=3.0), Row(user='bob', amount=3.0)]
+
+        A sum of parts is a sum, so that the rows of `ann`, too many for one of two workers, may be
+        split.
+
+        >>> from pyspark.sql import functions as F
+        >>> def spent(rows):
+        ...     return rows[["amount"]].sum().to_frame().T
+        >>> total = F.sum("amount").alias("amount")
+        >>> grouped.applyInPandas(spent, "amount long", merge=total).sort("user").collect()
+        [Row(user='ann', amount=238), Row(user='bob', amount=57)]
         """
         rows = self.rows
         rows.check_batch("applyInPandas")
@@ -232,6 +261,16 @@ class Grouped(Combining, Stateful):
         ------
         ConfigurationError, RunError
             As `applyInPandas` does.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+        >>> def size(key, rows):
+        ...     return pa.table({"user": [key[0].as_py()], "clicks": [rows.num_rows]})
+        >>> grouped = groupBy(clicks, "user", workers=2)
+        >>> grouped.applyInArrow(size, "user string, clicks long").sort("user").collect()
+        [Row(user='ann', clicks=80), Row(user='bob', clicks=20)]
         """
         rows = self.rows
         rows.check_batch("applyInArrow")
@@ -254,6 +293,19 @@ class Grouped(Combining, Stateful):
         ------
         ConfigurationError
             It is something else.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+        >>> visits = spark.range(3).selectExpr("'ann' as user", "id as visit")
+        >>> def both(key, left, right):
+        ...     row = (key[0], len(left), len(right))
+        ...     return pd.DataFrame([row], columns=["user", "clicks", "visits"])
+        >>> grouped = groupBy(clicks, "user", workers=2).cogroup(groupBy(visits, "user", workers=2))
+        >>> counted = grouped.applyInPandas(both, "user string, clicks long, visits long")
+        >>> counted.sort("user").collect()
+        [Row(user='ann', clicks=80, visits=3), Row(user='bob', clicks=20, visits=0)]
         """
         check_kind(other, Grouped, "other")
         return Cogrouped(self.rows, other.rows)

@@ -54,6 +54,18 @@ class JoinPlan:
     --------
     >>> str(JoinPlan("left", "rows", 8))
     'join (left) by 8 workers: plans are made epoch by epoch'
+
+    What `join` says of its own, asked by a program; and kept, as `state` keeps it.
+
+    >>> from evenkey.groupings.planned import make_plan
+    >>> keys, loads = np.array([7], np.uint64), np.array([60.0])
+    >>> placed = make_plan(keys, loads, np.full(4, 10.0), np.ones(4))
+    >>> plan = JoinPlan("left", "rows", 4, plan=placed, dealt_right=np.empty(0, np.uint64))
+    >>> plan.split.tolist(), plan.dealt_left.tolist(), round(plan.imbalance, 3)
+    ([7], [7], 1.19)
+    >>> kept = JoinPlan.from_arrays(plan.to_arrays(), "left", "rows", workers=4)
+    >>> kept.split.tolist()
+    [7]
     """
 
     how: str
