@@ -15,6 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What works on any kind of session.
 ANYWHERE := tests/spark tests/joins tests/applications/test_on_spark.py tests/applications/trees/test_on_spark.py
 KILLS := 100
+MUTANTS := 100
 SEED := 1
 KAFKA := build/kafka
 HADOOP := build/hadoop
@@ -31,7 +32,7 @@ MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test check faults soak connect kills bench freeze lint format types imports lock grafana figures \
+.PHONY: help setup demo test check faults soak connect kills mutants bench freeze lint format types imports lock grafana figures reproduction \
   site release-check newcomer image-check setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
 
 help: ## List the targets
@@ -64,6 +65,9 @@ connect: $(READY) $(CLASSES) ## Run the tests of operators, joins and applicatio
 kills: $(READY) ## Kill runs at random, 100 times (KILLS=), by a schedule (SEED=), and compare; goes on where it stopped
 	@$(BIN)/python -m tests.kills --kills $(KILLS) --seed $(SEED)
 
+mutants: $(READY) ## Change the package in one of 100 small places at a time (MUTANTS=, SEED=): do tests notice? Goes on where it stopped
+	@$(BIN)/python -m tools.mutants --seed $(SEED) --count $(MUTANTS)
+
 bench: $(READY) ## Measure the speed of kernels and of routing
 	@$(PYTEST) -m benchmark benchmarks || [ $$? -eq 5 ]
 
@@ -95,6 +99,9 @@ grafana: $(READY) ## Write Grafana's dashboards into grafana/
 
 figures: $(READY) ## Write the table of all figures into docs/figures.md
 	@$(BIN)/python -m tools.figures_table docs/figures.md
+
+reproduction: $(READY) ## Write the chapter on the papers' results; from RESULTS= of COMMIT=, where given, or those kept
+	@$(BIN)/python -m tools.reproduction $(RESULTS) $(COMMIT)
 
 site: $(READY) $(SITE)/.ready ## Build the documentation site into build/site; warnings are errors, the network is not needed
 	@$(BIN)/python -m tools.site build/site-pages

@@ -31,10 +31,10 @@ def in_nav(part):
     return [page for each in parts for page in in_nav(each)]
 
 
-def test_every_page_is_in_the_navigation_once_but_single_decisions():
+def test_every_page_is_in_the_navigation_once_but_single_decisions_and_results():
     shown = in_nav(SETTINGS["nav"])
     assert len(shown) == len({*shown})
-    assert {*shown} == {page for page in PAGES if not re.match(r"decisions/\d", page)}
+    assert {*shown} == {page for page in PAGES if not re.match(r"(decisions|reproduction)/", page)}
 
 
 def test_decisions_are_listed():

@@ -1,0 +1,56 @@
+"""The chapter on the papers' results says what the kept outcomes say."""
+
+from __future__ import annotations
+
+import zipfile
+
+import pytest
+
+from evenkey.experiments import available
+from tools.reproduction.__main__ import archive
+from tools.reproduction.pages import chapter, pages
+from tools.reproduction.records import FOLDER, ROOT, VERDICTS, Record, records
+
+FAILS = {"paper": "Loads are even at last", "ours": "they are not", "holds": False}
+
+
+@pytest.mark.parametrize("name", sorted(pages()))
+def test_pages_are_current(name):
+    assert (ROOT / "docs" / name).read_text("utf-8") == pages()[name], "run `make reproduction`"
+
+
+def test_every_experiment_has_a_row_and_every_kept_one_a_page():
+    rows = [line for line in chapter().splitlines() if line.startswith("| ")][1:]
+    assert len(rows) == len(available())
+    kept = {record.id for record in records()}
+    assert kept <= set(available())
+    assert {file.stem for file in FOLDER.glob("*.md")} == kept
+
+
+def test_each_plot_has_a_picture():
+    for record in records():
+        pictures = {file.name for file in FOLDER.glob(f"{record.id}-[0-9].png")}
+        plots = range(1, len(record.given["plots"]) + 1)
+        assert pictures == {f"{record.id}-{number}.png" for number in plots}
+
+
+def test_what_does_not_hold_needs_a_reason():
+    given = {"experiment": "pkg-table-2", "findings": [FAILS]}
+    with pytest.raises(ValueError, match="no note says why"):
+        _ = Record(given, {}).statements
+    note = {"verdict": VERDICTS[1], "why": "Streams are short."}
+    (statement,) = Record(given, {"Loads are even": note}).statements
+    assert (statement.verdict, statement.why) == (VERDICTS[1], "Streams are short.")
+    with pytest.raises(ValueError, match="there is no statement 'Else'"):
+        _ = Record({**given, "findings": []}, {"Else": note}).statements
+    with pytest.raises(ValueError, match="holds, but has a note"):
+        _ = Record({**given, "findings": [{**FAILS, "holds": True}]}, {"Loads": note}).statements
+
+
+def test_an_archive_of_the_same_results_has_the_same_bytes(tmp_path):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "0a.parquet").write_bytes(b"figures")
+    (tmp_path / "pkg-table-2-full.json").write_text("{}")
+    first, second = (archive(tmp_path, tmp_path / name) for name in ("a.zip", "b.zip"))
+    assert first.read_bytes() == second.read_bytes()
+    assert zipfile.ZipFile(first).namelist() == ["pkg-table-2-full.json", "results/0a.parquet"]

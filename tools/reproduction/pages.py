@@ -1,0 +1,147 @@
+"""The chapter's pages, as Markdown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from evenkey.experiments import available
+from tools.reproduction.records import VERDICTS, artefact, records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tools.reproduction.records import Record
+
+__all__ = ["chapter", "pages"]
+
+_MANY_ROWS = 40
+
+_HEAD = """\
+# The papers' results, made again
+
+Every table and figure of the papers on key grouping and on joins: what the paper says, and what
+comes out here. Written by `make reproduction` from the results of `evenkey experiment run`; a test
+keeps it current.
+
+- Each page has the command. Figures that no clock enters are the same on every machine: the
+  **digest** is the SHA-256 of all results of the experiment; what the command writes has it again.
+- **Scale** full is the paper's number of messages, quick is cut short
+  ([experiments.md](experiments.md)). What is simulated is at scale full. What runs on Spark sleeps
+  for the cost of each message on two cores, so that the papers' sizes take days; its page says how
+  many messages there were. What is not here yet is labelled so; of what runs on Spark earlier
+  figures at scale quick stand in [experiments.md](experiments.md#what-came-out).
+- **Data**: the generated streams are look-alikes with the published messages, keys and top key;
+  only Epinions, in PKG figure 8, and the postcode districts of the joins are real.
+- **Verdicts**: a statement holds; or nearly, where all but a few settings or all but a little of
+  the size agree; or does not hold. The reason stands beside it.
+
+"""
+
+
+def chapter() -> str:
+    """Give the page that leads to all others, with a verdict for each table and figure."""
+    found = {record.id: record for record in records()}
+    lines = [_HEAD]
+    count = Counter(each.verdict for record in found.values() for each in record.statements)
+    experiments = available()
+    artefacts = {artefact(each.reference) for each in experiments.values()}
+    made = {record.artefact for record in found.values()}
+    verdicts = ", ".join(f"{count[each]} {_PLURAL[each]}" for each in VERDICTS)
+    lines += [
+        (
+            f"**{len(made)} of {len(artefacts)}** tables and figures are here, in {len(found)} of "
+            f"{len(experiments)} experiments. Of {count.total()} statements of the papers "
+            f"{verdicts}."
+        ),
+        "",
+        "| table or figure | what it shows | scale | holds | nearly | does not | why |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, experiment in experiments.items():
+        if name in found:
+            lines.append(_row(found[name]))
+        else:
+            lines.append(f"| {experiment.reference} | {experiment.title} | not yet | | | | |")
+    return "\n".join(lines) + "\n"
+
+
+_PLURAL = {"holds": "hold", "nearly": "hold nearly", "does not hold": "do not hold"}
+
+
+def pages() -> dict[str, str]:
+    """Give all pages by their paths below docs/."""
+    found = {"reproduction.md": chapter()}
+    for record in records():
+        found[f"reproduction/{record.id}.md"] = _page(record)
+    return found
+
+
+def _row(record: Record) -> str:
+    count = Counter(each.verdict for each in record.statements)
+    why = " ".join(dict.fromkeys(each.why for each in record.statements if each.why))
+    cells = [
+        f"[{record.given['reference']}](reproduction/{record.id}.md)",
+        record.given["title"],
+        record.given["scale"],
+        *(str(count[verdict] or "") for verdict in VERDICTS),
+        why or ("beside the paper's figures" if not record.statements else ""),
+    ]
+    return f"| {' | '.join(map(_cell, cells))} |"
+
+
+def _page(record: Record) -> str:
+    given = record.given
+    lines = [f"# {given['reference']}: {given['title']}", "", given["summary"], ""]
+    for number, title in enumerate(given["plots"], 1):
+        lines += [f"![{title}]({record.id}-{number}.png)", ""]
+    if record.statements:
+        lines += ["## What the paper says, and what came out", ""]
+        lines += _table(
+            ["The paper", "Here", "Verdict"],
+            (
+                (each.paper, each.ours, _verdict(each.verdict, each.why))
+                for each in record.statements
+            ),
+        )
+    for table in given["tables"]:
+        lines += [f"## {table['title']}", ""]
+        written = _table(table["columns"], table["cells"])
+        if len(table["cells"]) > _MANY_ROWS:
+            summary = f"<summary>{len(table['cells'])} rows</summary>"
+            written = ['<details markdown="1">', summary, "", *written, "</details>", ""]
+        lines += [*written, *([table["note"], ""] if table["note"] else [])]
+    lines += ["## How it was made", "", "```sh", given["command"], "```", "", *_making(record)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _verdict(verdict: str, why: str) -> str:
+    return f"**{verdict}**: {why}" if why else verdict
+
+
+def _making(record: Record) -> Iterable[str]:
+    given = record.given
+    messages = f"{given['messages']:,} messages in {given['scenarios']} scenarios"
+    yield f"- {messages}, scale {given['scale']}, seed {given['seed']}; commit `{given['commit']}`."
+    if given["machines"]:
+        repeats = " or ".join(map(str, given["repeats"]))
+        apart = (
+            ""
+            if given["spread"] is None
+            else f", at most {100 * given['spread']:.0f} % of it apart"
+        )
+        runs = "one run each" if given["repeats"] == [1] else f"medians of {repeats} runs{apart}"
+        yield f"- Timed on {'; '.join(given['machines'])}: {runs}. Another machine gives others."
+    else:
+        yield f"- Digest of the results: `{given['digest']}`."
+    for reason in given["skipped"]:
+        yield f"- Left out: {reason}"
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = [f"| {' | '.join(map(_cell, titles))} |", "|" + "---|" * len(titles)]
+    return [*lines, *(f"| {' | '.join(map(_cell, row))} |" for row in rows), ""]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
