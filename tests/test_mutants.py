@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.mutants.justified import FILE, justified
 from tools.mutants.mutations import mutants
 from tools.mutants.rooms import ROOMS, nearest_tests, sample
 from tools.mutants.trial import Copy
@@ -120,3 +121,12 @@ def test_a_mutant_is_told_from_what_is_as_it_was(tmp_path):
         "(a <= 3)": ("survived", ""),
     }
     assert (copy.root / path).read_bytes() == module
+
+
+def test_what_is_justified_is_a_mutant_and_has_a_reason():
+    assert justified(ROOT)
+    text = FILE.read_text("utf-8")
+    with pytest.raises(ValueError, match="needs a reason"):
+        justified(ROOT, text.replace("why = ", "because = "))
+    with pytest.raises(ValueError, match="to be a mutant of its file"):
+        justified(ROOT, text.replace(".py", ".txt"))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 
 import pytest
 
 from evenkey.experiments import available
-from tools.reproduction.__main__ import archive
+from tools.reproduction.__main__ import archive, known_commit, outcomes
 from tools.reproduction.pages import chapter, pages
 from tools.reproduction.records import FOLDER, ROOT, VERDICTS, Record, records
 
@@ -54,3 +55,20 @@ def test_an_archive_of_the_same_results_has_the_same_bytes(tmp_path):
     first, second = (archive(tmp_path, tmp_path / name) for name in ("a.zip", "b.zip"))
     assert first.read_bytes() == second.read_bytes()
     assert zipfile.ZipFile(first).namelist() == ["pkg-table-2-full.json", "results/0a.parquet"]
+
+
+def test_an_experiment_is_taken_over_once(tmp_path):
+    with pytest.raises(ValueError, match="there are no results"):
+        outcomes(tmp_path)
+    for scale in ("full", "quick"):
+        text = json.dumps({"experiment": "pkg-table-2", "scale": scale})
+        (tmp_path / f"pkg-table-2-{scale}.json").write_text(text)
+        if scale == "full":
+            assert [each["scale"] for each in outcomes(tmp_path).values()] == ["full"]
+    with pytest.raises(ValueError, match=r"pkg-table-2-full\.json and pkg-table-2-quick\.json"):
+        outcomes(tmp_path)
+
+
+def test_a_commit_must_be_one():
+    with pytest.raises(ValueError, match="COMMIT = 'no-such': there is no such commit here"):
+        known_commit("no-such")

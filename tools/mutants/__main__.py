@@ -30,6 +30,7 @@ def main() -> None:
     import pyarrow.compute as pc  # noqa: F401
     import pyspark.sql  # noqa: F401
 
+    from tools.mutants.justified import justified
     from tools.mutants.rooms import ROOMS, sample
     from tools.mutants.trial import Copy
 
@@ -72,7 +73,12 @@ def main() -> None:
             _say(
                 f"{fate.fate:9}{mutant.path}:{mutant.line} {mutant.kind}: {mutant.after} {fate.by}"
             )
-    fates = Counter((room.name, known[each.name]["fate"]) for room, each in chosen)
+    spared = justified(ROOT)
+    fates = Counter(
+        (room.name, "justified" if fate == "survived" and each.change in spared else fate)
+        for room, each in chosen
+        for fate in (known[each.name]["fate"],)
+    )
     for (room_name, fate_name), count in sorted(fates.items()):
         _say(f"{room_name:14}{fate_name:10}{count:6}")
 

@@ -76,6 +76,11 @@ class Mutant:
         """Tells it from all others of any version."""
         return f"{self.path}:{self.line}:{self.start}:{self.kind}:{self.after}:{self.digest}"
 
+    @property
+    def change(self) -> tuple[str, str, str, str]:
+        """What it changes, wherever in the file that stands."""
+        return self.path, self.kind, self.before, self.after
+
     def apply(self, source: bytes) -> bytes:
         """Give the changed file."""
         return source[: self.start] + self.after.encode() + source[self.stop :]

@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from playwright.sync_api import sync_playwright
 
 from tools.reproduction.pages import pages
 from tools.reproduction.records import FOLDER, ROOT
 
-__all__ = ["archive", "main", "take_over"]
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+__all__ = ["archive", "known_commit", "main", "outcomes", "take_over"]
 
 _WIDTH, _HEIGHT = 1000, 900
 _ARCHIVE = ROOT / "build" / "results.zip"
@@ -27,33 +32,74 @@ _AGES_AGO = (1980, 1, 1, 0, 0, 0)
 def main(arguments: list[str]) -> None:
     """Take over what there is, then write all pages."""
     if arguments:
-        results, commit = arguments
-        for file in sorted(Path(results).glob("*-*.json")):
-            take_over(file, commit)
-        sys.stdout.write(f"results: {archive(Path(results), _ARCHIVE)}\n")
+        results, commit = Path(arguments[0]), known_commit(arguments[1])
+        found = outcomes(results)
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(
+                executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+            )
+            window = browser.new_page(viewport={"width": _WIDTH, "height": _HEIGHT})
+            for file, given in found.items():
+                take_over(file, given, commit, window)
+            browser.close()
+        sys.stdout.write(f"results: {archive(results, _ARCHIVE)}\n")
     for name, text in pages().items():
         (ROOT / "docs" / name).write_text(text, "utf-8")
 
 
-def take_over(file: Path, commit: str) -> None:
-    """Keep an outcome, and photograph its plots."""
-    given = json.loads(file.read_text("utf-8"))
+def outcomes(results: Path) -> dict[Path, dict[str, Any]]:
+    """Read all outcomes of a folder.
+
+    Raises
+    ------
+    ValueError
+        There is none, or an experiment has several, such as of two scales.
+    """
+    found: dict[Path, dict[str, Any]] = {}
+    files: dict[str, Path] = {}
+    for file in sorted(results.glob("*-*.json")):
+        found[file] = json.loads(file.read_text("utf-8"))
+        name = found[file]["experiment"]
+        if name in files:
+            message = (
+                f"{results}: {files[name].name} and {file.name} are of one experiment; keep one"
+            )
+            raise ValueError(message)
+        files[name] = file
+    if not found:
+        message = f"{results}: there are no results of evenkey experiment run"
+        raise ValueError(message)
+    return found
+
+
+def known_commit(name: str) -> str:
+    """Give the short hash of a commit of this repository.
+
+    Raises
+    ------
+    ValueError
+        It has none of that name.
+    """
+    asked = ["git", "rev-parse", "--verify", "--quiet", "--short", f"{name}^{{commit}}"]
+    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603 - ours
+    if done.returncode:
+        message = f"COMMIT = {name!r}: there is no such commit here; results name what made them"
+        raise ValueError(message)
+    return done.stdout.strip()
+
+
+def take_over(file: Path, given: dict[str, Any], commit: str, window: Page) -> None:
+    """Keep an outcome, and photograph its plots in a window."""
     for table in given["tables"]:
         del table["rows"]  # what is shown is enough here; all digits are in the archive
     kept = FOLDER / f"{given['experiment']}.json"
     kept.write_text(json.dumps({**given, "commit": commit}, indent=1) + "\n", "utf-8")
     for old in FOLDER.glob(f"{given['experiment']}-[0-9].png"):
         old.unlink()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-        )
-        window = browser.new_page(viewport={"width": _WIDTH, "height": _HEIGHT})
-        window.goto(file.with_suffix(".html").resolve().as_uri())
-        window.wait_for_timeout(1000)
-        for number, plot in enumerate(window.query_selector_all(".js-plotly-plot"), 1):
-            plot.screenshot(path=FOLDER / f"{given['experiment']}-{number}.png")
-        browser.close()
+    window.goto(file.with_suffix(".html").resolve().as_uri())
+    window.wait_for_timeout(1000)
+    for number, plot in enumerate(window.query_selector_all(".js-plotly-plot"), 1):
+        plot.screenshot(path=FOLDER / f"{given['experiment']}-{number}.png")
 
 
 def archive(results: Path, file: Path) -> Path:

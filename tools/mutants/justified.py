@@ -1,0 +1,41 @@
+"""Mutants that may survive, since they change nothing that anyone could see."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from tools.mutants.mutations import mutants
+
+__all__ = ["justified"]
+
+FILE = Path(__file__).with_name("justified.toml")
+_FIELDS = ("path", "kind", "before", "after")
+
+
+def justified(root: Path, text: str | None = None) -> set[tuple[str, ...]]:
+    """Give the changes that are justified, as ``Mutant.change`` has them.
+
+    Parameters
+    ----------
+    root
+        Of the repository.
+    text
+        TOML; None: `FILE`.
+
+    Raises
+    ------
+    ValueError
+        One has no reason, or its file has no such mutant (any more).
+    """
+    given = tomllib.loads(FILE.read_text("utf-8") if text is None else text)["mutant"]
+    changes = set()
+    for each in given:
+        change = tuple(each[field] for field in _FIELDS)
+        file = root / each["path"]
+        there = mutants(each["path"], file.read_bytes()) if file.exists() else []
+        if not each.get("why") or change not in {mutant.change for mutant in there}:
+            message = f"{FILE.name}: {change}: it needs a reason, and to be a mutant of its file"
+            raise ValueError(message)
+        changes.add(change)
+    return changes
