@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import sys
 from typing import Any
 
@@ -41,6 +42,21 @@ def figures(config: JoinConfig, rounds: int) -> list[dict[str, Any]]:
     return rows
 
 
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """What all redistributions say together; times in ms, medians."""
+    over = [each["epoch_latency_ms"] / each["twin_ms"] for each in rows]
+    cost = [each["epoch_latency_ms"] - each["twin_ms"] for each in rows]
+    return {
+        "redistributions": len(rows),
+        "moved_partitions": statistics.median(each["moved"] for each in rows),
+        "load_ms": statistics.median(1000 * each["load_seconds"] for each in rows),
+        "over_twin": statistics.median(over),
+        "over_twin_quartiles": statistics.quantiles(over, n=4)[::2],
+        "beyond_twin_ms": statistics.median(cost),
+        "hold": sum(each["holds"] for each in rows),
+    }
+
+
 def show(rows: list[dict[str, Any]]) -> None:
     table = Table(box=MARKDOWN)
     headings = ("round", "epoch", "moved", "took, ms", "usual, ms", "longest", "twin", "loading")
@@ -59,7 +75,10 @@ def show(rows: list[dict[str, Any]]) -> None:
             f"{row['at_most_ms']:,.0f}",
             "yes" if row["holds"] else "no",
         )
-    Console(width=120).print(table)
+    console = Console(width=120)
+    console.print(table)
+    for name, value in summary(rows).items():
+        console.print(f"{name}: {value}")
 
 
 def main() -> None:
@@ -81,7 +100,7 @@ def main() -> None:
     rounds, as_json = given.pop("rounds"), given.pop("json")
     rows = figures(JoinConfig(mode="dynamic-lb-stal", **given), rounds)
     if as_json:
-        outcome = {**given, "rounds": rounds, "redistributions": rows}
+        outcome = {**given, "rounds": rounds, "redistributions": rows, "all": summary(rows)}
         sys.stdout.write(json.dumps(outcome, indent=2) + "\n")
     else:
         show(rows)

@@ -17,7 +17,7 @@ from evenkey.experiments.joins.join_run import JoinRun
 from evenkey.experiments.key_share import KeyShare, TopKeys
 from evenkey.experiments.pipeline import PipelineRun
 from evenkey.experiments.simulation import Simulation
-from evenkey.experiments.timed import MACHINE
+from evenkey.experiments.timed import MACHINE, Timed
 from evenkey.groupings import parse
 from evenkey.streams import generated
 
@@ -169,3 +169,11 @@ def test_unknown_names_list_what_there_is():
         find("pkg-tabel-2")
     with pytest.raises(ConfigurationError, match="there are: full, quick"):
         scale_named("huge")
+
+
+@pytest.mark.parametrize("name", sorted(PAPERS))
+def test_what_is_timed_is_repeated_as_often_as_the_scale_says(name):
+    for scale in (QUICK, dataclasses.replace(QUICK, repeats=4), FULL):
+        for scenario in find(name).scenarios(scale):
+            if isinstance(scenario, Timed):
+                assert scenario.repeats == scale.repeats

@@ -48,7 +48,6 @@ def test_the_digest_is_that_of_the_results_wherever_they_were_made(small, tmp_pa
     assert first.digest == again.digest != other.digest
     assert first.digest in write_page(first, tmp_path).read_text()
     assert first.to_json()["digest"] == first.digest
-    assert first.spread is None
 
 
 def test_the_command_names_repeats_that_are_not_the_usual_ones(small, tmp_path):
@@ -57,10 +56,17 @@ def test_the_command_names_repeats_that_are_not_the_usual_ones(small, tmp_path):
     assert outcome.command.endswith("small-table-1 --scale quick --repeats 3")
 
 
-def test_the_spread_is_the_widest_range_over_its_median(small, tmp_path):
+def test_medians_bear_the_range_of_their_runs(small, tmp_path):
     outcome = run(small, QUICK, tmp_path)
-    outcome.frame[["ms", "ms_least", "ms_most"]] = [[10, 9, 11], [4, 3, 5], [100, 99, 101]]
-    assert outcome.spread == 0.5
+    (table,) = outcome.to_json()["tables"]
+    shown = outcome.tables[0].columns[-1]
+    place = table["columns"].index(shown.title)
+    repeated = dataclasses.replace(outcome, frame=outcome.frame.copy())
+    repeated.frame[[f"{shown.name}_least", f"{shown.name}_most"]] = [[1.0, 20.0]] * 3
+    (ranged,) = repeated.to_json()["tables"]
+    ends = f" ({shown.written(1.0)} to {shown.written(20.0)})"
+    assert [row[place] for row in ranged["cells"]] == [row[place] + ends for row in table["cells"]]
+    assert ranged["rows"] == table["rows"]
 
 
 def test_the_index_leads_to_all_pages(small, tmp_path):

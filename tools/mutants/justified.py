@@ -29,7 +29,7 @@ def justified(root: Path, text: str | None = None) -> set[tuple[str, ...]]:
         One has no reason, or its file has no such mutant (any more).
     """
     given = tomllib.loads(FILE.read_text("utf-8") if text is None else text)["mutant"]
-    changes = set()
+    changes = set[tuple[str, ...]]()
     for each in given:
         change = tuple(each[field] for field in _FIELDS)
         file = root / each["path"]

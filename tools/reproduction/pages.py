@@ -125,12 +125,9 @@ def _making(record: Record) -> Iterable[str]:
     yield f"- {messages}, scale {given['scale']}, seed {given['seed']}; commit `{given['commit']}`."
     if given["machines"]:
         repeats = " or ".join(map(str, given["repeats"]))
-        apart = (
-            ""
-            if given["spread"] is None
-            else f", at most {100 * given['spread']:.0f} % of it apart"
-        )
-        runs = "one run each" if given["repeats"] == [1] else f"medians of {repeats} runs{apart}"
+        runs = "one run each"
+        if given["repeats"] != [1]:
+            runs = f"medians of {repeats} runs, in brackets the least and the largest"
         yield f"- Timed on {'; '.join(given['machines'])}: {runs}. Another machine gives others."
     else:
         yield f"- Digest of the results: `{given['digest']}`."

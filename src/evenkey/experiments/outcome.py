@@ -85,19 +85,6 @@ class Outcome:
         return sorted(int(each) for each in timed["repeats"].unique())
 
     @property
-    def spread(self) -> float | None:
-        """How far apart the runs of a scenario came: the widest range of a timing over its median.
-
-        None where nothing was timed more than once.
-        """
-        timed = [name.removesuffix(LEAST) for name in self.frame if name.endswith(LEAST)]
-        widest = [
-            ((self.frame[f"{name}{MOST}"] - self.frame[f"{name}{LEAST}"]) / self.frame[name]).max()
-            for name in timed
-        ]
-        return float(max(widest)) if widest else None
-
-    @property
     def command(self) -> str:
         """The command that gives the same figures."""
         seed = f" --seed {self.seed}" if self.seed else ""
@@ -123,7 +110,6 @@ class Outcome:
             "summary": self.experiment.summary,
             "machines": list(self.machines),
             "repeats": list(self.repeats),
-            "spread": self.spread,
             "digest": self.digest,
             "messages": int(self.frame["messages"].sum()) if len(self.frame) else 0,
             "plots": [plot.title for plot in self.plots],
@@ -132,7 +118,7 @@ class Outcome:
                     "title": table.title,
                     "note": table.note,
                     "columns": [column.title for column in table.columns],
-                    "cells": table.cells(),
+                    "cells": _with_ranges(table),
                     "rows": table.rows(),
                 }
                 for table in self.tables
@@ -141,3 +127,15 @@ class Outcome:
             "skipped": list(self.skipped),
             "scenarios": len(self.frame),
         }
+
+
+def _with_ranges(table: Table) -> list[list[str]]:
+    """Give a table as it is shown, and behind each median the least and the largest of its runs."""
+    cells = table.cells()
+    for place, column in enumerate(table.columns):
+        ends = [f"{column.name}{end}" for end in (LEAST, MOST)]
+        if {*ends} <= {*table.frame.columns}:
+            for row, (least, most) in zip(cells, table.frame[ends].to_numpy(), strict=True):
+                if least == least:  # noqa: PLR0124 - a row without runs has none
+                    row[place] += f" ({column.written(least)} to {column.written(most)})"
+    return cells

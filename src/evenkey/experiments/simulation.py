@@ -26,8 +26,10 @@ _FIGURES = (
     "average_imbalance_fraction",
     "stddev_percent",
 )
-_OF_REPLICATION = ("keys", "dist_cost", "pairs")
 """What is kept of a report: nothing that a clock measured."""
+
+_OF_REPLICATION = ("keys", "dist_cost", "pairs")
+"""What is kept besides where replication is counted."""
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,6 @@ class _Size(NamedTuple):
     subscriptions: int
     sources: int
     epochs: int
-    repeats: int
 
 
 class _Mix(NamedTuple):
@@ -125,8 +124,8 @@ _CLUSTERED = _Mix(128, 0.3, 1.0)
 def _size(scale: Scale, epochs: int, publications: int) -> _Size:
     if scale.whole:
         whole = round(_SECONDS / _TRIGGER_SECONDS)
-        return _Size(_PAPER_PUBLICATIONS, _PAPER_SUBSCRIPTIONS, _KAFKA_PARTITIONS, whole, 3)
-    return _Size(publications, 1000, 2, epochs, 1)
+        return _Size(_PAPER_PUBLICATIONS, _PAPER_SUBSCRIPTIONS, _KAFKA_PARTITIONS, whole)
+    return _Size(publications, 1000, 2, epochs)
 
 
 def skews(scale: Scale) -> tuple[float, ...]:
@@ -152,7 +151,7 @@ def join_run(
     ----------
     scale
         Full: the paper's 100,000 publications, 10,000 subscriptions, 32 sources, epochs of 500
-        ms of stream time, three runs. Quick: 6,000 and 1,000, one run.
+        ms of stream time. Quick: 6,000 and 1,000.
     pipeline, mode, skew, force_redistribution
         As for `JoinRun`.
     epochs, publications
@@ -174,7 +173,7 @@ def join_run(
         sources=size.sources,
         epochs=size.epochs,
         force_redistribution=force_redistribution,
-        repeats=size.repeats,
+        repeats=scale.repeats,
         partitions=mix.partitions,
         polygon_share=mix.polygon_share,
         polygon_clustering=mix.polygon_clustering,
