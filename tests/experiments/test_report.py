@@ -53,7 +53,10 @@ def test_the_digest_is_that_of_the_results_wherever_they_were_made(small, tmp_pa
 def test_the_command_names_repeats_that_are_not_the_usual_ones(small, tmp_path):
     outcome = run(small, dataclasses.replace(QUICK, repeats=3), tmp_path)
     outcome.frame["machine"] = "here"
+    outcome.frame["repeats"] = 3
     assert outcome.command.endswith("small-table-1 --scale quick --repeats 3")
+    text = write_page(outcome, tmp_path).read_text()
+    assert "measured, on here, each\nas the median of 3 runs." in text
 
 
 def test_medians_bear_the_range_of_their_runs(small, tmp_path):
