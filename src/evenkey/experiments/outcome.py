@@ -130,12 +130,13 @@ class Outcome:
 
 
 def _with_ranges(table: Table) -> list[list[str]]:
-    """Give a table as it is shown, and behind each median the least and the largest of its runs."""
+    """Give a table as it is shown, behind medians of runs that differ the least and the largest."""
     cells = table.cells()
     for place, column in enumerate(table.columns):
         ends = [f"{column.name}{end}" for end in (LEAST, MOST)]
         if {*ends} <= {*table.frame.columns}:
-            for row, (least, most) in zip(cells, table.frame[ends].to_numpy(), strict=True):
-                if least == least:  # noqa: PLR0124 - a row without runs has none
-                    row[place] += f" ({column.written(least)} to {column.written(most)})"
+            for row, values in zip(cells, table.frame[ends].to_numpy(), strict=True):
+                least, most = map(column.written, values)
+                if least != most:
+                    row[place] += f" ({least} to {most})"
     return cells
