@@ -27,16 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Copy", "Fate"]
 
-_COPIED = (
-    "src",
-    "tests",
-    "tools",
-    "docs",
-    "benchmarks",
-    "conftest.py",
-    "pyproject.toml",
-    "README.md",
-)
+_COPIED = ("src", "tests", "tools", "docs", "benchmarks", "conftest.py", "pyproject.toml", "*.md")
 _OWN = {"evenkey", "tests", "tools", "benchmarks", "conftest"}
 _MEMORY = 12 << 30
 _SECONDS, _SECONDS_ON_SPARK = 90, 900
@@ -83,7 +74,7 @@ class Copy:
         self._own_cache = place / "numba-of-a-mutant"
         self._output = place / "output.txt"
         self.root.mkdir()
-        for source in (root / name for name in _COPIED if (root / name).exists()):
+        for source in (each for name in _COPIED for each in root.glob(name)):
             target = self.root / source.name
             if source.is_dir():
                 shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
