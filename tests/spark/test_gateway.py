@@ -165,3 +165,36 @@ def test_the_level_of_the_log_is_error_or_what_is_asked_for():
     assert gateway.log_level({}) == "ERROR"
     assert gateway.log_level({"EVENKEY_SPARK_LOG": "info"}) == "INFO"
     assert gateway.log_level({"EVENKEY_SPARK_LOG": "1"}) == "ERROR"
+
+
+LEFT = b"""\
+Traceback (most recent call last):
+  File "/tmp/python/lib/pyspark.zip/pyspark/daemon.py", line 264, in manager
+  File "/tmp/python/lib/pyspark.zip/pyspark/daemon.py", line 95, in worker
+BrokenPipeError: [Errno 32] Broken pipe
+"""
+LEFT_WITH_SOURCES = b"""\
+Traceback (most recent call last):
+  File "/tmp/pyspark/daemon.py", line 264, in manager
+    code = worker(sock, authenticated)
+           ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  File "/tmp/pyspark/daemon.py", line 95, in worker
+    outfile.flush()
+BrokenPipeError: [Errno 32] Broken pipe
+"""
+
+
+@pytest.mark.parametrize("trace", [LEFT, LEFT_WITH_SOURCES])
+def test_the_trace_of_a_process_that_java_has_left_is_not_shown(trace):
+    lines = b"one\n" + trace + b"Traceback (most recent call last):\n" + trace + b"two\n"
+    shown = b"one\nTraceback (most recent call last):\ntwo\n"
+    assert b"".join(gateway._worth_showing(lines.splitlines(keepends=True))) == shown
+
+
+@pytest.mark.parametrize(
+    ("ours", "other"),
+    [(b"BrokenPipeError", b"ValueError"), (b"in worker", b"in main"), (b"daemon.py", b"other.py")],
+)
+def test_any_other_trace_is_shown_whole(ours, other):
+    lines = (LEFT_WITH_SOURCES.replace(ours, other) + LEFT[:100]).splitlines(keepends=True)
+    assert list(gateway._worth_showing(lines)) == lines

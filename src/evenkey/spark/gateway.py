@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 from evenkey.errors import RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pyspark import SparkContext
     from pyspark.sql.streaming import StreamingQuery
@@ -42,6 +42,15 @@ _NOISE = re.compile(
     rb"|\S+ \S+ WARN Utils: Set SPARK_LOCAL_IP if you need to bind to another address"
 )
 """Lines that every start of Spark prints and that nobody can act on."""
+_LEFT = (
+    re.compile(rb"Traceback \(most recent call last\):$"),
+    re.compile(rb'  File ".*[/\\]pyspark[/\\]daemon\.py", line \d+, in manager$'),
+    re.compile(rb'  File ".*[/\\]pyspark[/\\]daemon\.py", line \d+, in worker$'),
+    re.compile(rb"BrokenPipeError: "),
+)
+"""The trace of a Python process of Spark's that Java left when it had read all but the last word of
+its answer: over Unix sockets that fails at once. What goes wrong in such a process is sent to Java.
+"""
 _KEPT_LINES = 20
 _PATIENCE_SECONDS = 5.0
 _OUT_OF_MEMORY = 52
@@ -184,11 +193,31 @@ def _not_of_py4j(record: logging.LogRecord) -> bool:
 
 def _pass_on(lines: IO[bytes], shown: bool) -> None:  # noqa: FBT001 - a thread's argument
     """Let the lines of Java's standard error through to this process's own."""
+    for line in lines if shown else _worth_showing(lines):
+        _last_lines.append(line)
+        with contextlib.suppress(OSError):
+            os.write(2, line)
+
+
+def _worth_showing(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Leave out `_NOISE`, and whole traces that are `_LEFT`."""
+    held: list[bytes] = []
+    seen = 0
     for line in lines:
-        if shown or not _NOISE.match(line):
-            _last_lines.append(line)
-            with contextlib.suppress(OSError):
-                os.write(2, line)
+        if seen and line.startswith(b"    "):  # what stands in the file of a trace
+            held.append(line)
+            continue
+        if not _LEFT[seen].match(line):
+            yield from held
+            held, seen = [], 0
+        if _LEFT[seen].match(line):
+            held.append(line)
+            seen += 1
+            if seen == len(_LEFT):
+                held, seen = [], 0
+        elif not _NOISE.match(line):
+            yield line
+    yield from held
 
 
 @contextlib.contextmanager
