@@ -19,6 +19,7 @@ from evenkey.metrics import (
     dist_cost_lower_bound,
     figure,
     imbalance_fraction,
+    known,
     max_over_mean,
     shown_in,
     stddev_percent,
@@ -58,6 +59,10 @@ def test_what_an_older_version_did_not_write_is_not_known():
     two = Two.restored({"both": 5, "by_worker": [1, 2], "gone": 1})
     assert (two.both, two.by_worker) == (5, (1, 2))
     assert math.isnan(two.late)
+
+
+def test_of_a_run_what_is_not_known_is_none_in_json():
+    assert known(Two.restored({"by_worker": [3, 1]})) == {"both": None, "by_worker": (3, 1)}
 
 
 def test_figures_of_a_run_are_those_of_the_functions():

@@ -150,6 +150,13 @@ def test_lower_bound_takes_a_message_without_a_count_for_one():
     assert counts.dist_cost_lower_bound == 1.0
 
 
+def test_lower_bound_lets_keys_fit_exactly():
+    """Rounding must not add a worker where a key is just what one or two may hold."""
+    for count in (3, 0.1, 1e9 / 7):
+        assert dist_cost_lower_bound([count] * 3, 3, 0) == 1.0
+        assert dist_cost_lower_bound([2 * count, count], 3, 0) == 1.5
+
+
 @pytest.mark.parametrize("arguments", [([1], 0), ([0], 1), ([1], 1, -0.1)])
 def test_lower_bound_refuses_what_cannot_be(arguments):
     with pytest.raises(ConfigurationError, match="must be at least 1"):

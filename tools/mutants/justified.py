@@ -10,7 +10,7 @@ from tools.mutants.mutations import mutants
 __all__ = ["justified"]
 
 FILE = Path(__file__).with_name("justified.toml")
-_FIELDS = ("path", "kind", "before", "after")
+_FIELDS = ("path", "at", "kind", "before", "after")
 
 
 def justified(root: Path, text: str | None = None) -> set[tuple[str, ...]]:

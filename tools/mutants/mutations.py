@@ -50,8 +50,8 @@ class Mutant:
     ----------
     path
         Of the file, as it was given.
-    line
-        Where it begins.
+    line, at
+        Where it begins: number and text of the line.
     kind
         What is changed.
     start, stop
@@ -64,6 +64,7 @@ class Mutant:
 
     path: str
     line: int
+    at: str
     kind: str
     start: int
     stop: int
@@ -77,9 +78,9 @@ class Mutant:
         return f"{self.path}:{self.line}:{self.start}:{self.kind}:{self.after}:{self.digest}"
 
     @property
-    def change(self) -> tuple[str, str, str, str]:
-        """What it changes, wherever in the file that stands."""
-        return self.path, self.kind, self.before, self.after
+    def change(self) -> tuple[str, ...]:
+        """What it changes at a line of the file, wherever that stands now."""
+        return self.path, self.at, self.kind, self.before, self.after
 
     def apply(self, source: bytes) -> bytes:
         """Give the changed file."""
@@ -101,8 +102,8 @@ def mutants(path: str, source: bytes) -> list[Mutant]:
     >>> [each.after for each in mutants("one.py", b"def f(a):\n    return a < 3\n")]
     ['return None', '(a <= 3)', '(4)']
     """
-    starts = [0]
-    for line in source.splitlines(keepends=True):
+    starts, lines = [0], source.splitlines(keepends=True)
+    for line in lines:
         starts.append(starts[-1] + len(line))
     digest = hashlib.sha256(source).hexdigest()[:12]
     found = []
@@ -110,7 +111,8 @@ def mutants(path: str, source: bytes) -> list[Mutant]:
         start = starts[node.lineno - 1] + node.col_offset
         stop = starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
         before = source[start:stop].decode()
-        found.append(Mutant(path, node.lineno, kind, start, stop, before, after, digest))
+        at = lines[node.lineno - 1].decode().strip()
+        found.append(Mutant(path, node.lineno, at, kind, start, stop, before, after, digest))
     return sorted(found, key=lambda each: (each.start, -each.stop, each.kind))
 
 
