@@ -47,7 +47,9 @@ def chapter() -> str:
     experiments = available()
     artefacts = {artefact(each.reference) for each in experiments.values()}
     made = {record.artefact for record in found.values()}
-    verdicts = ", ".join(f"{count[each]} {_PLURAL[each]}" for each in VERDICTS)
+    verdicts = ", ".join(
+        f"{count[each]} {_ONE[each] if count[each] == 1 else _SEVERAL[each]}" for each in VERDICTS
+    )
     lines += [
         (
             f"**{len(made)} of {len(artefacts)}** tables and figures are here, in {len(found)} of "
@@ -66,7 +68,8 @@ def chapter() -> str:
     return "\n".join(lines) + "\n"
 
 
-_PLURAL = {"holds": "hold", "nearly": "hold nearly", "does not hold": "do not hold"}
+_ONE = {"holds": "holds", "nearly": "holds nearly", "does not hold": "does not hold"}
+_SEVERAL = {"holds": "hold", "nearly": "hold nearly", "does not hold": "do not hold"}
 
 
 def pages() -> dict[str, str]:
