@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 import time
 from pathlib import Path
@@ -198,8 +199,8 @@ def as_it_was(prometheus, text, began):
     On a busy machine a figure may be there for less than the 200 ms between two looks.
     """
     end = time.time()
-    step = max(0.001, (end - began) / MOST_POINTS)
-    return prometheus.query(text, start=str(began), end=str(end), step=f"{step:.3f}")
+    step_ms = max(1, math.ceil(1000 * (end - began) / MOST_POINTS))
+    return prometheus.query(text, start=str(began), end=str(end), step=f"{step_ms}ms")
 
 
 def check(title, report, values):
