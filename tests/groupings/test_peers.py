@@ -99,6 +99,19 @@ def test_prompt_deals_a_split_key_in_its_shares(sources):
             assert abs(sent[key, worker] - share * counts[key]) < 4 * sources
 
 
+def test_a_prompt_router_restored_within_an_epoch_deals_on():
+    """It follows the same plan, and knows how often each split key was dealt."""
+    grouping, keys = PromptGrouping(), zipf(4000)
+    counts = dict(Counter(keys.tolist()))
+    first, restored = grouping.router(5, 1), grouping.router(5, 1)
+    first.remember(plan_of(grouping, counts, 5))
+    first.route(keys[:1111])
+    restored.restore(first.snapshot())
+    np.testing.assert_equal(restored.snapshot(), first.snapshot())
+    assert first.snapshot()["dealt"].sum() > 100
+    assert restored.route(keys[1111:]).tolist() == first.route(keys[1111:]).tolist()
+
+
 def test_every_epoch_of_prompt_is_buffered():
     """Its hot keys change in the middle of an epoch; sizes are even all the same."""
     stream = generated("drift(z=1.2,keys=1000,every=30000)", messages=200_000)

@@ -106,6 +106,13 @@ def test_values_are_written_with_their_units(name, value, written, cell):
     assert (FIGURES[name].written(value), FIGURES[name].cell(value)) == (written, cell)
 
 
+def test_headings_have_the_unit_of_their_cells():
+    names = ("makespan_ms", "stddev_percent", "messages", "messages_per_second")
+    assert [FIGURES[name].heading for name in names] == [
+        *("makespan s", "StdDev %", "messages", "throughput /s")
+    ]
+
+
 def test_every_figure_says_what_it_is_and_limits_are_figures():
     for each in FIGURES.values():
         assert each.text.endswith(".")

@@ -119,6 +119,7 @@ def test_figures_are_the_metrics_of_the_loads():
     assert figures["dist_cost"] == report.pairs / report.keys
     assert figures["average_imbalance_fraction"] == report.average_imbalance / 3000
     assert figures["makespan_ms"] == 0.5 * max(figures["loads"])
+    assert figures["rejected"] == 0  # of what is generated nothing is
     assert figures["messages_per_second"] == pytest.approx(3000 / (figures["makespan_ms"] / 1000))
     assert report.to_json(cost_ms=0)["messages_per_second"] is None
     with pytest.raises(ConfigurationError, match="cost_ms = -1"):
