@@ -83,7 +83,7 @@ def test_series_are_taken_out_of_a_frame(store):
     scenarios = [SCENARIO, Squares(SCENARIO.dataset, 1)]
     for scenario in scenarios:
         store.write(scenario, scenario.measure())
-    points = series(store.frame(scenarios))
+    points = series(store.frame_and_digest(scenarios)[0])
     assert points[["number", "step"]].to_numpy().tolist() == [[3, 0], [3, 1], [3, 2], [1, 0]]
 
 

@@ -36,7 +36,7 @@ class Outcome:
     results
         Folder of the scenarios' files.
     digest
-        SHA-256 of all results, as `Store.digest` gives it.
+        SHA-256 of all results, as `Store.frame_and_digest` gives it.
     kafka
         Servers through which the streams came; None: from the generator.
     """

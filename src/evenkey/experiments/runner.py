@@ -122,8 +122,7 @@ def run(
         store.write(scenario, measurement)
         done += 1
         show(scenario.dataset.name)
-    frame = store.frame(wanted)
-    digest = store.digest(wanted)
+    frame, digest = store.frame_and_digest(wanted)
     return Outcome(experiment, scale, seed, frame, tuple(skipped), store.directory, digest, kafka)
 
 

@@ -14,7 +14,7 @@ from evenkey.errors import RunError
 from evenkey.files import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
     from pathlib import Path
 
     from evenkey.experiments.scenario import Measurement, Scenario
@@ -80,19 +80,17 @@ class Store:
         row: dict[str, Any] = table.to_pylist()[0]
         return {**wanted, **row}
 
-    def frame(self, scenarios: Iterable[Scenario]) -> pd.DataFrame:
-        """Read results into a data frame, a row a scenario, in their order."""
-        return pd.DataFrame([self.read(scenario) for scenario in scenarios])
+    def frame_and_digest(self, scenarios: Sequence[Scenario]) -> tuple[pd.DataFrame, str]:
+        """Read results into a data frame, a row a scenario, in their order; and their digest.
 
-    def digest(self, scenarios: Iterable[Scenario]) -> str:
-        """Give the SHA-256 of what scenarios gave, by their ids.
-
-        Of what is simulated it is the same on every machine, with every version that measures
-        the same: parameters that a later one adds do not enter, nor do the bytes of the files.
+        It is the SHA-256 of what scenarios gave, by their ids. Of what is simulated it is the same
+        on every machine, with every version that measures the same: parameters that a later one
+        adds do not enter, nor do the bytes of the files.
         """
-        texts = []
-        for scenario in scenarios:
-            given, row = scenario.parameters, self.read(scenario)
+        rows, texts = [self.read(scenario) for scenario in scenarios], []
+        for scenario, row in zip(scenarios, rows, strict=True):
+            given = scenario.parameters
             figures = {name: value for name, value in row.items() if name not in given}
             texts.append(json.dumps([scenario.id, figures], sort_keys=True))
-        return hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()
+        digest = hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()
+        return pd.DataFrame(rows), digest
