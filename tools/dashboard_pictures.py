@@ -6,19 +6,15 @@ Writes PICTURE-laptop.png and PICTURE-phone.png of the page over the output of a
 
 from __future__ import annotations
 
-import shutil
 import sys
 import threading
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
-
 from evenkey.dashboard import Server
+from tools.chromium import SIZES, chromium
 
-__all__ = ["SIZES", "main"]
+__all__ = ["main"]
 
-SIZES = {"laptop": (1280, 800), "phone": (390, 844)}
-"""Width and height of what the page is looked at with, in CSS pixels."""
 _DRAWN = "section:not([hidden]) .main-svg"
 
 
@@ -27,10 +23,8 @@ def main(run: Path, picture: Path) -> None:
     server = Server([run], port=0)
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
-    program = shutil.which("chromium")
     try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        with chromium() as browser:
             for name, (width, height) in SIZES.items():
                 page = browser.new_page(viewport={"width": width, "height": height})
                 page.goto(server.url)
@@ -38,7 +32,6 @@ def main(run: Path, picture: Path) -> None:
                 page.wait_for_timeout(1000)
                 page.screenshot(path=f"{picture}-{name}.png", full_page=True)
                 page.close()
-            browser.close()
     finally:
         server.close()
         thread.join()

@@ -7,15 +7,13 @@ Pictures need chromium. Without arguments the pages alone are written anew.
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from playwright.sync_api import sync_playwright
-
+from tools.chromium import chromium
 from tools.reproduction.pages import pages
 from tools.reproduction.records import FOLDER, ROOT
 
@@ -34,14 +32,10 @@ def main(arguments: list[str]) -> None:
     if arguments:
         results, commit = Path(arguments[0]), known_commit(arguments[1])
         found = outcomes(results)
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-            )
+        with chromium() as browser:
             window = browser.new_page(viewport={"width": _WIDTH, "height": _HEIGHT})
             for file, given in found.items():
                 take_over(file, given, commit, window)
-            browser.close()
         sys.stdout.write(f"results: {archive(results, _ARCHIVE)}\n")
     for name, text in pages().items():
         (ROOT / "docs" / name).write_text(text, "utf-8")

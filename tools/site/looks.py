@@ -5,14 +5,11 @@ Each page as a laptop and as a phone shows it, light and dark. Needs chromium.
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import sync_playwright
-
-from tools.dashboard_pictures import SIZES
+from tools.chromium import SIZES, chromium
 
 __all__ = ["main"]
 
@@ -25,10 +22,7 @@ def main(directory: Path, pages: tuple[str, ...] = PAGES, site: Path = SITE) -> 
     """Write the pictures, and give the pages that are wider than their window."""
     directory.mkdir(parents=True, exist_ok=True)
     wide = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-        )
+    with chromium() as browser:
         for name, (width, height) in SIZES.items():
             for scheme in _SCHEMES:
                 page = browser.new_page(
@@ -42,7 +36,6 @@ def main(directory: Path, pages: tuple[str, ...] = PAGES, site: Path = SITE) -> 
                     file = f"{each.replace('/', '-')}-{name}-{scheme}.png"
                     page.screenshot(path=directory / file)
                 page.close()
-        browser.close()
     return sorted(set(wide))
 
 

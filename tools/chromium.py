@@ -1,0 +1,30 @@
+"""The browser by which pages are photographed."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import sync_playwright
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser
+
+__all__ = ["SIZES", "chromium"]
+
+SIZES = {"laptop": (1280, 800), "phone": (390, 844)}
+"""Width and height of what pages are looked at with, in CSS pixels."""
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Browser]:
+    """Give the Chromium of this machine, without a window of its own."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        yield browser
+        browser.close()
