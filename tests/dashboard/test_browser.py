@@ -80,21 +80,25 @@ def epoch_of(grouping, epoch):
 
 
 @pytest.fixture
-def served(monkeypatch) -> Iterator[Callable[..., str]]:
+def served(monkeypatch) -> Iterator[Callable[[Path], str]]:
     """Serves the page over a directory, and gives its address."""
     # Nobody beats here, and the browser may take its time.
     monkeypatch.setattr("evenkey.dashboard.runs._SILENCE_SECONDS", 1e9)
     with contextlib.ExitStack() as servers:
+        yield lambda directory: servers.enter_context(serving(directory))
 
-        def serve(directory: Path, port: int = 0) -> str:
-            server = Server([directory], port=port)
-            thread = threading.Thread(target=server.serve, daemon=True)
-            thread.start()
-            servers.callback(thread.join, 10)
-            servers.callback(server.close)
-            return server.url
 
-        yield serve
+@contextlib.contextmanager
+def serving(directory: Path, port: int = 0) -> Iterator[str]:
+    """A server over a directory for as long as the block runs; gives its address."""
+    server = Server([directory], port=port)
+    thread = threading.Thread(target=server.serve, daemon=True)
+    thread.start()
+    try:
+        yield server.url
+    finally:
+        server.close()
+        thread.join(10)
 
 
 @pytest.fixture
@@ -219,22 +223,19 @@ def test_runs_that_are_read_slowly_are_shown_and_followed(browser, url, historie
         shows(page, "#cards", "4,000")
 
 
-def test_the_page_goes_on_when_its_server_is_back(browser, served, tmp_path, histories):
-    with contextlib.ExitStack() as first:
-        server = Server([tmp_path], port=0)
-        first.callback(server.close)
-        threading.Thread(target=server.serve, daemon=True).start()
-        context = browser.new_context()
-        page = context.new_page()
-        page.set_default_timeout(_PATIENCE_MS)
-        page.goto(server.url)
+@pytest.mark.usefixtures("served")
+def test_the_page_goes_on_when_its_server_is_back(browser, tmp_path, histories):
+    context = browser.new_context()
+    page = context.new_page()
+    page.set_default_timeout(_PATIENCE_MS)
+    with serving(tmp_path) as url:
+        page.goto(url)
         page.wait_for_selector("#hot-keys .hm", state="attached")
-    port = int(server.url.rpartition(":")[2].strip("/"))
     with page.expect_event("requestfailed"):
         pass
     histories[1].add(epoch_of("dkg", 3))
-    served(tmp_path, port=port)
-    shows(page, "#cards", "4,000")
+    with serving(tmp_path, port=int(url.rpartition(":")[2].strip("/"))):
+        shows(page, "#cards", "4,000")
     context.close()
 
 
