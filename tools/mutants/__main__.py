@@ -73,12 +73,12 @@ def main() -> None:
             _say(
                 f"{fate.fate:9}{mutant.path}:{mutant.line} {mutant.kind}: {mutant.after} {fate.by}"
             )
-    spared = justified(ROOT)
-    fates = Counter(
-        (room.name, "justified" if fate == "survived" and each.change in spared else fate)
-        for room, each in chosen
-        for fate in (known[each.name]["fate"],)
-    )
+    spared, fates = justified(ROOT), Counter[tuple[str, str]]()
+    for room, mutant in chosen:
+        fate_name = known[mutant.name]["fate"]
+        if fate_name == "survived" and mutant.change in spared:
+            fate_name = "justified"
+        fates[room.name, fate_name] += 1
     for (room_name, fate_name), count in sorted(fates.items()):
         _say(f"{room_name:14}{fate_name:10}{count:6}")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tools.mutants.mutations import Mutant
 
-__all__ = ["ROOMS", "Room", "nearest_tests", "sample"]
+__all__ = ["ROOMS", "Room", "module_of", "nearest_tests", "sample"]
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ def nearest_tests(root: Path, room: Room, path: str) -> tuple[list[str], list[st
     >>> first[0]
     'tests/joins/test_planner.py'
     """
-    stem, module = _stem(path), path.removeprefix("src/").removesuffix(".py").replace("/", ".")
-    names = "|".join(map(re.escape, [module, *_defined((root / path).read_bytes())]))
+    stem = _stem(path)
+    names = "|".join(map(re.escape, [module_of(path), *_defined((root / path).read_bytes())]))
     said = re.compile(rf"\b(?:{names})\b")
     near: dict[str, int] = {}
     folder = root / "tests" / room.name
@@ -97,6 +97,17 @@ def nearest_tests(root: Path, room: Room, path: str) -> tuple[list[str], list[st
     ordered = sorted(near, key=lambda test: (near[test], test))
     named = [test for test in ordered if near[test] < _FAR]
     return named, ordered[len(named) :]
+
+
+def module_of(path: str) -> str:
+    """Give the dotted name of a module of the package.
+
+    Examples
+    --------
+    >>> module_of("src/evenkey/joins/planner.py")
+    'evenkey.joins.planner'
+    """
+    return path.removeprefix("src/").removesuffix(".py").replace("/", ".")
 
 
 def _stem(path: str) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tools.mutants.rooms import nearest_tests
+from tools.mutants.rooms import module_of, nearest_tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,11 +148,11 @@ class Copy:
 
     def _callers(self, path: str) -> list[Path]:
         """Kernels that call those of a file, or that call such."""
-        modules, files = {_module(path)}, []
+        modules, files = {module_of(path)}, []
         kernels = sorted((self.root / "src").rglob("_kernels.py"))
         for _ in kernels:
             for each in kernels:
-                name = _module(each.relative_to(self.root).as_posix())
+                name = module_of(each.relative_to(self.root).as_posix())
                 text = each.read_text("utf-8")
                 if name not in modules and any(f"from {one} import" in text for one in modules):
                     modules.add(name)
@@ -300,10 +300,6 @@ def _ticks(group: int) -> int:
             if int(fields[3]) == group:
                 total += int(fields[11]) + int(fields[12])
     return total
-
-
-def _module(path: str) -> str:
-    return path.removeprefix("src/").removesuffix(".py").replace("/", ".")
 
 
 def _forget_compiled(file: Path) -> None:
