@@ -11,7 +11,6 @@ out, medians over all rounds.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import tempfile
 from collections import Counter, defaultdict
@@ -24,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from evenkey import PipelineConfig, run
+from evenkey.diagnosis.logs import find_logs
 from evenkey.runs.timing import ran
 from evenkey.spark.sessions import session
 
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 EPOCHS, MESSAGES, WORKERS, SOURCES, WARM_UP = 40, 10, 10, 5, 10
-_PROGRESS = "QueryProgressEvent"
+_JOB = "SparkListenerJobStart"
+_PROGRESS = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent"
 PHASES = (
     "latestOffset",
     "getBatch",
@@ -56,25 +57,23 @@ class Log:
             "spark.eventLog.rolling.enabled": "false",
         }
         self._directory = directory
-        self._read = 0
+        self._reported = 0
 
     def news(self) -> list[dict[str, int]]:
         """Give the durations of the epochs that ran since the last call, and their jobs."""
-        (file,) = self._directory.iterdir()
-        lines = file.read_bytes()[self._read :]
-        lines = lines[: lines.rfind(b"\n") + 1]
-        self._read += len(lines)
-        events = [json.loads(line) for line in lines.splitlines()]
+        (log,) = find_logs(self._directory)
+        events = list(log.events({_JOB, _PROGRESS}))
         jobs = Counter(
             (properties["sql.streaming.queryId"], properties["streaming.sql.batchId"])
             for event in events
-            if event["Event"] == "SparkListenerJobStart"
+            if event["Event"] == _JOB
             and "streaming.sql.batchId" in (properties := event["Properties"])
         )
-        reports = [event["progress"] for event in events if event["Event"].endswith(_PROGRESS)]
+        reports = [event["progress"] for event in events if event["Event"] == _PROGRESS]
+        new, self._reported = reports[self._reported :], len(reports)
         return [
             {**each["durationMs"], "jobs": jobs[each["id"], str(each["batchId"])]}
-            for each in reports
+            for each in new
             if ran(each)
         ]
 
