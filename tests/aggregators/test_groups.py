@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from evenkey.aggregators import number_groups, reduce_groups
-from evenkey.errors import ConfigurationError
+from evenkey.errors import ConfigurationError, RunError
 
 if TYPE_CHECKING:
     from evenkey.aggregators.groups import Reduction
@@ -64,6 +64,8 @@ def test_wrong_columns_are_named():
         reduce_groups(table, ["key"], {"n": ("amount", "sum")})
     with pytest.raises(ConfigurationError, match="own column 'key'"):
         reduce_groups(table, ["key"], {"key": ("key", "messages")})
+    with pytest.raises(ConfigurationError, match=r"no column 'kye' .*; there are: key"):
+        number_groups(table, ["kye"])
 
 
 def test_numbers_lead_to_the_groups_of_many_rows():
@@ -74,3 +76,13 @@ def test_numbers_lead_to_the_groups_of_many_rows():
     assert groups.num_rows == numbers.max() + 1 == len(set(numbers.tolist()))
     for column in ("key", "half"):
         assert groups[column].take(pa.array(numbers)).to_pylist() == table[column].to_pylist()
+
+
+def test_a_sum_has_the_type_that_is_asked_for_or_says_that_it_does_not_fit():
+    table = pa.table({"key": ["a", "a"], "amount": pa.array([1, 2], pa.int64())})
+    how: dict[str, tuple[str, Reduction]] = {"sum": ("amount", "sum")}
+    reduced = reduce_groups(table, ["key"], how, {"sum": pa.float64()})
+    assert reduced.schema.field("sum").type == pa.float64()
+    assert reduced["sum"].to_pylist() == [3.0]
+    with pytest.raises(RunError, match=r"column 'sum': a value does not fit int8"):
+        reduce_groups(pa.table({"key": ["a"], "amount": [300]}), ["key"], how, {"sum": pa.int8()})

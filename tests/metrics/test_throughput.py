@@ -6,6 +6,7 @@ import pytest
 
 from evenkey.errors import ConfigurationError
 from evenkey.metrics import messages_per_second
+from evenkey.metrics.seen import Paced
 
 
 def test_hand_checked():
@@ -18,3 +19,8 @@ def test_hand_checked():
 def test_senseless(messages, seconds):
     with pytest.raises(ConfigurationError, match=r"give messages >= 0 and seconds > 0"):
         messages_per_second(messages, seconds)
+
+
+def test_a_run_has_its_messages_over_its_makespan():
+    assert Paced(10, 4000.0, [1000.0, 3000.0]).messages_per_second == 2.5
+    assert Paced(0, 0.0, []).messages_per_second == 0

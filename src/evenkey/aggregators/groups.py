@@ -25,8 +25,8 @@ Reduction: TypeAlias = Literal["sum", "min", "max", "values", "messages", "total
 
 _OPTIONS: dict[Reduction, tuple[str, pc.FunctionOptions]] = {
     "sum": ("sum", pc.ScalarAggregateOptions(skip_nulls=True, min_count=1)),
-    "min": ("min", pc.ScalarAggregateOptions(skip_nulls=True, min_count=1)),
-    "max": ("max", pc.ScalarAggregateOptions(skip_nulls=True, min_count=1)),
+    "min": ("min", pc.ScalarAggregateOptions(skip_nulls=True)),
+    "max": ("max", pc.ScalarAggregateOptions(skip_nulls=True)),
     "values": ("count", pc.CountOptions(mode="only_valid")),
     "messages": ("count", pc.CountOptions(mode="all")),
     "total": ("sum", pc.ScalarAggregateOptions(skip_nulls=True, min_count=0)),

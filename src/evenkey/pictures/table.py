@@ -40,6 +40,8 @@ class Column:
         --------
         >>> Column("messages", "messages", ",d").written(22_000_000)
         '22,000,000'
+        >>> Column("rate", "messages/s", ",d").written(11_418.6)
+        '11,419'
         >>> Column("paper", "paper", ".1e").written(None)
         '-'
         >>> Column("paper", "paper", ".1e").written("not given as numbers")
@@ -49,7 +51,7 @@ class Column:
             return _NOTHING
         if isinstance(value, str):
             return value
-        return format(int(value) if self.form.endswith("d") else value, self.form)
+        return format(round(value) if self.form.endswith("d") else value, self.form)
 
 
 @dataclass(frozen=True)

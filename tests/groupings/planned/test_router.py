@@ -262,6 +262,21 @@ def test_dealing_goes_on_under_the_same_plan_alone():
     assert begun.route(hot).tolist() == anew.route(hot).tolist()
 
 
+@pytest.mark.parametrize("source", [0, 1])
+def test_a_follower_goes_as_a_router_of_its_source_and_learns_nothing(source):
+    grouping, keys = PlannedGrouping(buckets=16), np.full(50, 7, dtype=np.uint64)
+    follower, router = grouping.follower(4, source), grouping.router(4, source)
+    for each in (follower, router):
+        each.remember(plan(grouping, keys, 4))
+    assert follower.route(keys).tolist() == router.route(keys).tolist()
+    assert router.memory().keys() > follower.memory().keys()
+
+
+def test_a_follower_is_of_a_source():
+    with pytest.raises(ConfigurationError, match="source"):
+        PlannedGrouping().follower(4, -1)
+
+
 GOLDEN = [1, 0, 1, 1, 0, 2, 3, 2, 1, 0, 2, 3, 0, 3, 2, 1]
 
 
