@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -40,6 +41,17 @@ def exact(messages, points):
 def test_update_equals_naive_twin(capacity, messages):
     twin = naive_histogram(capacity, ([bin_] for bin_ in singles(messages)))
     assert histogram_of(capacity, messages).bins().tolist() == twin
+
+
+@given(CAPACITIES, st.lists(st.tuples(VALUES, st.integers(0, 3), st.integers(0, 2)), max_size=60))
+def test_groups_are_summarized_each_as_alone(capacity, messages):
+    values, weights, groups = np.array(messages).reshape(-1, 3).T
+    made = Bins.summarize(capacity, values, weights, groups.astype(np.int64), 3)
+    assert len(made.offsets) == 4
+    for group, (start, stop) in enumerate(pairwise(made.offsets)):
+        own = [(value, weight) for value, weight, of in messages if of == group]
+        bins = zip(*(column[start:stop] for column in made[1:]), strict=True)
+        assert [*bins] == histogram_of(capacity, own).bins().tolist()
 
 
 @given(CAPACITIES, st.lists(MESSAGES, min_size=1, max_size=5))
