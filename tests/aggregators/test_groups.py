@@ -86,3 +86,9 @@ def test_a_sum_has_the_type_that_is_asked_for_or_says_that_it_does_not_fit():
     assert reduced["sum"].to_pylist() == [3.0]
     with pytest.raises(RunError, match=r"column 'sum': a value does not fit int8"):
         reduce_groups(pa.table({"key": ["a"], "amount": [300]}), ["key"], how, {"sum": pa.int8()})
+
+
+def test_a_sum_of_truth_values_counts_what_is_true():
+    table = pa.table({"key": ["a", "a", "a", "b"], "late": [True, None, True, False]})
+    how: dict[str, tuple[str, Reduction]] = {"late": ("late", "sum")}
+    assert reduce_groups(table, ["key"], how)["late"].to_pylist() == [2, 0]

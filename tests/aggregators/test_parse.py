@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from evenkey.aggregators import Count, Mean, Sum, TopK, parse
+from evenkey.aggregators import Count, Histogram, Mean, Sum, TopK, modules_of, parse
+from evenkey.aggregators.base import Cast
 from evenkey.errors import ConfigurationError
 
 
@@ -18,6 +19,7 @@ from evenkey.errors import ConfigurationError
         ("sum(column=amount)", Sum("amount")),
         ("mean(column=amount)", Mean("amount")),
         ("top-k(k=100)", TopK(100)),
+        ("histogram(column=amount)", Histogram("amount", bins=64, parts=4)),
         ("top-k(k=100,capacity=500,weight=bytes)", TopK(100, 500, "bytes")),
     ],
 )
@@ -55,7 +57,9 @@ def test_a_users_own_is_named_by_its_module(tmp_path, monkeypatch):
     path = list(sys.path)
     found = parse("own_shop_folds:rows")
     assert found.result.names == ["rows"]
-    assert parse("visits=own_shop_folds:rows,n=count").result.names == ["visits", "n"]
+    several = "visits=own_shop_folds:rows,n=count"
+    assert parse(several).result.names == ["visits", "n"]
+    assert [each.__name__ for each in modules_of(several)] == ["own_shop_folds"]
     assert sys.path == path
     for text, says in (
         ("own_shop_folds:row", "has no such name, and aggregators: rows; make one"),
@@ -66,3 +70,21 @@ def test_a_users_own_is_named_by_its_module(tmp_path, monkeypatch):
         with pytest.raises(ConfigurationError, match=r"^aggregator = ") as refused:
             parse(text)
         assert says in str(refused.value)
+
+
+def test_a_users_own_comes_before_a_module_of_the_same_name(tmp_path, monkeypatch):
+    for place, count in (("here", 1), ("elsewhere", 2)):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "own_twice_folds.py").write_text(
+            "import evenkey\n"
+            "rows = evenkey.fold(\n"
+            f"    zero={count}, add=lambda n: n, combine=max, result='rows{count} long')\n"
+        )
+    monkeypatch.syspath_prepend(tmp_path / "elsewhere")
+    monkeypatch.chdir(tmp_path / "here")
+    assert parse("own_twice_folds:rows").result.names == ["rows1"]
+
+
+def test_an_engine_may_leave_out_a_finish_that_changes_nothing():
+    assert Count().casts == {"count": Cast("count")}
+    assert Mean("amount").casts is None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from evenkey.errors import ConfigurationError
 from evenkey.groupings import DynamicKeyGrouping
 from evenkey.groupings.key_space import BABY, DEPARTED, ITEM, OLD, TEENAGE, KeySpace
 
@@ -90,3 +92,19 @@ def test_a_key_space_without_room_begins_anew():
     after.remember(memory)
     after.route(np.array([10, 5], dtype=np.uint64), np.array([3.0, 4.0]))
     assert after.snapshot()["items"][["key", "order"]].tolist() == [(10, 0), (5, 1)]
+
+
+def test_the_largest_pool_is_that_of_table_1():
+    """100 / (100 / W + sqrt(100 / W)) is 10 W / (10 + sqrt(W)): of whole numbers, for squares."""
+    for root in range(1, 60):
+        workers, rest = root * root, 10 * root * root % (10 + root)
+        if rest:  # Without one, rounding decides.
+            most = min(workers, 10 * workers // (10 + root) + 1)
+            assert DynamicKeyGrouping().most_workers(workers) == most
+
+
+@pytest.mark.parametrize("baby", [0.4, 0.499999, 0.500001, 1.4])
+def test_shares_of_the_spaces_add_up_to_1(baby):
+    with pytest.raises(ConfigurationError, match="the shares of the three spaces add up to"):
+        DynamicKeyGrouping(baby_share=baby)
+    DynamicKeyGrouping(old_share=1 / 3, teenage_share=1 / 3, baby_share=1 / 3)

@@ -163,6 +163,7 @@ def test_static_data_of_another_join_are_refused(sides, tmp_path):
         ({"workers": 0}, "workers = 0"),
         ({"balance": "items"}, "balance = 'items'"),
         ({"partitions": 1}, "partitions = 1: 2 workers"),
+        ({"cache_bytes": -1}, "cache_bytes = -1"),
         ({"on": "k"}, "columns t are on both sides"),
         ({"time": "n2"}, "no column 'n2'"),
     ],

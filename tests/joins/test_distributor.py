@@ -121,6 +121,8 @@ def test_a_forced_redistribution_asks_for_no_condition():
     assert moved(after(forced, SKEWED, now=1, epoch=3))
     placed = after(forced, [9] * 8, now=1, epoch=3)[1]
     assert placed == Placement((1, 2, 3, 0, 1, 2, 3, 0))
+    # Nothing is known before the first epoch has ended.
+    assert forced.look(Window(), BEFORE, 4, now=1.0, epoch=3) == (Window(), BEFORE)
 
 
 def test_nothing_moves_without_load():

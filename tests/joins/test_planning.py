@@ -14,9 +14,10 @@ import pytest
 from evenkey.errors import RunError
 from evenkey.joins.distributor import DynamicDistributor
 from evenkey.joins.epoch_log import SlotRecord
-from evenkey.joins.planning import JoinPlanner, first_owners
+from evenkey.joins.planning import COUNTS, DecideTask, JoinPlanner, first_owners
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.work import PartitionWork
+from evenkey.spark.packed_plan import pack_places
 from evenkey.spark.task import BATCH, TaskId
 from evenkey.stores import LocalStore
 
@@ -220,3 +221,17 @@ def test_a_batch_is_placed_by_its_counts(planner):
     # The tasks of the batch do not know it, and may have use for any partition.
     assert counting.plan(batch).serves(2, 3)
     assert not planner.plan(batch).serves(2, 3)
+
+
+def test_the_deciding_task_of_a_batch_goes_by_its_counts(planner, monkeypatch):
+    counting = replace(planner, distributor=DynamicDistributor(), counts=True)
+    monkeypatch.setattr(JoinPlanner, "task", lambda _: task(0, BATCH))
+    rows = [{"partition": 3, "items": 6000, "distinct": 6000}]
+    rows += [{"partition": other, "items": 100, "distinct": 90} for other in range(4, 8)]
+    counts = pa.RecordBatch.from_arrays([pa.array([rows])], names=[COUNTS])
+    (answer,) = DecideTask(counting)([counts])
+    (places,) = answer["places"].to_pylist()
+    items = np.array([0, 0, 0, 6000, 100, 100, 100, 100])
+    plan = counting.decide(task(0, BATCH), PartitionWork(items, items.astype(float), 6360))
+    assert [*plan.copies] == [3]
+    assert places == pack_places(plan.owners, plan.copies, 4).tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections import Counter
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.errors import ConfigurationError
-from evenkey.metrics import PairCounts, dist_cost_lower_bound
+from evenkey.metrics import LoadCounts, PairCounts, dist_cost_lower_bound
 
 WORKERS = 5
 keys = st.one_of(st.integers(0, 6), st.sampled_from([2**63, 2**64 - 1]))
@@ -161,3 +162,11 @@ def test_lower_bound_lets_keys_fit_exactly():
 def test_lower_bound_refuses_what_cannot_be(arguments):
     with pytest.raises(ConfigurationError, match="must be at least 1"):
         dist_cost_lower_bound(*arguments)
+
+
+def test_what_is_not_counted_is_nan():
+    counts = added(LoadCounts(WORKERS), [(0, 7, 2), (3, 7, 1)])
+    assert counts.loads.tolist() == [2, 0, 0, 1, 0]
+    figures = (counts.pairs, counts.keys, counts.dist_cost, counts.dist_cost_lower_bound)
+    assert all(map(math.isnan, figures))
+    assert np.isnan(counts.keys_held).tolist() == [True] * WORKERS

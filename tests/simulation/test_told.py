@@ -29,6 +29,13 @@ def test_frequencies_are_exact(stream, by, papers):
     assert [str(each.dtype) for each in (keys, counts)] == ["uint64", "float64"]
 
 
+def test_counts_take_room_for_the_keys_and_not_for_the_batches():
+    stream = ListStream([(i % 3, i, 1, None) for i in range(60)], cuts=range(60))
+    keys, counts = frequencies(stream, KeyHashes(stream, "xxhash64"), by="messages", size=1)
+    assert counts.tolist() == [20, 20, 20]
+    assert len(keys) == 3
+
+
 def test_frequencies_are_told_before_the_first_message():
     stream = ListStream([(i % 3, i, 1, None) for i in range(10)], cuts=[5])
     for by in ("messages", "weights"):

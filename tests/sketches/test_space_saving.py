@@ -198,3 +198,9 @@ def test_damaged_bytes_are_refused() -> None:
     for damaged in (b"", data[:10], data[:-1], data + b"x", b"?" + data[1:]):
         with pytest.raises(RunError, match="no SpaceSaving sketch"):
             SpaceSaving.from_bytes(damaged)
+
+
+@pytest.mark.parametrize("capacity", [0, -1, 2.5, "7", True, 1 << 40])
+def test_capacity_is_a_whole_number_in_range(capacity: object) -> None:
+    with pytest.raises(ConfigurationError, match="capacity = "):
+        SpaceSaving(capacity)  # type: ignore[arg-type]

@@ -202,10 +202,12 @@ def _run_here(root: Path, tests: list[str], *, on_spark: bool, cache: Path) -> N
             "PYTHONPATH": str(root / "src"),
             "PYTHONDONTWRITEBYTECODE": "1",
             "NUMBA_CACHE_DIR": str(cache),
+            "NUMBA_BOUNDSCHECK": "1",
         }
         sys.dont_write_bytecode = True
         if "numba" in sys.modules:  # It has read its settings.
-            sys.modules["numba"].config.CACHE_DIR = str(cache)
+            config = sys.modules["numba"].config
+            config.CACHE_DIR, config.BOUNDSCHECK = str(cache), 1
         # Whatever was imported from the repository itself is imported anew from the copy.
         for name in [name for name in sys.modules if name.split(".")[0] in _OWN]:
             del sys.modules[name]

@@ -88,6 +88,17 @@ def test_a_plan_for_the_same_loads_moves_nothing():
     np.testing.assert_array_equal(again.owners, first.owners)
 
 
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**40])
+@given(problem=problems())
+@settings(max_examples=30)
+def test_a_plan_is_the_same_in_every_unit(unit, problem):
+    keys, (counts, rests), _, capacities = problem
+    plan = make_plan(keys, counts, rests, capacities)
+    scaled = make_plan(keys, counts * unit, rests * unit, capacities)
+    for name in ("keys", "starts", "places", "shares", "owners"):
+        np.testing.assert_array_equal(getattr(scaled, name), getattr(plan, name))
+
+
 def test_unequal_workers_get_unequal_loads():
     rests = np.full(1024, 1.0)
     keys, counts = np.array([7], dtype=np.uint64), np.array([1024.0])

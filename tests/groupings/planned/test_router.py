@@ -221,6 +221,30 @@ def test_bad_parameters(spelling, says):
         parse(spelling)
 
 
+def test_fields_are_of_their_kinds():
+    with pytest.raises(ConfigurationError, match="stickiness"):
+        PlannedGrouping(stickiness="a little")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("more", "stale"), [(895, False), (905, True)])
+def test_a_plan_is_stale_beyond_its_tolerance_and_four_deviations(more, stale):
+    """10,000 a worker are fair: 5 % of that, and four times its root, may be on top."""
+    grouping, keys = PlannedGrouping(surprise=None), zipf(40_000)
+    memory = plan(grouping, keys, 4)
+    sent = np.array([10_000 + more, 10_000 - more, 10_000, 10_000])
+    assert grouping.counts_first(memory | {"sent": sent}) == stale
+
+
+def test_a_free_slot_of_the_lookup_holds_hash_0_and_the_owner_of_its_bucket():
+    keys = np.array([1, 3 << 33 | 1, 7 << 33 | 1], dtype=np.uint64)
+    owners = np.array([1, 0], dtype=np.int32)
+    places = np.array([0, 1, 1], dtype=np.int32)
+    lookup = compile_plan(Plan(owners, keys, np.arange(4), places, np.ones(3), np.zeros(2)))
+    free = lookup.slot_keys == 0
+    assert free.any()
+    assert set(lookup.slot_places[free].tolist()) == {1}
+
+
 @pytest.mark.parametrize("planning", ["previous", "fit"])
 def test_a_router_restored_within_an_epoch_goes_on_as_the_first(planning):
     """With the plan that it follows, what it expects of keys, and all that it has counted."""
