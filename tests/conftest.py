@@ -23,17 +23,13 @@ if TYPE_CHECKING:
 # with these, Spark takes a third less of the processor, in programs of tests, too.
 _OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 os.environ.setdefault("SPARK_LAUNCHER_OPTS", _OPTIONS)
-_BUILD = Path(__file__).parents[1] / "build"
 # `make test` has written Spark's classes there: a third less again. Another Java passes them over.
-_CLASSES = _BUILD / "java-classes.jsa"
+_CLASSES = Path(__file__).parents[1] / "build" / "java-classes.jsa"
 if _CLASSES.exists():
     _OPTIONS += f" -XX:SharedArchiveFile={_CLASSES} -Xlog:cds*=off -Xlog:class+path=off"
 os.environ.setdefault("SPARK_SUBMIT_OPTS", _OPTIONS)
 # Programs of tests have it, too: Python processes that Spark starts there compile nothing anew.
 use_home_without_zips()
-# A kernel that goes beyond an array stops with an error; such kernels are kept apart from users'.
-os.environ.setdefault("NUMBA_BOUNDSCHECK", "1")
-os.environ.setdefault("NUMBA_CACHE_DIR", str(_BUILD / "checked-kernels"))
 
 # Times are measured by benchmarks, never asserted by tests; the same examples run every time.
 hypothesis.settings.register_profile("evenkey", deadline=None, derandomize=True)
