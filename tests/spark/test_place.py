@@ -56,7 +56,7 @@ def test_partition_i_holds_just_the_rows_of_worker_i_in_a_stream(session, stream
 
 
 @pytest.mark.parametrize("by", ["partition", "split"])
-@pytest.mark.parametrize("worker", [None, -1, WORKERS])
+@pytest.mark.parametrize("worker", [None, -1, WORKERS, 1 << 32])
 def test_a_worker_that_there_is_not_fails_the_job(session, by, worker):
     table = pa.table({"key": ["a", "b"], "worker": pa.array([0, worker], pa.int64())})
     placed = operators.place(session.createDataFrame(table), WORKERS, by=by, key="key")

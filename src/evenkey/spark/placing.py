@@ -73,7 +73,9 @@ def place(
     )
     checked = in_range.cast("int")
     if by == "partition":
-        return df.withColumn(column, checked).repartitionById(workers, worker)
+        # Checked where partitions are chosen, not in a step of its own over whole rows.
+        whole = worker.try_cast("int")
+        return df.withColumn(column, whole).repartitionById(workers, checked)
     if key is None:
         message = "placing by split needs key=...: the columns of the groupBy that follows"
         raise ConfigurationError(message)
