@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.groupings import DynamicKeyGrouping, parse
+from evenkey.groupings import DynamicKeyGrouping, _kernels, parse
 from tests.groupings import naive
 
 hashes = st.integers(0, 2**64 - 1)
@@ -76,3 +76,20 @@ def test_dynamic_key_grows_its_table_without_a_trace():
     messages = keys.tolist(), times.tolist(), [1] * len(keys)
     expected = naive.DynamicKeyGrouping(DynamicKeyGrouping(), 10).route(*messages)
     assert DynamicKeyGrouping().router(10).route(keys, times).tolist() == expected
+
+
+def test_dynamic_key_holds_apart_keys_that_want_one_slot():
+    """Both are looked up before either of them has come."""
+    spread = int(_kernels.GOLDEN)
+    one, other = ((slot << 32) * pow(spread, -1, 2**64) % 2**64 for slot in (5, 5 + (1 << 20)))
+    keys = np.array([one, other, other, one, one], dtype=np.uint64)
+    router = DynamicKeyGrouping().router(10)
+    expected = naive.DynamicKeyGrouping(DynamicKeyGrouping(), 10).route(
+        keys.tolist(), [0.0] * len(keys), [1] * len(keys)
+    )
+    assert router.route(keys, np.zeros(len(keys))).tolist() == expected
+    items = router.snapshot()["items"]
+    assert dict(zip(items["key"].tolist(), items["count"].tolist(), strict=True)) == {
+        one: 3,
+        other: 2,
+    }

@@ -107,6 +107,21 @@ def insert_all(table, items):
 
 
 @njit(cache=True)
+def items_of(table):
+    """Copy the items out of a table, in the order of its slots."""
+    held = 0
+    for slot in range(len(table)):
+        held += table[slot].count != 0
+    # All slots are copied, each over the one before if that was free: nothing to predict.
+    items = np.empty(held + 1, table.dtype)
+    place = 0
+    for slot in range(len(table)):
+        items[place] = table[slot]
+        place += table[slot].count != 0
+    return items[:held]
+
+
+@njit(cache=True)
 def slots_of(table, items):
     """Find the slots of items that are in a table."""
     slots = np.empty(len(items), np.int64)
