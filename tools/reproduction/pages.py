@@ -29,8 +29,7 @@ keeps it current.
 - **Scale** full is the paper's number of messages, quick is cut short
   ([experiments.md](experiments.md)). What is simulated is at scale full. What runs on Spark sleeps
   for the cost of each message on two cores, so that the papers' sizes take days: it is at scale
-  quick, and its page says how many messages there were. What is not here yet is labelled so;
-  earlier figures of it stand in [experiments.md](experiments.md#what-came-out).
+  quick, and its page says how many messages there were. What is not here yet is labelled so.
 - **Data**: the generated streams are look-alikes with the published messages, keys and top key;
   only Epinions, in PKG figure 8, and the postcode districts of the joins are real.
 - **Verdicts**: a statement holds; or nearly, where all but a few settings or all but a little of
