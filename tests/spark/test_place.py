@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.errors import PySparkException
+from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
@@ -53,6 +54,40 @@ def test_partition_i_holds_just_the_rows_of_worker_i_in_a_stream(session, stream
     for rows in epochs.values():
         assert rows["partition"].to_pylist() == rows["w o`r"].to_pylist()
         assert set(rows["partition"].to_pylist()) == set(range(WORKERS))
+
+
+@pytest.mark.parametrize("grouping", ["kg", "pkg", "planned"])
+def test_the_next_operator_by_worker_needs_no_further_shuffle(session, grouping):
+    df = oracle.skewed(session, 600, 3)
+    placed = operators.place(operators.route(df, "key", grouping, WORKERS), WORKERS)
+    other = placed.select("worker", F.col("id").alias("other"))
+    windows = Window.partitionBy("worker").orderBy("id")
+    followed = {
+        "groupBy": placed.groupBy("worker").count(),
+        "window": placed.withColumn("number", F.row_number().over(windows)),
+        "distinct": placed.select("worker").distinct(),
+        "join": placed.join(other.hint("shuffle_hash"), "worker"),
+    }
+    shuffles = {name: oracle.plan_of(each).count("Exchange ") for name, each in followed.items()}
+    assert shuffles == {"groupBy": 1, "window": 1, "distinct": 1, "join": 2}
+
+
+@pytest.mark.parametrize("kind", ["double", "string", "decimal(10,0)", "boolean", "date"])
+def test_workers_that_are_no_whole_numbers_are_refused(session, kind):
+    df = session.sql(f"SELECT 1 AS id, CAST(NULL AS {kind}) AS worker")
+    for by in ("partition", "split"):
+        with pytest.raises(ConfigurationError, match=r"column = 'worker' is of type") as refused:
+            operators.place(df, WORKERS, by=by, key="id")
+        assert f"of type {kind}: workers are whole numbers from 0 to 3" in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", ["tinyint", "smallint", "int", "bigint"])
+def test_workers_of_each_type_of_whole_numbers_are_placed(session, kind):
+    df = session.range(40).select(F.expr(f"CAST(id % {WORKERS} AS {kind})").alias("worker"))
+    rows = operators.place(df, WORKERS).select("*", in_partition()).toArrow()
+    assert rows.schema.field("worker").type == pa.int32()
+    assert rows["partition"].to_pylist() == rows["worker"].to_pylist()
+    assert rows.num_rows == 40
 
 
 @pytest.mark.parametrize("by", ["partition", "split"])

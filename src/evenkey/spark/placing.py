@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from pyspark.sql import functions as F
+from pyspark.sql.types import IntegralType, LongType
 
 from evenkey.checking import check_one_of, check_text, check_workers
 from evenkey.errors import ConfigurationError
-from evenkey.spark.columns import absent, check_frame, key_columns
+from evenkey.spark.columns import absent, check_frame, find_columns, key_columns, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,17 +34,18 @@ def place(
     Parameters
     ----------
     df
-        Batch or streaming, with an int column of workers.
+        Batch or streaming, with a column of workers of an integer type.
     workers
         How many workers there are, W.
     column
         The column that holds the worker.
     by
         ``partition``: shuffle, so that partition i holds exactly the rows of worker i; for
-        work in Python. ``split``: add an int column ``split`` such that Spark's own
-        ``groupBy(key..., "split")`` over W partitions keeps each row's state on its worker,
-        without one more shuffle; for Spark's own (stateful) operators. In a batch the rows
-        are shuffled so at once.
+        work in Python. Spark knows the rows as partitioned by `column`: an operator by it that
+        follows, such as a join or a ``groupBy``, needs no further shuffle. ``split``: add an
+        int column ``split`` such that Spark's own ``groupBy(key..., "split")`` over W
+        partitions keeps each row's state on its worker, without one more shuffle; for Spark's
+        own (stateful) operators. In a batch the rows are shuffled right away.
     key
         The columns that stand before ``split`` in that groupBy, in their order; needed by,
         and only for, ``split``.
@@ -51,7 +53,8 @@ def place(
     Raises
     ------
     ConfigurationError
-        A column is missing, there is no worker, or (streaming, by split)
+        A column is missing, that of workers is not of an integer type, `workers` is below 1, or
+        (streaming, by split)
         ``spark.sql.shuffle.partitions`` differs from `workers`. A row whose worker is null
         or out of range fails the job.
 
@@ -67,15 +70,11 @@ def place(
     check_workers(workers)
     check_text("column", column, "worker")
     check_one_of("by", by, ("partition", "split"))
-    (worker,) = key_columns(df, column, "column")
-    in_range = F.when(worker.between(0, workers - 1), worker).otherwise(
-        F.raise_error(F.lit(f"{column} must be 0 to {workers - 1} in every row: route first"))
-    )
-    checked = in_range.cast("int")
+    checked = _checked(df, column, workers)
     if by == "partition":
-        # Checked where partitions are chosen, not in a step of its own over whole rows.
-        whole = worker.try_cast("int")
-        return df.withColumn(column, whole).repartitionById(workers, checked)
+        # By the column itself, not by an expression over it: else Spark does not know that rows
+        # are partitioned by the column, and the next operator by worker pays one more shuffle.
+        return df.withColumn(column, checked).repartitionById(workers, quoted(column))
     if key is None:
         message = "placing by split needs key=...: the columns of the groupBy that follows"
         raise ConfigurationError(message)
@@ -92,6 +91,27 @@ def place(
         )
         raise ConfigurationError(message)
     return split
+
+
+def _checked(df: DataFrame, column: str, workers: int) -> Column:
+    """The worker of each row as an int; a row without one of ``0 <= worker < workers`` fails.
+
+    The column is named once in the expression, so that Spark can merge it with the step that
+    computed the worker: named twice, an expensive one would be computed twice or on its own.
+    """
+    (name,) = find_columns(df, column, "column")
+    kind = df.schema[name].dataType
+    if not isinstance(kind, IntegralType):
+        message = (
+            f"column = {name!r} is of type {kind.simpleString()}: workers are whole numbers from 0 "
+            f"to {workers - 1}; name the column that route has added"
+        )
+        raise ConfigurationError(message)
+    # A subscript is an int to Spark, which takes the lower 32 bits of a long.
+    subscript = quoted(name).try_cast("int") if isinstance(kind, LongType) else quoted(name)
+    valid = F.get(F.sequence(F.lit(0), F.lit(workers - 1)), subscript)
+    wrong = F.raise_error(F.lit(f"{column} must be 0 to {workers - 1} in every row: route first"))
+    return F.coalesce(valid, wrong.cast("int"))
 
 
 def split_column(worker: Column, keys: Sequence[Column], workers: int) -> Column:
