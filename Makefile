@@ -16,6 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 ANYWHERE := tests/spark tests/joins tests/applications/test_on_spark.py tests/applications/trees/test_on_spark.py
 KILLS := 100
 MUTANTS := 100
+WHAT := --commit HEAD --commit . -- route_and_place
 SEED := 1
 KAFKA := build/kafka
 HADOOP := build/hadoop
@@ -32,7 +33,7 @@ MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test check faults soak connect kills mutants bounds bench freeze lint format types imports lock grafana figures reproduction \
+.PHONY: help setup demo test check faults soak connect kills mutants bounds bench compare freeze lint format types imports lock grafana figures reproduction \
   site release-check newcomer image-check setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
 
 help: ## List the targets
@@ -74,6 +75,9 @@ bounds: $(READY) ## Test the rooms of kernels with checks of their bounds: one t
 
 bench: $(READY) ## Measure the speed of kernels and of routing
 	@$(PYTEST) -m benchmark benchmarks || [ $$? -eq 5 ]
+
+compare: $(READY) ## Compare two commits, or two ways, on an idle machine (WHAT="--commit HEAD --commit . -- route_and_place")
+	@$(BIN)/python -m tools.compare $(WHAT)
 
 freeze: $(READY) ## Rewrite the figures of the quality regression bench, on purpose
 	@$(BIN)/python -m tests.regression

@@ -1,0 +1,100 @@
+"""Cases of ``python -m tools.compare``: route and place, beside Spark's own shuffle; write; join.
+
+The rows have a Zipf-like string key (exponent 1.4, 100,000 keys) and a number. They lie in Spark's
+memory, so that input costs both sides the same and as little as it can. All rows are shuffled into
+one partition per worker, and thrown away there (the noop sink). Adaptive execution stays on, as it
+is for users.
+
+    python -m tools.compare -- repartition route_and_place
+    python -m tools.compare --commit HEAD~1 --commit . -- "route_and_place(grouping=pkg,workers=32)"
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import StorageLevel
+from pyspark.sql import functions as F
+
+from evenkey import spark as eks
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+ROWS, KEYS, EXPONENT, WORKERS = 10_000_000, 100_000, 1.4, 10
+Runs = Iterator[Callable[[], object]]
+
+
+@cache
+def keyed(rows: int) -> DataFrame:
+    """Make the rows; cases that share a process share them."""
+    spark = eks.session("local[2]")
+    # Ranks by the inverse of the continuous power law's distribution.
+    span = 1 - (KEYS + 1) ** (1 - EXPONENT)
+    uniform = (F.xxhash64("id").bitwiseAND(F.lit((1 << 53) - 1)) + 0.5) / (1 << 53)
+    rank = F.floor(F.pow(1 - uniform * span, F.lit(1 / (1 - EXPONENT))))
+    key = F.concat(F.lit("user-"), rank.cast("string"))
+    df = spark.range(0, rows, 1, 4).select(key.alias("key"), F.col("id").alias("amount"))
+    df = df.persist(StorageLevel.MEMORY_ONLY)
+    assert df.count() == rows
+    return df
+
+
+def thrown_away(df: DataFrame) -> None:
+    df.write.format("noop").mode("overwrite").save()
+
+
+def repartition(rows: int = ROWS, workers: int = WORKERS) -> Runs:
+    """Spark's own hash shuffle."""
+    df = keyed(rows)
+    yield lambda: thrown_away(df.repartition(workers, "key"))
+
+
+def route_and_place(rows: int = ROWS, workers: int = WORKERS, grouping: str = "planned") -> Runs:
+    """Planned grouping follows a plan that is there, as it is in every epoch of a stream."""
+    df = keyed(rows)
+    with tempfile.TemporaryDirectory(prefix="evenkey-bench-") as home:
+        if grouping.startswith("planned"):
+            eks.fit(df, "key", grouping, workers, state=home, fraction=0.1)
+        yield lambda: thrown_away(
+            eks.place(eks.route(df, "key", grouping, workers, state=home), workers)
+        )
+
+
+def hash_and_place(rows: int = ROWS) -> Runs:
+    """A column of eight workers, made by Spark of three bits of a hash."""
+    df = keyed(rows)
+    worker = F.xxhash64("key").bitwiseAND(F.lit(7)).cast("int")
+    yield lambda: thrown_away(eks.place(df.withColumn("worker", worker), 8))
+
+
+def _remainders(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
+    for batch in batches:
+        yield pc.cast(pc.bit_wise_and(batch, 7), pa.int32())
+
+
+def hash_in_python_and_place(rows: int = ROWS) -> Runs:
+    """The same column, made in Python of the hash."""
+    df = keyed(rows)
+    # Its types ask for the kind of UDF, which Spark itself would rather infer from the hints.
+    in_python = F.arrow_udf(_remainders, "int")  # type: ignore[call-overload]
+    yield lambda: thrown_away(eks.place(df.withColumn("worker", in_python(F.xxhash64("key"))), 8))
+
+
+def partition_for_write(rows: int = ROWS, workers: int = WORKERS) -> Runs:
+    """Count the keys, and bring rows to as many tasks of equal size."""
+    df = keyed(rows)
+    yield lambda: thrown_away(eks.partition_for_write(df, "key", workers))
+
+
+def join_full(rows: int = ROWS, workers: int = WORKERS) -> Runs:
+    """A full join with a table that has each key once."""
+    df = keyed(rows)
+    table = df.groupBy("key").agg(F.count("*").alias("rows")).persist()
+    table.count()
+    yield lambda: thrown_away(eks.join(df, table, "key", "full", workers))
