@@ -33,7 +33,7 @@ MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test check faults soak connect kills mutants bounds bench compare freeze lint format types imports lock grafana figures reproduction \
+.PHONY: help setup demo test check faults soak connect kills mutants fast-mutants bounds bench compare freeze lint format types imports lock grafana figures reproduction \
   site release-check newcomer image-check setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
 
 help: ## List the targets
@@ -68,6 +68,9 @@ kills: $(READY) ## Kill runs at random, 100 times (KILLS=), by a schedule (SEED=
 
 mutants: $(READY) ## Change the package in one of 100 small places at a time (MUTANTS=, SEED=): do tests notice? Goes on where it stopped
 	@$(BIN)/python -m tools.mutants --seed $(SEED) --count $(MUTANTS)
+
+fast-mutants: $(READY) $(CLASSES) ## Change each subpackage in five small places (SEED=): does the fast tier notice four? Goes on where it stopped
+	@nice -n 19 $(BIN)/python -m tools.mutants --fast --seed $(SEED)
 
 bounds: $(READY) ## Test the rooms of kernels with checks of their bounds: one that goes beyond an array fails
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/checked-kernels $(PYTEST) $(PARALLEL) \

@@ -9,10 +9,11 @@ import pytest
 
 from tools.mutants.justified import FILE, justified
 from tools.mutants.mutations import mutants
-from tools.mutants.rooms import ROOMS, nearest_tests, sample
+from tools.mutants.subpackages import TOP, draw, fast_tests, nearest_tests, sample, subpackages
 from tools.mutants.trial import Copy
 
 ROOT = Path(__file__).parents[1]
+EVERY = subpackages(ROOT)
 
 
 def changed(source):
@@ -75,8 +76,8 @@ def test_places_are_right_behind_letters_of_several_bytes():
 
 
 def test_mutants_of_the_package_are_python():
-    for room in ROOMS.values():
-        drawn = sample(ROOT, room, 7)
+    for subpackage in EVERY.values():
+        drawn = sample(ROOT, subpackage, 7)
         assert len({each.name for each in drawn}) == len(drawn) > 100
         for each in drawn[:20]:
             before = (ROOT / each.path).read_bytes()
@@ -84,20 +85,56 @@ def test_mutants_of_the_package_are_python():
 
 
 def test_a_seed_draws_alike_and_another_one_does_not():
-    first, again, other = (sample(ROOT, ROOMS["metrics"], seed) for seed in (7, 7, 8))
+    first, again, other = (sample(ROOT, EVERY["metrics"], seed) for seed in (7, 7, 8))
     assert first == again != other
     assert {*first} == {*other}
 
 
+def test_every_folder_and_the_modules_beside_them_are_subpackages():
+    folders = {
+        each.name for each in (ROOT / "src/evenkey").iterdir() if (each / "__init__.py").exists()
+    }
+    assert {*EVERY} == folders | {TOP}
+    sources = [file for each in EVERY.values() for file in each.sources(ROOT)]
+    assert sorted(sources) == sorted((ROOT / "src/evenkey").rglob("*.py"))
+    spark = {"spark", "joins", "kafka", "runs", "pipelines", "applications"}
+    assert spark < {name for name, each in EVERY.items() if each.on_spark}
+    assert not EVERY["sketches"].on_spark
+    assert EVERY["joins"].first
+
+
+def test_the_next_mutant_stands_in_for_one_that_is_justified():
+    every = sample(ROOT, EVERY["metrics"], 7)
+    assert draw(ROOT, EVERY["metrics"], 7, 5) == every[:5]
+    drawn = draw(ROOT, EVERY["metrics"], 7, 5, {every[1].change})
+    assert every[1] not in drawn
+    assert len(drawn) == 5
+    assert drawn[:2] == [every[0], every[2]]
+
+
+def test_fast_tests_are_those_of_the_subpackage_and_those_that_name_the_module_elsewhere():
+    path = "src/evenkey/groupings/planned/router.py"
+    named, others = fast_tests(ROOT, EVERY["groupings"], path)
+    assert named[0] == "tests/groupings/planned/test_router.py"
+    own = {each.relative_to(ROOT).as_posix() for each in EVERY["groupings"].tests(ROOT)}
+    assert own <= {*named, *others}
+    named, _ = fast_tests(ROOT, EVERY["spark"], "src/evenkey/spark/writing.py")
+    assert "tests/compare/test_compare.py" not in named  # it names another function of that name
+    assert any(not each.startswith("tests/spark/") for each in named)
+    # A subpackage without tests of its own has those of subpackages that import it.
+    _, others = fast_tests(ROOT, EVERY["options"], "src/evenkey/options/base.py")
+    assert any(each.startswith("tests/cli/") for each in others)
+
+
 def test_tests_that_name_a_module_come_first():
     named, others = nearest_tests(
-        ROOT, ROOMS["groupings"], "src/evenkey/groupings/planned/router.py"
+        ROOT, EVERY["groupings"], "src/evenkey/groupings/planned/router.py"
     )
     assert named[0] == "tests/groupings/planned/test_router.py"
     every = [*(ROOT / "tests" / "groupings").rglob("test_*.py")]
     assert len({*named, *others}) == len(named) + len(others) == len(every)
-    # No test names kernels: all of the room are as near.
-    assert nearest_tests(ROOT, ROOMS["simulation"], "src/evenkey/simulation/_kernels.py")[1] == []
+    # No test names kernels: all of the subpackage are as near.
+    assert nearest_tests(ROOT, EVERY["simulation"], "src/evenkey/simulation/_kernels.py")[1] == []
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -114,13 +151,41 @@ def test_a_mutant_is_told_from_what_is_as_it_was(tmp_path):
     (root / "tests/metrics/test_one.py").write_text(test)
     copy, fates = Copy(root, place), {}
     for mutant in mutants(path, module)[:2]:
-        fate = copy.try_one(mutant, ROOMS["metrics"])
+        fate = copy.try_one(mutant, EVERY["metrics"])
         fates[mutant.after] = (fate.fate, fate.by)
     assert fates == {
         "return None": ("killed", "tests/metrics/test_one.py::test_it"),
         "(a <= 3)": ("survived", ""),
     }
     assert (copy.root / path).read_bytes() == module
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_the_fast_tier_kills_alone_and_not_by_a_test_that_fails_anyway(tmp_path):
+    root, place = tmp_path / "repository", tmp_path / "place"
+    for folder in (place, root / "src/evenkey/metrics", root / "tests/metrics"):
+        folder.mkdir(parents=True)
+    (root / "pyproject.toml").write_text(
+        "[tool.pytest.ini_options]\npythonpath = ['src']\nmarkers = ['slow', 'soak', 'benchmark']\n"
+    )
+    (root / "src/evenkey/__init__.py").touch()
+    module, path = b"def least(a):\n    return a < 3\n", "src/evenkey/metrics/one.py"
+    (root / path).write_bytes(module)
+    (root / "tests/metrics/test_one.py").write_text(
+        "import pytest\nfrom evenkey.metrics.one import least\n\n\n"
+        "def test_broken():\n    assert least(5)\n\n\n"
+        "def test_fast():\n    assert least(2)\n\n\n"
+        "@pytest.mark.slow\ndef test_slow():\n    assert not least(3)\n"
+    )
+    copy, fates = Copy(root, place), {}
+    for mutant in mutants(path, module)[:2]:
+        fate = copy.try_fast(mutant, EVERY["metrics"])
+        fates[mutant.after] = (fate.fate, fate.by)
+    assert fates == {
+        "return None": ("killed", "tests/metrics/test_one.py::test_fast"),
+        "(a <= 3)": ("survived", ""),
+    }
+    assert copy.broken == {"tests/metrics/test_one.py::test_broken"}
 
 
 def test_what_is_justified_is_a_mutant_and_has_a_reason():

@@ -8,6 +8,9 @@ import pytest
 
 from evenkey.errors import ConfigurationError
 from evenkey.stores import store_at
+from evenkey.stores.abfs import AbfsContainer
+from evenkey.stores.buckets import Verdict
+from evenkey.stores.gcs import GcsBucket
 from tests.servers import AzureServer, GcsServer
 from tests.stores.conformance import CHECKS
 from tests.stores.relays import Relay
@@ -90,6 +93,58 @@ def test_nothing_is_put_into_a_container_that_is_not_there(cloud):
         store.put("object", b"")
     with pytest.raises(OSError, match="none-"):
         store.create("object", b"")
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "verdict"),
+    [
+        (404, "No such object: lab/one", Verdict.ABSENT),
+        (404, "The specified bucket does not exist.", Verdict.FINAL),
+        (412, "At least one precondition did not hold.", Verdict.TAKEN),
+        (408, "", Verdict.PASSING),
+        (429, "", Verdict.PASSING),
+        (500, "", Verdict.PASSING),
+        (503, "", Verdict.PASSING),
+        (403, "", Verdict.FINAL),
+        (499, "", Verdict.FINAL),
+    ],
+)
+def test_answers_of_google_are_sorted(status, text, verdict):
+    from google.api_core.exceptions import from_http_status
+
+    assert GcsBucket("lab", {}).verdict(from_http_status(status, text)) is verdict
+
+
+def test_broken_connections_to_google_pass_and_other_errors_do_not():
+    import requests
+
+    bucket = GcsBucket("lab", {})
+    for error in (requests.ConnectionError(), requests.Timeout(), ConnectionResetError()):
+        assert bucket.verdict(error) is Verdict.PASSING
+    assert bucket.verdict(ValueError()) is Verdict.FINAL
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "verdict"),
+    [
+        (404, "BlobNotFound", Verdict.ABSENT),
+        (404, None, Verdict.ABSENT),  # the answer to a question for properties has no code
+        (404, "ContainerNotFound", Verdict.FINAL),
+        (409, "BlobAlreadyExists", Verdict.TAKEN),
+        (409, "ContainerBeingDeleted", Verdict.FINAL),
+        (408, "", Verdict.PASSING),
+        (429, "", Verdict.PASSING),
+        (500, "InternalError", Verdict.PASSING),
+        (403, "AuthenticationFailed", Verdict.FINAL),
+    ],
+)
+def test_answers_of_azure_are_sorted(status, code, verdict):
+    from azure.core.exceptions import HttpResponseError
+
+    error = HttpResponseError("refused")
+    error.status_code = status
+    error.error_code = code  # type: ignore[attr-defined]
+    assert AbfsContainer("lab", "host", {}).verdict(error) is verdict
 
 
 def test_keys_of_an_account_are_in_nothing_that_is_shown():

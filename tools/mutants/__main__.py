@@ -1,6 +1,8 @@
-"""Try mutants of the package: ``python -m tools.mutants --seed N --count N [--room NAME]``.
+"""Try mutants of the package: ``python -m tools.mutants --seed N --count N [--subpackage NAME]``.
 
-Results are JSON lines, one a mutant, appended to a file; what stands there is not run again.
+With ``--fast``: five of each subpackage, against the fast tier alone; exit code 1 if it kills fewer
+than four of any five. Results are JSON lines, one per mutant, appended to a file; mutants that have
+a line are not run again.
 """
 
 from __future__ import annotations
@@ -14,16 +16,24 @@ from collections import Counter
 from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 # One process computes at a time.
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 
+if TYPE_CHECKING:
+    from tools.mutants.mutations import Mutant
+    from tools.mutants.subpackages import Subpackage
+    from tools.mutants.trial import Copy
+
 ROOT = Path(__file__).parents[2]
 KEYS = ("path", "line", "kind", "before", "after")
+EACH, ENOUGH = 5, 4
+"""Mutants of each subpackage that the fast tier gets, and that it must kill."""
 
 
-def main() -> None:
-    """Draw mutants, room by room in turn, and try those that were not tried yet."""
+def main() -> int:
+    """Draw mutants, subpackage by subpackage in turn, and try those that were not tried yet."""
     # Imported before any fork, so that no run pays for it.
     import numba  # noqa: F401
     import pandas as pd  # noqa: F401
@@ -31,56 +41,102 @@ def main() -> None:
     import pyspark.sql  # noqa: F401
 
     from tools.mutants.justified import justified
-    from tools.mutants.rooms import ROOMS, sample
+    from tools.mutants.subpackages import draw, sample, subpackages
     from tools.mutants.trial import Copy
 
-    parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=100, help="mutants of all rooms together")
-    parser.add_argument("--room", choices=[*ROOMS], action="append", help="all, if not given")
-    parser.add_argument("--output", type=Path, default=ROOT / "build" / "mutants.jsonl")
-    parser.add_argument("--quick", action="store_true", help="tests that name the module alone")
-    parser.add_argument("--unchecked", action="store_true", help="do not run all without mutants")
-    options = parser.parse_args()
-    rooms = [ROOMS[name] for name in options.room or ROOMS]
-    drawn = zip_longest(
-        *([(room, each) for each in sample(ROOT, room, options.seed)] for room in rooms)
-    )
-    chosen = [pair for turn in drawn for pair in turn if pair is not None][: options.count]
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    lines = options.output.read_text("utf-8").splitlines() if options.output.exists() else []
-    known = {each["name"]: each for each in map(json.loads, lines)}
+    every = subpackages(ROOT)
+    options = _options([*every])
+    asked = [every[name] for name in options.subpackage or every]
+    spared = justified(ROOT)
+    if options.fast:
+        drawn = [draw(ROOT, each, options.seed, EACH, spared) for each in asked]
+    else:
+        drawn = [sample(ROOT, each, options.seed) for each in asked]
+    turns = zip_longest(*([(one, m) for m in of] for one, of in zip(asked, drawn, strict=True)))
+    chosen = [pair for turn in turns for pair in turn if pair is not None]
+    if not options.fast:
+        chosen = chosen[: options.count]
+    name = "fast-mutants.jsonl" if options.fast else "mutants.jsonl"
+    output: Path = options.output or ROOT / "build" / name
+    known = _known(output)
     if not options.quick:  # Then those go on that the quick way left.
         known = {
             name: each
             for name, each in known.items()
-            if not (each["quick"] and each["fate"] == "survived")
+            if not (each["fate"] == "survived" and (each["quick"] or options.again))
         }
     with tempfile.TemporaryDirectory(prefix="mutants-") as place:
         copy, checked = Copy(ROOT, Path(place)), set[str]()
-        for room, mutant in chosen:
+        for subpackage, mutant in chosen:
             if mutant.name in known:
                 continue
-            if not options.unchecked and room.name not in checked:
-                checked.add(room.name)
-                _say(f"{room.name}: the tests pass unchanged, in {copy.check(room):.0f} s")
-            fate = copy.try_one(mutant, room, quick=options.quick)
-            fields = {name: value for name, value in asdict(mutant).items() if name in KEYS}
-            fields |= {"name": mutant.name, "room": room.name, "quick": options.quick}
-            known[mutant.name] = fields | asdict(fate)
-            with options.output.open("a", encoding="utf-8") as file:
+            if not (options.unchecked or options.fast) and subpackage.name not in checked:
+                checked.add(subpackage.name)
+                seconds = copy.check(subpackage)
+                _say(f"{subpackage.name}: the tests pass unchanged, in {seconds:.0f} s")
+            known[mutant.name] = _tried(copy, mutant, subpackage, options)
+            with output.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(known[mutant.name]) + "\n")
-            _say(
-                f"{fate.fate:9}{mutant.path}:{mutant.line} {mutant.kind}: {mutant.after} {fate.by}"
-            )
-    spared, fates = justified(ROOT), Counter[tuple[str, str]]()
-    for room, mutant in chosen:
-        fate_name = known[mutant.name]["fate"]
-        if fate_name == "survived" and mutant.change in spared:
-            fate_name = "justified"
-        fates[room.name, fate_name] += 1
-    for (room_name, fate_name), count in sorted(fates.items()):
-        _say(f"{room_name:14}{fate_name:10}{count:6}")
+        for broken in sorted(copy.broken):
+            _say(f"left out, as it fails without a mutant: {broken}")
+    fates = {each.name: Counter[str]() for each in asked}
+    for subpackage, mutant in chosen:
+        fate = known[mutant.name]["fate"]
+        is_spared = fate == "survived" and mutant.change in spared
+        fates[subpackage.name]["justified" if is_spared else fate] += 1
+    return _report(fates, fast=options.fast)
+
+
+def _options(names: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=100, help="mutants of all subpackages")
+    parser.add_argument("--subpackage", choices=names, action="append", help="all, if not given")
+    parser.add_argument("--fast", action="store_true", help="the fast tier alone, five of each")
+    parser.add_argument("--again", action="store_true", help="try survivors again")
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--quick", action="store_true", help="tests that name the module alone")
+    parser.add_argument("--unchecked", action="store_true", help="do not run all without mutants")
+    return parser.parse_args()
+
+
+def _known(output: Path) -> dict[str, dict[str, Any]]:
+    """Read results by the name of the mutant; later lines count."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    lines = output.read_text("utf-8").splitlines() if output.exists() else []
+    return {each["name"]: each for each in map(json.loads, lines)}
+
+
+def _tried(
+    copy: Copy, mutant: Mutant, subpackage: Subpackage, options: argparse.Namespace
+) -> dict[str, Any]:
+    """Try a mutant, say what became of it, and give its line of the results."""
+    if options.fast:
+        fate = copy.try_fast(mutant, subpackage)
+    else:
+        fate = copy.try_one(mutant, subpackage, quick=options.quick)
+    _say(
+        f"{fate.fate:9}{mutant.path}:{mutant.line} {mutant.kind}: {mutant.after} "
+        f"{fate.by} {fate.seconds:.0f} s"
+    )
+    fields = {name: value for name, value in asdict(mutant).items() if name in KEYS}
+    fields |= {"name": mutant.name, "subpackage": subpackage.name, "quick": options.quick}
+    return fields | asdict(fate)
+
+
+def _report(fates: dict[str, Counter[str]], *, fast: bool) -> int:
+    """Print a line per subpackage; gives the exit code."""
+    short = []
+    for name, counts in fates.items():
+        if fast:
+            dead, all_of_it = counts["killed"] + counts["exceeded"], counts.total()
+            enough = dead >= all_of_it - (EACH - ENOUGH)
+            short += [] if enough else [name]
+            _say(f"{name:14}{dead} of {all_of_it}{'' if enough else '  too few'}")
+        else:
+            for fate, count in sorted(counts.items()):
+                _say(f"{name:14}{fate:10}{count:6}")
+    return 1 if short else 0
 
 
 def _say(line: str) -> None:
@@ -88,4 +144,4 @@ def _say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

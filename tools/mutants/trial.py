@@ -17,17 +17,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tools.mutants.rooms import module_of, nearest_tests
+from tools.mutants.subpackages import fast_tests, module_of, nearest_tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tools.mutants.mutations import Mutant
-    from tools.mutants.rooms import Room
+    from tools.mutants.subpackages import Subpackage
 
 __all__ = ["Copy", "Fate"]
 
-_COPIED = ("src", "tests", "tools", "docs", "benchmarks", "conftest.py", "pyproject.toml", "*.md")
+_LEFT_OUT = ("build", ".git", ".venv", "*_cache", "__pycache__", ".benchmarks", ".hypothesis")
+_BUILT = ("java-classes.jsa", "kafka", "hadoop")
+"""What tests use of ``build``."""
+FAST = "not slow and not soak and not benchmark"
+"""The fast tier, as pytest's ``-m`` takes it."""
 _OWN = {"evenkey", "tests", "tools", "benchmarks", "conftest"}
 _MEMORY = 12 << 30
 _SECONDS, _SECONDS_ON_SPARK = 90, 900
@@ -50,11 +54,14 @@ class Fate:
         The test that failed first, or what else ended the run.
     seconds
         Processor time of all runs.
+    on_spark
+        Whether that test uses the session of all tests.
     """
 
     fate: str
     by: str = ""
     seconds: float = 0.0
+    on_spark: bool = False
 
 
 class Copy:
@@ -73,23 +80,22 @@ class Copy:
         self._cache = place / "numba"
         self._own_cache = place / "numba-of-a-mutant"
         self._output = place / "output.txt"
-        self.root.mkdir()
-        for source in (each for name in _COPIED for each in root.glob(name)):
-            target = self.root / source.name
-            if source.is_dir():
-                shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy2(source, target)
+        self._sound, self._broken = set[str](), set[str]()
+        shutil.copytree(root, self.root, ignore=shutil.ignore_patterns(*_LEFT_OUT))
+        (self.root / "build").mkdir()
+        for built in _BUILT:
+            if (root / "build" / built).exists():
+                (self.root / "build" / built).symlink_to((root / "build" / built).resolve())
 
-    def check(self, room: Room) -> float:
-        """Run the tests of a room unchanged, and give their seconds; they must pass.
+    def check(self, subpackage: Subpackage) -> float:
+        """Run the tests of a subpackage unchanged, and give their seconds; they must pass.
 
         Kernels are compiled here, once.
         """
-        tests = [file.as_posix() for file in (self.root / "tests" / room.name).rglob("test_*.py")]
-        found = self._run(sorted(tests), on_spark=False, cache=self._cache)
+        tests = [file.as_posix() for file in subpackage.tests(self.root)]
+        found = self._run(tests, on_spark=False, cache=self._cache)
         if found.fate != "survived":
-            message = f"{room.name}: {found.by} fails without a mutant:\n{self.output()}"
+            message = f"{subpackage.name}: {found.by} fails without a mutant:\n{self.output()}"
             raise RuntimeError(message)
         return found.seconds
 
@@ -97,24 +103,51 @@ class Copy:
         """The end of what the last run printed."""
         return self._output.read_text("utf-8", errors="replace")[-4000:]
 
-    def try_one(self, mutant: Mutant, room: Room, *, quick: bool = False) -> Fate:
-        """Run the tests of its room against a mutant till one fails: those that name it first.
+    def try_one(self, mutant: Mutant, subpackage: Subpackage, *, quick: bool = False) -> Fate:
+        """Run its subpackage's tests against a mutant till one fails: those that name it first.
 
         If `quick`, these alone.
         """
-        named, others = nearest_tests(self.root, room, mutant.path)
+        named, others = nearest_tests(self.root, subpackage, mutant.path)
         # Its examples come last: a module that pytest imports before any test does is another one
         # than that which tests have, and change for their time.
         runs = [([*named, mutant.path], False)]
         if not quick:
-            runs += [(others, False), *([(named, True)] if room.on_spark else [])]
+            runs += [(others, False), *([(named, True)] if subpackage.on_spark else [])]
+        return self._try(mutant, runs)
+
+    def try_fast(self, mutant: Mutant, subpackage: Subpackage) -> Fate:
+        """Run the fast tier's tests against a mutant till one fails: those that name it first.
+
+        Those that start Spark come last, in one process. A test that fails without the mutant too
+        is left out from then on.
+        """
+        named, others = fast_tests(self.root, subpackage, mutant.path)
+        runs = [([*named, mutant.path], False), (others, False)]
+        runs.append(([*named, mutant.path, *others], True))
+        while True:
+            fate = self._try(mutant, runs, marked=FAST)
+            if fate.fate == "survived" or "::" not in fate.by or fate.by in self._sound:
+                return fate
+            spark = fate.on_spark
+            if self._run([fate.by], on_spark=spark, cache=self._cache).fate == "survived":
+                self._sound.add(fate.by)
+                return fate
+            self._broken.add(fate.by)
+
+    @property
+    def broken(self) -> set[str]:
+        """Tests that were seen to fail without a mutant."""
+        return self._broken
+
+    def _try(self, mutant: Mutant, runs: list[tuple[list[str], bool]], marked: str = "") -> Fate:
         spent = 0.0
         with self._changed(mutant) as cache:
             for tests, on_spark in runs:
-                found = self._run(tests, on_spark=on_spark, cache=cache)
+                found = self._run(tests, on_spark=on_spark, cache=cache, marked=marked)
                 spent += found.seconds
                 if found.fate != "survived":
-                    return Fate(found.fate, found.by, round(spent, 1))
+                    return Fate(found.fate, found.by, round(spent, 1), on_spark)
         return Fate("survived", seconds=round(spent, 1))
 
     @contextlib.contextmanager
@@ -125,8 +158,8 @@ class Copy:
         changed = [file]
         cache = self._cache
         if file.name == "_kernels.py":
-            # Numba asks of what it kept only whether its own file has changed. So a mutant has a
-            # cache of its own, and whoever calls its kernels is compiled anew too.
+            # Numba checks only whether the file of a kernel has changed. So a mutant has a cache of
+            # its own, and kernels that call its kernels are compiled anew too.
             changed += self._callers(mutant.path)
             cache = self._own_cache
             shutil.rmtree(cache, ignore_errors=True)
@@ -159,7 +192,7 @@ class Copy:
                     files.append(each)
         return files
 
-    def _run(self, tests: list[str], *, on_spark: bool, cache: Path) -> Fate:
+    def _run(self, tests: list[str], *, on_spark: bool, cache: Path, marked: str = "") -> Fate:
         """Run tests in a process of their own, forked so that imports are paid for once."""
         if not tests:
             return Fate("survived")
@@ -168,7 +201,9 @@ class Copy:
         report.unlink(missing_ok=True)
         child = os.fork()
         if child == 0:
-            _run_here(self.root, tests, on_spark=on_spark, cache=cache)
+            options = [f"--deselect={each}" for each in sorted(self._broken)]
+            options += ["-m", marked] if marked else []
+            _run_here(self.root, [*options, *tests], on_spark=on_spark, cache=cache)
         status, waited = _wait(child)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -184,7 +219,7 @@ class Copy:
         return Fate("killed", by or f"exit code {code}", seconds)
 
 
-def _run_here(root: Path, tests: list[str], *, on_spark: bool, cache: Path) -> None:
+def _run_here(root: Path, arguments: list[str], *, on_spark: bool, cache: Path) -> None:
     """Become a run of pytest in the copy; never returns."""
     code = 1
     try:
@@ -219,7 +254,9 @@ def _run_here(root: Path, tests: list[str], *, on_spark: bool, cache: Path) -> N
         # A test's time is limited by the processor alone: the machine may be a busy one.
         options = ["-x", "-q", "-p", "no:cacheprovider", "-o", "timeout=0"]
         options += ["-p", "no:xdist", "-p", "no:benchmark"]
-        code = int(pytest.main([*options, f"--basetemp={root.parent / 'tmp'}", *tests], [watch]))
+        code = int(
+            pytest.main([*options, f"--basetemp={root.parent / 'tmp'}", *arguments], [watch])
+        )
     except BaseException:  # noqa: BLE001 - whatever it is, this process ends here
         traceback.print_exc()
     finally:
