@@ -129,6 +129,9 @@ class Copy:
             fate = self._try(mutant, runs, marked=FAST)
             if fate.fate == "survived" or "::" not in fate.by or fate.by in self._sound:
                 return fate
+            if fate.by in self._broken:
+                message = f"pytest does not leave out {fate.by}, which fails without a mutant"
+                raise RuntimeError(message)
             spark = fate.on_spark
             if self._run([fate.by], on_spark=spark, cache=self._cache).fate == "survived":
                 self._sound.add(fate.by)
