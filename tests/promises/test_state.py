@@ -1,0 +1,67 @@
+"""A stream with state on balanced keys goes on exactly after a restart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import StatefulProcessor
+
+from evenkey import spark as operators
+from tests.epochs import run_epochs
+from tests.spark.offered import offer, stream_of
+
+eks: Any = operators
+WORKERS = 4  # as many as there are shuffle partitions
+USERS, ROWS = 12, 480
+
+
+class Seen(StatefulProcessor):
+    """How many rows of a user there have been, and in which task."""
+
+    def init(self, handle):
+        self.seen = handle.getValueState("seen", "n long")
+
+    def handleInputRows(self, key, rows, timerValues):  # noqa: ARG002, N802, N803 - Spark's names
+        previous = self.seen.get()[0] if self.seen.exists() else 0
+        seen = previous + sum(map(len, rows))
+        self.seen.update((seen,))
+        context = TaskContext.get()
+        assert context is not None
+        yield pd.DataFrame({"user": [key[0]], "seen": [seen], "task": [context.partitionId()]})
+
+    def close(self):
+        pass
+
+
+def test_a_restarted_stream_finds_the_state_of_each_key(session, tmp_path):
+    rows = pa.table({"user": [f"user {n % USERS}" for n in range(ROWS)], "n": range(ROWS)})
+    epochs = [rows.slice(0, 240), rows.slice(240)]
+    plans, place = tmp_path / "plans", tmp_path / "input"
+    everything = session.createDataFrame(rows.to_pandas())
+    eks.fit(everything, "user", "whole", WORKERS, state=plans)
+    seen: dict[str, int] = {}
+    tasks: dict[str, set[int]] = {}
+    for offered in (1, 2):  # the second query starts from the checkpoint of the first
+        offer(place, epochs[:offered])
+        grouped = eks.groupBy(stream_of(session, place), "user", workers=WORKERS, state=plans)
+        counted = grouped.transformWithStateInPandas(
+            Seen(), "user string, seen long, task int", "Update", "None"
+        )
+        for found in run_epochs(counted, tmp_path / "checkpoint").values():
+            for row in found.to_pylist():
+                seen[row["user"]] = row["seen"]
+                tasks.setdefault(row["user"], set()).add(row["task"])
+        assert sum(seen.values()) == 240 * offered
+        # A later plan, made of other rows, must not move keys away from their state.
+        eks.fit(everything.where("user > 'user 4'"), "user", "whole", WORKERS, state=plans)
+    assert seen == Counter(rows["user"].to_pylist())
+    assert {len(each) for each in tasks.values()} == {1}
+    assert Counter(task for each in tasks.values() for task in each) == dict.fromkeys(range(4), 3)
+    # Spark's own placement of the same users is uneven.
+    own = everything.select("user", F.expr(f"pmod(hash(user), {WORKERS})")).distinct().collect()
+    assert max(Counter(task for _, task in own).values()) > 3
