@@ -14,6 +14,13 @@ PARALLEL := --numprocesses $(PROCESSES) --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 # What works on any kind of session.
 ANYWHERE := tests/spark tests/joins tests/applications/test_on_spark.py tests/applications/trees/test_on_spark.py
+# The tests of `make test`; those of `make check` are marked slow, those of `make soak` soak.
+FAST := not slow and not soak and not benchmark
+# What tests start that is no Python package (tools/components.py).
+COMPONENTS := influxdb prometheus chromium kafka hadoop weed azurite-blob fake-gcs-server
+PARTS :=
+# Programs that no Debian package has.
+export PATH := $(CURDIR)/build/programs/bin:$(PATH)
 KILLS := 100
 MUTANTS := 100
 WHAT := --commit HEAD --commit . -- route_and_place
@@ -44,18 +51,19 @@ setup: $(READY) ## Set up .venv with the locked packages, a Java among them
 demo: $(READY) ## Run a job that a hot key makes slow beside its even twin, in a minute; it ends with a page to open
 	@$(BIN)/python examples/demo.py build/demo
 
-test: $(READY) $(CLASSES) ## Run the tests, all but soak and bench
-	@$(PYTEST) $(PARALLEL)
+test: $(READY) $(CLASSES) ## Run the fast tests, in about five minutes: every subpackage, the promises, the README
+	@$(PYTEST) $(PARALLEL) -m "$(FAST)"
 
-check: lint imports ## Run all that CI runs, the types beside the tests, which also wait
+check: lint imports ## Check style, imports and types, and run the slow tests: what `make test` and `make soak` leave out
 	@$(MAKE) --no-print-directory types & types=$$!; \
-	$(MAKE) --no-print-directory test; tests=$$?; wait $$types && exit $$tests
+	$(PYTEST) $(PARALLEL) -m "slow and not soak and not benchmark"; tests=$$?; wait $$types && exit $$tests
 
-faults: $(READY) $(CLASSES) ## Run those tests alone that kill processes and break files
+faults: $(READY) $(CLASSES) ## Run only the tests that kill processes and break files
 	@$(PYTEST) $(PARALLEL) -m "faults and not soak" tests || [ $$? -eq 5 ] # 5: no test is marked so
 
-soak: $(READY) $(CLASSES) ## Run what takes too long for check: clusters, full disks, random kills, millions of messages
-	@$(PYTEST) $(PARALLEL) -m soak tests
+soak: $(READY) $(CLASSES) ## Run what takes minutes: clusters, stores, full disks, random kills; PARTS="clusters kafka" for some
+	@$(BIN)/python -m tools.components $(COMPONENTS) || true
+	@$(BIN)/python -m tools.soak $(PARTS)
 
 connect: $(READY) $(CLASSES) ## Run the tests of operators, joins and applications on a classic session, then over Spark Connect
 	@echo "On a classic session:"

@@ -58,14 +58,14 @@ def fill(broker: Broker, topic: str, values: Iterable[bytes | None], partitions:
     servers: Any = {"bootstrap.servers": broker.server}
     admin = AdminClient(servers)
     new = NewTopic(topic, num_partitions=partitions, config={_AHEAD: str(2**63 - 1)})
-    admin.create_topics([new])[topic].result(20)
+    admin.create_topics([new])[topic].result(240)
     producer = Producer(servers)
     for number, value in enumerate(values):
         timestamp = (1_577_836_800 + number) * 1000
         producer.produce(
             topic, value, partition=number % partitions, timestamp=timestamp, on_delivery=delivered
         )
-    assert producer.flush(20) == 0
+    assert producer.flush(240) == 0
 
 
 def delivered(error: Any, _message: Any) -> None:
@@ -81,11 +81,11 @@ def records(broker: Broker, topic: str) -> list[tuple[bytes, bytes]]:
         {"bootstrap.servers": broker.server, "group.id": "test", "enable.auto.commit": False}
     )
     try:
-        told = consumer.list_topics(topic, timeout=20).topics[topic].partitions
+        told = consumer.list_topics(topic, timeout=240).topics[topic].partitions
         places = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in told]
-        ends = [consumer.get_watermark_offsets(place, timeout=20)[1] for place in places]
+        ends = [consumer.get_watermark_offsets(place, timeout=240)[1] for place in places]
         consumer.assign(places)
-        found = consumer.consume(sum(ends), timeout=20) if sum(ends) else []
+        found = consumer.consume(sum(ends), timeout=240) if sum(ends) else []
     finally:
         consumer.close()
     assert len(found) == sum(ends)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,12 @@ hypothesis.settings.load_profile("evenkey")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Over Connect leave out what only a classic session has; its marker says why."""
+    """Over Connect leave out what only a classic session has; start with files that take long."""
+    seconds: Counter[str] = Counter()
+    for item in items:
+        marker = item.get_closest_marker("slow")
+        seconds[item.nodeid.partition("::")[0]] += marker.args[0] if marker is not None else 0
+    items.sort(key=lambda item: -seconds[item.nodeid.partition("::")[0]])
     for item in items if CONNECT else ():
         marker = item.get_closest_marker("classic")
         if marker is not None:

@@ -41,7 +41,8 @@ __all__ = [
     "s3_settings",
 ]
 
-_PATIENCE = 30.0
+_PATIENCE = 240.0
+"""Seconds that a test waits for an event: many run side by side, on loaded machines."""
 
 ROOT = Path(__file__).resolve().parent.parent
 HADOOP = ROOT / "build" / "hadoop"
@@ -93,7 +94,7 @@ def eventually(what: Any, *, within: float = _PATIENCE) -> Any:
     """The first true value of a function that is asked again and again."""
     deadline = time.monotonic() + within
     while not (value := what()):
-        assert time.monotonic() < deadline, "waited in vain"
+        assert time.monotonic() < deadline, f"nothing came within {within:g} s"
         time.sleep(0.05)
     return value
 

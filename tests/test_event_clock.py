@@ -64,6 +64,7 @@ def test_one_wrong_row_is_corrected_within_two(wrong, place):
     assert clock.latest >= times[98 if place == 99 else 99]
 
 
+@pytest.mark.slow(3)
 def test_a_third_of_wrong_rows_are_not_believed():
     rng = np.random.default_rng(0)
     times = np.linspace(1e9, 1e9 + 60, 100_000)

@@ -50,6 +50,7 @@ def test_writers_side_by_side_do_not_disturb_each_other(tmp_path):
     assert [*tmp_path.iterdir()] == [path]
 
 
+@pytest.mark.slow(4)
 def test_of_many_that_create_a_file_one_does(tmp_path):
     target = tmp_path / "file"
     for _ in range(50):
@@ -73,6 +74,7 @@ def test_what_is_there_is_left_alone(tmp_path):
     assert (tmp_path / "file").read_bytes() == b"first"
 
 
+@pytest.mark.slow(3)
 @given(st.binary(max_size=40), st.integers(0, 80), st.integers(1, 255))
 def test_a_seal_that_was_broken_is_seen(content, place, bits):
     data = sealed(content)

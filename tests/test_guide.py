@@ -23,6 +23,7 @@ def settings(spark):
         spark.conf.set(name, value)
 
 
+@pytest.mark.slow(100)
 @pytest.mark.usefixtures("settings")
 def test_python_of_the_guide(capsys):
     names: dict[str, Any] = {"__name__": "guide"}

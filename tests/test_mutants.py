@@ -75,6 +75,7 @@ def test_places_are_right_behind_letters_of_several_bytes():
     assert mutant.apply(source).decode() == "def f():\n    x = 'äöü', (a <= b)\n"
 
 
+@pytest.mark.slow(40)
 def test_mutants_of_the_package_are_python():
     for subpackage in EVERY.values():
         drawn = sample(ROOT, subpackage, 7)
@@ -137,6 +138,7 @@ def test_tests_that_name_a_module_come_first():
     assert nearest_tests(ROOT, EVERY["simulation"], "src/evenkey/simulation/_kernels.py")[1] == []
 
 
+@pytest.mark.slow(2)
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_mutant_is_told_from_what_is_as_it_was(tmp_path):
     """In a repository of one module, whose test sees one of two changes."""

@@ -18,6 +18,7 @@ def without_numbers(text):
     return re.sub(r"\d[\d.]*", "#", text)
 
 
+@pytest.mark.slow(7)
 def test_python_of_the_document(spark, tmp_path, capsys):
     threshold = "spark.sql.autoBroadcastJoinThreshold"
     before = str(spark.conf.get(threshold))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.snippets.blocks import snippets
 
 
+@pytest.mark.slow(11)
 def test_the_example_runs(capsys):
     example, _ = snippets("docs/advise.md", "python")
     names: dict[str, Any] = {}
@@ -14,6 +17,7 @@ def test_the_example_runs(capsys):
     assert capsys.readouterr().out.startswith("planned 16 ")
 
 
+@pytest.mark.slow(24)
 def test_the_example_on_a_dataframe_runs(capsys, spark):
     _, example = snippets("docs/advise.md", "python")
     keys = "CASE WHEN id % 10 < 7 THEN 0 ELSE id END AS customer"

@@ -34,6 +34,7 @@ def counts_of(sample):
     return found
 
 
+@pytest.mark.slow(5)
 def test_keys_are_counted_as_spark_counts_them(df):
     sample = sample_of_frame(df, "user `id`")
     own = df.groupBy(F.col("`user ``id```")).count().collect()
@@ -41,6 +42,7 @@ def test_keys_are_counted_as_spark_counts_them(df):
     assert (sample.nulls, sample.whole) == (500, True)
 
 
+@pytest.mark.slow(4)
 def test_a_key_of_several_columns(df):
     sample = sample_of_frame(df, ["user `id`", "shop, name"])
     found = counts_of(sample)
@@ -74,6 +76,7 @@ def test_the_headline_comes_first_and_the_groupings_after(df):
     assert advice.to_json()["null_keys"] == 500
 
 
+@pytest.mark.slow(6)
 @pytest.mark.parametrize("aggregator", [None, "count"])
 def test_the_code_runs(df, aggregator):
     named = df.toDF("u", "s", "amount")

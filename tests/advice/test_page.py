@@ -12,6 +12,7 @@ from evenkey.errors import ConfigurationError
 from tests.advice.conftest import sample_of
 
 
+@pytest.mark.slow(2)
 @pytest.mark.parametrize(
     ("dataset", "title"),
     [

@@ -49,6 +49,7 @@ def setting_of(split, directory, aggregator=None):
     return Setting((str(write(split, directory)),), split, key, aggregator)
 
 
+@pytest.mark.slow(3)
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("split", ["csv", "json", "parquet", "lines", "words"])
 def test_every_kind_of_input_is_read_and_grouped(split, tmp_path):
@@ -56,6 +57,7 @@ def test_every_kind_of_input_is_read_and_grouped(split, tmp_path):
     assert results_of(program_for(setting, told("sg"))) == COUNTED
 
 
+@pytest.mark.slow(2)
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("grouping", ["sg", None, "combined"])
 def test_a_composite_key_is_grouped_by_all_of_its_columns(grouping, tmp_path):
@@ -69,6 +71,7 @@ def test_a_composite_key_is_grouped_by_all_of_its_columns(grouping, tmp_path):
     assert rows == {("to", "1"): 2, ("to", "2"): 1, ("be", "1"): 1}
 
 
+@pytest.mark.slow(6)
 @pytest.mark.usefixtures("spark")
 def test_the_advice_runs_on_the_file_that_it_is_on(setting):
     sample = sample_of("country-skew-r80", 3000)
@@ -78,6 +81,7 @@ def test_the_advice_runs_on_the_file_that_it_is_on(setting):
     assert results_of(advice.code) == counted
 
 
+@pytest.mark.slow(1)
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(
     ("aggregator", "grouping", "combined", "results"),

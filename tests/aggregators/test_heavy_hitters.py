@@ -45,6 +45,7 @@ def naive(hitters, summaries):
     return result
 
 
+@pytest.mark.slow(6)
 @given(st.integers(1, 8), st.sampled_from([1, 2, 3, None]), st.lists(MESSAGES, min_size=1))
 def test_sums_are_those_of_a_naive_twin(capacity, choices, parts):
     hitters = HeavyHitters(capacity, capacity, choices, weight="size")
@@ -62,6 +63,7 @@ def test_sums_are_those_of_a_naive_twin(capacity, choices, parts):
     assert [row["key"] for row in rows] == order[:capacity]
 
 
+@pytest.mark.slow(8)
 @given(st.integers(1, 8), st.lists(MESSAGES, min_size=1))
 def test_guarantees_where_a_key_may_be_anywhere(capacity, parts):
     hitters = HeavyHitters(capacity, capacity, weight="size")

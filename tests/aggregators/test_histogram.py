@@ -23,6 +23,7 @@ def table(values):
     return pa.table({"key": pa.nulls(len(values)), "value": pa.array(values, pa.float64())})
 
 
+@pytest.mark.slow(4)
 @given(st.lists(VALUES, min_size=1, max_size=6), st.integers(2, 6))
 def test_ranks_of_the_points_are_certain_in_any_cut(parts, bins):
     histogram = Histogram("value", bins)

@@ -13,6 +13,7 @@ _COUNTER = 10 + 4 + 16
 _HELD = 1 << 17
 
 
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("spelling", ["heavy-hitters(k=5,capacity={})", "top-k(k=5,capacity={})"])
 @pytest.mark.parametrize("capacity", [100, 3000])
 def test_a_worker_holds_what_the_capacity_says(spelling, capacity, monkeypatch):
@@ -25,6 +26,7 @@ def test_a_worker_holds_what_the_capacity_says(spelling, capacity, monkeypatch):
         assert held <= max(_HELD, 2 * state) + state
 
 
+@pytest.mark.slow(3)
 def test_what_counts_every_key_holds_more_with_every_key(monkeypatch):
     monkeypatch.setattr(work, "_HELD_BYTES", _HELD)
     few, many = (

@@ -16,6 +16,7 @@ SPELLINGS = [
 ]
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize(
     "check",
     [

@@ -39,6 +39,7 @@ def rows_of(values):
     return st.lists(st.tuples(KEYS, st.none() | values), max_size=30)
 
 
+@pytest.mark.slow(5)
 @given(rows_of(LONGS), st.integers(0, 30))
 def test_integer_sums_are_exact_and_null_where_they_do_not_fit(rows, cut):
     """However messages are cut: a part may add up to more than the whole."""
@@ -69,6 +70,7 @@ def test_all_integers_sum_to_int64(kind):
     assert finished["sum"].to_pylist() == [127, None]
 
 
+@pytest.mark.slow(4)
 @given(rows_of(DECIMALS), st.integers(0, 30))
 def test_decimal_sums_and_means_are_sparks(rows, cut):
     messages = table(rows, pa.decimal128(5, 2))
@@ -103,6 +105,7 @@ def test_decimals_of_all_38_digits_sum_or_are_null(cut):
     assert results(Mean("amount"), messages, cut) == {"a": None, "b": None, "c": None}
 
 
+@pytest.mark.slow(3)
 @given(rows_of(st.integers(-1000, 1000)), st.integers(0, 30))
 def test_means_of_integers(rows, cut):
     messages = table(rows, pa.int64())

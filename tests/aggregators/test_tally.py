@@ -22,6 +22,7 @@ def table(messages):
     return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
 
 
+@pytest.mark.slow(3)
 @given(st.lists(MESSAGES, min_size=1, max_size=5))
 def test_counts_are_those_of_a_counter(parts):
     tally = Tally("label")

@@ -37,6 +37,7 @@ def one_by_one(top, partials):
     return merged
 
 
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("merge", [in_one_merge, one_by_one])
 @given(st.integers(1, 8), PARTS)
 def test_guarantees(merge, capacity, parts):
@@ -58,6 +59,7 @@ def test_guarantees(merge, capacity, parts):
     assert rows == sorted(rows, key=lambda row: (-row["count"], row["key"]))
 
 
+@pytest.mark.slow(7)
 @given(st.integers(1, 5), PARTS)
 def test_exact_while_keys_are_no_more_than_counters(k, parts):
     top = TopK(k, 12, weight="size")

@@ -56,6 +56,7 @@ def held(grouping):
     return list(epochs(routed(grouping)))
 
 
+@pytest.mark.slow(1)
 def test_naive_bayes_learns_the_same_model(grouping, held):
     tally = BAYES.aggregator
     model = BAYES.start()
@@ -79,6 +80,7 @@ def test_word_count_counts_the_same(held):
     assert {row["key"]: row["count"] for row in rows} == Counter(_columns(MESSAGES)[0])
 
 
+@pytest.mark.slow(1)
 def test_heavy_hitters_stay_within_their_errors(grouping, held):
     hitters = HeavyHitters(10, capacity=40, choices=workers_of_a_key(parse(grouping)))
     partials = [hitters.partial(share, []) for shares in held for share in shares]

@@ -49,6 +49,7 @@ def theirs(train, test, alpha):
     return bayes.predict(unseen).tolist(), bayes.predict_joint_log_proba(unseen)
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize(
     ("stream", "alpha"),
     [
@@ -68,6 +69,7 @@ def test_answers_are_those_of_scikit_learn(stream, alpha):
     assert accuracy > 1.2 * np.mean(np.array(test["label"].to_pylist()) == "class 0")
 
 
+@pytest.mark.slow(3)
 @settings(max_examples=25)  # scikit-learn takes its time
 @given(DOCUMENTS, st.integers(1, 4), st.sampled_from([0.5, 1.0]))
 def test_likelihoods_are_scikit_learns_whatever_the_epochs(documents, epochs, alpha):

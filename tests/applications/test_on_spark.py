@@ -33,6 +33,7 @@ def results(config):
     return table.to_pylist()
 
 
+@pytest.mark.slow(26)
 @pytest.mark.classic("the command line's own run")
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("grouping", groupings("pkg"))
@@ -69,6 +70,7 @@ def keyed(spark):
     return spark.createDataFrame(rows, "word string, at double")
 
 
+@pytest.mark.slow(8)
 def test_heavy_hitters_of_a_frame_through_evenkey_and_through_spark(spark):
     ours = heavy_hitters(keyed(spark), "word", 5, workers=3).collect()
     theirs = heavy_hitters(keyed(spark), "word", 5, through="spark").collect()
@@ -92,6 +94,7 @@ def test_heavy_hitters_of_windows_through_spark(spark):
         heavy_hitters(keyed(spark), "word", through="spark", window="1 minute")
 
 
+@pytest.mark.slow(8)
 def test_words_asked_of_workers_give_the_models_own_answer(spark):
     stream = Documents(words=200, size=5, own=0.1, length=260)
     model = in_one_go(stream.records(0, 200))
@@ -113,6 +116,7 @@ def test_words_asked_of_workers_give_the_models_own_answer(spark):
         assert answers == direct, grouping
 
 
+@pytest.mark.slow(6)
 def test_streams_are_classified_and_searched_too(spark, tmp_path):
     records = Documents(words=200, size=5, length=60).records(0, 60)
     models = Models(tmp_path / "models", NaiveBayes())

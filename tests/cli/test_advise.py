@@ -56,6 +56,7 @@ def test_no_grouping_for_a_plain_count(invoke, visits):
     assert 'df.groupBy("country").agg(F.count("*"))' in recommendation["code"]
 
 
+@pytest.mark.slow(2)
 def test_page(invoke, visits, tmp_path):
     told = invoke("advise", visits, *OPTIONS, "--html", tmp_path / "page.html")
     assert f"page: {tmp_path / 'page.html'}" in told.stdout
@@ -81,6 +82,7 @@ def test_bad_options_exit_with_2(invoke, visits, options, message):
     assert message in told.stderr
 
 
+@pytest.mark.slow(2)
 def test_spark_is_not_imported(visits):
     program = (
         "import sys; from evenkey.cli import app\n"

@@ -21,6 +21,7 @@ LIGHT = [
 ]
 
 
+@pytest.mark.slow(5)
 def test_help_lists_the_commands(invoke):
     told = invoke("--help")
     assert told.exit_code == 0
@@ -46,6 +47,7 @@ def test_bad_usage_exits_with_2_and_says_nothing_on_standard_output(invoke, argu
     assert "Traceback" not in told.stderr
 
 
+@pytest.mark.slow(3)
 def test_what_needs_no_spark_loads_none():
     script = (
         "import sys; from typer.testing import CliRunner; from evenkey.cli import app\n"

@@ -65,6 +65,7 @@ def last_lines(log):
     return text.splitlines()
 
 
+@pytest.mark.slow(26)
 @pytest.mark.parametrize(
     ("number", "whole_group", "exit_code", "said"),
     [
@@ -80,7 +81,7 @@ def test_a_signal_pauses_between_epochs_and_the_same_command_goes_on(
     with start(output, log) as process:
         wait_for_an_epoch(process, output, log)
         (os.killpg if whole_group else os.kill)(process.pid, number)
-        assert process.wait(120) == exit_code, log.read_text()
+        assert process.wait(240) == exit_code, log.read_text()
     lines = last_lines(log)
     assert lines[-1] == f"{said}: the same command goes on where this run stopped"
     assert any(line.endswith(": pausing") for line in lines)
@@ -96,13 +97,14 @@ def test_a_signal_pauses_between_epochs_and_the_same_command_goes_on(
     assert f"{MESSAGES:,} of 20 keys" in summary
 
 
+@pytest.mark.slow(12)
 @pytest.mark.parametrize("goes_on", [False, pytest.param(True, marks=pytest.mark.soak)])
 def test_a_java_that_is_killed_is_one_line_and_the_same_command_goes_on(tmp_path, goes_on):
     output, log = tmp_path / "out", tmp_path / "log"
     with start(output, log) as process:
         wait_for_an_epoch(process, output, log)
         os.kill(children(process)["java"], signal.SIGKILL)
-        assert process.wait(120) == 1, log.read_text()
+        assert process.wait(240) == 1, log.read_text()
     lines = [line for line in last_lines(log) if not line.startswith("dkg: ")]
     assert len(lines) == 2
     assert lines[0].startswith("error: Spark's Java process has died (killed by SIGKILL")

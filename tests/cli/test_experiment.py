@@ -54,6 +54,7 @@ def test_run_as_json_prints_nothing_else(invoke, tmp_path):
     assert result["command"].endswith("--seed 2")
 
 
+@pytest.mark.slow(5)
 def test_a_word_stands_for_all_that_are_simulated_or_run_on_spark(invoke, monkeypatch, tmp_path):
     ran: list[str] = []
 

@@ -14,6 +14,7 @@ from tests.snippets.blocks import snippets
 GUIDE = (Path(__file__).parents[2] / "docs" / "files.md").read_text("utf-8")
 
 
+@pytest.mark.slow(11)
 @pytest.mark.usefixtures("spark")
 def test_the_example_gives_the_table(invoke, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

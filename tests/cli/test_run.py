@@ -105,6 +105,7 @@ def test_standard_output_is_one_json_object(pipeline, monkeypatch, capfd):
         assert text in told.err
 
 
+@pytest.mark.slow(5)
 @pytest.mark.usefixtures("spark")
 def test_run_reports_under_the_shared_names_on_spark(invoke, tmp_path, monkeypatch):
     # Nothing is measured here, so there is nothing to warm up for.

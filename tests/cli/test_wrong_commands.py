@@ -136,6 +136,7 @@ def test_the_table_is_long_enough_and_names_nothing_twice():
     assert len({each.command for each in CASES}) == len(CASES)
 
 
+@pytest.mark.slow(1)
 @pytest.mark.usefixtures("no_java")
 @pytest.mark.parametrize("case", CASES, ids=[each.command for each in CASES])
 def test_a_wrong_command_is_one_line_and_2(invoke, case):
@@ -208,6 +209,7 @@ PROCESSES = [
 ]
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("command", PROCESSES)
 def test_a_wrong_command_of_a_process_of_its_own(directory, tmp_path, command):
     (case,) = (each for each in CASES if each.command == command)

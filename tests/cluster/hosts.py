@@ -115,7 +115,7 @@ class Hosts:
                 stderr=log,
             )
         self._anchors[name] = anchor
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 240
         while not ready.read_text():
             alive = anchor.poll() is None and time.monotonic() < deadline
             assert alive, (self.directory / f"{name}.log").read_text()
@@ -181,7 +181,7 @@ class Hosts:
             env={**os.environ, **settings},
         )
 
-    def wait_for(self, name: str, port: int, seconds: float = 60) -> None:
+    def wait_for(self, name: str, port: int, seconds: float = 240) -> None:
         """Wait until a port of a host is open."""
         probe = ["bash", "-c", f": </dev/tcp/{name}/{port}"]
         deadline = time.monotonic() + seconds

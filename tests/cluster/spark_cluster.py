@@ -99,7 +99,7 @@ class SparkCluster:
         done = self.hosts.run("store", ["curl", "-sf", "-X", "PUT", url], {}, 30)
         assert done.returncode == 0, done.stderr
         log = self.directory / "store-hdfs.log"
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + 240
         while "HDFS serves" not in log.read_text():
             assert time.monotonic() < deadline, log.read_text()
             time.sleep(0.2)
@@ -118,7 +118,7 @@ class SparkCluster:
 
     def _wait_for_workers(self, count: int) -> None:
         log = self.directory / "master-master.log"
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240
         while log.read_text().count("Registering worker") < count:
             assert time.monotonic() < deadline, log.read_text()
             time.sleep(0.2)

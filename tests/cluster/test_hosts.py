@@ -79,7 +79,7 @@ def test_a_slow_store_is_waited_for(cluster):
 def wait_for_objects(cluster, kind, at):
     root = "http://store:9870/webhdfs/v1" if kind == "hdfs" else "http://store:9000"
     path = "/cut/objects?op=LISTSTATUS" if kind == "hdfs" else "/lab?list-type=2&prefix=cut/objects"
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     while "00000" not in cluster.hosts.run("store", ["curl", "-s", root + path], {}, 20).stdout:
         assert time.monotonic() < deadline, f"nothing is written at {at}"
         time.sleep(0.2)

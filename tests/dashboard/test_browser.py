@@ -136,6 +136,7 @@ def shows(page, place, text):
     page.wait_for_function(f"document.querySelector('{place}').innerText.includes('{text}')")
 
 
+@pytest.mark.slow(7)
 @pytest.mark.parametrize(
     ("name", "width", "height", "scheme"),
     [("laptop-light", 1280, 800, "light"), ("phone-dark", 390, 844, "dark")],
@@ -161,6 +162,7 @@ def test_the_page_opens_and_fits(browser, url, name, width, height, scheme):
         page.wait_for_function(f"document.documentElement.dataset.theme === '{other}'")
 
 
+@pytest.mark.slow(14)
 def test_the_page_follows_a_run_and_says_that_it_stopped(browser, url, histories):
     _, going_on = histories
     with opened(browser, url, 1280, 800, "dark") as page:
@@ -174,6 +176,7 @@ def test_the_page_follows_a_run_and_says_that_it_stopped(browser, url, histories
         shows(page, "#standing", "The stream has stopped: finished")
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize(
     ("name", "width", "height", "scheme"),
     [("join-laptop", 1280, 800, "light"), ("join-phone", 390, 844, "light")],
@@ -192,6 +195,7 @@ def test_a_join_has_charts_of_its_own(browser, join_url, name, width, height, sc
         page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
 
 
+@pytest.mark.slow(5)
 def test_a_run_that_has_yet_to_come_is_waited_for(browser, served, tmp_path):
     place = tmp_path / "to-come"
     with opened(browser, served(place), 390, 844, "dark", drawn="#standing .waiting") as page:
@@ -208,6 +212,7 @@ def test_a_run_that_has_yet_to_come_is_waited_for(browser, served, tmp_path):
         page.wait_for_function(f"{width} > 300")
 
 
+@pytest.mark.slow(6)
 def test_runs_that_are_read_slowly_are_shown_and_followed(browser, url, histories, monkeypatch):
     """As from a store far away, or on a machine with more to do than it can."""
     read = Runs.read
@@ -223,6 +228,7 @@ def test_runs_that_are_read_slowly_are_shown_and_followed(browser, url, historie
         shows(page, "#cards", "4,000")
 
 
+@pytest.mark.slow(8)
 @pytest.mark.usefixtures("served")
 def test_the_page_goes_on_when_its_server_is_back(browser, tmp_path, histories):
     context = browser.new_context()

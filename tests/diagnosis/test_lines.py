@@ -87,6 +87,7 @@ def added(key, parts):
 WORK = {"work": count, "schema": COUNTED, "merge": added}
 
 
+@pytest.mark.slow(8)
 def test_a_fold_of_parts(df):
     for key in ("customer#1L", "customer#1L, shop name#2"):
         plan = node("ArrowAggregatePython", "", exchange(7, key))
@@ -96,6 +97,7 @@ def test_a_fold_of_parts(df):
         assert sorted_rows(counted, *keys, "n") == sorted_rows(own, *keys, "n")
 
 
+@pytest.mark.slow(4)
 def test_a_function_on_whole_keys(df):
     placed, _ = value_of(lines_of(applied(), "whole"), {"df": df, **WORK})
     own = df.groupBy("customer").applyInPandas(count, COUNTED)
@@ -106,6 +108,7 @@ def of_table(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
     return pa.table({"customer": pa.array([key[0].as_py()], pa.int64()), "n": [len(table)]})
 
 
+@pytest.mark.slow(2)
 def test_a_function_on_tables_of_whole_keys(df):
     plan = node("FlatMapGroupsInArrow", "", node("Sort", "", exchange(7)))
     names = {"df": df, "work": of_table, "schema": COUNTED}
@@ -123,6 +126,7 @@ def both_tables(left: pa.Table, right: pa.Table) -> pa.Table:
     return pa.table({"customer": pa.array([None], pa.int64()), "n": [len(left) + len(right)]})
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("method", ["applyInPandas", "applyInArrow"])
 def test_cogroups_of_whole_keys(spark, df, method):
     kind = f"FlatMapCoGroups{method.removeprefix('apply')}"
@@ -143,6 +147,7 @@ def test_cogroups_of_whole_keys(spark, df, method):
     assert sorted_rows(placed, "customer", "n") == sorted_rows(own, "customer", "n")
 
 
+@pytest.mark.slow(3)
 def test_a_function_on_parts_of_keys(df):
     key = "customer#1L, shop name#2"
     for plan in (applied(), applied(key=key)):
@@ -174,6 +179,7 @@ def test_rows_behind_a_repartition(df):
     assert sorted_rows(placed, *columns) == sorted_rows(df, *columns)
 
 
+@pytest.mark.slow(2)
 def test_a_write_by_the_columns_of_its_partitions(df, tmp_path):
     keys = "customer#1L, shop name#2"
     writing = node(
@@ -186,6 +192,7 @@ def test_a_write_by_the_columns_of_its_partitions(df, tmp_path):
     assert sorted_rows(found, *columns) == sorted_rows(df, *columns)
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize(
     ("kind", "how"),
     [

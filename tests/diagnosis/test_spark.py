@@ -117,7 +117,7 @@ def test_a_history_server_gives_what_the_log_gives(tmp_path):
                     break
             assert found is not None
             address = f"http://127.0.0.1:{found[1]}"
-            until = time.monotonic() + 60
+            until = time.monotonic() + 240
             while time.monotonic() < until:
                 listing = f"{address}/api/v1/applications"
                 with urllib.request.urlopen(listing) as answer:  # noqa: S310 - our own server

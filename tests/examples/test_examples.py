@@ -62,6 +62,7 @@ def _halves(text):
     )
 
 
+@pytest.mark.slow(7)
 def test_naive_bayes(example, capsys, monkeypatch):
     program = example("naive_bayes")
     monkeypatch.setattr(program, "run", functools.partial(program.run, prepare=False))
@@ -71,6 +72,7 @@ def test_naive_bayes(example, capsys, monkeypatch):
     assert "200 of them alike" in output
 
 
+@pytest.mark.slow(4)
 def test_decision_tree(example, capsys):
     assert example("decision_tree").main(rows=900, depth=2) > 0.5
     assert "rows classified rightly" in capsys.readouterr().out

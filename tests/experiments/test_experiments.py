@@ -91,6 +91,7 @@ def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
     return {**scenario.parameters, "messages": messages, **figures}
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("experiment", available().values(), ids=available())
 def test_tables_plots_and_findings_are_made(experiment):
     rng = np.random.default_rng(3)
@@ -111,6 +112,7 @@ def test_tables_plots_and_findings_are_made(experiment):
     assert frame.columns.tolist() == columns  # functions of the frame leave it as it is
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("experiment", available().values(), ids=available())
 @pytest.mark.parametrize("scale", [QUICK, FULL], ids=["quick", "full"])
 def test_scenarios_name_streams_and_groupings_that_exist(experiment, scale):

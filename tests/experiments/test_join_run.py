@@ -21,6 +21,7 @@ SMALL: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow(3)
 @pytest.mark.usefixtures("spark")
 def test_a_scenario_is_run_by_the_pipeline():
     seen: list[int] = []

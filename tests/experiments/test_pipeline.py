@@ -26,6 +26,7 @@ def measured(**options) -> dict[str, Any]:
     return figures
 
 
+@pytest.mark.slow(6)
 @pytest.mark.usefixtures("spark")
 def test_a_scenario_is_run_by_the_pipeline():
     figures = measured()
@@ -44,6 +45,7 @@ def test_a_scenario_is_run_by_the_pipeline():
     assert read["latency_p99_ms"] < read["makespan_ms"] - 1000  # of which none counts as latency
 
 
+@pytest.mark.slow(11)
 @pytest.mark.usefixtures("spark")
 def test_a_stream_that_comes_through_a_topic_gives_the_same_figures(broker):
     scenario = PipelineRun(STREAM, "pkg", 3, repeats=1, **SMALL)
@@ -58,7 +60,7 @@ def test_a_stream_that_comes_through_a_topic_gives_the_same_figures(broker):
 def topics_of(broker) -> list[str]:
     from confluent_kafka.admin import AdminClient
 
-    return list(AdminClient({"bootstrap.servers": broker.server}).list_topics(timeout=20).topics)
+    return list(AdminClient({"bootstrap.servers": broker.server}).list_topics(timeout=240).topics)
 
 
 def test_what_cannot_come_through_a_topic_is_refused():

@@ -31,7 +31,7 @@ class Fake(Exporter):
 
     def write(self, points):
         self.tries += 1
-        assert self.open.wait(30)
+        assert self.open.wait(240)
         if self.failure is not None:
             raise self.failure
         assert len(points) <= self.largest_batch

@@ -52,12 +52,14 @@ def ask(port, path, method="GET", **headers):
     return answer.status, answer.read().decode()
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("host", ANSWERED)
 def test_hosts_that_were_given_are_answered(served, host):
     port, path = served
     assert ask(port, path, Host=host.format(port=port))[0] == 200
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("host", REFUSED)
 def test_all_others_are_refused_in_one_line(served, host):
     port, path = served

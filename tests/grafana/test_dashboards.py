@@ -136,6 +136,7 @@ def prometheus_has_seen(server):
     return wait
 
 
+@pytest.mark.slow(8)
 def test_every_query_of_influxdb_gives_the_run(filled, influx):
     for panel in panels("influxdb", TITLES):
         text = panel["targets"][0]["query"]

@@ -20,6 +20,7 @@ SPELLINGS = [
 ]
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize(
     "check",
     [

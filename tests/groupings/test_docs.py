@@ -15,6 +15,7 @@ from tests.snippets.blocks import snippets
 PAGE = (Path(__file__).parents[2] / "docs" / "groupings.md").read_text("utf-8")
 
 
+@pytest.mark.slow(17)
 @pytest.mark.usefixtures("spark")
 def test_code_runs():
     names: dict[str, Any] = {}

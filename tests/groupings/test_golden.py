@@ -113,6 +113,7 @@ def test_every_grouping_has_its_own_assignments(golden):
     assert len(held_by["dkg(variant=reference)"]) > 2
 
 
+@pytest.mark.slow(11)
 def test_spark_assigns_the_same(golden, spark):
     from evenkey.spark.routing import routed
 

@@ -112,6 +112,7 @@ def test_a_prompt_router_restored_within_an_epoch_deals_on():
     assert restored.route(keys[1111:]).tolist() == first.route(keys[1111:]).tolist()
 
 
+@pytest.mark.slow(3)
 def test_every_epoch_of_prompt_is_buffered():
     """Its hot keys change in the middle of an epoch; sizes are even all the same."""
     stream = generated("drift(z=1.2,keys=1000,every=30000)", messages=200_000)

@@ -93,6 +93,7 @@ def test_thresholds(golden):
         assert minus_root.thresholds(workers) == (out_at, in_at), workers
 
 
+@pytest.mark.slow(21)
 def test_assignments_and_pools(golden):
     keys, times = arrays()
     for workers in WORKERS:
@@ -124,6 +125,7 @@ def test_the_stream_shows_what_it_is_for(golden):
     assert HOT in keys[BEFORE:]
 
 
+@pytest.mark.slow(5)
 @pytest.mark.parametrize("workers", [1, 3, 10, 150])
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -153,6 +155,7 @@ def test_spaces_are_cut_down():
         assert ours.baby == theirs.baby_size
 
 
+@pytest.mark.slow(2)
 def test_pools_of_departed_keys_are_bounded():
     """However many keys grow and leave, memory stops growing, and the last seen are kept."""
     grouping = DynamicKeyGrouping(

@@ -36,6 +36,7 @@ def held_by(keys, routed):
     return {key: {worker for each, worker in pairs if each == key} for key in set(keys.tolist())}
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("grouping", TWINS, ids=str)
 @given(stream=streams, workers=st.sampled_from([1, 2, 4, 8]))
 def test_kernels(grouping, stream, workers):

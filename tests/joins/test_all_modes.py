@@ -37,6 +37,7 @@ def expected(published):
     return reference_digest(published, SUBSCRIPTIONS)
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_the_pairs_are_those_of_one_process(
@@ -80,6 +81,7 @@ def one_heavy(work):
     return loads
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_the_pairs_are_the_same_when_a_partition_is_copied(
     pipeline, published, expected, tmp_path, monkeypatch
@@ -102,6 +104,7 @@ def test_the_pairs_are_the_same_when_a_partition_is_copied(
     assert loads == plan.moved.count(partition) == len(slots) - 1 > 0
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_the_pairs_survive_a_lost_process_and_a_refresh(
     pipeline, published, expected, tmp_path, monkeypatch
@@ -120,6 +123,7 @@ def test_the_pairs_survive_a_lost_process_and_a_refresh(
     assert [plan and plan.version.number for plan in plans] == [1, 1, 1, 2]
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_a_refresh_changes_the_pairs_from_the_next_epoch_on(
     pipeline, published, tmp_path, monkeypatch
@@ -136,6 +140,7 @@ def test_a_refresh_changes_the_pairs_from_the_next_epoch_on(
         assert str(digest) == str(reference_digest(parts[epoch], static))
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_a_directory_that_is_made_anew_in_one_process_joins_the_new_rows(

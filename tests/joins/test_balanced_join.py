@@ -38,6 +38,7 @@ def rows_of(df):
     return counted(df.toArrow().to_pylist())
 
 
+@pytest.mark.slow(5)
 @pytest.mark.parametrize("how", ["inner", "left"])
 def test_a_batch_equals_sparks_own_join(sides, how):
     stream, static = sides
@@ -47,6 +48,7 @@ def test_a_batch_equals_sparks_own_join(sides, how):
     assert rows_of(joined) == rows_of(expected)
 
 
+@pytest.mark.slow(16)
 def test_a_stream_stays_exact_while_partitions_move(sides, stream_of_files, run_to_end, tmp_path):
     stream, static = sides
     joined = balanced_join(
@@ -69,6 +71,7 @@ def test_a_stream_stays_exact_while_partitions_move(sides, stream_of_files, run_
     assert sum(work[0] for record in log.records(1) for work in record.work.values()) == 200
 
 
+@pytest.mark.slow(16)
 def test_a_refresh_applies_to_whole_epochs(sides, stream_of_files, run_to_end, tmp_path):
     stream, static = sides
     old, new = static.drop("t"), static.drop("t").withColumn("v", F.lit("new"))
@@ -104,6 +107,7 @@ def in_a_thread(batch, _):
         pool.submit(batch.collect).result()
 
 
+@pytest.mark.slow(6)
 def test_a_task_that_does_not_know_its_epoch_fails(sides, stream_of_files, tmp_path):
     """It would join with the version of the beginning, and write down nothing."""
     stream, static = sides
@@ -118,6 +122,7 @@ def test_a_task_that_does_not_know_its_epoch_fails(sides, stream_of_files, tmp_p
         query.processAllAvailable()
 
 
+@pytest.mark.slow(8)
 def test_an_empty_static_side_matches_nothing(sides):
     stream, static = sides
     nothing = static.drop("t").where("false")
@@ -126,6 +131,7 @@ def test_an_empty_static_side_matches_nothing(sides):
     assert rows_of(left) == rows_of(stream.join(nothing, "k", "left"))
 
 
+@pytest.mark.slow(4)
 def test_a_corrupt_partition_fails_the_query_and_says_which(sides, tmp_path):
     stream, static = sides
     joined = balanced_join(stream, static.drop("t"), "k", workers=2, state=tmp_path)
@@ -146,6 +152,7 @@ def test_a_null_static_key_is_told(sides):
         balanced_join(stream, holed, "k", workers=2)
 
 
+@pytest.mark.slow(2)
 def test_static_data_of_another_join_are_refused(sides, tmp_path):
     stream, static = sides
     balanced_join(stream, static, ["k", "t"], workers=2, state=tmp_path)

@@ -109,6 +109,7 @@ def test_at_30_percent_one_redistribution_at_most(load, polygons):
     assert result.distances[0] == pytest.approx(0.6, abs=0.1)
 
 
+@pytest.mark.slow(3)
 def test_balancing_load_beats_balancing_items_where_polygons_cluster():
     over_items, over_static = [], []
     for seed in range(5):

@@ -37,6 +37,7 @@ def rows_of(df):
     return Counter(map(tuple, df.select("k", "n", "v").collect()))
 
 
+@pytest.mark.slow(5)
 def test_a_batch_is_even_and_equals_sparks_own_join(sides):
     stream, static = sides
     stream = stream.where("n < 12000")
@@ -52,6 +53,7 @@ def test_a_batch_is_even_and_equals_sparks_own_join(sides):
     assert Counter(placed) == Counter(again)
 
 
+@pytest.mark.slow(4)
 def test_a_batch_is_left_as_it_lies_where_nothing_is_copied(sides):
     stream, static = sides
     still = DynamicDistributor(copies=False)
@@ -60,6 +62,7 @@ def test_a_batch_is_left_as_it_lies_where_nothing_is_copied(sides):
     assert fullest([row["count"] for row in counts]) > 6
 
 
+@pytest.mark.slow(16)
 def test_a_stream_is_even_from_the_second_epoch_on_and_exact_when_an_epoch_runs_again(
     sides, stream_of_files, run_to_end, tmp_path
 ):
@@ -102,6 +105,7 @@ def test_a_stream_is_even_from_the_second_epoch_on_and_exact_when_an_epoch_runs_
     assert Counter(map(str, again[2])) == Counter(map(str, parts[2]))
 
 
+@pytest.mark.slow(12)
 @pytest.mark.parametrize("pipeline", ["spis", "rihps"])
 def test_a_batch_by_space_is_even_and_its_dead_letters_are_written_once(
     session, pipeline, tmp_path

@@ -73,6 +73,7 @@ def undisturbed(planner, tmp_path):
     return run(replace(planner, epochs=LocalStore(tmp_path / "undisturbed")))
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("wrong", [FUTURE, PAST, 253_402_300_799.0])
 @pytest.mark.parametrize("epoch", [0, 8])
 def test_one_slot_with_a_wrong_clock_changes_nothing(planner, undisturbed, wrong, epoch):
@@ -83,6 +84,7 @@ def test_one_slot_with_a_wrong_clock_changes_nothing(planner, undisturbed, wrong
     assert (moves, plan.clock) == (undisturbed[0], undisturbed[1].clock)
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("wrong", [FUTURE, PAST, ORIGIN + 1800])
 @pytest.mark.parametrize("epoch", [0, 8])
 def test_an_epoch_that_is_wrong_as_a_whole_is_got_over(planner, undisturbed, wrong, epoch):
@@ -98,6 +100,7 @@ def test_an_epoch_that_is_wrong_as_a_whole_is_got_over(planner, undisturbed, wro
     assert len(plan.window.epochs) <= 7
 
 
+@pytest.mark.slow(4)
 def test_a_plan_of_before_with_a_wrong_clock_and_a_long_window_is_mended(planner, undisturbed):
     window = Window(FUTURE, FUTURE, [(FUTURE, [1.0] * PARTITIONS)] * 3000)
     plan = EpochPlan(
@@ -110,6 +113,7 @@ def test_a_plan_of_before_with_a_wrong_clock_and_a_long_window_is_mended(planner
     assert len(plan.window.epochs) <= 7
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("periods", [0.5, 1])
 def test_an_epoch_a_little_behind_does_not_set_the_clock_back(planner, periods):
     """By a period at most; further behind it is the clock that is wrong."""
@@ -143,6 +147,7 @@ def test_the_window_is_bounded_whatever_the_clock_does(step):
         assert 28 * 295 <= held <= 28 * 305
 
 
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz", "double"])
 def test_slots_say_what_most_of_their_rows_say(
     session, stream_of_files, run_to_end, tmp_path, kind

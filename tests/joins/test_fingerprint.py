@@ -33,6 +33,7 @@ def test_the_digest_is_the_sum_of_sparks_own_hashes(session):
     assert int(found.digest, 16) == sum(hashes) % (1 << 64)
 
 
+@pytest.mark.slow(4)
 def test_it_is_the_same_for_the_same_rows_in_any_order_and_session(session, rows):
     found = fingerprint_of(rows)
     assert found.rows == 4
@@ -52,6 +53,7 @@ def test_an_empty_one_has_a_fingerprint(rows):
     assert fingerprint_of(rows.where("false")) == (0, "0" * 16)
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize(
     "change",
     [
@@ -75,6 +77,7 @@ def test_it_differs_for_other_rows(rows, change):
     assert fingerprint_of(changed) != fingerprint_of(rows)
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize(
     ("one", "other"),
     [

@@ -49,6 +49,7 @@ def expected(stream, static):
     return Counter(map(tuple, rows.collect()))
 
 
+@pytest.mark.slow(5)
 def test_a_batch_equals_sparks_join_with_the_same_work_after_it(sides):
     stream, static = sides
     result = balanced_join(
@@ -61,6 +62,7 @@ def test_a_batch_equals_sparks_join_with_the_same_work_after_it(sides):
     assert same.count() == 0
 
 
+@pytest.mark.slow(5)
 def test_a_stream_stays_exact_while_partitions_move(sides, stream_of_files, run_to_end, tmp_path):
     stream, static = sides
     joined = balanced_join(
@@ -89,6 +91,7 @@ def fails(joined):
     return joined["price"][0].as_py() / 0
 
 
+@pytest.mark.slow(3)
 def test_an_error_names_the_users_own_line(sides):
     stream, static = sides
     line = fails.__code__.co_firstlineno + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,6 +30,7 @@ def counted(rows):
     return Counter(tuple(sorted(row.items())) for row in rows)
 
 
+@pytest.mark.slow(2)
 @given(rows_of_stream, rows_of_static, st.sampled_from(["inner", "left"]), st.integers(1, 40))
 def test_equal_to_comparing_every_pair(stream, static, how, pairs):
     join = KeyedJoin(("k", "t"), ("x",), how)

@@ -59,6 +59,7 @@ def naive_skew(publications, subscriptions, partition_of):
     return rows[:3].sum() / rows.sum()
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("by_hash", [False, True])
 @pytest.mark.parametrize("skew", [3 / 16, 0.3, 0.4])
 def test_a_share_of_the_rows_goes_to_3_of_16_workers(atlas, subscriptions, leaves, by_hash, skew):
@@ -123,6 +124,7 @@ def test_places_without_candidates_are_drawn_as_usual():
     assert chances(PlaceRows(usual, nothing, nothing, group), 0.7).tolist() == [0.25, 0.75]
 
 
+@pytest.mark.slow(9)
 @pytest.mark.classic("the command line's own run")
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("pipeline", ["rihps", "risps"])

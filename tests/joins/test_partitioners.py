@@ -19,6 +19,7 @@ points = st.lists(st.tuples(coordinates, coordinates), max_size=30).map(
 )
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("partitioner", [kdb, quad_tree])
 @given(points, st.integers(1, 12), points)
 def test_every_point_lies_in_one_leaf_of_exactly_p(partitioner, known, partitions, asked):
@@ -30,6 +31,7 @@ def test_every_point_lies_in_one_leaf_of_exactly_p(partitioner, known, partition
     assert np.array_equal(leaves.locate(*asked.T), where)
 
 
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("partitioner", [kdb, quad_tree])
 @given(points, st.integers(1, 9), points)
 def test_boxes_meet_the_leaves_that_a_loop_finds(partitioner, known, partitions, corners):

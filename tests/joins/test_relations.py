@@ -30,6 +30,7 @@ def test_a_mirrored_relation_is_that_of_the_other_side(relation):
     np.testing.assert_array_equal(holds(one, other, mirrored(codes)), test(other, one))
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("subject", ["stream", "static"])
 def test_a_join_reads_relations_from_their_subject(spark, subject):
     encoded = [bytes(each) for each in shapely.to_wkb(SHAPES)]
@@ -63,6 +64,7 @@ def test_stores_of_before_are_what_they_were():
     assert SpatialMatch(subject="static").to_json()["subject"] == "static"
 
 
+@pytest.mark.slow(7)
 @pytest.mark.classic("the command line's own run")
 @pytest.mark.usefixtures("spark")
 def test_a_pipeline_reads_subscription_relation_publication():

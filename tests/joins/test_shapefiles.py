@@ -194,6 +194,7 @@ def test_the_package_that_reads_them_is_named(tmp_path, monkeypatch):
         read_atlas(write(Path(tmp_path) / "s.shp", SECTORS))
 
 
+@pytest.mark.slow(2)
 @pytest.mark.classic("the command line's own run")
 @pytest.mark.usefixtures("spark")
 def test_a_join_takes_its_polygons_from_one(tmp_path):

@@ -73,6 +73,7 @@ def pairs_of(pipeline, leaves, published):
     return digest
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("partitioner", [kdb, quad_tree])
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_every_pipeline_finds_the_pairs_of_the_reference(pipeline, partitioner):
@@ -82,6 +83,7 @@ def test_every_pipeline_finds_the_pairs_of_the_reference(pipeline, partitioner):
     assert pairs_of(pipeline, partitioner(CENTRES, 7), published) == expected
 
 
+@pytest.mark.slow(2)
 def test_pairs_are_cut_into_pieces(monkeypatch):
     published = publications(100)
     expected = reference_digest(published, SUBSCRIPTIONS)
@@ -93,6 +95,7 @@ def test_pairs_are_cut_into_pieces(monkeypatch):
 corners = st.tuples(*[st.integers(0, 4)] * 4)
 
 
+@pytest.mark.slow(2)
 @given(st.lists(st.tuples(corners, corners), min_size=1, max_size=20))
 def test_relations_are_those_of_shapely(pairs):
     def shape(corner):

@@ -46,6 +46,7 @@ def cross_join(stream, static):
     return sorted(map(tuple, pairs.select("p", "s").collect()))
 
 
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("pipeline", ["sps", "spis", "rihps", "risps"])
 def test_every_pipeline_equals_sparks_cross_join(sides, pipeline):
     stream, static = sides
@@ -57,6 +58,7 @@ def test_every_pipeline_equals_sparks_cross_join(sides, pipeline):
     assert len(found) > 50
 
 
+@pytest.mark.slow(4)
 def test_one_relation_for_all_and_the_geometry_kept(sides, tmp_path):
     stream, static = sides
     match = SpatialMatch(relation="covered-by", keep_geometry=True)
@@ -84,6 +86,7 @@ class Letters:
 DIVIDED = pytest.mark.parametrize("partitions", [None, 8], ids=["whole", "divided"])
 
 
+@pytest.mark.slow(3)
 @DIVIDED
 def test_unusable_geometries_become_dead_letters_or_fail(session, sides, tmp_path, partitions):
     stream, static = sides
@@ -117,6 +120,7 @@ def test_unusable_geometries_become_dead_letters_or_fail(session, sides, tmp_pat
     assert told == {"dead-letters": reasons, "static-dead-letters": reasons}
 
 
+@pytest.mark.slow(3)
 @DIVIDED
 def test_dead_letters_lie_in_a_store_by_kind_and_epoch(
     session, sides, stream_of_files, run_to_end, tmp_path, partitions
@@ -143,6 +147,7 @@ def test_dead_letters_lie_in_a_store_by_kind_and_epoch(
         assert {str(row.epoch) for row in rows} <= epochs
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("pipeline", ["spis", "rihps"])
 def test_an_empty_static_side_matches_nothing(sides, pipeline):
     stream, static = sides
@@ -151,6 +156,7 @@ def test_an_empty_static_side_matches_nothing(sides, pipeline):
     assert balanced_join(stream, nothing, match, workers=2).count() == 0
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("pipeline", ["spis", "risps"])
 def test_a_point_outside_of_everything_static_is_joined_all_the_same(session, sides, pipeline):
     _, static = sides

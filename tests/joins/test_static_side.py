@@ -28,6 +28,7 @@ def joined(stream, static, directory, **options):
     return sorted({row.version for row in result.collect()})
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("mode", MODES)
 def test_a_directory_made_anew_in_one_session_joins_the_new_rows(session, stream, mode, tmp_path):
     directory = tmp_path / "join"
@@ -39,6 +40,7 @@ def test_a_directory_made_anew_in_one_session_joins_the_new_rows(session, stream
         assert StaticStore(directory / "static").versions() == [1]
 
 
+@pytest.mark.slow(4)
 def test_what_was_joined_before_the_directory_was_made_anew_fails(session, stream, tmp_path):
     # A cache may hold the rows of before and answer with them, so nothing is cached here.
     old = balanced_join(
@@ -57,6 +59,7 @@ def test_what_was_joined_before_the_directory_was_made_anew_fails(session, strea
         old.collect()
 
 
+@pytest.mark.slow(6)
 def test_another_static_side_is_refused_replaced_or_left_out_as_is_said(session, stream, tmp_path):
     first, second = side(session, 1), side(session, 2)
     assert joined(stream, first, tmp_path) == [1]
@@ -76,6 +79,7 @@ def test_another_static_side_is_refused_replaced_or_left_out_as_is_said(session,
         joined(stream, first, tmp_path)
 
 
+@pytest.mark.slow(3)
 def test_after_a_refresh_the_program_of_before_goes_on_with_the_new_rows(session, stream, tmp_path):
     sides = [side(session, version) for version in range(4)]
     assert joined(stream, sides[0], tmp_path) == [0]

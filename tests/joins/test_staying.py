@@ -40,6 +40,7 @@ def pairs(rows):
     return set(found)
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("pipeline", ["sps", "spis"])
 def test_rows_are_joined_where_they_are(sides, caplog, pipeline):
     stream, static = sides
@@ -85,6 +86,7 @@ def divided(joined):
     return "REPARTITION" in plan_of(joined)
 
 
+@pytest.mark.slow(7)
 def test_it_is_chosen_where_it_helps_alone(sides, caplog, tmp_path):
     stream, static = sides
     with caplog.at_level(logging.WARNING, "evenkey"):

@@ -301,6 +301,7 @@ def sides(session):
     return stream, static
 
 
+@pytest.mark.slow(3)
 def test_a_join_over_a_slow_store_is_exact_and_a_uri_is_a_path(
     sides, stream_of_files, run_to_end, tmp_path
 ):
@@ -341,6 +342,7 @@ def test_a_scheme_without_a_store_is_refused(sides):
     assert not (Path.cwd() / "gopher:").exists()
 
 
+@pytest.mark.slow(4)
 def test_a_relative_state_is_where_the_program_runs(sides, tmp_path, monkeypatch):
     stream, static = sides
     monkeypatch.chdir(tmp_path)

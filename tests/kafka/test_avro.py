@@ -31,6 +31,7 @@ def schema(tmp_path):
     return file
 
 
+@pytest.mark.slow(8)
 @pytest.mark.usefixtures("spark")
 def test_avro_records_are_counted_and_others_rejected(broker, schema, tmp_path):
     good = [(f"user {number % 7}", number % 5 + 1) for number in range(30)] + [(None, 3)]

@@ -65,6 +65,7 @@ def expected():
     return str(reference_digest(published, subscriptions, generated.subject))
 
 
+@pytest.mark.slow(6)
 @pytest.mark.usefixtures("spark")
 def test_matches_and_dead_letters_are_records_of_topics(broker, topic, expected, tmp_path):
     config = JoinConfig(
@@ -95,6 +96,7 @@ def test_matches_and_dead_letters_are_records_of_topics(broker, topic, expected,
     assert len(consume(broker, "matches")) == len(records)
 
 
+@pytest.mark.slow(5)
 @pytest.mark.usefixtures("spark")
 def test_a_topic_is_followed_until_the_run_is_paused(topic, expected, tmp_path):
     out = tmp_path / "out"

@@ -37,6 +37,7 @@ def run(config, **options):
     return run_prepared(config, prepare=False, **options)
 
 
+@pytest.mark.slow(5)
 def test_output_topics_are_there_before_anything_is_written(spark, broker, topic):
     from confluent_kafka.admin import AdminClient
 
@@ -44,7 +45,7 @@ def test_output_topics_are_there_before_anything_is_written(spark, broker, topic
     wanted = {f"{topic}-out", f"{topic}-out-dead-letters"}
     for _ in range(2):
         open_output(spark, config)
-        metadata = AdminClient({"bootstrap.servers": broker.server}).list_topics(timeout=20)
+        metadata = AdminClient({"bootstrap.servers": broker.server}).list_topics(timeout=240)
         assert wanted <= set(metadata.topics)
 
 
@@ -57,6 +58,7 @@ def totals(rows, column="count", key="key"):
     return summed
 
 
+@pytest.mark.slow(15)
 def test_results_and_dead_letters_are_records_of_topics(spark, broker, topic, tmp_path):
     good = [json.dumps({"user": f"user {n % 7}", "n": n % 3 + 1}).encode() for n in range(200)]
     poison = [None, b"", b"\xff\xfe", b"{", b'{"n": 1}', b'{"user": "a", "n": -1}']
@@ -92,6 +94,7 @@ def test_results_and_dead_letters_are_records_of_topics(spark, broker, topic, tm
     assert len(consume(broker, f"{topic}-out")) == rows.count()
 
 
+@pytest.mark.slow(40)
 def test_any_fields_of_records_are_keys_and_values(spark, broker, topic, tmp_path):
     records = [(region, f"user {n % 3}", n / 4) for n in range(60) for region in ("EU", None)]
     poison = b'{"region": "EU", "user": "user 1", "amount": "many"}'
@@ -133,6 +136,7 @@ def test_any_fields_of_records_are_keys_and_values(spark, broker, topic, tmp_pat
     assert letter[1]["reason"] == "'many' in column amount is no decimal(12,2)"
 
 
+@pytest.mark.slow(11)
 @pytest.mark.parametrize("first", [True, False])
 def test_a_record_dated_far_ahead_is_a_dead_letter_and_closes_no_window(
     broker, topic, tmp_path, first
@@ -165,6 +169,7 @@ def test_a_record_dated_far_ahead_is_a_dead_letter_and_closes_no_window(
     assert "max_ahead" in letter["reason"]
 
 
+@pytest.mark.slow(16)
 def test_a_run_ends_with_what_was_there_though_the_topic_grows(broker, topic):
     from confluent_kafka import Producer
 
@@ -197,6 +202,7 @@ def test_a_run_ends_with_what_was_there_though_the_topic_grows(broker, topic):
     assert totals(report.table.to_pylist()) == {"hot": 200, "cold 1": 50, "cold 2": 50}
 
 
+@pytest.mark.slow(3)
 def test_a_run_that_follows_pauses_and_goes_on(broker, topic, tmp_path):
     fill(broker, topic, KEYS * 20)
     config = PipelineConfig(
@@ -221,6 +227,7 @@ def _until(messages, pause):
     return lambda progress: progress.messages >= messages and pause.touch()
 
 
+@pytest.mark.slow(6)
 def test_topics_start_where_they_are_told(broker, topic):
     fill(broker, topic, KEYS)
     fill(broker, f"{topic}-b", [b"b"] * 4)
@@ -238,12 +245,14 @@ def test_topics_start_where_they_are_told(broker, topic):
     assert report.sources == 3
 
 
+@pytest.mark.slow(3)
 def test_an_empty_topic_has_no_results(broker, topic):
     fill(broker, topic, [])
     report = run(PipelineConfig(kafka=f"{broker.server}/{topic}", grouping="kg", **SMALL))
     assert (report.finished, report.lines, report.metrics.messages) == (True, 0, 0)
 
 
+@pytest.mark.slow(12)
 def test_a_repeated_row_is_read_once_and_a_different_one_refused(spark, broker, topic):
     fill(broker, topic, KEYS * 5)
     out = f"{broker.server}/{topic}-out"

@@ -32,7 +32,7 @@ def grow(broker, topic, partitions, values):
 
     servers: Any = {"bootstrap.servers": broker.server}
     admin = AdminClient(servers)
-    admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(20)
+    admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(240)
     producer = Producer(servers)
     for number, value in enumerate(values):
         place = 2 + number % (partitions - 2)
@@ -52,6 +52,7 @@ def placed(output):
     return counts
 
 
+@pytest.mark.slow(7)
 def test_a_run_that_follows_reads_them_with_another_layout(broker, tmp_path):
     fill(broker, "growing", KEYS * 20)
     config = PipelineConfig(
@@ -75,6 +76,7 @@ def test_a_run_that_follows_reads_them_with_another_layout(broker, tmp_path):
     assert placed(tmp_path / "out") == wanted
 
 
+@pytest.mark.slow(7)
 def test_a_run_that_had_only_begun_reads_what_was_there_then(spark, broker, tmp_path):
     fill(broker, "begun", KEYS * 10)
     output = tmp_path / "out"

@@ -21,11 +21,11 @@ def records_of(broker, topic):
     from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
     consumer = Consumer({"bootstrap.servers": broker.server, "group.id": "test"})
-    told = consumer.list_topics(topic, timeout=20).topics[topic].partitions
+    told = consumer.list_topics(topic, timeout=240).topics[topic].partitions
     places = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in told]
     consumer.assign(places)
-    total = sum(consumer.get_watermark_offsets(place, timeout=20)[1] for place in places)
-    records = consumer.consume(total, timeout=20)
+    total = sum(consumer.get_watermark_offsets(place, timeout=240)[1] for place in places)
+    records = consumer.consume(total, timeout=240)
     consumer.close()
     records.sort(key=lambda each: (each.partition(), each.offset()))
     return [(each.partition(), each.timestamp()[1], each.key(), each.value()) for each in records]

@@ -21,8 +21,8 @@ __all__ = ["STRIKES", "Struck", "Target", "not_one_line"]
 _FAILED, _REFUSED = 1, 2
 _STOPPED = 128
 """And the number of the signal."""
-_OUTLIVING_SECONDS = 60.0
-_REFUSING_SECONDS = 60.0
+_OUTLIVING_SECONDS = 240.0
+_REFUSING_SECONDS = 240.0
 
 
 class Target(NamedTuple):

@@ -135,6 +135,7 @@ def race(root, claim):
     return commits.commit(EPOCH, {"claim": claim}).claim
 
 
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("pool", ["threads", "processes"])
 @pytest.mark.parametrize("kind", ["a directory", "far", "forgetful"])
 def test_many_at_once(tmp_path, pool, kind):

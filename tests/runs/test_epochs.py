@@ -68,6 +68,7 @@ def dropped(query):
     )
 
 
+@pytest.mark.slow(5)
 def test_late_rows_are_those_that_spark_reports_also_after_a_restart(spark, lines, tmp_path):
     with RunDirectory.opened(tmp_path / "whole") as directory:
         query = run(spark, lines, directory)

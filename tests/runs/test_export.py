@@ -35,6 +35,7 @@ def ending(history):
     return None if ended is None else ended[0]
 
 
+@pytest.mark.slow(8)
 def test_an_output_holds_the_history_of_its_run(tmp_path):
     lines = ["hot"] * 300 + [f"cold {number % 20}" for number in range(200)]
     lines[100:100] = ["", ""]
@@ -78,6 +79,7 @@ def test_an_output_holds_the_history_of_its_run(tmp_path):
     assert len(last.hottest) == 10
 
 
+@pytest.mark.slow(11)
 def test_a_run_that_goes_on_goes_on_in_its_history(tmp_path):
     stream = generated("country-skew-r80", messages=3000)
     config = PipelineConfig(
@@ -126,6 +128,7 @@ class Broken(Exporter):
         raise RuntimeError(message)
 
 
+@pytest.mark.slow(4)
 def test_a_broken_exporter_stops_nothing(monkeypatch):
     monkeypatch.setitem(exports._KINDS, "prometheus", lambda _address, _run: Broken())
     config = PipelineConfig(
@@ -147,6 +150,7 @@ def test_a_broken_exporter_stops_nothing(monkeypatch):
     }
 
 
+@pytest.mark.slow(5)
 def test_passwords_are_nowhere_to_be_found(tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("EVENKEY_INFLUXDB_PASSWORD", SECRET)
     file = tmp_path / "kafka-password"

@@ -80,6 +80,7 @@ def started():
         process.communicate()
 
 
+@pytest.mark.slow(4)
 def test_a_reader_answers_as_any_other(started, tmp_path):
     process, connection = started()
     connection.write(greeting(tmp_path / "closing"))
@@ -87,9 +88,10 @@ def test_a_reader_answers_as_any_other(started, tmp_path):
     assert connection.read(4) == b"\0\0\0\0"
     assert json.loads(UTF8Deserializer().loads(connection)) == {"closed": 0}
     connection.close()
-    assert process.communicate(timeout=60)[1] == ""
+    assert process.communicate(timeout=240)[1] == ""
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("questions", [0, 1])
 def test_a_connection_that_closes_ends_it_without_a_word(started, tmp_path, questions):
     process, connection = started()
@@ -97,13 +99,14 @@ def test_a_connection_that_closes_ends_it_without_a_word(started, tmp_path, ques
     for _ in range(questions):
         asked(connection)
     connection.close()
-    assert process.communicate(timeout=60)[1] == ""
+    assert process.communicate(timeout=240)[1] == ""
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("error", ["EOFError", "ConnectionResetError"])
 def test_an_error_of_its_own_is_sent_to_java(started, tmp_path, error):
     process, connection = started(FAILING.format(error=error))
     connection.write(greeting(tmp_path / "closing"))
     asked(connection)
     assert f"{error}: of the reader's own".encode() in connection.read()
-    process.communicate(timeout=60)
+    process.communicate(timeout=240)

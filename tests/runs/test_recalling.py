@@ -51,6 +51,7 @@ def content(found):
     return found.name, rows, split
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("kind", ["lines", "csv", "parquet", "own parquet", "own json"])
 def test_a_run_that_goes_on_reads_the_same(kind, tmp_path):
     config = PipelineConfig(**input_of(kind, tmp_path), output=tmp_path / "out", messages=90)
@@ -61,6 +62,7 @@ def test_a_run_that_goes_on_reads_the_same(kind, tmp_path):
     assert len(first[1]["position"]) == 90
 
 
+@pytest.mark.slow(4)
 def test_no_changed_byte_is_taken_for_another_input(tmp_path):
     config = PipelineConfig(**input_of("csv", tmp_path), output=tmp_path / "out")
     with RunDirectory.opened(tmp_path / "out") as directory:
@@ -79,6 +81,7 @@ def test_no_changed_byte_is_taken_for_another_input(tmp_path):
         find_input(config, directory)
 
 
+@pytest.mark.slow(4)
 def test_publications_stay_what_they_were(tmp_path):
     config = JoinConfig(publications=300, subscriptions=200, workers=4, skew=0.7)
     leaves = leaves_of(subscriptions_of(config)["geometry"].to_numpy(), "kdb", 16)
@@ -89,6 +92,7 @@ def test_publications_stay_what_they_were(tmp_path):
     assert made.equals(publications_of(config, leaves).make(np.arange(300)))
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("manifest", ["{}", '{"format": 2}'])
 def test_an_output_of_an_earlier_version_is_refused(tmp_path, manifest):
     config = PipelineConfig(dataset="country-skew-r80", output=tmp_path / "out")

@@ -188,6 +188,7 @@ def test_what_is_not_counted_is_null_and_all_else_is_as_it_was():
     assert [not_counted[name] for name in of_epochs] == [{"p50": None, "max": None}] * 4
 
 
+@pytest.mark.slow(2)
 @settings(max_examples=30)
 @given(stream=list_streams(), pairs=st.lists(st.tuples(st.sampled_from(GROUPINGS),
        st.sampled_from([None, 1, 3, 7])), min_size=2, max_size=4))  # fmt: skip

@@ -32,6 +32,7 @@ def invoke(monkeypatch, tmp_path):
     return run
 
 
+@pytest.mark.slow(13)
 def test_start(invoke, spark, capsys, tmp_path):
     for command in snippets("docs/start.md", "sh")[:1]:
         (printed,) = invoke(command)
@@ -64,6 +65,7 @@ def test_planned(spark):
     assert "worker" in names["placed"].columns
 
 
+@pytest.mark.slow(8)
 def test_applications(spark, tmp_path, monkeypatch):
     from evenkey.applications import DecisionTree, Models, NaiveBayes, train
 
@@ -91,6 +93,7 @@ def test_applications(spark, tmp_path, monkeypatch):
     assert isinstance(names["model"], type(DecisionTree().start()))
 
 
+@pytest.mark.slow(5)
 def test_joins(spark, tmp_path, monkeypatch):
     import shapely
 

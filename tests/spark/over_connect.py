@@ -87,7 +87,7 @@ def peaks(rows, place: str = "seconds") -> list[float]:
 
 def left_of_queries() -> int:
     """Temporary routing tables of queries that have ended, after a while; they are on this host."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while left := list(Path(tempfile.gettempdir()).glob("evenkey-*/tables-*")):
         if time.monotonic() > deadline:
             break

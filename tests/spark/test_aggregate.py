@@ -52,6 +52,7 @@ def aggregated(df, grouping, aggregator, **options):
     return operators.aggregate(df, "key", grouping, WORKERS, aggregator, **options)
 
 
+@pytest.mark.slow(1)
 @GROUPINGS
 def test_batch(batch, grouping):
     result = aggregated(batch, grouping, "sum(column=amount)")
@@ -59,6 +60,7 @@ def test_batch(batch, grouping):
     assert rows(result) == rows(expected)
 
 
+@pytest.mark.slow(1)
 @KINDS
 @pytest.mark.parametrize("aggregator", PLAIN)
 def test_batch_by_aggregator(batch, grouping, aggregator):
@@ -68,6 +70,7 @@ def test_batch_by_aggregator(batch, grouping, aggregator):
     assert rows(result) == rows(expected)
 
 
+@pytest.mark.slow(2)
 @KINDS
 def test_batch_in_windows(batch, grouping):
     results = {
@@ -97,6 +100,7 @@ def assert_within_the_bound(top, counts, k, capacity):
     return max(row["error"] for row in ranked)
 
 
+@pytest.mark.slow(1)
 @KINDS
 @pytest.mark.parametrize("capacity", [20, None])
 def test_heaviest_keys(batch, grouping, capacity):
@@ -121,6 +125,7 @@ def test_heaviest_keys_of_windows(batch):
         assert_within_the_bound(top, each, 5, 20)
 
 
+@pytest.mark.slow(34)
 def test_stream_over_epochs(session, tmp_path):
     """All groupings in one query: 200 s in 3 epochs, so that three windows close."""
     session = session.newSession()
@@ -160,6 +165,7 @@ def test_stream_over_epochs(session, tmp_path):
     assert found == expected
 
 
+@pytest.mark.slow(2)
 def test_stream_of_heaviest_keys(session, tmp_path):
     stream = generated("zipf(z=1.3,keys=60)", messages=4000, rate=20)
     df = oracle.streaming(session, stream, tmp_path, epochs=2)
@@ -198,6 +204,7 @@ class Largest(Fold):
         return {"largest": largest, "times": times}
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("grouping", ["sg", "dkg"])
 def test_a_users_own_aggregator(batch, grouping):
     result = aggregated(batch, grouping, Largest(), time="time", window=WINDOW)

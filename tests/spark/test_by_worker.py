@@ -48,6 +48,7 @@ def again(rows):
     )
 
 
+@pytest.mark.slow(3)
 def test_merged_parts_are_those_of_groupby(spark):
     rows, key = clicks(spark), ["user id", "paid"]
     parts = aggregate_by_worker(

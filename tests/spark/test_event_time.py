@@ -119,6 +119,7 @@ def in_seconds(counted):
     return Counter({(round(start.timestamp()), key): n for (start, key), n in counted.items()})
 
 
+@pytest.mark.slow(8)
 @pytest.mark.parametrize(("grouping", "first"), [("kg", 1), ("dkg", 0)])
 def test_rows_far_ahead_are_left_out_and_counted_whatever_comes(setting, grouping, first):
     """One source, the first row of the first epoch among them, and a restart."""
@@ -154,6 +155,7 @@ def test_rows_far_ahead_are_left_out_and_counted_whatever_comes(setting, groupin
     assert late <= {(PAST, "u0"), (0, "u0")}
 
 
+@pytest.mark.slow(3)
 def test_without_max_ahead_all_rows_are_taken_in(setting):
     """For streams that are dated in the future as a whole."""
     later = FUTURE - ORIGIN
@@ -176,6 +178,7 @@ def test_without_max_ahead_all_rows_are_taken_in(setting):
         plan("far")
 
 
+@pytest.mark.slow(18)
 @pytest.mark.parametrize(
     ("zone", "aggregator"),
     [
@@ -208,6 +211,7 @@ def test_windows_of_times_without_a_zone_are_sparks(session, zone, aggregator):
         assert in_order(found).cast(expected.schema) == expected
 
 
+@pytest.mark.slow(5)
 @pytest.mark.parametrize("aggregator", ["count", Rows()], ids=str)
 def test_a_stream_of_times_without_a_zone_has_windows_without_one(setting, aggregator):
     setting.spark.conf.set("spark.sql.session.timeZone", "Asia/Kolkata")
@@ -265,6 +269,7 @@ def test_rows_without_times_leave_the_clock_of_the_table_alone(spark, tmp_path):
     assert clocks == [[1000.0, 1015.0, 1.0]] * 3
 
 
+@pytest.mark.slow(3)
 def test_a_stream_routed_by_wrong_times_goes_on_learning(setting):
     """Of one source, in which the first row of each epoch is wrong."""
     for epoch in range(5):

@@ -76,6 +76,7 @@ def start(program=START, **environment):
     )
 
 
+@pytest.mark.slow(4)
 @pytest.mark.classic("what the driver's own Java says")
 def test_a_start_is_silent_and_other_lines_come_through():
     done = start()
@@ -83,12 +84,14 @@ def test_a_start_is_silent_and_other_lines_come_through():
     assert done.stderr.splitlines() == ["java said:", "a line of its own"]
 
 
+@pytest.mark.slow(4)
 @pytest.mark.classic("what the driver's own Java says")
 def test_tasks_whose_rows_are_not_all_wanted_are_silent():
     done = start(LIMITED)
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow(4)
 @pytest.mark.classic("what the driver's own Java says")
 def test_all_is_shown_where_it_is_asked_for():
     done = start(EVENKEY_SPARK_LOG="INFO")
@@ -97,6 +100,7 @@ def test_all_is_shown_where_it_is_asked_for():
     assert " INFO " in done.stderr
 
 
+@pytest.mark.slow(4)
 @pytest.mark.classic("what the driver's own Java says")
 def test_a_java_that_does_not_start_is_one_line():
     done = start(SPARK_DRIVER_MEMORY="1")
@@ -107,6 +111,7 @@ def test_a_java_that_does_not_start_is_one_line():
     assert "EVENKEY_SPARK_LOG=INFO shows all that it says" in last
 
 
+@pytest.mark.slow(4)
 @pytest.mark.classic("what the driver's own Java says")
 def test_an_error_that_ends_a_query_is_raised_and_not_logged_too():
     done = start(FAILING_QUERY)
@@ -118,6 +123,7 @@ def test_an_error_that_ends_a_query_is_raised_and_not_logged_too():
     assert rest[-1] == "raised: True"
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -139,6 +145,7 @@ def test_a_dead_java_is_named_with_its_end_and_the_mend(monkeypatch, command, sa
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.slow(4)
 def test_a_java_on_its_way_out_is_waited_for_after_a_call_without_an_answer(monkeypatch):
     class Gateway:
         proc = subprocess.Popen([sys.executable, "-c", _DIES_LATE])
@@ -148,6 +155,7 @@ def test_a_java_on_its_way_out_is_waited_for_after_a_call_without_an_answer(monk
         raise Py4JError
 
 
+@pytest.mark.slow(4)
 def test_an_error_of_a_living_java_stays_what_it_was(monkeypatch):
     class Gateway:
         proc = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
@@ -161,6 +169,7 @@ def test_an_error_of_a_living_java_stays_what_it_was(monkeypatch):
         Gateway.proc.wait()
 
 
+@pytest.mark.slow(4)
 def test_the_level_of_the_log_is_error_or_what_is_asked_for():
     assert gateway.log_level({}) == "ERROR"
     assert gateway.log_level({"EVENKEY_SPARK_LOG": "info"}) == "INFO"
@@ -184,6 +193,7 @@ BrokenPipeError: [Errno 32] Broken pipe
 """
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("trace", [LEFT, LEFT_WITH_SOURCES])
 def test_the_trace_of_a_process_that_java_has_left_is_not_shown(trace):
     lines = b"one\n" + trace + b"Traceback (most recent call last):\n" + trace + b"two\n"
@@ -191,6 +201,7 @@ def test_the_trace_of_a_process_that_java_has_left_is_not_shown(trace):
     assert b"".join(gateway._worth_showing(lines.splitlines(keepends=True))) == shown
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize(
     ("ours", "other"),
     [(b"BrokenPipeError", b"ValueError"), (b"in worker", b"in main"), (b"daemon.py", b"other.py")],

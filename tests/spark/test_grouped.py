@@ -137,6 +137,7 @@ def collected(frames):
 EVERY = ("key and rows", "key and table")  # of all keys; the others differ in their form only
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("work", WORKS)
 def test_functions_give_what_they_give_on_spark(grouped, work):
     cases = KEYS if work in EVERY else ("several", "expression", "collated")
@@ -146,6 +147,7 @@ def test_functions_give_what_they_give_on_spark(grouped, work):
     assert len(plain) > 30
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("arrow", [False, True])
 def test_cogroups_are_as_on_spark(frame, arrow):
     other = frame.where("id % 5 < 2").withColumn("more", F.col("id"))
@@ -205,6 +207,7 @@ def merge_of(case):
     return work
 
 
+@pytest.mark.slow(4)
 def test_parts_are_merged_by_key(grouped):
     ours = collected(
         [
@@ -234,6 +237,7 @@ def ids_of(pieces: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         yield pd.DataFrame([(len(piece), piece["id"].sum())])
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("partial", [partial_of("any"), ids_of], ids=["rows", "pieces"])
 def test_parts_are_merged_by_spark_s_aggregates(frame, grouped, partial):
     """With a null key and a NaN; a whole number and a string are spelled by workers."""
@@ -274,6 +278,7 @@ def tasks_of(grouped) -> pd.DataFrame:
     return found.toPandas()
 
 
+@pytest.mark.slow(4)
 def test_keys_lie_where_their_weight_puts_them(session):
     shares = [300, 200, 100, 100, 100, 50, 50]
     rows = session.range(900).select(
@@ -291,6 +296,7 @@ def test_keys_lie_where_their_weight_puts_them(session):
     assert [n for n, task in alone.items() if task == alone[6]] == [6]
 
 
+@pytest.mark.slow(4)
 def test_the_bound_of_the_heaviest_key_is_said(frame, caplog, capsys):
     grouped = eks.groupBy(frame, "text", workers=WORKERS)
     bound = "text Zoë 名前 0 has 6"
@@ -311,6 +317,7 @@ def test_the_bound_of_the_heaviest_key_is_said(frame, caplog, capsys):
     assert "Spark's own placement (collated has a collation" in capsys.readouterr().out
 
 
+@pytest.mark.slow(4)
 def test_a_plan_is_kept_and_used_again(frame, tmp_path, capsys):
     def rows_of(keys, **options):
         group = eks.groupBy(frame, *keys, workers=WORKERS, state=tmp_path, **options)
@@ -331,6 +338,7 @@ def test_a_plan_is_kept_and_used_again(frame, tmp_path, capsys):
         other.explain()
 
 
+@pytest.mark.slow(4)
 def test_no_key_is_in_two_places_though_the_input_is_never_the_same(session):
     key = (F.rand() * F.rand() * 40).cast("int")
     rows = session.range(0, 2000, 1, 4).select(key.alias("n"), "id")
@@ -340,6 +348,7 @@ def test_no_key_is_in_two_places_though_the_input_is_never_the_same(session):
     assert found["task"].nunique() == WORKERS
 
 
+@pytest.mark.slow(4)
 def test_costs_of_many_keys_are_summed_by_spark(session):
     key = F.when(F.col("id") % 4 == 0, 7).otherwise(F.col("id"))
     rows = session.range(0, 20_000, 1, 2).select(key.alias("n"), (F.col("id") % 5).alias("cost"))

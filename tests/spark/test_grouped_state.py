@@ -93,6 +93,7 @@ def ways(grouped, initial):
     }
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("way", ["pandas", "rows", "older"])
 def test_keys_with_state_stay_on_their_workers(session, stream, tmp_path, way):
     made = rows_of(session, stream, tmp_path, EPOCHS)
@@ -132,6 +133,7 @@ def test_keys_with_state_stay_on_their_workers(session, stream, tmp_path, way):
         session.conf.set("spark.sql.shuffle.partitions", str(WORKERS))
 
 
+@pytest.mark.slow(4)
 def test_windows_are_spark_s_own(session, stream, tmp_path):
     df = rows_of(session, stream, tmp_path, EPOCHS).withWatermark("time", "1 second")
     keys = [F.window("time", "10 seconds"), "key"]
@@ -147,6 +149,7 @@ def test_windows_are_spark_s_own(session, stream, tmp_path):
         assert plain[row["window"]["start"].timestamp(), row["key"]] == row["count"]
 
 
+@pytest.mark.slow(4)
 def test_wrong_calls_on_a_stream(session, stream, tmp_path):
     df = rows_of(session, stream, tmp_path, 1)
     grouped = eks.groupBy(df, "key", workers=WORKERS)

@@ -102,6 +102,7 @@ def as_text(df, method):
     return df.select(F.lit(method).alias("method"), F.to_json(F.struct("*")).alias("row"))
 
 
+@pytest.mark.slow(4)
 def test_windows_give_what_they_give_on_spark(session, tagged, tmp_path):
     """All methods of a side are one query."""
     own = session.newSession()  # without RocksDB, which so many small states need not
@@ -119,6 +120,7 @@ def test_windows_give_what_they_give_on_spark(session, tagged, tmp_path):
         assert any(f'"case":"{case}"' in row for _, row in found["plain"])
 
 
+@pytest.mark.slow(4)
 def test_growing_results_are_those_of_spark(session, tagged, tmp_path):
     """Without windows a query gives all results anew, or those that changed."""
     own = session.newSession()
@@ -180,6 +182,7 @@ STATEFUL = {
 }
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("method", STATEFUL)
 def test_state_is_that_of_spark_in_every_epoch(session, tagged, tmp_path, method):
     own = session.newSession()
@@ -217,6 +220,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("method", REFUSED)
 def test_what_a_stream_cannot_have_is_refused_in_one_line(session, tagged, method):
     grouped = eks.groupBy(stream_of(session, tagged / "open"), "case", workers=WORKERS)

@@ -59,15 +59,18 @@ def read_past(newest, run, end, latest):
     held_plans._receive(session, f"{held_plans._METRIC}{where}", None, progress)
 
 
+@pytest.mark.slow(4)
 def test_a_first_run_follows_the_newest_plan(followed):
     assert [followed("a", epoch, plan) for epoch, plan in ((0, 1), (1, 1), (2, 5))] == [1, 1, 5]
 
 
+@pytest.mark.slow(4)
 def test_an_epoch_that_runs_again_has_the_plan_it_had(followed):
     assert (followed("a", 0, 1), followed("a", 1, 2)) == (1, 2)
     assert followed("b", 1, 3) == 2
 
 
+@pytest.mark.slow(4)
 def test_after_a_restart_plans_stay_until_all_was_read(followed, newest):
     assert (followed("a", 0, 1), followed("a", 1, 2)) == (1, 2)
     assert [followed("b", epoch, 3) for epoch in (1, 2)] == [2, 2]
@@ -79,16 +82,19 @@ def test_after_a_restart_plans_stay_until_all_was_read(followed, newest):
     assert followed("c", 5, 4) == 3, "a run after that holds, too"
 
 
+@pytest.mark.slow(4)
 def test_a_run_that_nobody_names_holds_its_plan(followed):
     assert [followed("", epoch, plan) for epoch, plan in ((0, 1), (1, 2))] == [1, 1]
 
 
+@pytest.mark.slow(4)
 def test_a_source_that_does_not_say_how_far_it_reaches_holds_plans(followed, newest):
     assert (followed("a", 0, 1), followed("d", 1, 2)) == (1, 1)
     read_past(newest, "d", '{"clicks": {"0": 6}}', None)
     assert followed("d", 2, 2) == 1
 
 
+@pytest.mark.slow(4)
 def test_a_position_is_reached_when_all_parts_of_it_are():
     bound = '{"clicks": {"0": 17, "1": 5}}'
     assert reached('{"clicks": {"0": 17, "1": 6}, "more": {"0": 0}}', bound)
@@ -97,6 +103,7 @@ def test_a_position_is_reached_when_all_parts_of_it_are():
     assert not reached(bound, None)
 
 
+@pytest.mark.slow(4)
 def test_other_workers_are_refused_where_rows_may_come_again(followed, newest):
     followed("a", 0, 1)
     newest.tables = RoutingTables(newest.tables.store, "planned", 3)

@@ -39,6 +39,7 @@ def fullest(joined):
     return counts.max() / (counts.sum() / WORKERS), int(counts.sum())
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("how", ["inner", "full"])
 def test_a_key_with_most_rows_is_divided(plain, how):
     """Also where most keys of the right side have no match."""
@@ -48,6 +49,7 @@ def test_a_key_with_most_rows_is_divided(plain, how):
     assert rows == left.join(right, "k", how).count()
 
 
+@pytest.mark.slow(4)
 def test_a_key_with_rows_on_both_sides_is_divided_by_what_it_makes(plain):
     """One key makes 500 x 1,000 of the rows; the others 40,000 in all."""
     left, right = many_by_many(plain, 500, 1000)
@@ -76,6 +78,7 @@ def test_fifty_million_rows_of_one_key_are_divided(plain):
     assert rows == 50_040_000
 
 
+@pytest.mark.slow(4)
 def test_each_side_is_shuffled_once(plain):
     left, right = hot(plain, 20_000), plain.range(0, 5000, 1, 2).selectExpr("int(id) as k", "id")
     joined = operators.join(left, right, "k", "inner", WORKERS)
@@ -86,6 +89,7 @@ def test_each_side_is_shuffled_once(plain):
     assert "Python" not in plan
 
 
+@pytest.mark.slow(4)
 def test_nulls_are_on_all_workers(plain):
     left = plain.range(0, 16_000, 1, 3).selectExpr("nullif(id % 1, 0) as k", "id as v")
     right = plain.range(0, 100, 1, 2).selectExpr("id as k")
@@ -93,6 +97,7 @@ def test_nulls_are_on_all_workers(plain):
     assert fullest(joined) == (pytest.approx(1, abs=0.05), 16_000)
 
 
+@pytest.mark.slow(4)
 def test_a_kept_plan_is_used_again(plain, tmp_path):
     left, right = hot(plain, 20_000), plain.range(0, 5000, 1, 2).selectExpr("id as k", "id as w")
     made = operators.join_plan(left, right, "k", "inner", WORKERS, state=tmp_path)
@@ -109,6 +114,7 @@ def test_a_kept_plan_is_used_again(plain, tmp_path):
         operators.join(later, right, "k", "left", WORKERS, state=tmp_path)
 
 
+@pytest.mark.slow(4)
 def test_a_side_that_spark_broadcasts_is_left_to_it(session):
     left, right = hot(session, 2000), session.range(0, 50, 1, 2).selectExpr("id as k")
     assert "left to Spark: it broadcasts a side" in str(operators.join_plan(left, right, "k"))
@@ -117,6 +123,7 @@ def test_a_side_that_spark_broadcasts_is_left_to_it(session):
     assert joined.count() == 2000
 
 
+@pytest.mark.slow(4)
 def test_other_columns_are_named_as_in_sparks_own_join(plain):
     """A column of one name on both sides is found by its DataFrame only."""
     left, right = hot(plain, 3000), plain.range(0, 5000, 1, 2).selectExpr("id as k", "-id as v")

@@ -57,6 +57,7 @@ def test_the_side_that_is_dealt(how, rows, dealt):
         assert plan.imbalance < 1.02
 
 
+@pytest.mark.slow(3)
 @given(
     st.lists(st.tuples(st.integers(0, 400), st.integers(0, 400)), max_size=40),
     st.integers(1, 12),

@@ -49,6 +49,7 @@ def static_of(session, messages):
     return every.selectExpr("key", "explode(array(1, 2)) as number").cache()
 
 
+@pytest.mark.slow(28)
 @pytest.mark.parametrize(("how", "stream_is"), [("left", "left"), ("inner", "right")])
 def test_epochs_equal_sparks_join_and_become_even(plain, tmp_path, how, stream_is):
     df = oracle.streaming(plain, STREAM, tmp_path, epochs=EPOCHS).select("key", "time")
@@ -63,7 +64,7 @@ def test_epochs_equal_sparks_join_and_become_even(plain, tmp_path, how, stream_i
 
     def wait_for_plan(epoch):
         """Of epoch 0, which has ended when epoch 1 hands over its rows, that of epoch 2 is made."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240
         while epoch == 1 and not list(state.glob("*/*/table-0000000002.npz")):
             assert time.monotonic() < deadline, "no plan was made"
             time.sleep(0.05)
@@ -125,6 +126,7 @@ def own(left, right, on, how):
     return left.join(right, on, how)
 
 
+@pytest.mark.slow(35)
 def test_every_kind_gives_the_rows_of_sparks_own_stream(plain, tmp_path):
     """Also where keys are split from the first epoch on; all go on with other workers."""
     epochs = [epoch_of(number) for number in range(2)]

@@ -69,6 +69,7 @@ def rows(df):
     return sorted((tuple(row) for row in df.collect()), key=str)
 
 
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("grouping", ["kg", "pkg", "dkg", "planned"])
 def test_several_columns_are_one_key(batch, grouping):
     counted = operators.aggregate(batch, ["key", "Kind of"], grouping, WORKERS)
@@ -77,6 +78,7 @@ def test_several_columns_are_one_key(batch, grouping):
     assert rows(counted) == rows(plain)
 
 
+@pytest.mark.slow(5)
 @pytest.mark.parametrize("aggregator", ["sum(column=amount)", "mean(column=amount)", Rows()])
 def test_several_columns_under_every_kind_of_merge(batch, aggregator):
     found = operators.aggregate(
@@ -88,6 +90,7 @@ def test_several_columns_under_every_kind_of_merge(batch, aggregator):
     assert rows(found) == rows(plain)
 
 
+@pytest.mark.slow(2)
 def test_the_heaviest_of_keys_of_several_columns(batch):
     top = operators.aggregate(batch, ["key", "Kind of"], "pkg", WORKERS, TopK(5)).collect()
     plain = batch.groupBy("key", "Kind of").count().orderBy(F.desc("count")).limit(5).collect()
@@ -97,6 +100,7 @@ def test_the_heaviest_of_keys_of_several_columns(batch):
     }
 
 
+@pytest.mark.slow(5)
 def test_heavy_hitters_of_several_columns_keep_their_names(batch):
     found = heavy_hitters(batch.dropna(), ["key", "Kind of"], 5)
     assert found.columns == ["key", "Kind of", "count", "error", "terms", "rank"]
@@ -105,6 +109,7 @@ def test_heavy_hitters_of_several_columns_keep_their_names(batch):
         heavy_hitters(batch, ["key", "Kind of"], 5, through="spark")
 
 
+@pytest.mark.slow(5)
 def test_a_plan_of_several_columns_is_one_of_pairs(batch, tmp_path):
     plan = operators.fit(batch, ["key", "Kind of"], "planned", WORKERS, state=tmp_path)
     assert plan.workers == WORKERS
@@ -115,6 +120,7 @@ def test_a_plan_of_several_columns_is_one_of_pairs(batch, tmp_path):
     assert observer.epochs[0].keys == pytest.approx(pairs, rel=0.15)
 
 
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_a_key_may_have_any_name(spark, name):
     df = spark.range(50).select((F.col("id") % 4).alias(name))
@@ -148,6 +154,7 @@ def test_the_name_of_a_window_is_free_where_there_is_none(spark):
     assert operators.aggregate(df, "window", "pkg", 2).count() == 4
 
 
+@pytest.mark.slow(7)
 def test_columns_are_found_whatever_their_case(spark):
     df = spark.range(40).selectExpr(
         "id % 3 AS User", "id AS Amount", "timestamp_seconds(id) AS At", "CAST(id AS int) AS Place"
@@ -164,6 +171,7 @@ def test_columns_are_found_whatever_their_case(spark):
         operators.route(df, "user", "kg", 2, column="USER")
 
 
+@pytest.mark.slow(7)
 def test_joins_find_their_keys_whatever_their_case(spark, tmp_path):
     stream = spark.range(60).selectExpr("id AS n", "concat('u', id % 7) AS User")
     static = spark.range(5).selectExpr("concat('u', id) AS USER", "id AS place")
@@ -176,6 +184,7 @@ def test_joins_find_their_keys_whatever_their_case(spark, tmp_path):
         balanced_join(stream, static.withColumnRenamed("place", "N"), "user", workers=2)
 
 
+@pytest.mark.slow(2)
 @pytest.mark.usefixtures("case_sensitive")
 def test_case_tells_columns_apart_where_spark_says_so(spark):
     df = spark.range(40).selectExpr("id % 3 AS user", "id % 2 AS User")
@@ -193,6 +202,7 @@ def test_two_columns_of_one_name_are_told(spark):
         operators.route(df, "user", "kg", 2)
 
 
+@pytest.mark.slow(5)
 @pytest.mark.parametrize("grouping", ["kg", "pkg", "planned"])
 def test_null_is_a_key_everywhere(batch, grouping):
     nulls = batch.filter("key IS NULL").count()
@@ -203,6 +213,7 @@ def test_null_is_a_key_everywhere(batch, grouping):
     assert [row["count"] for row in top.collect()] == [nulls]
 
 
+@pytest.mark.slow(3)
 def test_null_is_a_key_of_a_plan(spark, tmp_path):
     """The null key alone: it is heavy, so it is split over all workers."""
     df = spark.range(900).select(F.lit(None).cast("string").alias("key"))

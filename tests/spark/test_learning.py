@@ -68,6 +68,7 @@ def peak(rows, spelling):
     return max_over_mean(np.bincount(workers, minlength=WORKERS))
 
 
+@pytest.mark.slow(4)
 def test_an_epoch_starts_with_the_hot_keys_of_the_one_before(setting):
     epochs = setting.run()
     assert sorted(epochs) == [0, 1, 2]
@@ -88,6 +89,7 @@ def _bears(rows, key):
     return [each == key for each in rows["key"].to_pylist()]
 
 
+@pytest.mark.slow(6)
 def test_a_restarted_query_goes_on_from_what_was_learned(setting):
     before = setting.run(stop_after=1)
     after = setting.run()
@@ -98,6 +100,7 @@ def test_a_restarted_query_goes_on_from_what_was_learned(setting):
     assert setting.of_the_query().numbers() == [0, 1, 2]
 
 
+@pytest.mark.slow(9)
 def test_a_corrupt_table_stops_the_query_until_it_is_deleted(setting):
     before = setting.run(stop_after=1)
     table = Path(setting.of_the_query().path(1))
@@ -114,6 +117,7 @@ def test_a_corrupt_table_stops_the_query_until_it_is_deleted(setting):
     assert after[2]["by dkg"].to_pylist() == oracle.expected_workers("dkg", WORKERS, epochs)[2]
 
 
+@pytest.mark.slow(7)
 def test_a_corrupt_lesson_stops_the_query_until_it_is_deleted(setting):
     setting.run(stop_after=0)
     lesson, _ = sorted(setting.tables.rglob("lessons/*/*.npz"))
@@ -125,6 +129,7 @@ def test_a_corrupt_lesson_stops_the_query_until_it_is_deleted(setting):
     assert sorted(setting.run()) == [1, 2]
 
 
+@pytest.mark.slow(2)
 def test_other_workers_learn_anew(setting):
     """They route as those of a query do that begins then."""
     setting.run(stop_after=0)
@@ -152,6 +157,7 @@ def in_a_thread(batch, _):
         pool.submit(batch.collect).result()
 
 
+@pytest.mark.slow(7)
 @pytest.mark.parametrize("grouping", ["dkg", "planned"])
 def test_a_task_that_does_not_know_its_epoch_fails(session, stream, tmp_path, grouping):
     """It would leave what it learned where nobody looks."""
@@ -182,6 +188,7 @@ def _other_disk(directory, processes):
     return LocalStore(processes / "task" / directory.relative_to("/"))
 
 
+@pytest.mark.slow(8)
 @pytest.mark.classic("its stand-in for hosts takes the driver's process for one of them")
 @pytest.mark.parametrize("grouping", ["dkg", "planned"])
 def test_hosts_that_do_not_share_the_place_stop_in_the_first_epoch(
@@ -280,6 +287,7 @@ def test_lessons_wait_over_epochs_without_rows(learning):
     assert sent(learning, 5) == {0: 3, 1: 2}
 
 
+@pytest.mark.slow(2)
 def test_old_lessons_and_tables_go(learning):
     for epoch in range(120):
         leave(learning, 0, epoch)

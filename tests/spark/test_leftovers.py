@@ -70,6 +70,7 @@ def listeners(session):
     return len(session._jsparkSession.streams().listListeners())
 
 
+@pytest.mark.slow(5)
 def test_tables_go_with_their_query(stream, home, tmp_path_factory):
     routed = operators.route(stream, "u", "dkg", WORKERS)
     assert tables_in(home) == []
@@ -99,6 +100,7 @@ def test_of_two_queries_of_a_frame_one_goes_on(stream, home, tmp_path_factory):
     second.stop()
 
 
+@pytest.mark.slow(2)
 def test_tables_of_a_users_own_stay(stream, home, tmp_path_factory):
     own = tmp_path_factory.mktemp("own")
     routed = operators.route(stream, "u", "dkg", WORKERS, state=own)
@@ -107,6 +109,7 @@ def test_tables_of_a_users_own_stay(stream, home, tmp_path_factory):
     assert list(home.iterdir()) == []
 
 
+@pytest.mark.slow(10)
 def test_a_plan_that_was_given_is_learned_from(session, stream, home, tmp_path_factory):
     """It is kept with the query's own tables, and goes with them."""
     keys = [session.range(1).selectExpr(f"xxhash64('u{i}')").first()[0] for i in range(5)]
@@ -152,6 +155,7 @@ def test_frames_that_never_run_leave_nothing(session, stream, home):
     assert tables_in(home) == []
 
 
+@pytest.mark.slow(4)
 def test_a_counted_batch_leaves_nothing(spark, home):
     batch = spark.range(500).selectExpr("concat('u', id % 7) as u")
     rows = operators.aggregate(batch, "u", "planned", WORKERS).collect()
@@ -200,6 +204,7 @@ def program(text, *arguments):
     )
 
 
+@pytest.mark.slow(46)
 @pytest.mark.classic("a program with a session of the command line's kind")
 def test_sessions_that_stopped_leave_nothing(tmp_path):
     """What a query of a stopped session left goes when the next one needs a directory."""
@@ -226,6 +231,7 @@ for query in queries:
 """
 
 
+@pytest.mark.slow(41)
 @pytest.mark.classic("a program with a session of the command line's kind")
 def test_a_process_may_end_when_its_queries_have():
     """Spark tells of their end a little later, and nobody may be there to hear of it."""
@@ -233,6 +239,7 @@ def test_a_process_may_end_when_its_queries_have():
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(900)
 def test_queries_come_and_go_and_nothing_grows(session, stream, home, tmp_path_factory):
     def figures():
         gc.collect()

@@ -81,6 +81,7 @@ def of_the_query(directory, grouping, workers):
     return RoutingTables(query.parent, grouping, workers).of_query(query.name)
 
 
+@pytest.mark.slow(14)
 def test_an_aggregate_goes_on_by_other_layouts(session, tmp_path):
     """One window is open all the while; what each layout left of it is merged."""
     for grouping, workers, epochs in LAYOUTS:
@@ -107,6 +108,7 @@ def test_an_aggregate_goes_on_by_other_layouts(session, tmp_path):
         assert len(of_the_query(tmp_path, grouping, workers).numbers()) == tables
 
 
+@pytest.mark.slow(13)
 def test_a_route_goes_on_by_other_layouts(session, tmp_path):
     """Every row comes once, on a worker of the layout of then, where a fresh query would put it."""
     seen = []
@@ -146,6 +148,7 @@ def test_a_layout_that_is_pinned_is_refused_with_the_reason(tmp_path):
         )
 
 
+@pytest.mark.slow(10)
 def test_errors_of_heavy_hitters_ask_for_the_layout_of_before(session, tmp_path):
     for workers, epochs in ((4, 1), (5, 2)):
         offered(tmp_path, epochs)

@@ -40,6 +40,7 @@ def seen(tmp_path_factory):
     return json.loads(ran.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow(32)
 def test_plans_are_fitted_and_followed(seen):
     assert seen["fit"] < 1.05
     assert len(seen["fitted"]) == FILES

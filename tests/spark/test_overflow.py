@@ -25,6 +25,7 @@ def ansi(spark, request):
     spark.conf.set("spark.sql.ansi.enabled", before)
 
 
+@pytest.mark.slow(2)
 @pytest.mark.usefixtures("ansi")
 @pytest.mark.parametrize("partitions", [1, 7])
 @pytest.mark.parametrize("grouping", ["kg", "sg"])
@@ -42,6 +43,7 @@ def test_sums_of_integers(spark, grouping, partitions):
     }
 
 
+@pytest.mark.slow(1)
 @pytest.mark.usefixtures("ansi")
 @pytest.mark.parametrize("grouping", ["kg", "sg"])
 def test_sums_of_decimals(spark, grouping):
@@ -54,6 +56,7 @@ def test_sums_of_decimals(spark, grouping):
     assert sums == {"a": None, "b": int(digits), "c": 3, "d": None}
 
 
+@pytest.mark.slow(4)
 @pytest.mark.usefixtures("ansi")
 def test_a_stream_counts_them_and_goes_on(spark, tmp_path):
     source = tmp_path / "in"

@@ -56,6 +56,7 @@ def test_partition_i_holds_just_the_rows_of_worker_i_in_a_stream(session, stream
         assert set(rows["partition"].to_pylist()) == set(range(WORKERS))
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("grouping", ["kg", "pkg", "planned"])
 def test_the_next_operator_by_worker_needs_no_further_shuffle(session, grouping):
     df = oracle.skewed(session, 600, 3)
@@ -99,6 +100,7 @@ def test_a_worker_that_there_is_not_fails_the_job(session, by, worker):
         placed.collect()
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("workers", [16, 7, 1])
 def test_split_keeps_groups_on_their_workers_in_a_batch(session, workers):
     df = oracle.skewed(session, 200_000, 4).withColumn("time", F.col("time").cast("date"))
@@ -115,6 +117,7 @@ def test_split_keeps_groups_on_their_workers_in_a_batch(session, workers):
     assert oracle.plan_of(placed.groupBy("key", "time", "split").count()).count("Exchange") == 1
 
 
+@pytest.mark.slow(5)
 def test_split_keeps_state_on_its_worker_in_a_stream(session, stream, tmp_path):
     df = oracle.streaming(session, stream, tmp_path, epochs=4)
     routed = operators.route(df, "key", "dkg", WORKERS, time="time")

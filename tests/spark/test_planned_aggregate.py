@@ -99,6 +99,7 @@ def most(messages, workers=WORKERS):
     return most_uneven(messages, workers, SOURCES)
 
 
+@pytest.mark.slow(9)
 @pytest.mark.classic("compares with the command line's own run")
 @pytest.mark.parametrize("name", ["zipf(z=1.4,keys=10000)", "country-skew-r80"])
 def test_plans_are_those_of_evenkey_run(session, tmp_path, name):
@@ -122,6 +123,7 @@ def test_plans_are_those_of_evenkey_run(session, tmp_path, name):
     assert max(peaks) <= most(messages // EPOCHS)
 
 
+@pytest.mark.slow(4)
 def test_every_epoch_of_a_drifting_stream_is_level_and_exact(session, tmp_path):
     """Hot keys change in the middle of the second epoch and of the fourth."""
     name, messages = "drift(z=1.2,keys=10000,every=15000)", 40_000
@@ -147,6 +149,7 @@ def test_every_epoch_of_a_drifting_stream_is_level_and_exact(session, tmp_path):
     assert max(peaks) <= most(messages // EPOCHS)
 
 
+@pytest.mark.slow(10)
 @pytest.mark.classic("compares with the command line's own run")
 def test_without_spreading_rows_are_routed_natively_and_unevenly(session, tmp_path):
     """What the tests above would see if nothing were spread."""
@@ -158,6 +161,7 @@ def test_without_spreading_rows_are_routed_natively_and_unevenly(session, tmp_pa
     assert max(epoch.max_over_mean for epoch in report.epochs) > 1.5
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("grouping", ["planned", "planned(planning=previous)"])
 def test_a_batch_is_counted_as_spark_counts_it(session, grouping):
     stream = generated("drift(z=1.2,keys=1000,every=3000)", messages=10_000)
@@ -170,6 +174,7 @@ def test_a_batch_is_counted_as_spark_counts_it(session, grouping):
     )
 
 
+@pytest.mark.slow(8)
 def test_keys_of_any_types_are_planned_and_counted_exactly(session, tmp_path):
     """Two key columns, of which one is null now and then, in a query that is restarted."""
     stream = generated("country-skew-r80", messages=12_000, rate=40)

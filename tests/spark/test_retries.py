@@ -44,6 +44,7 @@ def test_sessions_of_ours_have_it(spark):
     assert [spark.conf.get(name) for name in SAFE_RETRIES] == ["true", "true"]
 
 
+@pytest.mark.slow(14)
 @pytest.mark.faults
 @pytest.mark.classic("a program with a local cluster of its own")
 def test_rows_that_are_routed_again_are_there_once(tmp_path):

@@ -47,6 +47,7 @@ def stream():
     return generated("country-skew-r80", messages=3000, rate=20)
 
 
+@pytest.mark.slow(5)
 def test_batch_by_event_time(batch):
     rows = oracle.with_clues(routed(batch, SPELLINGS, time="time")).toArrow()
     assert rows.num_rows == ROWS
@@ -62,6 +63,7 @@ def test_batch_without_time_goes_by_position_over_rate(batch):
     assert slow["worker"].to_pylist() != rows["by dkg"].to_pylist()
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("load", ["epoch", "lifetime"])
 def test_stream_over_epochs(session, stream, tmp_path, load):
     df = oracle.streaming(session, stream, tmp_path, epochs=2)
@@ -192,6 +194,7 @@ def test_a_plan_that_cannot_be_is_refused(batch, grouping, plan, says):
         routed_by(batch, "key", grouping, WORKERS, plan=plan)
 
 
+@pytest.mark.slow(3)
 def test_keys_are_counted_for_a_grouping_that_goes_by_their_frequencies(batch, session, tmp_path):
     """A batch makes the plan, another batch and a stream that are given its state follow it."""
     first = operators.route(batch, "key", "off-greedy", WORKERS, state=tmp_path / "state")

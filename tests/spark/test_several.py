@@ -100,6 +100,7 @@ def rows(df):
     return sorted((tuple(row) for row in df.collect()), key=str)
 
 
+@pytest.mark.slow(12)
 def test_batch_under_every_grouping(batch):
     expected = batch.groupBy(*KEYS).agg(*map(plain, ALL))
     found = [operators.aggregate(batch, KEYS, each, WORKERS, aggregators=ALL) for each in SPELLINGS]
@@ -123,6 +124,7 @@ def test_spark_merges_what_it_can(batch):
     assert rows(found) == rows(expected)
 
 
+@pytest.mark.slow(2)
 def test_a_fold_alone_in_windows(batch):
     found = operators.aggregate(batch, "key", "dkg", WORKERS, VISITS, time="time", window=WINDOW)
     windowed = batch.groupBy(F.window("time", WINDOW).alias("window"), "key")
@@ -132,6 +134,7 @@ def test_a_fold_alone_in_windows(batch):
     assert rows(found) == rows(expected)
 
 
+@pytest.mark.slow(9)
 def test_stream(session, tmp_path):
     """Windows close as the watermark passes; all three ways to merge in one query."""
     session = session.newSession()

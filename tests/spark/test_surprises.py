@@ -74,6 +74,7 @@ def test_a_plain_route_has_no_python_in_its_way(session, tmp_path):
     assert "route_keys" not in oracle.plan_of(df, "extended")
 
 
+@pytest.mark.slow(6)
 def test_a_batch_is_spread_unless_it_was_counted(session, tmp_path):
     """By a plan of other rows its hot key surprises; by one of its own it cannot."""
     df = oracle.skewed(session, 4000, 2)

@@ -34,6 +34,7 @@ def test_rows_are_routed_and_placed_in_a_chain(clicks):
     assert observer.loads.sum() == 400
 
 
+@pytest.mark.slow(2)
 def test_aggregates_of_a_chain_are_sparks(clicks):
     found = clicks.transform(
         eks.aggregate, "user", "pkg", workers=4, aggregator="count", time="at", window="1 minute"
@@ -49,6 +50,7 @@ def test_aggregates_of_a_chain_are_sparks(clicks):
     assert rows(hours[0]) == rows(hours[1])
 
 
+@pytest.mark.slow(2)
 def test_joins_and_heavy_hitters_are_links_of_a_chain(clicks, spark):
     profiles = spark.createDataFrame([("alice", 1), ("user 8", 2)], "user string, level int")
     joined = clicks.transform(joins.balanced_join, profiles, "user", workers=2)

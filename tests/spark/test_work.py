@@ -149,6 +149,7 @@ def test_a_subclass_holds_every_message_and_closes_before_anything_leaves(messag
     assert task.closed
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("spelling", [*SPELLINGS, "top-k(k=3,capacity=400)"])
 @given(cuts=st.lists(st.integers(0, MESSAGES), max_size=5))
 def test_collected_partial_aggregates_merge_to_the_result(messages, spelling, cuts):

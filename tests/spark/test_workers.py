@@ -45,6 +45,7 @@ def run_program(environment):
     )
 
 
+@pytest.mark.slow(3)
 @pytest.mark.classic("a Connect server's workers have a Python of the server's choice")
 def test_a_program_runs_whose_environment_is_not_activated(bare_python):
     # Spark would take the first python3 of the path.

@@ -17,6 +17,7 @@ ROWS, FILES = 160_000, 16
 MEAN = ROWS / FILES
 
 
+@pytest.mark.slow(4)
 def test_large_values_have_equal_files_and_small_ones_one(session, tmp_path):
     """Half of the rows are of one day, a quarter of another; null is a value, too."""
     day = (
@@ -61,6 +62,7 @@ def test_several_columns_and_no_rows(session, tmp_path):
     assert operators.partition_for_write(df.where("id < 0"), "a", files=3).count() == 0
 
 
+@pytest.mark.slow(3)
 @given(
     st.lists(st.one_of(st.integers(1, 30), st.integers(1, 5000)), min_size=1, max_size=80),
     st.integers(1, 40),

@@ -37,6 +37,7 @@ def impatient(monkeypatch):
         monkeypatch.setattr(module, "PATIENCE", 0.0)
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_a_bucket(s3_server, bucket, check):
     check(store_at(f"s3a://{bucket}/some/state", s3_server.settings))

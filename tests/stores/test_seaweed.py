@@ -34,7 +34,7 @@ def seaweed(tmp_path_factory):
                 return False
             return True
 
-        eventually(serves, within=60)
+        eventually(serves)
         yield server
 
 

@@ -40,6 +40,7 @@ def values(batch):
     return columns if batch.senders is None else [*columns, batch.senders.tolist()]
 
 
+@pytest.mark.slow(1)
 @every_stream
 @given(st.lists(st.integers(0, LENGTH + 50), min_size=3, max_size=3))
 def test_any_cut_gives_the_same_messages(name, offsets):

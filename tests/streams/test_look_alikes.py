@@ -115,6 +115,7 @@ def test_cashtags_by_their_definition():
     assert stream.ids(0, 999).tolist() == expected
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize(
     ("name", "records_percent"),
     [("wikipedia-clickstream-like", 0.045), ("wikipedia-pageviews-by-lang-like", 21.0)],

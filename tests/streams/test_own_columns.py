@@ -174,6 +174,7 @@ def test_types_are_read_as_spark_writes_them():
             read_types(wrong)
 
 
+@pytest.mark.slow(6)
 @given(st.lists(st.text(min_size=1).filter(lambda t: "\n" not in t and "\r" not in t), min_size=1))
 def test_names_are_read_as_they_are_spelled(names):
     assert read_names(spell_names(names)) == tuple(names)
@@ -182,6 +183,7 @@ def test_names_are_read_as_they_are_spelled(names):
 PARTS = st.one_of(st.none(), st.text())
 
 
+@pytest.mark.slow(3)
 @given(st.lists(st.tuples(PARTS, PARTS), min_size=1))
 def test_composite_keys_are_lists_of_json_and_tell_all_keys_apart(keys):
     columns = [pa.array(column, pa.string()) for column in zip(*keys, strict=True)]

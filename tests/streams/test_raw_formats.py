@@ -43,6 +43,7 @@ def test_names():
     assert {*TABLES, "country", "edges", "twitter-election"} < set(SPLITTERS)
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("name", TABLES)
 @given(lines_of_text)
 def test_tables(name, lines):

@@ -39,6 +39,7 @@ def decoded(line):
         return None
 
 
+@pytest.mark.slow(3)
 @given(raw_lines)
 @example([b"\xff", b"a"])
 def test_lines(lines):
@@ -56,6 +57,7 @@ def naive_words(text):
 known = st.text("aZ09_ .,'-éÀ東हिन्दी", max_size=20)  # characters that no table disagrees on
 
 
+@pytest.mark.slow(2)
 @given(st.lists(known, max_size=10))
 def test_words(lines):
     messages, rejected = split(Words(), [line.encode() for line in lines])

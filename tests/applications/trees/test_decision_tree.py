@@ -47,6 +47,7 @@ def test_grows_a_level_an_epoch_and_finds_the_tests():
     assert model.predict(records).to_pylist() == records["label"].to_pylist()
 
 
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("grouping", sorted(set(available()) - {"pkg"}))
 def test_every_grouping_grows_the_same_tree(grouping):
     epochs = [grid_records(250, seed) for seed in range(3)]
@@ -55,6 +56,7 @@ def test_every_grouping_grows_the_same_tree(grouping):
     assert one.equals(other, check_metadata=True)
 
 
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("batch", [37, 299])
 def test_any_cut_of_an_epoch_grows_the_same_tree(batch):
     epochs = [grid_records(300, seed) for seed in range(3)]
@@ -74,6 +76,7 @@ def test_going_on_from_a_model_is_as_if_it_had_never_stopped():
     assert resumed.to_table().equals(run.train(epochs).model.to_table(), check_metadata=True)
 
 
+@pytest.mark.slow(5)
 def test_histograms_held_are_few_under_pkg_and_many_under_sg():
     """The PKG paper's section 4.1: 2 D C L under pkg, W D C L under sg."""
     # As many features as workers, dealt by turn, would come to the same worker each time.
@@ -106,6 +109,7 @@ def test_records_of_leaves_that_split_no_more_are_one_message():
     assert trained.model.counts[leaves].sum() == 600
 
 
+@pytest.mark.slow(4)
 def test_leaves_are_as_many_as_allowed_and_the_best_splits_go_first():
     records = grid_records(600)
     trained = grow(DecisionTree(bins=16, max_leaves=2, min_leaf=1), [records] * 3)

@@ -35,6 +35,7 @@ RECORDS = st.lists(
 )
 
 
+@pytest.mark.slow(2)
 @given(TREES, RECORDS)
 def test_leaves_equal_naive_twin(tree, records):
     values = np.array(records, dtype=float).reshape(-1, 3)

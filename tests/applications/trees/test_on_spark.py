@@ -41,6 +41,7 @@ def is_same(model, other):
     return model.to_table().equals(other.to_table(), check_metadata=True)
 
 
+@pytest.mark.slow(8)
 @pytest.mark.classic("the command line's own run")
 def test_a_paused_run_goes_on_from_the_model_of_the_epoch_before(tmp_path):
     told = {**OPTIONS, "dataset": STREAM.name, "messages": 180, "grouping": "pkg"}
@@ -80,6 +81,7 @@ def test_columns_of_a_file_become_features(tmp_path, features):
         keep_records(config.with_options(features=()), LEARNER, target, tmp_path)
 
 
+@pytest.mark.slow(3)
 def test_rows_that_cannot_be_learned_from_are_left_out_and_told(spark, caplog):
     rows = [tuple(row.values()) for row in RECORDS.to_pylist()]
     nan, infinity = float("nan"), float("inf")

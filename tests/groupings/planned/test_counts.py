@@ -46,6 +46,7 @@ def assert_same(one, other):
         np.testing.assert_array_equal(array, other[name], err_msg=name)
 
 
+@pytest.mark.slow(6)
 @given(
     st.integers(0, 1000),
     st.sampled_from([1.1, 1.4, 2.0]),

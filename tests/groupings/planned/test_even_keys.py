@@ -55,6 +55,7 @@ def test_a_plan_for_the_same_loads_moves_nothing():
     np.testing.assert_array_equal(again.owners, first.owners)
 
 
+@pytest.mark.slow(26)
 @pytest.mark.parametrize(
     "stream", ["zipf(z=1.4,keys=100000)", "zipf(z=1.0,keys=100000)", "wikipedia-like"]
 )
@@ -69,6 +70,7 @@ def test_keys_are_even_over_streams_at_next_to_no_price(stream):
     assert max(epoch.dist_cost / epoch.dist_cost_lower_bound for epoch in even) <= 1.01
 
 
+@pytest.mark.slow(6)
 def test_keys_are_nearly_even_where_nothing_was_counted():
     """What hashes put on workers by chance comes on top: four standard deviations."""
     grouping = "planned(even_keys=true,planning=previous)"

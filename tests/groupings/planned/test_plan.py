@@ -48,6 +48,7 @@ def twin(keys, counts, rests, capacities, previous):
     )
 
 
+@pytest.mark.slow(20)
 @given(problems())
 @settings(max_examples=60)
 def test_plan_equals_its_twin(problem):
@@ -60,6 +61,7 @@ def test_plan_equals_its_twin(problem):
             assert places(plan, kind, name) == list(pieces)
 
 
+@pytest.mark.slow(7)
 @given(problems())
 @settings(max_examples=60)
 def test_guarantees(problem):
@@ -106,6 +108,7 @@ def test_unequal_workers_get_unequal_loads():
     assert plan.loads / 2048 == pytest.approx([0.5, 0.25, 0.25], rel=0.02)
 
 
+@pytest.mark.slow(13)
 def test_a_million_tracked_keys_on_a_thousand_workers():
     """The bounds hold at this size too; how long it takes is for the benchmarks."""
     counts = (1e6 / np.arange(1, 1_000_001) ** 1.1).astype(np.float64)

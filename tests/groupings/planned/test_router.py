@@ -44,6 +44,7 @@ def test_routing_equals_its_twin(seed, workers, source):
     assert router.route(keys).tolist() == expected
 
 
+@pytest.mark.slow(2)
 @given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 50), max_size=200, unique=True))
 @settings(max_examples=40)
 def test_the_lookup_finds_every_key(keys):
@@ -152,6 +153,7 @@ def test_auto_counts_first_until_a_plan_of_before_would_be_level():
     assert max(imbalances) < 1.1
 
 
+@pytest.mark.slow(5)
 def test_keys_that_are_not_known_well_go_with_their_buckets():
     """A plan of exact counts knows more heavy keys than the sketch that plans the next epoch."""
     workers, grouping = 20, PlannedGrouping(tracked=300)

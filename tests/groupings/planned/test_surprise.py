@@ -43,6 +43,7 @@ def shares_by_cell(memory):
     return {name: float(share) for name, share in expected.items()}
 
 
+@pytest.mark.slow(3)
 @given(st.integers(0, 50), st.integers(1, 9), st.integers(0, 3), st.booleans())
 @settings(max_examples=12, deadline=None)
 def test_surprised_keys_go_where_the_twin_sends_them(seed, workers, source, changed):
@@ -139,6 +140,7 @@ def test_weights_scale_what_light_keys_of_a_crowded_worker_are_counted_by():
     assert plain[first].tolist() == [home[key] for key in keys[first].tolist()]
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize(
     ("stream", "workers", "sources"),
     [
@@ -194,6 +196,7 @@ def test_small_epochs_are_as_level_as_the_formula_says(stream, sources):
     assert max(epoch.max_over_mean for epoch in report.epochs) <= most
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize(
     ("stream", "workers"),
     [("cashtags-like", 50), ("drift(z=1.2,keys=10000,every=1200000)", 100)],

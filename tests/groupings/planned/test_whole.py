@@ -35,6 +35,7 @@ def least_possible(loads, workers):
     return min(np.bincount(each, loads, minlength=workers).max() for each in every)
 
 
+@pytest.mark.slow(4)
 @given(LOADS, st.integers(1, 3))
 def test_the_fullest_worker_is_within_the_bound(loads, workers):
     keys, plan = plan_of(loads, workers)

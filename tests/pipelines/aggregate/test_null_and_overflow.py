@@ -12,6 +12,7 @@ HUGE = (1 << 63) - 1
 ROWS = [("a", HUGE), ("a", HUGE), (None, 3), (None, 4), ("b", 5), ("", 6), ("c", HUGE)]
 
 
+@pytest.mark.slow(4)
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("grouping", ["pkg", "planned"])
 def test_null_is_a_key_and_a_sum_that_does_not_fit_is_null(tmp_path, grouping):

@@ -37,6 +37,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("grouping", ["dkg", pytest.param("planned", marks=pytest.mark.soak)])
 def test_results_are_those_of_a_plain_count(grouping, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -116,6 +116,7 @@ def found(table):
     return keyed
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize(
     ("name", "grouping"),
     [
@@ -143,6 +144,7 @@ def test_a_shuffled_file_is_what_spark_makes_of_it(spark, tmp_path, name, groupi
     assert (report.finished, report.rejected, report.late) == (True, 0, 0)
 
 
+@pytest.mark.slow(4)
 def test_keys_of_parquet_keep_their_types(spark, tmp_path):
     table = pa.table(
         {
@@ -172,6 +174,7 @@ def test_keys_of_parquet_keep_their_types(spark, tmp_path):
     )
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("sink", ["parquet", "jsonl"])
 def test_names_and_nested_fields_may_be_any(tmp_path, sink):
     rows = [{"user": {"id": n % 3}, "a`b": "x", "order": {"to pay": n}, "at": n} for n in range(90)]
@@ -191,6 +194,7 @@ def test_names_and_nested_fields_may_be_any(tmp_path, sink):
     assert found == {(str(k), "x"): sum(range(k, 90, 3)) for k in range(3)}
 
 
+@pytest.mark.slow(4)
 def test_top_keys_bear_their_own_names(tmp_path):
     write(tmp_path / "sales.csv", sales(300))
     options = {**OWN, "aggregator": "top-k(k=2)"}
@@ -216,6 +220,7 @@ soon,ann,4
 """
 
 
+@pytest.mark.slow(4)
 def test_what_is_wrong_is_a_dead_letter_with_its_reason(tmp_path):
     (tmp_path / "messy.csv").write_text(MESSY)
     config = PipelineConfig(
@@ -247,6 +252,7 @@ def test_what_is_wrong_is_a_dead_letter_with_its_reason(tmp_path):
     assert everything.rejected == report.rejected - 1
 
 
+@pytest.mark.slow(4)
 def test_with_lateness_late_rows_are_counted_and_windows_go_early(tmp_path):
     write(tmp_path / "sales.parquet", sorted(sales(), key=lambda row: row[2], reverse=True))
     config = PipelineConfig(input=tmp_path / "sales.parquet", lateness=0, **OWN, **SMALL)
@@ -257,6 +263,7 @@ def test_with_lateness_late_rows_are_counted_and_windows_go_early(tmp_path):
     assert run(in_time).late == 1
 
 
+@pytest.mark.slow(4)
 def test_a_paused_run_goes_on_with_what_it_found(spark, tmp_path):
     path = tmp_path / "sales.csv"
     write(path, sales())

@@ -29,6 +29,7 @@ def clicks(tmp_path_factory):
     return path, Counter(users)
 
 
+@pytest.mark.slow(4)
 def test_a_paused_run_goes_on_with_its_plans(clicks, tmp_path):
     path, expected = clicks
     config = PipelineConfig(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from evenkey.metrics import EpochMetrics, PairCounts, RunMetrics, Seen
 from evenkey.pipelines.aggregate.report import RunReport
 from evenkey.runs.directory import RunDirectory
@@ -32,6 +34,7 @@ def report(counts):
     )
 
 
+@pytest.mark.slow(4)
 def test_a_report_that_was_kept_gives_the_same_figures(tmp_path):
     made = report(PairCounts(workers=2))
     kept = json.loads(json.dumps(made.to_record()))
@@ -40,6 +43,7 @@ def test_a_report_that_was_kept_gives_the_same_figures(tmp_path):
     assert (made.to_json()["latency_p50_ms"], made.to_json()["rejected"]) == (1000, 1)
 
 
+@pytest.mark.slow(4)
 def test_a_figure_that_an_earlier_version_did_not_know_is_null(tmp_path):
     kept = report(PairCounts(workers=2)).to_record()
     for each in (kept["metrics"], *kept["epochs"]):

@@ -55,6 +55,7 @@ def recorded(config, tmp_path):
     return [history.record(epoch) for epoch in history.numbers()]
 
 
+@pytest.mark.slow(4)
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(
     ("pipeline", "mode"),
@@ -105,6 +106,7 @@ def test_pairs_are_those_of_one_process(pipeline, mode, tmp_path):
         run_join(config.with_options(skew=0.6))
 
 
+@pytest.mark.slow(4)
 @pytest.mark.usefixtures("spark")
 def test_a_paused_run_goes_on(tmp_path):
     config = JoinConfig(pipeline="spis", output=tmp_path / "out", verify=True, **SMALL)
@@ -123,6 +125,7 @@ def test_a_paused_run_goes_on(tmp_path):
     assert report.pairs_digest == report.expected_digest
 
 
+@pytest.mark.slow(4)
 @pytest.mark.usefixtures("spark")
 def test_modes_of_files_of_publications_agree(tmp_path):
     (tmp_path / "in").mkdir()
@@ -139,11 +142,13 @@ def test_modes_of_files_of_publications_agree(tmp_path):
     assert reports[0].matches == reports[1].matches > 5
 
 
+@pytest.mark.slow(4)
 def test_files_must_have_publications(tmp_path):
     with pytest.raises(ConfigurationError, match="does not exist"):
         run_join(JoinConfig(input=tmp_path / "none"))
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -160,6 +165,7 @@ def test_options_are_checked(options, told):
         JoinConfig(**options)
 
 
+@pytest.mark.slow(4)
 def test_a_file_gives_options_too(tmp_path):
     file = tmp_path / "join.toml"
     file.write_text('pipeline = "rihps"\npolygon-clustering = 0.5\nworkers = 3\n')

@@ -78,6 +78,7 @@ def test_a_killed_driver_goes_on_where_it_was(tmp_path):
     checked(done.stdout)
 
 
+@pytest.mark.slow(4)
 @pytest.mark.faults
 def test_a_java_that_is_killed_while_it_starts_is_one_line(tmp_path):
     output, log = tmp_path / "out", tmp_path / "log"

@@ -55,6 +55,7 @@ def of_documents(**options):
     )
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("grouping", groupings("dkg"))
 def test_the_model_is_the_same_under_every_grouping(grouping):
     report = learned(of_documents(grouping=grouping))
@@ -91,6 +92,7 @@ def of_file(path, **options):
     return ApplicationConfig(**told, grouping="pkg", **{**SMALL, **options})
 
 
+@pytest.mark.slow(4)
 def test_a_paused_run_goes_on_and_learns_the_same(mail, tmp_path):
     config = of_file(mail, output=tmp_path / "out", epochs=3)
     paused = tmp_path / "out" / "state" / "paused"
@@ -123,6 +125,7 @@ def test_a_paused_run_goes_on_and_learns_the_same(mail, tmp_path):
     ]
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
 def test_json_and_parquet_give_the_same_records(tmp_path, suffix):
     path = tmp_path / f"mail{suffix}"
@@ -137,6 +140,7 @@ def test_json_and_parquet_give_the_same_records(tmp_path, suffix):
     assert pq.read_table(target) == RECORDS.slice(0, 100)
 
 
+@pytest.mark.slow(4)
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [

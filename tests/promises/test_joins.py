@@ -1,0 +1,101 @@
+"""Joins on a cluster load static partitions once, and their load is balanced by moving some."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow.dataset as ds
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MODES = ["static-stal", "dynamic-db-stal", "dynamic-lb-stal"]
+WORKERS, PARTITIONS, EPOCHS, PUBLICATIONS = 4, 16, 5, 2400
+THRESHOLD = 0.5
+"""MLDC above which partitions move; the paper's, and the program's default."""
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Join the same publications in each mode, on two executors with a core each."""
+    place = tmp_path_factory.mktemp("joins") / "out"
+    options = {
+        "modes": ",".join(MODES),
+        "master": "local-cluster[2,1,1024]",
+        "pipeline": "sps",
+        "skew": 0.7,
+        "publications": PUBLICATIONS,
+        "subscriptions": 600,
+        "polygon-share": 0,
+        "workers": WORKERS,
+        "partitions": PARTITIONS,
+        "epochs": EPOCHS,
+        "seconds": 12 * EPOCHS,
+        "output": place,
+    }
+    command = [sys.executable, "-m", "evenkey", "join", "compare", "--json", "--verify"]
+    command += [part for name, value in options.items() for part in (f"--{name}", str(value))]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return place
+
+
+def records_of(output: Path, mode: str) -> list[list[dict[str, Any]]]:
+    """Give what each slot wrote down of the work it did, by epoch."""
+    epochs = defaultdict(list)
+    for file in (output / mode / "state" / "epochs").glob("*/epoch=*/slot-*.json"):
+        epochs[file.parent.name].append(json.loads(file.read_text()))
+    return [epochs[name] for name in sorted(epochs)]
+
+
+def distances_of(records: list[list[dict[str, Any]]]) -> list[float]:
+    """Return (max - mean) / mean of the items of slots in each epoch."""
+    distances = []
+    for slots in records:
+        loads = np.zeros(WORKERS)
+        for slot in slots:
+            loads[slot["slot"]] += sum(each[0] for each in slot["work"].values())
+        distances.append(float((loads.max() - loads.mean()) / loads.mean()))
+    return distances
+
+
+def loads_of(records: list[list[dict[str, Any]]]) -> list[int]:
+    return [sum(len(slot["loaded"]) for slot in slots) for slots in records]
+
+
+@pytest.mark.timeout(900)
+def test_static_partitions_are_loaded_once_and_moving_some_balances_the_load(output):
+    records = {mode: records_of(output, mode) for mode in MODES}
+    assert {len(each) for each in records.values()} == {EPOCHS}
+    # Every static partition is loaded in the first epoch, and none of those that stay later.
+    assert loads_of(records["static-stal"]) == [PARTITIONS] + [0] * (EPOCHS - 1)
+    static = distances_of(records["static-stal"])
+    assert min(static) > 2 * THRESHOLD
+    for mode in ("dynamic-db-stal", "dynamic-lb-stal"):
+        loads = loads_of(records[mode])
+        assert loads[0] == PARTITIONS, mode
+        assert 0 < sum(loads[1:]) < PARTITIONS, mode
+        assert loads[-1] == 0, mode
+    data, load = (distances_of(records[mode]) for mode in MODES[1:])
+    assert data[0] == load[0] == pytest.approx(static[0])
+    assert data[-1] < THRESHOLD
+    assert load[-1] < static[-1] / 2
+
+
+def test_all_modes_write_the_same_matches(output):
+    matches = []
+    for mode in MODES:
+        rows = ds.dataset(output / mode / "results", format="parquet").to_table().to_pylist()
+        matches.append(
+            Counter((row["publication"], each) for row in rows for each in row["subscriptions"])
+        )
+    assert matches[0] == matches[1] == matches[2]
+    assert set(matches[0].values()) == {1}
+    assert len({publication for publication, _ in matches[0]}) > PUBLICATIONS // 4

@@ -1,0 +1,65 @@
+"""A run from a Kafka broker that is killed and started again gives exact results."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+from tests.brokers import consume, fill
+from tests.runs.killing import finish, kill_in_the_middle, started
+
+RECORDS, EPOCHS = 1200, 3
+
+
+def command(broker, output, cost_ms):
+    return [
+        *("--kafka", f"{broker.server}/promised", "--output-kafka", f"{broker.server}/kept"),
+        *("--split", "json", "--key", "user", "--count", "n"),
+        *("--aggregator", "sum(column=count)", "--grouping", "dkg"),
+        *("--workers", "2", "--sources", "2", "--aggregators", "1", "--epochs", str(EPOCHS)),
+        *("--cost-ms", str(cost_ms), "--output", str(output)),
+    ]
+
+
+@pytest.mark.faults
+@pytest.mark.timeout(900)
+def test_a_killed_run_goes_on_from_kafka_and_gives_exact_sums(broker, tmp_path):
+    values = [
+        ("hot" if number % 10 < 6 else f"cold {number % 37}", number % 5 + 1)
+        for number in range(RECORDS)
+    ]
+    fill(broker, "promised", [json.dumps({"user": user, "n": n}).encode() for user, n in values])
+    output, log = tmp_path / "out", tmp_path / "log"
+    with started(command(broker, output, cost_ms=8), log) as process:
+        kill_in_the_middle(process, output, log)
+    # Records that come after the first start are not part of the run.
+    more = [b'{"user": "hot", "n": 100}'] * 10
+    refill(broker, more)
+    finish(command(broker, output, cost_ms=0))
+
+    expected: Counter[str] = Counter()
+    for user, n in values:
+        expected[user] += n
+    windows: dict[tuple[str, str], int] = {}
+    for key, value in consume(broker, "kept"):
+        # An interrupted epoch may send a result twice, with the same value.
+        window = (key["window_start"], key["user"])
+        assert windows.setdefault(window, value["sum"]) == value["sum"]
+    found: Counter[str] = Counter()
+    for (_, user), total in windows.items():
+        found[user] += total
+    assert found == expected
+
+
+def refill(broker, values):
+    """Send more records to the topic that there is."""
+    from confluent_kafka import Producer
+
+    from tests.brokers import delivered
+
+    producer = Producer({"bootstrap.servers": broker.server})
+    for value in values:
+        producer.produce("promised", value, timestamp=1_577_840_400_000, on_delivery=delivered)
+    assert producer.flush(240) == 0

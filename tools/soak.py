@@ -1,0 +1,130 @@
+"""Run the soak tests part by part: ``python -m tools.soak [PART ...]``.
+
+At the end a table has what each part did.
+A part is a group of folders of ``tests/``. Each test that was skipped is listed with its reason.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+ROOT = Path(__file__).resolve().parents[1]
+REPORTS = ROOT / "build" / "soak"
+
+PARTS = {
+    "clusters": ("tests/cluster",),
+    "stores": ("tests/stores",),
+    "runs": ("tests/runs", "tests/kills", "tests/cli"),
+    "pipelines": ("tests/pipelines", "tests/applications"),
+    "kafka": ("tests/kafka",),
+    "operators": ("tests/spark", "tests/joins"),
+}
+"""Folders by part; the part ``others`` is all that none of these has."""
+OTHERS = "others"
+_PROCESSES = {"clusters": 2}
+"""Test processes of a part, where not three: each process of ``clusters`` starts six hosts."""
+
+
+@dataclass
+class Outcome:
+    """What the tests of a part did.
+
+    Parameters
+    ----------
+    code
+        Exit code of pytest.
+    seconds
+        By the clock.
+    counts
+        Of tests that passed, failed or were skipped.
+    skips
+        How many tests were skipped for each reason.
+    """
+
+    code: int
+    seconds: float
+    counts: Counter[str] = field(default_factory=Counter)
+    skips: Counter[str] = field(default_factory=Counter)
+
+
+def arguments(part: str) -> list[str]:
+    """Name the folders of a part for pytest.
+
+    Examples
+    --------
+    >>> arguments("stores")
+    ['tests/stores']
+    >>> arguments("others")[:2]
+    ['tests', '--ignore=tests/cluster']
+    """
+    if part != OTHERS:
+        return list(PARTS[part])
+    return ["tests", *(f"--ignore={each}" for folders in PARTS.values() for each in folders)]
+
+
+def read(report: Path, code: int, seconds: float) -> Outcome:
+    """Count the tests of a report of pytest's (JUnit's XML)."""
+    outcome = Outcome(code, seconds)
+    for case in ET.parse(report).iter("testcase"):  # noqa: S314 - pytest has just written it
+        fates = {child.tag: child for child in case}
+        if "skipped" in fates:
+            outcome.counts["skipped"] += 1
+            outcome.skips[fates["skipped"].get("message", "no reason")] += 1
+        else:
+            outcome.counts["failed" if {"failure", "error"} & set(fates) else "passed"] += 1
+    return outcome
+
+
+def summary(outcomes: dict[str, Outcome]) -> str:
+    """Write the table of parts, and the reasons of skips below it."""
+    lines = [f"{'part':10} {'passed':>6} {'failed':>6} {'skipped':>7} {'minutes':>7}"]
+    for part, each in outcomes.items():
+        passed, failed, skipped = (each.counts[fate] for fate in ("passed", "failed", "skipped"))
+        lines.append(f"{part:10} {passed:6} {failed:6} {skipped:7} {each.seconds / 60:7.1f}")
+    for part, each in outcomes.items():
+        for reason, count in sorted(each.skips.items()):
+            lines.append(f"skipped in {part}, {count} of them: {reason}")
+        if each.code and not each.counts["failed"]:
+            lines.append(f"{part}: pytest ended with exit code {each.code}")
+    return "\n".join(lines)
+
+
+def main(parts: list[str]) -> int:
+    """Run parts one after the other; give the exit code."""
+    known = [*PARTS, OTHERS]
+    unknown = [each for each in parts if each not in known]
+    if unknown:
+        print(f"error: no part {unknown[0]!r}; there are: {', '.join(known)}", file=sys.stderr)
+        return 2
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    outcomes = {}
+    for part in parts or known:
+        report = REPORTS / f"{part}.xml"
+        report.unlink(missing_ok=True)
+        processes = str(_PROCESSES.get(part, 3))
+        began = time.monotonic()
+        done = subprocess.run(  # noqa: S603 - pytest, on folders of this repository
+            [
+                *(sys.executable, "-m", "pytest", "--quiet", "-m", "soak", f"--junitxml={report}"),
+                *("--numprocesses", processes, "--dist", "worksteal", *arguments(part)),
+            ],
+            cwd=ROOT,
+            check=False,
+        )
+        seconds = time.monotonic() - began
+        if not report.exists():
+            outcomes[part] = Outcome(done.returncode, seconds)
+        else:
+            outcomes[part] = read(report, done.returncode, seconds)
+    print(summary(outcomes))
+    return int(any(each.code for each in outcomes.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
