@@ -7,7 +7,7 @@ RUN mvn --batch-mode --quiet --file /connectors/pom.xml --activate-profiles conn
 
 FROM python:3.11.11-slim-bookworm
 COPY --from=jars /jars /opt/evenkey/jars
-COPY pyproject.toml requirements.lock README.md LICENSE tools/image/install.sh /opt/evenkey/source/
+COPY pyproject.toml README.md LICENSE tools/image/requirements.lock tools/image/install.sh /opt/evenkey/source/
 COPY src /opt/evenkey/source/src
 RUN sh /opt/evenkey/source/install.sh /opt/evenkey/source
 ENV EVENKEY_KAFKA_JARS=/opt/evenkey/jars

@@ -33,15 +33,16 @@ PYTHONS :=
 VERSIONS := 4.1 4.2 4.3
 VERSIONED := build/spark-versions
 CLASSES := build/java-classes.jsa
-LOCK := $(BIN)/uv pip compile --upgrade --quiet --python-version 3.11 --python-platform linux --no-annotate \
+LOCK := $(BIN)/uv pip compile --quiet --python-version 3.11 --python-platform linux --no-annotate --generate-hashes \
   --custom-compile-command "make lock"
+IMAGE_EXTRAS := cli kafka influxdb prometheus
 MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help setup demo test check faults soak connect kills mutants fast-mutants bounds bench compare freeze lint format types imports lock grafana figures reproduction \
-  site release-check newcomer image-check setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
+  site release-check audit newcomer image-check setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -109,9 +110,11 @@ imports: $(READY) ## Check who imports whom
 
 lock: $(BIN)/python ## Choose the newest versions of all packages and write the files of locked ones
 	@$(PIP) install uv
-	@$(LOCK) pyproject.toml --all-extras --output-file requirements.lock
-	@$(LOCK) --group site --output-file docs/requirements.lock
-	@$(LOCK) --group release --output-file .ci/requirements.lock
+	@$(LOCK) --upgrade pyproject.toml --all-extras --output-file requirements.lock
+	@$(LOCK) --upgrade --group site --output-file docs/requirements.lock
+	@$(LOCK) --upgrade --group release --output-file .ci/requirements.lock
+	@rm -f tools/image/requirements.lock
+	@$(LOCK) pyproject.toml $(IMAGE_EXTRAS:%=--extra %) --constraint requirements.lock --output-file tools/image/requirements.lock
 
 grafana: $(READY) ## Write Grafana's dashboards into grafana/
 	@$(BIN)/python -m tools.grafana_dashboards grafana/dashboards
@@ -132,6 +135,11 @@ release-check: $(RELEASE)/.ready ## Build the archives, try core and each extra 
 	@for check in github-workflows:.github/workflows/*.yml github-issue-forms:.github/ISSUE_TEMPLATE/*-*.yml \
 	  github-issue-config:.github/ISSUE_TEMPLATE/config.yml citation-file-format:CITATION.cff compose-spec:compose.yaml; do \
 	  $(RELEASE)/bin/check-jsonschema --builtin-schema vendor.$${check%%:*} $${check#*:} || exit 1; done
+
+audit: $(RELEASE)/.ready ## Look up known vulnerabilities of all locked packages; asks PyPI about each of them
+	@for lock in requirements.lock docs/requirements.lock .ci/requirements.lock tools/image/requirements.lock; do \
+	  $(RELEASE)/bin/pip-audit --progress-spinner off --require-hashes --disable-pip --requirement $$lock || failed=1; \
+	done; test -z "$$failed"
 
 newcomer: $(RELEASE)/.ready ## Time the way from a wheel and an empty environment to a first balanced applyInPandas
 	@$(RELEASE)/bin/python -m tools.release.newcomer build/release
@@ -166,7 +174,7 @@ $(BIN)/python:
 
 $(READY): pyproject.toml requirements.lock | $(BIN)/python
 	@echo "Setting up $(VENV) ..." >&2
-	@$(PIP) install --no-compile --requirement requirements.lock
+	@$(PIP) install --no-compile --require-hashes --requirement requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -175,14 +183,14 @@ $(RELEASE)/.ready: .ci/requirements.lock
 $(SITE)/.ready $(RELEASE)/.ready: | $(BIN)/python
 	@echo "Setting up $(@D) ..." >&2
 	@$(BIN)/python -m venv $(@D)
-	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --requirement $<
+	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes --requirement $<
 	@touch $@
 
 $(VERSIONED)/%/.ready: $(READY)
 	@echo "Setting up Spark $* in $(@D) ..." >&2
 	@$(PIP) install uv
 	@$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(@D)
-	@grep -vE '^(pyspark|py4j)==' requirements.lock >$(@D)/packages.txt
+	@awk '/^[^ ]/ { kept = !/^(pyspark|py4j)==/ } kept' requirements.lock >$(@D)/packages.txt
 	@$(BIN)/uv pip install --quiet --upgrade-package pyspark --python $(@D)/bin/python \
 	  --requirement $(@D)/packages.txt 'pyspark==$*.*'
 	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --no-deps --no-build-isolation --editable .

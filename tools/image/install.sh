@@ -5,4 +5,5 @@ source=$1
 apt-get update
 apt-get install --yes --no-install-recommends openjdk-17-jre-headless procps
 rm -rf /var/lib/apt/lists/*
-pip install --no-cache-dir --constraint "$source/requirements.lock" "$source[cli,kafka,influxdb,prometheus]"
+pip install --no-cache-dir --require-hashes --requirement "$source/requirements.lock"
+pip install --no-cache-dir --no-deps "$source"
