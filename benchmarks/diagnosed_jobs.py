@@ -439,7 +439,7 @@ def measure(jobs: Iterable[Job]) -> None:
 
 def longest_stage(job: Job) -> float:
     """Give the seconds of the longest stage of a job with its change, warming up left out."""
-    (log,) = find_logs(BUILD / CHANGED / job.name)
+    (log,) = find_logs(BUILD / CHANGED / job.name).logs
     known = read_log(log)
     first = min(each.execution or 0 for each in known.stages)
     return max(
@@ -452,7 +452,7 @@ def longest_stage(job: Job) -> float:
 def keep(jobs: Iterable[Job]) -> None:
     """Write what diagnosis reads of each log, packed, for the tests."""
     for job in jobs:
-        (log,) = find_logs(BUILD / LOGS / job.name)
+        (log,) = find_logs(BUILD / LOGS / job.name).logs
         lines = [json.dumps(trimmed(event)) for event in log.events(READ)]
         KEPT.mkdir(exist_ok=True)
         text = "".join(f"{line}\n" for line in lines).replace(f"{ROOT}/", "")

@@ -61,7 +61,7 @@ class Log:
 
     def news(self) -> list[dict[str, int]]:
         """Give the durations of the epochs that ran since the last call, and their jobs."""
-        (log,) = find_logs(self._directory)
+        (log,) = find_logs(self._directory).logs
         events = list(log.events({_JOB, _PROGRESS}))
         jobs = Counter(
             (properties["sql.streaming.queryId"], properties["streaming.sql.batchId"])

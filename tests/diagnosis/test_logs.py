@@ -104,7 +104,9 @@ def test_lines_that_are_no_events_are_counted(tmp_path):
     broken = [*lines[:5], b"no json\n", b"[1]\n", b'{"Event":3}\n', *lines[5:]]
     (tmp_path / "log").write_bytes(b"".join(broken))
     (one,) = diagnose(tmp_path / "log").applications
-    assert one.cautions == ("3 lines of the log are no events of Spark's: left out.",)
+    assert one.cautions == (
+        "3 lines of the log are no events of Spark's (the first: line 6 of log): left out.",
+    )
     assert len(one.named) == 1
 
 
@@ -166,6 +168,7 @@ def test_a_directory_has_several_applications(tmp_path):
     (tmp_path / "notes.txt").write_text("no log")
     found = diagnose(tmp_path)
     assert [each.application.name for each in found.applications] == ["clicks", "orders"]
+    assert found.cautions == ("1 file is left out (notes.txt: no event log).",)
     (only,) = diagnose(tmp_path, application="app-clicks").applications
     assert only.application.name == "clicks"
     with pytest.raises(ConfigurationError, match=r"has app-clicks, app-orders; name one of them"):

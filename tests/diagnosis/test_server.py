@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import socket
+import tempfile
 import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from evenkey.diagnosis import diagnose
+from evenkey.diagnosis import diagnose, limits
 from evenkey.errors import ConfigurationError
 from tests.diagnosis.writing import skewed
 
@@ -168,3 +170,159 @@ def test_what_does_not_answer_as_spark_is_refused_in_one_line(served):
     known["/applications"] = [{"id": "app-1", "name": "orders", "attempts": [{}]}]
     with pytest.raises(ConfigurationError, match=r"cannot be read .*; name the application's"):
         diagnose(address)
+
+
+def archive(files):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as writer:
+        for name, content in files.items():
+            writer.writestr(name, content)
+    return packed.getvalue()
+
+
+def damaged():
+    packed = bytearray(archive({"app-1": skewed().text()}))
+    packed[40:60] = b"\xff" * 20
+    return bytes(packed)
+
+
+def encrypted():
+    packed = bytearray(archive({"app-1": skewed().text()}))
+    packed[6] |= 1
+    packed[packed.find(b"PK\x01\x02") + 8] |= 1
+    return bytes(packed)
+
+
+LISTS = [
+    ([{"name": "x"}], "it lists no applications"),
+    ([1, 2], "it lists no applications"),
+    ([{"id": 5, "attempts": 7}], "it lists no applications"),
+    (b"[" * 100_000 + b"]" * 100_000, "it answers no JSON"),
+    ([{"id": "app-1", "attempts": 7}], "'app-1' cannot be read"),
+    ([{"id": "a b\r\nX: y/../..", "attempts": [{}]}], "cannot be read"),
+]
+ARCHIVES = [
+    (damaged(), "cannot be read"),
+    (encrypted(), "its logs are encrypted"),
+    (archive({"readme": "hello"}), "no event log is in it"),
+    (archive({"app-1": skewed().text(), "app-1/x": "y"}), "cannot be read"),
+    (archive({"x" * 300: skewed().text()}), "cannot be read"),
+]
+
+
+def refusal(address):
+    with pytest.raises(ConfigurationError) as caught:
+        diagnose(address)
+    (line,) = str(caught.value).splitlines()
+    assert line.isprintable()
+    return line
+
+
+@pytest.mark.parametrize(("listed", "said"), LISTS)
+def test_a_list_that_is_none_is_refused_in_one_line(served, listed, said):
+    address, known = served
+    known["/applications"] = listed
+    assert said in refusal(address)
+
+
+@pytest.mark.parametrize(("packed", "said"), ARCHIVES)
+def test_logs_that_cannot_be_unpacked_are_refused_in_one_line(served, packed, said):
+    address, known = served
+    known["/applications"] = [{"id": "app-1", "attempts": [{}]}]
+    known["/applications/app-1/logs"] = packed
+    assert said in refusal(address)
+
+
+def test_one_application_that_cannot_be_read_does_not_stop_the_others(served):
+    address, known = served
+    known["/applications"] = [{"id": each, "attempts": [{}]} for each in ("app-1", "app-2")]
+    known["/applications/app-1/logs"] = damaged()
+    known["/applications/app-2/logs"] = archive({"app-2": skewed().text()})
+    found = diagnose(address)
+    assert [each.application.name for each in found.applications] == ["orders"]
+    (caution,) = found.cautions
+    assert "application 'app-1' cannot be read" in caution
+
+
+def test_names_in_an_archive_do_not_lead_out_of_it(served, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "a" / "b"))
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    address, known = served
+    known["/applications"] = [{"id": "app-1", "attempts": [{}]}]
+    names = ["../../../slipped", str(tmp_path / "slipped"), "app-1"]
+    known["/applications/app-1/logs"] = archive(dict.fromkeys(names, skewed().text()))
+    diagnose(address)
+    assert [each for each in tmp_path.rglob("*") if each.name == "slipped"] == []
+
+
+def test_answers_are_limited_in_size_and_time(served, monkeypatch):
+    address, known = served
+    known.update(answers())
+    for name, value, said in [
+        ("ANSWER_BYTES", 1 << 20, None),
+        ("ANSWER_BYTES", 10, "it answers no JSON"),
+        ("ARCHIVE_BYTES", 1000, "it answers more than 0 MiB"),
+        ("SERVER_SECONDS", 0.0, "it takes longer than 0 s"),
+    ]:
+        with monkeypatch.context() as patch:
+            patch.setattr(limits, name, value)
+            if name == "ARCHIVE_BYTES":
+                known[f"{APP}/logs"] = archive({"app-1": skewed().text() + "\n" * 5000})
+            if said is None:
+                assert diagnose(address).applications
+            else:
+                assert said in refusal(address)
+
+
+def answering(answer):
+    """A server that sends these bytes to whoever asks; gives its address."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        while True:
+            try:
+                asked, _ = listening.accept()
+            except OSError:
+                return
+            with asked:
+                asked.recv(65536)
+                asked.sendall(answer)
+
+    threading.Thread(target=serve, daemon=True).start()
+    return listening, f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"\x00\x01garbage\r\n\r\n",
+        b"",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n[{}",
+        b"HTTP/1.1 302 Found\r\nLocation: /api/v1/applications\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 200 + b"\r\n[]",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n",
+    ],
+)
+def test_what_is_no_answer_is_refused_in_one_line(answer):
+    listening, address = answering(answer)
+    with listening:
+        assert f"{address}: no Spark answers there (" in refusal(address)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("http://[::1", "it is no address; write http://HOST:PORT"),
+        ("http://127.0.0.1:99999", "it is no address"),
+        ("http://127.0.0.1:port", "it is no address"),
+        ("http://", "it is no address"),
+        ("http://127.0.0.1:4040/a b", "it is no address"),
+        ("http://127.0.0.1:4040/a\r\nX: y", "it is no address"),
+        ("http://me:hunter2@127.0.0.1:4040", "http://me:***@127.0.0.1:4040: it holds a password"),
+    ],
+)
+def test_what_is_no_address_is_refused_in_one_line(address, said):
+    line = refusal(address)
+    assert said in line
+    assert "hunter2" not in line

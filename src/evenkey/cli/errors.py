@@ -7,7 +7,6 @@ import functools
 import inspect
 import re
 import signal
-import sys
 import threading
 import traceback
 from contextvars import ContextVar
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from evenkey import errors
+from evenkey.addresses import without_password
 from evenkey.errors import ConfigurationError, EvenkeyError
 
 if TYPE_CHECKING:
@@ -189,8 +189,8 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
 def _report(error: Exception) -> int:
     explanation = explain(error)
     if _TRACES.get():
-        traceback.print_exception(error, file=sys.stderr)
-    for line in explanation.message.splitlines():
+        typer.echo(without_password("".join(traceback.format_exception(error))), err=True, nl=False)
+    for line in without_password(explanation.message).splitlines():
         typer.echo(f"error: {line}", err=True)
     if explanation.exit_code == _FAILED and not _TRACES.get():
         typer.echo("(--debug shows the full trace)", err=True)

@@ -9,6 +9,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from evenkey.addresses import without_password
+
 _USAGE_ERROR: Any = typer.BadParameter.__base__
 """What stands for any call that is not understood; Typer offers it under this name only."""
 
@@ -38,7 +40,7 @@ class Program(TyperGroup):
 
 def _report(error: Any) -> int:
     """Print what is wrong with a call; where nothing was said at all, the help."""
-    message = error.format_message()
+    message = without_password(error.format_message())
     for theirs, ours in _WORDS:
         message = theirs.sub(ours, message)
     if "\n" in message.strip():

@@ -6,6 +6,7 @@ import contextlib
 import threading
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenkey.exporters import RUN_FILE, EpochRecord, History
@@ -13,7 +14,6 @@ from evenkey.stores import local_path, scheme_of, store_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from evenkey.exporters import RunInfo
     from evenkey.stores import Store
@@ -85,8 +85,10 @@ class Runs:
         self.places = places
         self._stores: list[tuple[Path, Store | None]] = []
         for place in places:
-            on_disk = scheme_of(place) == "file"
-            self._stores.append((local_path(place), None if on_disk else store_at(place)))
+            if scheme_of(place) == "file":
+                self._stores.append((local_path(place), None))
+            else:
+                self._stores.append((Path(), store_at(place)))
         self._listed: dict[str, Store] = {}
         self._next_listing = 0.0
         self._records: dict[str, dict[int, EpochRecord]] = {}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from evenkey.diagnosis import limits
+
 _SITE = re.compile(r"[\w.$]+ at [^\s()]+:\d+")
 _NOT_A_PLACE = ("NativeMethodAccessorImpl", "<unknown>", "DirectMethodHandleAccessor", ":0")
 
@@ -24,7 +26,7 @@ def call_site(description: object, details: object) -> str:
     ''
     """
     for text in (description, details):
-        for site in _SITE.findall(text if isinstance(text, str) else ""):
+        for site in _SITE.findall(limits.text(text) if isinstance(text, str) else ""):
             if not any(each in site for each in _NOT_A_PLACE):
                 return str(site)
     return ""

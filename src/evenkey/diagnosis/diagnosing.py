@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenkey.checking import check_path
-from evenkey.diagnosis.logs import find_logs
+from evenkey.diagnosis.logs import find_logs, listed
 from evenkey.diagnosis.looking import find
 from evenkey.diagnosis.reading import read_log
 from evenkey.diagnosis.server import is_address, read_server
@@ -159,17 +159,21 @@ def diagnose(
 
 def _applications(source: str, application: str | None) -> tuple[Sequence[Application], list[str]]:
     if is_address(source):
-        return read_server(source, application), []
+        return read_server(source, application)
     if scheme_of(source) != "file":
         message = (
             f"{source}: event logs are read from paths of this machine and from servers; copy the "
             "log here, or give the address of a history server"
         )
         raise ConfigurationError(message)
-    logs = find_logs(local_path(source).expanduser())
+    logs, skipped = find_logs(local_path(source).expanduser())
     # Logs are called after their applications, so that most need not be opened.
     named = [log for log in logs if application is not None and application in Path(log.name).name]
-    return _read(named or logs)
+    read, cautions = _read(named or logs)
+    if skipped and not named:
+        files = "1 file is" if len(skipped) == 1 else f"{len(skipped):,} files are"
+        cautions.append(f"{files} left out ({listed(skipped)}).")
+    return read, cautions
 
 
 def _read(logs: Sequence[EventLog]) -> tuple[Sequence[Application], list[str]]:

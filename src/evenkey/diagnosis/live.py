@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenkey.diagnosis.application import Application, Execution, Stage, Task
 from evenkey.diagnosis.call_sites import call_site
+from evenkey.diagnosis.limits import figure, text, whole
 from evenkey.diagnosis.plan_text import read_plan
 from evenkey.diagnosis.plans import RECORDS_READ
 
@@ -39,9 +40,9 @@ def read_live(listed: Mapping[str, Any], ask: Ask) -> Application:
         Gives the answer to a path below the application's own.
     """
     properties = dict(ask("environment")["sparkProperties"])
-    cores_a_task = max(1, int(properties.get("spark.task.cpus", 1)))
+    cores_a_task = max(1, whole(properties.get("spark.task.cpus", 1)))
     executors = [each for each in ask("allexecutors") if each.get("isActive", True)]
-    slots = sum(int(each["totalCores"]) // cores_a_task for each in executors)
+    slots = sum(whole(each["totalCores"]) // cores_a_task for each in executors)
     stages_of_jobs = {each["jobId"]: each["stageIds"] for each in ask("jobs")}
     executions: dict[int, Execution] = {}
     of_stages: dict[int, int] = {}
@@ -54,11 +55,11 @@ def read_live(listed: Mapping[str, Any], ask: Ask) -> Application:
                     of_stages.setdefault(stage, execution.number)
     attempt = listed["attempts"][0]
     return Application(
-        str(listed["id"]),
-        str(listed["name"]),
-        str(attempt.get("appSparkVersion", "")),
+        text(listed["id"]),
+        text(listed["name"]),
+        text(attempt.get("appSparkVersion", "")),
         slots or 1,
-        float(attempt.get("duration", 0)) / 1000,
+        max(0.0, figure(attempt.get("duration", 0))) / 1000,
         executions,
         tuple(_stages(ask, of_stages)),
         (_LACKS,),
@@ -68,19 +69,19 @@ def read_live(listed: Mapping[str, Any], ask: Ask) -> Application:
 
 def _stages(ask: Ask, of_stages: Mapping[int, int]) -> Iterator[Stage]:
     complete = ask("stages?status=complete")
-    for each in sorted(complete, key=lambda one: int(one["stageId"])):
+    for each in sorted(complete, key=lambda one: whole(one["stageId"])):
         if not each["shuffleReadRecords"]:
             continue
-        path = f"stages/{each['stageId']}/{each['attemptId']}/taskList"
+        path = f"stages/{whole(each['stageId'])}/{whole(each['attemptId'])}/taskList"
         tasks = {
-            int(one["index"]): _task(one)
+            whole(one["index"]): _task(one)
             for one in _pages(ask, path)
             if one["status"] == "SUCCESS" and one.get("taskMetrics")
         }
         yield Stage(
-            int(each["stageId"]),
-            str(each["name"]),
-            of_stages.get(int(each["stageId"])),
+            whole(each["stageId"]),
+            text(each["name"]),
+            of_stages.get(whole(each["stageId"])),
             tuple(tasks[index] for index in sorted(tasks)),
         )
 
@@ -88,11 +89,11 @@ def _stages(ask: Ask, of_stages: Mapping[int, int]) -> Iterator[Stage]:
 def _task(answer: Mapping[str, Any]) -> Task:
     read = answer["taskMetrics"]["shuffleReadMetrics"]
     return Task(
-        int(answer["index"]),
-        float(answer["taskId"]),  # tasks are numbered as they are launched
-        float(answer["duration"]) / 1000,
-        int(read["recordsRead"]),
-        int(read["remoteBytesRead"]) + int(read["localBytesRead"]),
+        whole(answer["index"]),
+        figure(answer["taskId"]),  # tasks are numbered as they are launched
+        max(0.0, figure(answer["duration"])) / 1000,
+        whole(read["recordsRead"]),
+        whole(read["remoteBytesRead"]) + whole(read["localBytesRead"]),
     )
 
 
@@ -102,19 +103,19 @@ def _execution(answer: Mapping[str, Any]) -> Execution | None:
         return None
     exchanges = [
         each
-        for each in sorted(answer.get("nodes", ()), key=lambda one: int(one["nodeId"]))
+        for each in sorted(answer.get("nodes", ()), key=lambda one: whole(one["nodeId"]))
         if each["nodeName"].strip() == "Exchange"
     ]
-    numbers = iter(int(each["nodeId"]) for each in exchanges)
+    numbers = iter(whole(each["nodeId"]) for each in exchanges)
     totals = {
-        int(each["nodeId"]): int(metric["value"].replace(",", ""))
+        whole(each["nodeId"]): whole(metric["value"].replace(",", ""))
         for each in exchanges
         for metric in each["metrics"]
         if metric["name"] == RECORDS_READ and metric["value"].replace(",", "").isdecimal()
     }
     # Spark numbers a plan's nodes from its root down, as its text has them.
     place = call_site(answer.get("description"), None)
-    return Execution(int(answer["id"]), _numbered(plan, numbers), place, None, totals)
+    return Execution(whole(answer["id"]), _numbered(plan, numbers), place, None, totals)
 
 
 def _numbered(node: Node, numbers: Iterator[int]) -> Node:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 import struct
 from typing import TYPE_CHECKING, BinaryIO
 
 import pyarrow as pa
+
+from evenkey.diagnosis import limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,10 +42,26 @@ def unpacked(file: Path) -> Iterator[bytes]:
     CutError
         The file ends early, as that of an application that was killed; all chunks before are given.
     OSError
-        It cannot be read.
+        It cannot be read, or it is no regular file.
     """
-    with file.open("rb") as packed:
+    with opened(file) as packed:
         yield from _CODECS.get(ending(file), _plain)(packed)
+
+
+def opened(file: Path) -> BinaryIO:
+    """Open a file to read; a pipe or a device is refused, since it could wait or go on endlessly.
+
+    Raises
+    ------
+    OSError
+        It cannot be opened, or it is no regular file.
+    """
+    # Without O_NONBLOCK, opening a pipe waits for a writer.
+    number = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise OSError(errno.EINVAL, "it is no regular file", str(file))
+    return os.fdopen(number, "rb")
 
 
 def ending(file: Path) -> str:
@@ -69,8 +90,8 @@ def _streamed(codec: str) -> Callable[[BinaryIO], Iterator[bytes]]:
             with pa.CompressedInputStream(pa.PythonFile(packed), codec) as content:
                 while chunk := content.read(_CHUNK_BYTES):
                     yield chunk
-        except OSError as error:
-            if error.errno is not None:  # the disk's; the codec's have no number
+        except (OSError, MemoryError) as error:
+            if getattr(error, "errno", None) is not None:  # the disk's; the codec's have no number
                 raise
             raise CutError from error
 
@@ -101,13 +122,15 @@ def _snappy(packed: BinaryIO) -> Iterator[bytes]:
 
 
 def _exactly(packed: BinaryIO, length: int) -> bytes:
-    block = packed.read(length) if length >= 0 else b""
+    block = packed.read(length) if 0 <= length <= limits.BLOCK_BYTES else b""
     if len(block) != length:
         raise CutError
     return block
 
 
 def _block(block: bytes, length: int, codec: str) -> bytes:
+    if not 0 <= length <= limits.BLOCK_BYTES:
+        raise CutError
     try:
         return bytes(pa.decompress(block, length, codec, asbytes=True))
     except (OSError, ValueError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from evenkey.diagnosis import limits
 from evenkey.diagnosis.plans import Node
 
 if TYPE_CHECKING:
@@ -96,4 +97,4 @@ def _node(tree: list[tuple[int, str, int]], place: int, details: dict[int, str])
         below = tree[later][0] if below is None else below
         if tree[later][0] == below:
             children.append(_node(tree, later, details))
-    return Node(name, details.get(number, name), tuple(children))
+    return Node(limits.text(name), limits.text(details.get(number, name)), tuple(children))

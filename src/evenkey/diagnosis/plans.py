@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenkey.diagnosis import limits
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -72,13 +74,28 @@ class Node:
         return (self.counters or {}).get(name)
 
 
-def node_of(info: Mapping[str, Any]) -> Node:
-    """Make a plan of what an event holds as ``sparkPlanInfo``."""
+def node_of(info: Mapping[str, Any], depth: int = 1) -> Node:
+    """Make a plan of what an event holds as ``sparkPlanInfo``.
+
+    Raises
+    ------
+    ValueError, TypeError, KeyError, AttributeError, OverflowError
+        It is none, or it is deeper than `limits.PLAN_DEPTH`.
+    """
+    if depth > limits.PLAN_DEPTH:
+        message = f"the plan is deeper than {limits.PLAN_DEPTH} operators"
+        raise ValueError(message)
+    children = []
+    for child in info.get("children", ()):
+        children.append(node_of(child, depth + 1))  # noqa: PERF401 - a comprehension nests deeper
     return Node(
-        str(info.get("nodeName", "")).strip(),
-        str(info.get("simpleString", "")).strip(),
-        tuple(node_of(child) for child in info.get("children", ())),
-        {each["name"]: each["accumulatorId"] for each in info.get("metrics", ())},
+        limits.text(info.get("nodeName", "")).strip(),
+        limits.text(info.get("simpleString", "")).strip(),
+        tuple(children),
+        {
+            limits.text(each["name"]): limits.whole(each["accumulatorId"])
+            for each in info.get("metrics", ())
+        },
     )
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from evenkey.diagnosis.application import Application, Execution, Stage, Task
 from evenkey.diagnosis.call_sites import call_site
+from evenkey.diagnosis.limits import figure, text, whole
+from evenkey.diagnosis.logs import listed
 from evenkey.diagnosis.plans import OUTPUT_ROWS, RECORDS_READ, RECORDS_WRITTEN, Node, node_of
 from evenkey.errors import ConfigurationError
 
@@ -22,6 +24,16 @@ _SQL = "org.apache.spark.sql.execution.ui."
 _COUNTED = frozenset({RECORDS_READ, RECORDS_WRITTEN, OUTPUT_ROWS})
 _SUCCESS = "Success"
 
+STRANGE = (
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
+"""What is raised by events and answers that are not as Spark writes them."""
+
 
 def read_log(log: EventLog) -> Application:
     """Read the log of an application.
@@ -35,11 +47,14 @@ def read_log(log: EventLog) -> Application:
     for event in log.events(READ):
         try:
             _HANDLERS[event["Event"]](seen, event)
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except STRANGE:
             seen.strange += 1
     if not seen.begun:
+        said = log_cautions(log)
+        why = f" ({' '.join(said)})" if said else ""
         message = (
-            f"{log.name}: no application begins in it; name the whole log, from its first file on"
+            f"{log.name}: no application begins in it{why}; name the whole log, from its first "
+            "file on"
         )
         raise ConfigurationError(message)
     return seen.application(log)
@@ -100,10 +115,7 @@ class _Seen:
         if not self.ended:
             why = "still runs" if log.running else "was killed, or still runs"
             said.append(f"The log has no end: the application {why}; what it holds is diagnosed.")
-        if log.cut:
-            said.append("The log breaks off in the middle of a line: what comes before is read.")
-        if log.unread:
-            said.append(f"{log.unread:,} lines of the log are no events of Spark's: left out.")
+        said += log_cautions(log)
         if self.strange:
             said.append(
                 f"{self.strange:,} events lack what Spark {self.version or 'of this version'} "
@@ -120,34 +132,53 @@ class _Seen:
         return said
 
 
+def log_cautions(log: EventLog) -> list[str]:
+    """Say which parts of a log could not be read, a sentence each."""
+    said = []
+    if log.cut:
+        said.append("The log breaks off in the middle of a line: what comes before is read.")
+    if log.unread:
+        lines = (
+            "1 line of the log is no event"
+            if log.unread == 1
+            else (f"{log.unread:,} lines of the log are no events")
+        )
+        said.append(f"{lines} of Spark's (the first: {log.first_unread}): left out.")
+    if log.skipped:
+        said.append(f"Files of the log that cannot be read are left out: {listed(log.skipped)}.")
+    if log.stopped:
+        said.append(f"The log is read in part: {log.stopped}.")
+    return said
+
+
 def _log_start(seen: _Seen, event: dict[str, Any]) -> None:
-    seen.version = str(event["Spark Version"])
+    seen.version = text(event["Spark Version"])
 
 
 def _application_start(seen: _Seen, event: dict[str, Any]) -> None:
     seen.begun = True
-    seen.id, seen.name = str(event.get("App ID") or ""), str(event["App Name"])
-    seen.first = seen.last = float(event["Timestamp"])
+    seen.id, seen.name = text(event.get("App ID") or ""), text(event["App Name"])
+    seen.first = seen.last = figure(event["Timestamp"])
 
 
 def _application_end(seen: _Seen, event: dict[str, Any]) -> None:
     seen.ended = True
-    seen.last = float(event["Timestamp"])
+    seen.last = figure(event["Timestamp"])
 
 
 def _environment(seen: _Seen, event: dict[str, Any]) -> None:
     properties = event["Spark Properties"]
-    seen.cores_a_task = max(1, int(properties.get("spark.task.cpus", 1)))
+    seen.cores_a_task = max(1, whole(properties.get("spark.task.cpus", 1)))
 
 
 def _executor_added(seen: _Seen, event: dict[str, Any]) -> None:
-    seen.cores[event["Executor ID"]] = int(event["Executor Info"]["Total Cores"])
+    seen.cores[text(event["Executor ID"])] = whole(event["Executor Info"]["Total Cores"])
     at_once = sum(each // seen.cores_a_task for each in seen.cores.values())
     seen.slots = max(seen.slots, at_once)
 
 
 def _executor_removed(seen: _Seen, event: dict[str, Any]) -> None:
-    seen.cores.pop(event["Executor ID"], None)
+    seen.cores.pop(text(event["Executor ID"]), None)
 
 
 def _job_start(seen: _Seen, event: dict[str, Any]) -> None:
@@ -156,48 +187,50 @@ def _job_start(seen: _Seen, event: dict[str, Any]) -> None:
     if execution is None:
         return
     for stage in event["Stage IDs"]:
-        seen.executions_of_stages.setdefault(stage, int(execution))
+        seen.executions_of_stages.setdefault(whole(stage), whole(execution))
     query = properties.get("sql.streaming.queryId")
     if query:
-        seen.queries[int(execution)] = str(query)
+        seen.queries[whole(execution)] = text(query)
 
 
 def _stage_completed(seen: _Seen, event: dict[str, Any]) -> None:
     stage = event["Stage Info"]
     if not stage.get("Failure Reason"):
-        seen.finished.add(stage["Stage ID"])
-        seen.names[stage["Stage ID"]] = str(stage["Stage Name"])
-        seen.last = max(seen.last, float(stage.get("Completion Time") or 0))
+        number = whole(stage["Stage ID"])
+        seen.names[number] = text(stage["Stage Name"])
+        seen.finished.add(number)
+        seen.last = max(seen.last, figure(stage.get("Completion Time") or 0))
 
 
 def _task_end(seen: _Seen, event: dict[str, Any]) -> None:
     if event["Task End Reason"]["Reason"] != _SUCCESS or not event.get("Task Metrics"):
         return
     info, read = event["Task Info"], event["Task Metrics"]["Shuffle Read Metrics"]
+    launched, finished = figure(info["Launch Time"]), figure(info["Finish Time"])
     task = Task(
-        int(info["Index"]),
-        info["Launch Time"] / 1000,
-        (info["Finish Time"] - info["Launch Time"]) / 1000,
-        int(read["Total Records Read"]),
-        int(read["Remote Bytes Read"]) + int(read["Local Bytes Read"]),
+        whole(info["Index"]),
+        launched / 1000,
+        max(0.0, finished - launched) / 1000,
+        whole(read["Total Records Read"]),
+        whole(read["Remote Bytes Read"]) + whole(read["Local Bytes Read"]),
         {
-            each["ID"]: int(each["Update"])
+            whole(each["ID"]): whole(each["Update"])
             for each in info.get("Accumulables", ())
             if each.get("Name") in _COUNTED and "Update" in each
         },
     )
-    seen.tasks.setdefault(event["Stage ID"], {})[task.index] = task
-    seen.last = max(seen.last, float(info["Finish Time"]))
+    seen.tasks.setdefault(whole(event["Stage ID"]), {})[task.index] = task
+    seen.last = max(seen.last, finished)
 
 
 def _execution_start(seen: _Seen, event: dict[str, Any]) -> None:
-    number = int(event["executionId"])
+    number = whole(event["executionId"])
     seen.plans[number] = node_of(event["sparkPlanInfo"])
     seen.places[number] = call_site(event.get("description"), event.get("details"))
 
 
 def _plan_update(seen: _Seen, event: dict[str, Any]) -> None:
-    number = int(event["executionId"])
+    number = whole(event["executionId"])
     if number in seen.places:
         seen.plans[number] = node_of(event["sparkPlanInfo"])
 

@@ -6,26 +6,11 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from evenkey.addresses import without_password
 from evenkey.errors import ConfigurationError
 
-_PASSWORD = re.compile(r"(?P<before>://[^/@:?#]*:)[^/@]*(?=@)")
-_SECRET_OPTION = re.compile(
-    r"(?P<before>[?&;][^=&;]*(?:password|passwd|secret|token|\.pem|credential)[^=&;]*=)[^&;#]*",
-    re.IGNORECASE,
-)
 _HOST_PORT = re.compile(r"(?P<host>\[[^\]]+\]|[^:\[\]]+)(?::(?P<port>\d{1,5}))?")
 _HIGHEST_PORT = 65535
-
-
-def without_password(text: str) -> str:
-    """Hide what must not be shown of an address.
-
-    Examples
-    --------
-    >>> without_password("influxdb://me:secret@localhost/evenkey")
-    'influxdb://me:***@localhost/evenkey'
-    """
-    return _SECRET_OPTION.sub(r"\g<before>***", _PASSWORD.sub(r"\g<before>***", text))
 
 
 @dataclass(frozen=True)
@@ -79,7 +64,7 @@ class ExportAddress:
         ('influxdb', 'me', 'localhost:8086', 'evenkey', {'queue': '100'})
         """
         shown = without_password(text)
-        if shown != text or _PASSWORD.search(text):
+        if shown != text:
             message = (
                 f"export = {shown!r}: it holds a password, and addresses are shown and kept; "
                 "leave it out and set EVENKEY_INFLUXDB_PASSWORD or "

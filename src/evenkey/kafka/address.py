@@ -8,6 +8,7 @@ import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from evenkey.addresses import without_password
 from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -70,8 +71,15 @@ class Address:
         Raises
         ------
         ConfigurationError
-            It has no such form.
+            It has no such form, or it holds a user or a password; a password is not repeated.
         """
+        if "@" in text:
+            message = (
+                f"{without_password(text)!r}: servers are named without user and password, as "
+                "addresses are shown and kept; write SERVERS/TOPIC[,TOPIC] and set "
+                "EVENKEY_KAFKA_CLIENT_SASL_USERNAME and EVENKEY_KAFKA_CLIENT_SASL_PASSWORD"
+            )
+            raise ConfigurationError(message)
         servers, _, topics = text.partition("/")
         names = tuple(topics.split(","))
         for server in servers.split(","):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from evenkey.addresses import without_password
 from evenkey.stores import local_path, scheme_of
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _place(value: object) -> object:
         return _path(value)
     if scheme_of(value) == "file":
         return local_path(value).expanduser()
-    if urlsplit(value).password is not None:
+    if without_password(value) != value:
         # It would be written down with the options; what is at fault is not repeated.
         message = "output: a URI must not hold a password; credentials belong in the environment"
         raise ValueError(message)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from evenkey.addresses import without_password
 from evenkey.checking import check_path
 from evenkey.errors import ConfigurationError
 from evenkey.stores.local import LocalStore
@@ -57,6 +58,7 @@ def store_at(place: str | Path | Store, settings: Mapping[str, str] | None = Non
     scheme = scheme_of(place)
     if scheme == "file":
         return LocalStore(local_path(place).absolute())
+    _check_no_password(str(place))
     if scheme not in _KINDS:
         known = ", ".join(f"{each}://" for each in _KINDS)
         message = (
@@ -83,19 +85,22 @@ _KINDS = {
 """Schemes, and where their stores are: loaded when they are first needed."""
 
 
+def _check_no_password(place: str) -> None:
+    shown = without_password(place)
+    if shown != place:
+        message = (
+            f"{shown}: a place must hold no password, as it stands in logs and manifests; pass "
+            "credentials by the environment or by spark.hadoop.fs.* settings"
+        )
+        raise ConfigurationError(message)
+
+
 def _check_uri(scheme: str, place: str) -> None:
     _, slashes, rest = place.partition("://")
     root = rest.partition("/")[0]
     if not slashes:
         message = (
             f"{place}: must be {scheme}:// and a name; pass it as text, for a Path loses a slash"
-        )
-        raise ConfigurationError(message)
-    user, at, _ = root.rpartition("@")
-    if at and ":" in user:
-        message = (
-            f"{scheme}://...@...: a place must hold no password, as it stands in logs and "
-            "manifests; pass credentials by the environment or by spark.hadoop.fs.* settings"
         )
         raise ConfigurationError(message)
     if not root:
