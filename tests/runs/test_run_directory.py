@@ -154,3 +154,16 @@ def test_routing_tables_lie_in_the_very_store_of_the_run(tmp_path):
     tables = RoutingTables(RunDirectory(FarStore(tmp_path)).tables, "dkg", 4)
     tables.write(0, RoutingTable({}))
     assert FarStore(tmp_path).names("state/tables") == ["state/tables/table-0000000000.npz"]
+
+
+def test_a_run_does_not_begin_among_files_of_others(store):
+    directory = RunDirectory(store)
+    for name in ("state/claims/00000001.json", "dead-letters/x.parquet", "lost+found/x"):
+        store.put(name, b"")
+    directory.check(OPTIONS, ())
+    store.put("results/epoch=00000000/mine.parquet", b"")
+    store.put("notes.txt", b"mine")
+    with pytest.raises(ConfigurationError) as caught:
+        directory.check(OPTIONS, ())
+    (line,) = str(caught.value).splitlines()
+    assert "holds notes.txt and 1 more, which no run of evenkey wrote: choose a directory" in line

@@ -37,6 +37,15 @@ _CHECKPOINT = "state/checkpoint"
 _STATE = "state/"
 
 
+def _may_lie_here(name: str) -> bool:
+    """Say whether an object may lie in a directory in which no run has begun.
+
+    A process that ended before its run began leaves state and dead letters.
+    """
+    top = name.partition("/")[0]
+    return top in (_STATE.rstrip("/"), DEAD_LETTERS, "lost+found") or top.startswith(".")
+
+
 class RunDirectory:
     """The directory of one run: results and dead letters to read, and the run's own state.
 
@@ -363,20 +372,22 @@ class RunDirectory:
         Raises
         ------
         ConfigurationError
-            Another configuration ran here, and the message names each field that differs; or the
-            directory cannot be read.
+            Another configuration ran here, and the message names each field that differs; nothing
+            ran here, and there are files of others; or the directory cannot be read.
         """
         path = self.store.path(_MANIFEST)
         try:
             content = self.store.find(_MANIFEST)
-            if content is None:
-                return
-            before = json.loads(content)
+            others = self.store.names() if content is None else []
+            before = {"format": _FORMAT} if content is None else json.loads(content)
             begun_by = before.pop("format", 1)
-            same_format = begun_by == _FORMAT and self.commits.begun
+            same_format = begun_by == _FORMAT and (content is None or self.commits.begun)
         except (OSError, ValueError, AttributeError) as error:
             message = f"{path} cannot be read ({error}): choose another output"
             raise ConfigurationError(message) from error
+        if content is None:
+            self._check_nothing_else(others)
+            return
         if not same_format:
             which = "an earlier" if begun_by < _FORMAT else "another"
             message = (
@@ -395,6 +406,45 @@ class RunDirectory:
             message = (
                 f"output {self.path} holds another run ({'; '.join(changed)}): choose another "
                 "output, delete it, or repeat the options of before to go on with it"
+            )
+            raise ConfigurationError(message)
+
+    def _check_nothing_else(self, names: Sequence[str]) -> None:
+        """Make sure, before a run begins here, that no file of anybody else is in the way."""
+        others = [name for name in names if not _may_lie_here(name)]
+        if others:
+            more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+            message = (
+                f"output {self.path} holds {others[0]}{more}, which no run of evenkey wrote: "
+                "choose a directory that is empty or does not exist"
+            )
+            raise ConfigurationError(message)
+
+    def check_layout(self, options: Mapping[str, Any]) -> None:
+        """Make sure that options are those by which the finished run here last went on.
+
+        Parameters
+        ----------
+        options
+            By their names: those of `Configuration.layout`.
+
+        Raises
+        ------
+        ConfigurationError
+            One differs; the message names it.
+        RunError
+            The layouts of the run cannot be read.
+        """
+        before = self.layouts.last()
+        changed = [
+            f"{name} was {before[name]!r} and is now {value!r}"
+            for name, value in sorted(options.items())
+            if name in before and before[name] != value
+        ]
+        if changed:
+            message = (
+                f"output {self.path} holds a finished run ({'; '.join(changed)}): choose another "
+                "output, or repeat its options to see its figures"
             )
             raise ConfigurationError(message)
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
     from typing import Self
 
     from pyspark.sql import DataFrame, SparkSession
@@ -113,6 +114,10 @@ class Job(ABC, Generic[ReportT]):
     @abstractmethod
     def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> ReportT:
         """Make the report of a run that was finished before; without Spark."""
+
+    def input_files(self) -> Sequence[Path]:
+        """Find the files that are read, as the options name them now."""
+        return ()
 
     @abstractmethod
     def find(self, directory: RunDirectory) -> None:

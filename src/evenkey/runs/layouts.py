@@ -54,6 +54,16 @@ class Layouts:
         """
         return self._read(max((each for each in self._numbers() if each <= claim), default=0))
 
+    def last(self) -> dict[str, Any]:
+        """Give the options by which the run last went on, or began.
+
+        Raises
+        ------
+        RunError
+            They cannot be read.
+        """
+        return self._read(self.newest)
+
     def change(self, claim: int, options: Mapping[str, Any]) -> None:
         """Write down the options of a process, unless the one before it had the same.
 
@@ -67,7 +77,7 @@ class Layouts:
             They cannot be written.
         """
         self._listed = None
-        before = self._read(self.newest)
+        before = self.last()
         if any(before.get(name) != value for name, value in options.items()):
             content = json.dumps(dict(options), indent=2, sort_keys=True).encode()
             self._store.create(_name(claim), content, durable=True)

@@ -13,6 +13,7 @@ from evenkey.runs.driving import drive
 from evenkey.runs.epochs import EpochEnd, earlier_spans, earlier_timings
 from evenkey.runs.faults import faults_named
 from evenkey.runs.gate import Gate
+from evenkey.runs.input_files import check_same_input, digested
 from evenkey.runs.job import Outcome
 from evenkey.runs.places import below, on_a_disk, output_store
 from evenkey.runs.progress import Watch, announce
@@ -44,6 +45,7 @@ def run(
     A run whose output directory holds an unfinished run of the same configuration goes on
     where that one stopped, however it stopped; nothing is lost and nothing counted twice. Of a
     finished run its report is given; without Spark, but for the settings by which a URI is reached.
+    Its input and its layout (workers, sources, grouping) must still be the same.
 
     Parameters
     ----------
@@ -57,8 +59,9 @@ def run(
     Raises
     ------
     ConfigurationError
-        PySpark is older than 4.2, the configuration cannot be run, the output holds another run, or
-        another process holds the output.
+        PySpark is older than 4.2, the configuration cannot be run, the output holds another run or
+        files that no run wrote, the input of a finished run has changed, or another process holds
+        the output.
     RunError
         State that an earlier run left cannot be read, another process took the output while this
         one gave no sign of life, an executor does not see the output or the driver not what
@@ -80,6 +83,9 @@ def run(
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(RunDirectory.opened(output))
         directory.check(options.manifest(), options.free(), options.pinned())
+        keep_input = None
+        if output is not None and not directory.begun:
+            keep_input = stack.enter_context(digested(job.input_files()))
         job.find(directory)
         if spark is None:
             announce(on_progress, job.name, "starting Spark")
@@ -89,6 +95,8 @@ def run(
             open_output(spark, job.topics)
             find_offsets(spark, job.topics, directory)
         job.prepare(spark, directory)
+        if keep_input is not None:
+            keep_input(directory)
         directory.begin(options.manifest())
         directory.lay_out(options.layout())
         history = None if options.output is None else directory.history
@@ -127,7 +135,11 @@ def _finished_before(job: Job[ReportT], output: Store) -> ReportT | None:
     directory = RunDirectory(output)
     directory.check(options.manifest(), options.free(), options.pinned())
     record = directory.finished()
-    return None if record is None else job.restored(record, directory)
+    if record is None:
+        return None
+    directory.check_layout(options.layout())
+    check_same_input(output, job.input_files())
+    return job.restored(record, directory)
 
 
 def execute(

@@ -8,7 +8,7 @@ from pyspark import cloudpickle
 
 from evenkey.aggregators import modules_of
 from evenkey.kafka import AVRO, ClientSettings, check_loaded
-from evenkey.options import GroupingOptions, WorkOptions
+from evenkey.options import GroupingOptions, WorkOptions, check_configuration
 from evenkey.pipelines.aggregate.config import PipelineConfig
 from evenkey.pipelines.aggregate.inputs import find_input, open_input
 from evenkey.pipelines.aggregate.keyed import KeyedWork, keyed_session
@@ -26,9 +26,11 @@ from evenkey.runs import (
     execute,
     run_info,
 )
+from evenkey.streams import find_files
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -55,6 +57,7 @@ class AggregateJob(Job[RunReport]):
     windowed = True
 
     def __init__(self, config: PipelineConfig, console: TextIO | None = None) -> None:
+        check_configuration(config, PipelineConfig)
         self.name = str(config.resolved_grouping())
         self.options = self.topics = self.config = config
         self._console = console
@@ -63,6 +66,10 @@ class AggregateJob(Job[RunReport]):
     def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> RunReport:
         """Make the report of a run that was finished before."""
         return RunReport.restored(record, directory)
+
+    def input_files(self) -> Sequence[Path]:
+        """Find the files of an input."""
+        return find_files(self.config.input)
 
     def find(self, directory: RunDirectory) -> None:
         """Find a dataset, files or topics."""

@@ -36,6 +36,7 @@ def keep_records(records: SplitLines | RowIndex, extent: Extent, directory: RunD
         "files": lines.files,
         "sizes": lines.sizes,
         "skipped": lines.skipped,
+        "line_ends": lines.line_ends,
         "lines": lines.lines,
     }
     columns = {}

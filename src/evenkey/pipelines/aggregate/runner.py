@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
+from evenkey.options import check_configuration
+from evenkey.pipelines.aggregate.config import PipelineConfig
 from evenkey.pipelines.aggregate.job import AggregateJob
 from evenkey.runs import run as run_job
 from evenkey.runs import variants
@@ -11,7 +13,6 @@ from evenkey.runs import variants
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenkey.pipelines.aggregate.config import PipelineConfig
     from evenkey.pipelines.aggregate.report import RunReport
     from evenkey.runs import OnProgress
 
@@ -97,6 +98,7 @@ def compare(
     >>> [report.metrics.max_over_mean > 1.5 for report in reports]  # doctest: +SKIP
     [True, False]
     """
+    check_configuration(config, PipelineConfig)
     sink = {"sink": "memory"} if config.output is None else {"sink": config.sink}
     updates = {_directory(grouping): {"grouping": grouping, **sink} for grouping in groupings}
     each = variants(config, updates, topic=config.output_kafka)

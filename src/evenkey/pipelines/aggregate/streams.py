@@ -145,11 +145,24 @@ def lines_splitter(config: PipelineConfig) -> Splitter:
     return JsonLines(columns_of(config)) if split == "json" else SPLITTERS[split]
 
 
+def _header(index: LineIndex, number: int) -> tuple[str, ...]:
+    """Read the header line of a file of the index."""
+    line = index.header(number)
+    control = next((each for each in line if each < ord(" ") and each != ord("\t")), None)
+    if control is not None:
+        message = (
+            f"input {index.files[number]} is no CSV text: its first line has the byte "
+            f"{control:#04x}; name a CSV file with a header line, in UTF-8"
+        )
+        raise ConfigurationError(message)
+    return CsvRecords.read_header(line)
+
+
 def _splitter(config: PipelineConfig, index: LineIndex, split: str) -> CsvRecords | JsonLines:
     if split == "json":
         return JsonLines(columns_of(config))
     filled = [number for number, size in enumerate(index.sizes) if size]
-    headers = {CsvRecords.read_header(index.header(number)) for number in filled}
+    headers = {_header(index, number) for number in filled}
     if len(headers) > 1:
         message = f"the CSV files of the input have {len(headers)} different headers"
         raise ConfigurationError(message)

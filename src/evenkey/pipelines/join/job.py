@@ -22,6 +22,8 @@ from evenkey.joins import (
     reference_digest,
     write_static,
 )
+from evenkey.options import check_configuration
+from evenkey.pipelines.join.config import JoinConfig
 from evenkey.pipelines.join.inputs import (
     all_publications,
     check_publications,
@@ -36,16 +38,17 @@ from evenkey.pipelines.join.session import join_session
 from evenkey.pipelines.join.sink import digest_of, sink_of
 from evenkey.runs import Job, Work, committed_tables, run_info, span
 from evenkey.runs import epochs_of as progress_of
+from evenkey.streams import find_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
     from evenkey.exporters import RunInfo
     from evenkey.joins import Manifest
-    from evenkey.pipelines.join.config import JoinConfig
     from evenkey.pipelines.join.inputs import PublicationInput
     from evenkey.runs import Outcome, Recorder, RunDirectory
     from evenkey.stores import Store
@@ -67,6 +70,7 @@ class JoinJob(Job[JoinReport]):
     """
 
     def __init__(self, config: JoinConfig) -> None:
+        check_configuration(config, JoinConfig)
         self.name = config.name
         self.options = self.topics = self.config = config
         self._subscriptions: pa.Table | None = None
@@ -76,6 +80,12 @@ class JoinJob(Job[JoinReport]):
     def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> JoinReport:
         """Make the report of a run that was finished before."""
         return JoinReport.restored(record, directory.results)
+
+    def input_files(self) -> Sequence[Path]:
+        """Find the files of publications, polygons and collisions."""
+        config = self.config
+        named = (config.input, config.polygons, config.collisions)
+        return find_files(each for each in named if each is not None)
 
     def find(self, directory: RunDirectory) -> None:
         """Draw the subscriptions, and look at the files of publications."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evenkey.options import check_configuration
+from evenkey.pipelines.join.config import JoinConfig
 from evenkey.pipelines.join.job import JoinJob
 from evenkey.runs import run, variants
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenkey.pipelines.join.config import JoinConfig
     from evenkey.pipelines.join.report import JoinReport
     from evenkey.runs import OnProgress
 
@@ -81,5 +82,6 @@ def compare_joins(
     True
     """
     updates = {mode: {"mode": mode} for mode in modes}
+    check_configuration(config, JoinConfig)
     each = variants(config, updates, topic=config.output_kafka)
     return [run_join(variant, on_progress=on_progress) for variant in each]

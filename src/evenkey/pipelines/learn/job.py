@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.types import StructField, StructType
 
+from evenkey.options import check_configuration
 from evenkey.pipelines.aggregate import (
     KeyedWork,
     RunReport,
@@ -14,6 +15,7 @@ from evenkey.pipelines.aggregate import (
     routed_messages,
     warm_up,
 )
+from evenkey.pipelines.learn.config import LearnConfig
 from evenkey.pipelines.learn.kept_records import keep_records
 from evenkey.pipelines.learn.labelled_streams import labelled
 from evenkey.pipelines.learn.models import Models
@@ -32,7 +34,7 @@ from evenkey.runs import (
     tuples,
 )
 from evenkey.spark import from_arrow_schema, merge_partials, worked
-from evenkey.streams import RowGroup, find_row_groups
+from evenkey.streams import RowGroup, find_files, find_row_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
 
     from evenkey.aggregators import Aggregator
     from evenkey.exporters import RunInfo
-    from evenkey.pipelines.learn.config import LearnConfig
     from evenkey.pipelines.learn.kept_records import Kept
     from evenkey.pipelines.learn.learner import Learner
     from evenkey.runs import Outcome, Part, Recorder, RunDirectory
@@ -66,6 +67,7 @@ class LearnJob(Job[LearningReport]):
     """
 
     def __init__(self, learner: Learner[Any], config: LearnConfig) -> None:
+        check_configuration(config, LearnConfig)
         self.name = str(config.resolved_grouping())
         self.options = self._config = config
         self._learner = learner
@@ -74,6 +76,10 @@ class LearnJob(Job[LearningReport]):
     def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> LearningReport:
         """Make the report of a run that was finished before."""
         return self._reported(vars(RunReport.restored(record, directory)), directory)
+
+    def input_files(self) -> Sequence[Path]:
+        """Find the files of an input."""
+        return find_files(self._config.input)
 
     def find(self, directory: RunDirectory) -> None:
         """Find generated records, or read those of files, once for all runs that go on."""
