@@ -18,6 +18,8 @@ if typing.TYPE_CHECKING:
     from collections.abc import Iterable
 
 _LONGEST = 80
+_OWN = ("__evenkey_", "__worker")
+"""What the names of evenkey's own columns begin with."""
 
 
 def shown(value: object) -> str:
@@ -32,6 +34,17 @@ def shown(value: object) -> str:
         return f"the class {value.__name__}"
     text = " ".join(repr(value).split())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def columns_listed(names: Iterable[str]) -> str:
+    """List the columns that a user can name: without those that evenkey adds and takes away.
+
+    Examples
+    --------
+    >>> columns_listed(["user", "__worker", "__evenkey_merged_0"]), columns_listed([])
+    ('user', 'none')
+    """
+    return ", ".join(each for each in names if not each.lower().startswith(_OWN)) or "none"
 
 
 def whole_number(name: str, value: object, least: int | None = None) -> int:

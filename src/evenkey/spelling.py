@@ -200,25 +200,26 @@ def _value_text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
-def _convert(where: str, text: str, hint: Any) -> object:
+def _convert(where: str, text: str, hint: Any, *, or_else: str = "") -> object:
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):
         options = typing.get_args(hint)
         if text.lower() == "none" and type(None) in options:
             return None
-        return _convert(where, text, next(o for o in options if o is not type(None)))
+        other = next(o for o in options if o is not type(None))
+        return _convert(where, text, other, or_else=" or none" if type(None) in options else "")
     if origin is typing.Literal:
         choices = typing.get_args(hint)
         for choice in choices:
             if text == _value_text(choice):
                 return choice
         allowed = ", ".join(map(_value_text, choices))
-        message = f"{where} = {text!r}: must be one of {allowed}"
+        message = f"{where} = {text!r}: must be one of {allowed}{or_else}"
         raise ConfigurationError(message)
     if hint is bool:
         if text.lower() in ("true", "false"):
             return text.lower() == "true"
-        message = f"{where} = {text!r}: must be true or false"
+        message = f"{where} = {text!r}: must be true or false{or_else}"
         raise ConfigurationError(message)
     try:
         return hint(text)
@@ -226,5 +227,5 @@ def _convert(where: str, text: str, hint: Any) -> object:
         raise
     except ValueError:
         wanted = {int: "a whole number", float: "a number"}.get(hint, hint.__name__)
-        message = f"{where} = {text!r}: must be {wanted}"
+        message = f"{where} = {text!r}: must be {wanted}{or_else}"
         raise ConfigurationError(message) from None

@@ -125,6 +125,42 @@ ROUTES: Wrong = [
         lambda at: eks.route(at.df, "user", "dkg", 2, time="when"),
     ),
     ("there is a column 'worker' already", lambda at: eks.route(at.df, "user", "kg", 2)),
+    ("column = '': the new column needs", lambda at: eks.route(at.df, "user", "kg", 2, column="")),
+    (
+        "real_time = True: df is a batch",
+        lambda at: eks.route(at.df, "user", "kg", 2, column="w", real_time=True),
+    ),
+    ("key = 'user': only placing by split", lambda at: eks.place(at.df, 2, key="user")),
+    (
+        "grouping = 'nope': a groupBy follows 'auto', 'whole', 'planned' or 'spark'; pass one",
+        lambda at: eks.groupBy(at.df, "user", grouping="nope"),
+    ),
+    (
+        "by = 'map' is of type map<string,bigint>",
+        lambda at: eks.partition_for_write(at.df, "map", 2),
+    ),
+    (
+        "there is no column 'x'; there are: user, n",
+        lambda at: eks.route(
+            at.df.select("user", "n").withColumn("__worker", F.lit(1)), "x", "kg", 2
+        ),
+    ),
+    ("config = None: pass a PipelineConfig(...)", lambda _: ek.run(None)),
+    ("PipelineConfig(**options) makes one of a dict", lambda _: ek.run({"dataset": "uniform"})),
+    ("config = None: pass a PipelineConfig(...)", lambda _: ek.compare(None, ["kg"])),
+    ("config = {}: pass a JoinConfig(...)", lambda _: app.run_join({})),
+    (
+        "workers = '8': must be a whole number",
+        lambda _: ek.PipelineConfig(dataset="uniform(keys=5)", workers="8"),
+    ),
+    (
+        "rate = '8': must be a number",
+        lambda _: ek.PipelineConfig(dataset="uniform(keys=5)", rate="8"),
+    ),
+    (
+        "no column 'nope': the DataFrame has user, n",
+        lambda at: adv.advise(at.df, "user", [2], aggregator="sum(column=nope)"),
+    ),
     ("column = 5: must be text", lambda at: eks.route(at.df, "user", "kg", 2, column=5)),
     ("state = 5: must be a path", lambda at: eks.route(at.df, "user", "dkg", 2, state=5)),
     (

@@ -11,7 +11,7 @@ from evenkey.advice.frames import sample_of_frame, spelled
 from evenkey.advice.measure import Skew, measure
 from evenkey.advice.predict import BY_KEY, Prediction, predict, usual_groupings, worker_range
 from evenkey.advice.program import FRAME, Setting, program_for
-from evenkey.advice.recommend import Recommendation, combined_by_spark, recommend
+from evenkey.advice.recommend import Recommendation, columns_of, combined_by_spark, recommend
 from evenkey.advice.sample import Sample
 from evenkey.checking import shown, whole_number
 from evenkey.errors import ConfigurationError
@@ -193,7 +193,7 @@ def advise(
     if not isinstance(sample, Sample):
         combined_by_spark(aggregator)
         names: Any = setting
-        sample = sample_of_frame(sample, names, rows)
+        sample = sample_of_frame(sample, names, rows, columns_of(aggregator))
         setting = Setting((), FRAME, spelled(names), aggregator)
     if not isinstance(setting, Setting):
         message = f"setting = {shown(setting)}: a Sample is advised on with a Setting; pass one"

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from evenkey.advice.sample import Sample
-from evenkey.checking import shown, whole_number
+from evenkey.checking import columns_listed, shown, whole_number
 from evenkey.errors import ConfigurationError
 from evenkey.hashing import hash_strings
 from evenkey.streams import MessageBatch
@@ -28,7 +28,9 @@ _SPAN_SECONDS = 400.0
 _SEED = 0
 
 
-def sample_of_frame(df: Any, key: str | Sequence[str], rows: int = 1_000_000) -> Sample:
+def sample_of_frame(
+    df: Any, key: str | Sequence[str], rows: int = 1_000_000, columns: Sequence[str] = ()
+) -> Sample:
     """Read the keys of a batch DataFrame, or of some of its rows, drawn at random.
 
     Parameters
@@ -39,6 +41,8 @@ def sample_of_frame(df: Any, key: str | Sequence[str], rows: int = 1_000_000) ->
         Key column, or columns that form the key together. A null is a key like any other.
     rows
         About how many rows are read at most.
+    columns
+        Other columns that the DataFrame must have, such as an aggregator's.
 
     Raises
     ------
@@ -47,6 +51,7 @@ def sample_of_frame(df: Any, key: str | Sequence[str], rows: int = 1_000_000) ->
     """
     whole_number("rows", rows, 1)
     names = _names(df, key)
+    _check_columns(df, columns)
     total = int(df.count())
     if not total:
         message = "the DataFrame has no row: there is nothing to measure"
@@ -91,11 +96,15 @@ def _names(df: Any, key: object) -> list[str]:
     if not names or not all(isinstance(each, str) for each in names):
         message = f"key = {shown(key)}: name the key's column, or several in a list"
         raise ConfigurationError(message)
+    _check_columns(df, names)
+    return names
+
+
+def _check_columns(df: Any, names: Sequence[str]) -> None:
     for name in names:
         if name not in df.columns:
-            message = f"no column {name!r}: the DataFrame has {', '.join(df.columns)}"
+            message = f"no column {name!r}: the DataFrame has {columns_listed(df.columns)}"
             raise ConfigurationError(message)
-    return names
 
 
 def _coded(table: pa.Table) -> tuple[pa.StringArray, NDArray[np.int64]]:

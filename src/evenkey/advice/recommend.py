@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evenkey.advice.predict import BY_KEY, YARDSTICK
-from evenkey.aggregators import Algebraic, parse
+from evenkey.aggregators import WORKER, Algebraic, parse
 from evenkey.groupings import PlannedGrouping
 
 if TYPE_CHECKING:
@@ -74,6 +74,23 @@ def combined_by_spark(aggregator: str | None) -> bool:
     [True, False, False]
     """
     return aggregator is not None and isinstance(parse(aggregator), Algebraic)
+
+
+def columns_of(aggregator: str | None) -> tuple[str, ...]:
+    """Name the columns of users' data that an aggregator reads, besides the key.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such aggregator.
+
+    Examples
+    --------
+    >>> columns_of("sum(column=amount)"), columns_of(None)
+    (('amount',), ())
+    """
+    columns = () if aggregator is None else parse(aggregator).columns
+    return tuple(each for each in columns if each != WORKER)
 
 
 def recommend(

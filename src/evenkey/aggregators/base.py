@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 import pyarrow as pa  # noqa: TC002 - spellings read the hints of an aggregator
 
 from evenkey.aggregators.groups import reduce_groups
-from evenkey.checking import check_fields
+from evenkey.checking import check_fields, columns_listed
 from evenkey.errors import ConfigurationError
 from evenkey.spelling import spell_changed
 
@@ -134,7 +134,7 @@ class Aggregator(ABC):
         """
         for column in self.columns:
             if column not in messages.names:
-                has = ", ".join(messages.names)
+                has = columns_listed(messages.names)
                 message = f"{self}: the messages have no column {column!r}; they have: {has}"
                 raise ConfigurationError(message)
         for column, kind in self.column_types.items():

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evenkey.checking import columns_listed
 from evenkey.errors import ConfigurationError, RunError
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def check_names(table: pa.Table, columns: Sequence[str], outputs: Collection[str
     """Raise `ConfigurationError` unless columns exist, under names that no output has."""
     for column in columns:
         if column not in table.column_names:
-            has = ", ".join(table.column_names) or "none"
+            has = columns_listed(table.column_names)
             message = f"there is no column {column!r} to aggregate by or from; there are: {has}"
             raise ConfigurationError(message)
         if column in outputs:

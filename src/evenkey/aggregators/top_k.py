@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from evenkey.aggregators.base import Aggregator
 from evenkey.aggregators.groups import check_names, number_groups, reduce_groups
-from evenkey.checking import check_fields
+from evenkey.checking import check_fields, columns_listed
 from evenkey.errors import ConfigurationError, RunError
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class TopK(Aggregator):
             )
             raise ConfigurationError(message)
         if "key" not in messages.names:
-            has = ", ".join(messages.names)
+            has = columns_listed(messages.names)
             message = f"{self}: the messages have no column 'key'; they have: {has}"
             raise ConfigurationError(message)
         return self._with(key_type=messages.field("key").type)

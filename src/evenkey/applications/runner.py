@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TextIO
 
 from evenkey.applications.config import ApplicationConfig
-from evenkey.checking import shown
-from evenkey.errors import ConfigurationError
+from evenkey.options import check_configuration
 from evenkey.pipelines.aggregate import AggregateJob, PipelineConfig
 from evenkey.pipelines.learn import LearnConfig, LearnJob
 from evenkey.runs import run as run_job
@@ -54,9 +53,7 @@ def run(
     >>> report.finished, len(report.epochs)  # doctest: +SKIP
     (True, 2)
     """
-    if not isinstance(config, ApplicationConfig):
-        message = f"config = {shown(config)}: pass an ApplicationConfig(...)"
-        raise ConfigurationError(message)
+    check_configuration(config, ApplicationConfig)
     resolved = config.resolved()
     learner = config.learner()
     if isinstance(resolved, LearnConfig) and learner is not None:

@@ -91,6 +91,9 @@ def _advise(
     """
     counts = _worker_counts(workers)
     chosen = None if groupings is None else distinct_groupings(config, groupings)
+    if aggregator is not None:
+        # Its columns are looked for, and read, as a run would.
+        config = config.with_options(aggregator=aggregator)
     config.check_paths()
     # Not before: what is wrong is reported, and help shown, without kernels.
     from evenkey import advice

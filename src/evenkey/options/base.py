@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import typing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
+from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
 from evenkey.options.errors import describe
 from evenkey.options.fields import fact
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
     from typing import Self
 
     from pydantic import ValidationInfo
+
+
+class Written(str):
+    """A value as somebody wrote it on the command line, where a number can only be text."""
+
+    __slots__ = ()
 
 
 class Configuration(BaseModel):
@@ -151,7 +159,44 @@ class Configuration(BaseModel):
         if isinstance(value, bool) and field.annotation is not bool:
             message = f"{info.field_name} = {str(value).lower()}: must not be true or false"
             raise ValueError(message)
+        # Pydantic reads numbers from text too.
+        if isinstance(value, str) and not isinstance(value, Written):
+            kind = _number_of(field.annotation)
+            if kind is not None:
+                message = f"{info.field_name} = {value!r}: {_WANTED[kind]}"
+                raise ValueError(message)
         return value
+
+
+_WANTED = {
+    bool: "must be true or false",
+    int: "must be a whole number",
+    float: "must be a number",
+}
+
+
+def _number_of(annotation: Any) -> type | None:
+    """Say which kind of number an option is, perhaps beside None; None where it is none."""
+    kinds = {*typing.get_args(annotation)} - {type(None)} or {annotation}
+    return next((kind for kind in _WANTED if kinds == {kind}), None)
+
+
+def check_configuration(config: object, kind: type[Configuration]) -> None:
+    """Make sure that something is a configuration of a kind.
+
+    Raises
+    ------
+    ConfigurationError
+        It is not.
+    """
+    if isinstance(config, kind):
+        return
+    a = "an" if kind.__name__.startswith(tuple("AEIOU")) else "a"
+    mend = f"pass {a} {kind.__name__}(...)"
+    if isinstance(config, dict):
+        mend += f"; {kind.__name__}(**options) makes one of a dict"
+    message = f"config = {shown(config)}: {mend}"
+    raise ConfigurationError(message)
 
 
 def _absolute(value: object, written: object) -> object:

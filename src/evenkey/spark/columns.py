@@ -20,7 +20,7 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from evenkey.checking import check_text, shown
+from evenkey.checking import check_text, columns_listed, shown
 from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -48,9 +48,10 @@ def check_frame(df: object, name: str = "df") -> None:
     Raises
     ------
     ConfigurationError
-        It is not.
+        It is not, or its session was stopped.
     """
     if isinstance(df, DataFrame):
+        _check_running(df, name)
         return
     kind = f"{type(df).__module__.split('.')[0]} {type(df).__name__}"
     mend = f"pass a DataFrame of Spark's; spark.createDataFrame(...) makes one of {kind}"
@@ -58,6 +59,20 @@ def check_frame(df: object, name: str = "df") -> None:
         kind, mend = shown(df), "pass a DataFrame of Spark's, such as spark.read gives"
     message = f"{name} = {kind}: it is no Spark DataFrame; {mend}"
     raise ConfigurationError(message)
+
+
+def _check_running(df: DataFrame, name: str) -> None:
+    context = getattr(df.sparkSession, "_sc", None)  # a session over Connect has none
+    if context is None:
+        stopped = bool(getattr(df.sparkSession, "is_stopped", False))
+    else:
+        stopped = getattr(context, "_jsc", None) is None
+    if stopped:
+        message = (
+            f"{name}: the Spark session of this DataFrame was stopped; start one, and make the "
+            "DataFrame in it"
+        )
+        raise ConfigurationError(message)
 
 
 def is_case_sensitive(df: DataFrame) -> bool:
@@ -131,7 +146,7 @@ def find_columns(df: DataFrame, names: str | Sequence[str], what: str = "key") -
             if each == name or (not exact and each.lower() == name.lower())
         ]
         if not there:
-            has = ", ".join(df.columns) or "none"
+            has = columns_listed(df.columns)
             message = f"{what} = {name!r}: there is no column {name!r}; there are: {has}"
             raise ConfigurationError(message)
         if len(there) > 1:
@@ -174,7 +189,11 @@ def key_hash(df: DataFrame, key: str | Sequence[str]) -> Column:
 
 
 def check_types(
-    df: DataFrame, keys: Sequence[str], refused: tuple[type[DataType], ...], why: str
+    df: DataFrame,
+    keys: Sequence[str],
+    refused: tuple[type[DataType], ...],
+    why: str,
+    what: str = "key",
 ) -> None:
     """Make sure that key columns are not of some types, and hold none of them in structs.
 
@@ -183,10 +202,10 @@ def check_types(
     ConfigurationError
         One is or does.
     """
-    for name in find_columns(df, keys):
+    for name in find_columns(df, keys, what):
         if any(isinstance(part, refused) for part in parts_of_type(df.schema[name].dataType)):
             message = (
-                f"key = {name!r} is of type {df.schema[name].dataType.simpleString()}: {why}; "
+                f"{what} = {name!r} is of type {df.schema[name].dataType.simpleString()}: {why}; "
                 "make text of it first, by to_json for instance"
             )
             raise ConfigurationError(message)
@@ -275,6 +294,9 @@ def absent(df: DataFrame, name: str) -> None:
     """
     check_frame(df)
     check_text("column", name, "worker")
+    if not name:
+        message = "column = '': the new column needs a name; pass column='worker', for instance"
+        raise ConfigurationError(message)
     exact = is_case_sensitive(df)
     for column in df.columns:
         if column == name or (not exact and column.lower() == name.lower()):

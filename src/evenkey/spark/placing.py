@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType, LongType
 
-from evenkey.checking import check_one_of, check_text, check_workers
+from evenkey.checking import check_one_of, check_text, check_workers, shown
 from evenkey.errors import ConfigurationError
 from evenkey.spark.columns import absent, check_frame, find_columns, key_columns, quoted
 
@@ -53,8 +53,8 @@ def place(
     Raises
     ------
     ConfigurationError
-        A column is missing, that of workers is not of an integer type, `workers` is below 1, or
-        (streaming, by split)
+        A column is missing, that of workers is not of an integer type, `workers` is below 1, `key`
+        is given without ``split``, or (streaming, by split)
         ``spark.sql.shuffle.partitions`` differs from `workers`. A row whose worker is null
         or out of range fails the job.
 
@@ -70,6 +70,12 @@ def place(
     check_workers(workers)
     check_text("column", column, "worker")
     check_one_of("by", by, ("partition", "split"))
+    if key is not None and by != "split":
+        message = (
+            f"key = {shown(key)}: only placing by split goes by a key; pass by='split', or leave "
+            "key out"
+        )
+        raise ConfigurationError(message)
     checked = _checked(df, column, workers)
     if by == "partition":
         # By the column itself, not by an expression over it: else Spark does not know that rows

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 
 from evenkey.checking import check_one_of, number
 from evenkey.doors import without
+from evenkey.errors import ConfigurationError
 from evenkey.groupings import Grouping, KeyGrouping, PlannedGrouping, ShuffleGrouping, parse
 from evenkey.spark.columns import (
     absent,
@@ -197,7 +198,13 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
     check_state(state)
     absent(df, column)
     check_one_of("real_time", real_time, (True, False))
-    if real_time and df.isStreaming:
+    if real_time and not df.isStreaming:
+        message = (
+            "real_time = True: df is a batch, and only streams run in real time; leave real_time "
+            "out, or pass a stream"
+        )
+        raise ConfigurationError(message)
+    if real_time:
         check_real_time(df.sparkSession, grouping, time=time, position=position, state=state)
     if not isinstance(grouping, KeyGrouping):
         warn_of_unsafe_retries(df.sparkSession)

@@ -87,7 +87,7 @@ def partition_for_write(df: DataFrame, by: str | Sequence[str], files: int) -> D
     check_frame(df)
     names = column_names(by, "by")
     columns = key_columns(df, names, "by")
-    check_types(df, names, (MapType, VariantType), "maps have no hash")
+    check_types(df, names, (MapType, VariantType), "maps have no hash", "by")
     check_own_names(df)
     whole_number("files", files, 1)
     if df.isStreaming:

@@ -23,6 +23,8 @@ _BLOCK_LINES = 256
 _CHUNK_BYTES = 1 << 23
 _DIGEST_BYTES = 8
 _CHANGED = "has changed since the run began"
+_CARRIAGE_RETURN = b"\r"
+_FIRST_BYTES = 1 << 23
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SPARK_FILES = ("_SUCCESS", "_metadata", "_common_metadata")
 _SPARK_DIRECTORIES = ("_spark_metadata", "_temporary")
@@ -84,8 +86,9 @@ class LineIndex:
     """Where the lines of some files begin, every 256th of them.
 
     Lines are numbered from 0 through all files in order. A line ends with a line feed
-    (a carriage return before it belongs to the line end) or with its file; an empty line is
-    a line. A byte order mark at the start of a file is left out.
+    (a carriage return before it belongs to the line end) or with its file; in a file without
+    line feeds a line ends with a carriage return. An empty line is a line. A byte order mark at the
+    start of a file is left out.
 
     Parameters
     ----------
@@ -95,6 +98,8 @@ class LineIndex:
         Bytes of each file when it was indexed; a file that changed since is refused.
     skipped
         Bytes left out at the start of each file, such as its header line.
+    line_ends
+        What ends a line of each file: a line feed, or a carriage return.
     lines
         How many lines there are.
     starts
@@ -110,6 +115,7 @@ class LineIndex:
     files: tuple[str, ...]
     sizes: tuple[int, ...]
     skipped: tuple[int, ...]
+    line_ends: tuple[str, ...]
     lines: int
     starts: NDArray[np.int64]
     segments: NDArray[np.int64]
@@ -132,7 +138,7 @@ class LineIndex:
             A file cannot be read, or there is no line at all.
         """
         starts, segments, digests = [], [], []
-        sizes, skipped, lines = [], [], 0
+        sizes, skipped, line_ends, lines = [], [], [], 0
         for number, path in enumerate(paths):
             try:
                 found = _scan(Path(path), lines, header=header)
@@ -145,6 +151,7 @@ class LineIndex:
             lines += found.lines
             sizes.append(found.size)
             skipped.append(found.skipped)
+            line_ends.append(found.line_end.decode())
         if not lines:
             message = f"input {', '.join(map(str, paths))} holds no line: name a file with messages"
             raise ConfigurationError(message)
@@ -153,6 +160,7 @@ class LineIndex:
             files,
             tuple(sizes),
             tuple(skipped),
+            tuple(line_ends),
             lines,
             np.concatenate(starts),
             np.concatenate(segments),
@@ -194,10 +202,13 @@ class LineIndex:
     def _rest(self, file: int, offset: int, end: int) -> list[bytes]:
         if end <= offset:
             return []
-        lines = self._bytes(file, offset, end).split(b"\n")
+        line_end = self.line_ends[file].encode()
+        lines = self._bytes(file, offset, end).split(line_end)
         if not lines[-1]:
             lines.pop()
-        return [line.removesuffix(b"\r") for line in lines]
+        return (
+            lines if line_end == _CARRIAGE_RETURN else [line.removesuffix(b"\r") for line in lines]
+        )
 
     def _bytes(self, file: int, offset: int, end: int) -> bytes:
         """Read whole pieces of a file, or from behind what its first one leaves out."""
@@ -243,20 +254,23 @@ class _Scan(NamedTuple):
     lines: int
     size: int
     skipped: int
+    line_end: bytes
 
 
 def _scan(path: Path, first: int, *, header: bool) -> _Scan:
     """Go through a file whose first line has number `first`."""
     size = path.stat().st_size
+    line_end = _line_end(path)
     with path.open("rb") as file:
         mark = file.read(len(_BYTE_ORDER_MARK))
         skipped = len(mark) if mark == _BYTE_ORDER_MARK else 0
         file.seek(skipped)
-        skipped += len(file.readline()) if header else 0
+        if header:
+            skipped = _behind_line(path, skipped, line_end)
         file.seek(0)
         digest, digests = _digest(file.read(skipped)), []
     kept, lines = [np.array([], dtype=np.int64)], 0
-    for begins, content, offset in _line_starts(path, skipped, size):
+    for begins, content, offset in _line_starts(path, skipped, size, line_end):
         chosen = begins[-(first + lines) % _BLOCK_LINES :: _BLOCK_LINES]
         kept.append(chosen)
         lines += len(begins)
@@ -268,18 +282,41 @@ def _scan(path: Path, first: int, *, header: bool) -> _Scan:
         digest.update(memoryview(content)[done:])
     starts = np.concatenate(kept)
     segments = np.concatenate([np.array([0]), starts[starts > skipped]])
-    return _Scan(starts, segments, b"".join([*digests, digest.digest()]), lines, size, skipped)
+    return _Scan(
+        starts, segments, b"".join([*digests, digest.digest()]), lines, size, skipped, line_end
+    )
+
+
+def _line_end(path: Path) -> bytes:
+    """Say what ends the lines of a file, by its first megabytes."""
+    with path.open("rb") as file:
+        start = file.read(_FIRST_BYTES)
+    return _CARRIAGE_RETURN if _CARRIAGE_RETURN in start and b"\n" not in start else b"\n"
+
+
+def _behind_line(path: Path, offset: int, line_end: bytes) -> int:
+    """Give the offset behind the line that begins at one."""
+    with path.open("rb") as file:
+        file.seek(offset)
+        if line_end == b"\n":
+            return offset + len(file.readline())
+        while chunk := file.read(_FIRST_BYTES):
+            found = chunk.find(line_end)
+            if found >= 0:
+                return offset + found + 1
+            offset += len(chunk)
+    return offset
 
 
 def _line_starts(
-    path: Path, offset: int, size: int
+    path: Path, offset: int, size: int, line_end: bytes
 ) -> Iterator[tuple[NDArray[np.int64], bytes, int]]:
     """Byte offsets at which lines begin, from one that is, with each chunk and its offset."""
     yield np.array([offset] if offset < size else [], dtype=np.int64), b"", offset
     with path.open("rb") as file:
         file.seek(offset)
         while offset < size and (chunk := file.read(min(_CHUNK_BYTES, size - offset))):
-            feeds = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
+            feeds = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord(line_end))
             begins = feeds + offset + 1
             yield begins[begins < size], chunk, offset
             offset += len(chunk)

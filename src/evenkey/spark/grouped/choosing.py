@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from evenkey import spelling
 from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import Grouping, KeyGrouping, PlannedGrouping, parse
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from evenkey.spark.grouped.keys import Keys
 
 Wanted = Literal["auto", "whole", "spark", "planned"]
+
+
+_FOLLOWED = (PlannedGrouping.name, KeyGrouping.name)
+"""Names of the groupings that a groupBy can follow; the second is Spark's own placement."""
 
 
 class Choice(NamedTuple):
@@ -47,6 +52,10 @@ def read_grouping(grouping: object) -> tuple[Wanted, PlannedGrouping]:
     known = "'auto', 'whole', 'planned' or 'spark'"
     if not isinstance(grouping, str | Grouping):
         message = f"grouping = {shown(grouping)}: must be {known}"
+        raise ConfigurationError(message)
+    if isinstance(grouping, str) and spelling.parse(grouping)[0] not in _FOLLOWED:
+        # Not the words of `parse`, which lists groupings that no groupBy follows.
+        message = f"grouping = {shown(grouping)}: a groupBy follows {known}; pass one of these"
         raise ConfigurationError(message)
     found = parse(grouping)
     if isinstance(found, KeyGrouping):

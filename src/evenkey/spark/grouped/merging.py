@@ -101,6 +101,8 @@ def merged(
         call = _wrapped(merge, tuple(texts.keys), len(keys.names), arrow=False)
         return results.groupBy(*texts.keys).applyInPandas(call, schema)
     named = [quoted(own).alias(name) for own, name in zip(texts.keys, keys.shown, strict=True)]
+    # Analyzed without the key's own columns first, so that no error of Spark's lists these.
+    _ = results.drop(*texts.keys).agg(*merge).schema
     return results.groupBy(*named).agg(*merge)
 
 
