@@ -6,6 +6,7 @@ import functools
 import gc
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -186,8 +187,24 @@ for number in range(2):
         if grouping == "dkg":
             query.stop()
     seen.append((left(), len(accumulators._accumulatorRegistry)))
+    rows = spark.range(9).selectExpr("concat('u', id) as u", "int(id % 3) as worker")
     spark.stop()
-print(json.dumps(seen))
+said = []
+for call in (
+    lambda: operators.route(rows, "u", "dkg", 3, column="w"),
+    lambda: operators.place(rows, 3),
+    lambda: operators.groupBy(rows, "u"),
+    lambda: operators.aggregate(rows, "u", "pkg", 3),
+    lambda: operators.join(rows, rows, "u"),
+    lambda: operators.partition_for_write(rows, "u", 3),
+    lambda: operators.observe(rows, operators.LoadObserver(3)),
+    lambda: operators.fit(rows, "u", "planned", 3),
+):
+    try:
+        call()
+    except Exception as error:
+        said.append(f"{type(error).__name__}: {error}")
+print(json.dumps([seen, said]))
 """
 
 
@@ -210,8 +227,14 @@ def test_sessions_that_stopped_leave_nothing(tmp_path):
     """What a query of a stopped session left goes when the next one needs a directory."""
     (tmp_path / "temporary").mkdir()
     told = program(SESSIONS, str(tmp_path / "temporary"))
-    directories, registered = zip(*json.loads(told.stdout.splitlines()[-1]), strict=True)
+    seen, said = json.loads(told.stdout.splitlines()[-1])
+    directories, registered = zip(*seen, strict=True)
     assert directories == (1, 1)
+    stopped = (
+        r"ConfigurationError: \w+: the Spark session of this DataFrame was stopped; start one, .*"
+    )
+    assert [each for each in said if not re.fullmatch(stopped, each)] == []
+    assert len(said) == 8
     assert len(set(registered)) == 1
     assert [path.name for path in (tmp_path / "temporary").glob("evenkey*")] == []
 

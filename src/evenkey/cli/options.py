@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperOption
 
 from evenkey.errors import ConfigurationError
-from evenkey.options import Written, fact
+from evenkey.options import fact
 from evenkey.pipelines.aggregate import PipelineConfig
 from evenkey.spelling import split_list
 
@@ -153,11 +153,7 @@ def with_options_of(
             given.pop("help_all", None)
             options = {name: given.pop(name) for name in fields}
             # An option that may be repeated comes as an empty list where it was not given.
-            chosen = {
-                name: Written(value) if isinstance(value, str) else value
-                for name, value in options.items()
-                if value != []
-            }
+            chosen = {name: value for name, value in options.items() if value != []}
             command(config=configuration.read(config_file, **chosen), **given)
 
         own = inspect.signature(command, eval_str=True).parameters.values()

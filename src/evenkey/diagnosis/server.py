@@ -291,7 +291,12 @@ class _Server:
 
     def _load(self, path: str, into: BinaryIO, most: int, ended: threading.Event) -> None:
         left = most
-        with self._opener.open(f"{self._base}/{path}", timeout=_PATIENCE_SECONDS) as answer:
+        try:
+            answer = self._opener.open(f"{self._base}/{path}", timeout=_PATIENCE_SECONDS)
+        except urllib.error.HTTPError as error:
+            error.close()  # it holds the connection
+            raise
+        with answer:
             while not ended.is_set() and (chunk := answer.read1(_CHUNK_BYTES)):
                 left -= len(chunk)
                 if left < 0:

@@ -7,7 +7,7 @@ from evenkey.extras import load_extra
 
 load_extra("pydantic", "cli", "a run, an application or their options")
 
-from evenkey.options.base import Configuration, Written, check_configuration
+from evenkey.options.base import Configuration, check_configuration
 from evenkey.options.fields import MOST, MOST_TASKS, AnyPath, fact, option, paths
 from evenkey.options.files import check_output
 from evenkey.options.grouping import GroupingOptions, WorkOptions
@@ -28,7 +28,6 @@ __all__ = [
     "KeyedOptions",
     "RunOptions",
     "WorkOptions",
-    "Written",
     "check_configuration",
     "check_output",
     "fact",

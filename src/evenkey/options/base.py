@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pydantic import ValidationInfo
 
 
-class Written(str):
+class _Written(str):
     """A value as somebody wrote it on the command line, where a number can only be text."""
 
     __slots__ = ()
@@ -60,7 +60,8 @@ class Configuration(BaseModel):
             Its keys are the fields; dashes stand for underscores too. Relative paths in it
             are taken from the current directory, as those of options are.
         options
-            Go before the file's values; None means that the option was not given.
+            Go before the file's values; None means that the option was not given. Numbers may be
+            text here, as on the command line.
 
         Raises
         ------
@@ -68,7 +69,11 @@ class Configuration(BaseModel):
             The file cannot be read or is not TOML (the message has the line), or as for the
             class; the message names the file where a value of it is at fault.
         """
-        chosen = {name: value for name, value in options.items() if value is not None}
+        chosen = {
+            name: _Written(value) if isinstance(value, str) else value
+            for name, value in options.items()
+            if value is not None
+        }
         written = {} if file is None else read_toml(Path(file))
         try:
             return cls(**{**written, **chosen})
@@ -160,7 +165,7 @@ class Configuration(BaseModel):
             message = f"{info.field_name} = {str(value).lower()}: must not be true or false"
             raise ValueError(message)
         # Pydantic reads numbers from text too.
-        if isinstance(value, str) and not isinstance(value, Written):
+        if isinstance(value, str) and not isinstance(value, _Written):
             kind = _number_of(field.annotation)
             if kind is not None:
                 message = f"{info.field_name} = {value!r}: {_WANTED[kind]}"
