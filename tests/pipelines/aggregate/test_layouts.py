@@ -133,7 +133,9 @@ def test_results_are_exact_through_all_layouts(clicks, tmp_path):
     # It plans for hot keys of now: those of the old plan's epochs would leave it uneven.
     assert report.epochs[second].max_over_mean < _LEVEL
 
-    before = run(a_run(path, tmp_path, LAYOUTS[1]), prepare=False)
+    with pytest.raises(ConfigurationError, match="workers was 4 and is now 7"):
+        run(a_run(path, tmp_path, LAYOUTS[1]), prepare=False)
+    before = run(a_run(path, tmp_path, LAYOUTS[-1]), prepare=False)
     assert before.finished_before
     assert before.workers == FIRST["workers"]
 
