@@ -205,7 +205,8 @@ def listed(names: Sequence[str]) -> str:
     ('a, b', 'a, b, c, d, e and 2 more')
     """
     more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    text = ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    return "".join(each if each.isprintable() else "?" for each in text)
 
 
 def _single(file: Path) -> list[EventLog]:
