@@ -53,6 +53,7 @@ class Score(ek.Fold):
 
     columns = ("amount",)
     result = pa.schema([("score", pa.int64())])
+    state_type = "bigint"
 
     def zero(self) -> int:
         """No row yet."""

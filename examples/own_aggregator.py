@@ -41,6 +41,11 @@ class Median(Fold):
         return pa.schema([("median", pa.float64())])
 
     @property
+    def state_type(self) -> str:
+        """How many values are in each bucket, by its number."""
+        return "map<bigint,bigint>"
+
+    @property
     def _log(self) -> float:
         return math.log1p(2 * self.error)
 

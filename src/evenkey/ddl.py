@@ -12,6 +12,7 @@ from evenkey.errors import ConfigurationError
 _TOKEN = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([<>(),:])|([^\s`<>(),:]+))")
 _BARE = re.compile(r"\s*()()([^\s,`]+)")
 """The name of a column without quotes, which may hold brackets and colons."""
+_COLUMNS = "amount decimal(12,2), clicks bigint, `unit price` double"
 _MOST_DIGITS = 38
 _USUAL_DIGITS = 10
 """Of ``decimal`` without digits, as in Spark."""
@@ -76,12 +77,41 @@ def read_columns(what: str, text: str) -> pa.Schema:
     return pa.schema(fields)
 
 
+def read_type(what: str, text: object) -> pa.DataType:
+    """Read one type.
+
+    Parameters
+    ----------
+    what
+        What the text is, for messages.
+    text
+        Such as ``bigint`` or ``struct<rows: bigint, last: timestamp>``, as in `read_columns`.
+
+    Raises
+    ------
+    ConfigurationError
+        It cannot be read, or names a type that there is not.
+
+    Examples
+    --------
+    >>> read_type("state_type", "map<string,array<long>>")
+    MapType(map<string, list<item: int64>>)
+    """
+    check_text(what, text, "bigint")
+    reader = _Reader(what, str(text), "struct<rows: bigint, last: timestamp>")
+    found = reader.type()
+    if not reader.at_end:
+        raise reader.unreadable()
+    return found
+
+
 class _Reader:
     """Reads a text token by token."""
 
-    def __init__(self, what: str, text: str) -> None:
+    def __init__(self, what: str, text: str, example: str = _COLUMNS) -> None:
         self._what = what
         self._text = text
+        self._example = example
         self._place = 0
 
     @property
@@ -92,7 +122,7 @@ class _Reader:
         rest = self._text[self._place :].strip()
         return ConfigurationError(
             f"{self._what} = {self._text!r}: cannot be read from {rest!r} on; write it as Spark "
-            "does: amount decimal(12,2), clicks bigint, `unit price` double"
+            f"does: {self._example}"
         )
 
     def fields(self, *, colon: bool) -> list[pa.Field]:
@@ -105,10 +135,11 @@ class _Reader:
             if name in found:
                 message = f"{self._what} = {self._text!r}: {name!r} is named twice; name it once"
                 raise ConfigurationError(message)
-            found[name] = pa.field(name, self._type())
+            found[name] = pa.field(name, self.type())
         return list(found.values())
 
-    def _type(self) -> pa.DataType:
+    def type(self) -> pa.DataType:
+        """Read a type."""
         begin = self._place
         match = self._next()
         name = match[3].lower() if match and match[3] else ""
@@ -137,10 +168,10 @@ class _Reader:
     def _inside(self, count: int) -> list[pa.DataType]:
         """Read types between angle brackets."""
         self._take("<")
-        found = [self._type()]
+        found = [self.type()]
         while len(found) < count:
             self._take(",")
-            found.append(self._type())
+            found.append(self.type())
         self._take(">")
         return found
 

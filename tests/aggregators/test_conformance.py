@@ -117,6 +117,7 @@ class Hoarder(Fold):
 
     columns = ("amount",)
     result = pa.schema([("median", pa.int64())])
+    state_type = "array<long>"
 
     def zero(self):
         return []

@@ -17,6 +17,8 @@ from evenkey.errors import ConfigurationError
 class Amounts(Fold):
     """How often each amount occurred; changes its state in place."""
 
+    state_type = pa.map_(pa.int64(), pa.int64())
+
     @property
     def columns(self):
         return ("amount",)
@@ -61,6 +63,7 @@ class Hours(Fold):
     columns = ("at",)
     column_types: ClassVar = {"at": pa.timestamp("us")}
     result = pa.schema([("hours", pa.list_(pa.int64()))])
+    state_type = "array<int>"
 
     def zero(self):
         return frozenset()

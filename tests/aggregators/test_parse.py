@@ -51,7 +51,8 @@ def test_a_users_own_is_named_by_its_module(tmp_path, monkeypatch):
     (tmp_path / "own_shop_folds.py").write_text(
         "import evenkey\n"
         "rows = evenkey.fold(\n"
-        "    zero=0, add=lambda n: n + 1, combine=lambda a, b: a + b, result='rows long')\n"
+        "    zero=0, add=lambda n: n + 1, combine=lambda a, b: a + b, result='rows long',\n"
+        "    state_type='long')\n"
         "seven = 7\n"
     )
     path = list(sys.path)
@@ -78,7 +79,8 @@ def test_a_users_own_comes_before_a_module_of_the_same_name(tmp_path, monkeypatc
         (tmp_path / place / "own_twice_folds.py").write_text(
             "import evenkey\n"
             "rows = evenkey.fold(\n"
-            f"    zero={count}, add=lambda n: n, combine=max, result='rows{count} long')\n"
+            f"    zero={count}, add=lambda n: n, combine=max, result='rows{count} long',\n"
+            "    state_type='long')\n"
         )
     monkeypatch.syspath_prepend(tmp_path / "elsewhere")
     monkeypatch.chdir(tmp_path / "here")

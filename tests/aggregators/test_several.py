@@ -48,6 +48,7 @@ def test_each_result_stands_beside_the_others_of_its_group():
                 add=lambda state, amount: (state[0] + 1, max(state[1], amount or 0)),
                 combine=lambda one, other: (one[0] + other[0], max(one[1], other[1])),
                 result="rows int, most long",
+                state_type="struct<rows: int, most: long>",
             ),
         }
     )

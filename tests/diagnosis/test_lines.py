@@ -23,6 +23,7 @@ class YourFold(ek.Fold):
     name = "your-fold"
     columns = ()
     result = pa.schema([("n", pa.int64())])
+    state_type = "long"
 
     def zero(self) -> int:
         return 0

@@ -187,6 +187,7 @@ class Largest(Fold):
     name: ClassVar[str] = "largest"
     columns = ("amount",)
     result = pa.schema([("largest", pa.int64()), ("times", pa.int64())])
+    state_type = "map<long,long>"
 
     def zero(self):
         return {}

@@ -39,6 +39,7 @@ class Rows(Fold):
     name: ClassVar[str] = "rows"
     columns: ClassVar[tuple[str, ...]] = ()
     result = pa.schema([("count", pa.int64())])
+    state_type = "long"
 
     def zero(self):
         return 0

@@ -35,6 +35,7 @@ class Rows(Fold):
     name = "rows"
     columns = ()
     result = pa.schema([("rows", pa.int64())])
+    state_type = "long"
 
     def zero(self):
         return 0

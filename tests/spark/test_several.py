@@ -52,6 +52,7 @@ VISITS = fold(
     combine=combine,
     answer=lambda state: (state[0], state[1], sorted(state[2])),
     result="revenue decimal(22,2), last timestamp, kinds array<string>",
+    state_type="struct<revenue: decimal(22,2), last: timestamp, kinds: array<string>>",
 )
 ALL: dict[str, str | Aggregator] = {
     "orders": "count",

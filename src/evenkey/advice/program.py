@@ -67,6 +67,7 @@ class Work(ek.Fold):
     name = "work"
     columns = ()  # columns that it reads besides the key
     result = pa.schema([("messages", pa.int64())])
+    state_type = "bigint"  # of what zero() gives, as Spark writes it
 
     def zero(self):
         return 0

@@ -11,24 +11,29 @@ import pyarrow as pa
 
 from evenkey.aggregators.base import Aggregator
 from evenkey.aggregators.groups import check_names, number_groups
+from evenkey.aggregators.states import NO_VALUES, check_state_type, restored, stored
 from evenkey.checking import shown
 from evenkey.errors import ConfigurationError, RunError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_NO_VALUES = (pa.ArrowException, TypeError, ValueError, OverflowError)
-
 
 @dataclass(frozen=True)
 class Fold(Aggregator):
-    """Base of aggregators whose state is any Python object that pickles.
+    """Base of aggregators whose state is a Python object of a declared type.
 
-    Fill in `zero`, `add`, `combine`, `answer` and `result`; `columns`, if messages have more to
-    them than their key; and `column_types`, if it takes no numbers in them but times, for
-    instance. Where several columns are the key, `add` gets a dict of them. Evenkey groups
-    messages, moves states between workers (one binary column, ``state``, pickled; like Spark's
-    own Python state, it is to be read only from places that you trust) and builds tables.
+    Fill in `zero`, `add`, `combine`, `answer`, `result` and `state_type`; `columns`, if messages
+    have more to them than their key; and `column_types`, if it takes no numbers in them but times,
+    for instance. Where several columns are the key, `add` gets a dict of them. Evenkey groups
+    messages, moves states between workers (one column, ``state``) and builds tables.
+
+    `state_type` is a type as Spark writes it, ``"bigint"`` or
+    ``"struct<rows: bigint, last: timestamp>"``, or an Arrow type. A struct may be a tuple or a
+    dict, an array a list, tuple or set, a map is a dict; states come back in the form that
+    ``zero()`` has. States that no type describes are pickled if the class has
+    ``pickle_state = True``. Reading a pickle can run code: then anyone who can write
+    the checkpoint can run code on the workers.
 
     The result is right however messages are cut into parts if, for all states,
 
@@ -46,6 +51,7 @@ class Fold(Aggregator):
     ...     name = "longest"
     ...     columns = ("text",)
     ...     result = pa.schema([("longest", pa.string())])
+    ...     state_type = "string"
     ...
     ...     def zero(self):
     ...         return ""
@@ -66,6 +72,28 @@ class Fold(Aggregator):
     """
 
     name: ClassVar[str] = "fold"
+    pickle_state: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Check the parameters, and that the type of states is declared.
+
+        Raises
+        ------
+        ConfigurationError
+            A parameter cannot be, or neither `state_type` nor `pickle_state` is given.
+        """
+        super().__post_init__()
+        self._declared()
+
+    @property
+    def state_type(self) -> str | pa.DataType | None:
+        """Type of a state, as Spark writes it, or an Arrow type."""
+        return None
+
+    def _declared(self) -> pa.DataType | None:
+        """Read the type of states; None where they are pickled."""
+        what = type(self).__name__
+        return check_state_type(what, self.state_type, pickle_state=self.pickle_state)
 
     @abstractmethod
     def zero(self) -> Any:
@@ -85,8 +113,9 @@ class Fold(Aggregator):
 
     @property
     def state(self) -> pa.Schema:
-        """One binary column, ``state``."""
-        return pa.schema([("state", pa.binary())])
+        """One column, ``state``, of the declared type; binary where states are pickled."""
+        declared = self._declared()
+        return pa.schema([("state", pa.binary() if declared is None else declared)])
 
     def partial(self, messages: pa.Table, by: Sequence[str]) -> pa.Table:
         """Add the messages of each group to its state, one by one.
@@ -94,7 +123,7 @@ class Fold(Aggregator):
         Raises
         ------
         RunError
-            A state cannot be pickled.
+            A state is no value of the declared type, or cannot be pickled.
         """
         self.bind(messages.schema)
         check_names(messages, by, self.state.names)
@@ -110,7 +139,7 @@ class Fold(Aggregator):
         """Combine the states of each group."""
         numbers, groups = number_groups(partials, by)
         states: dict[int, Any] = {}
-        for number, state in zip(numbers.tolist(), _states(partials), strict=True):
+        for number, state in zip(numbers.tolist(), self._restored(partials), strict=True):
             states[number] = self.combine(states[number], state) if number in states else state
         return self._with_states(groups, states)
 
@@ -123,7 +152,7 @@ class Fold(Aggregator):
             An answer does not have just the columns of `result`, or a value of another type.
         """
         check_names(merged, by, self.result.names)
-        answers = [self.answer(state) for state in _states(merged)]
+        answers = [self.answer(state) for state in self._restored(merged)]
         for answer in answers:
             if set(answer) != set(self.result.names):
                 message = (
@@ -140,11 +169,11 @@ class Fold(Aggregator):
         """Make a column of answers, or name the one that is no value of its type."""
         try:
             return pa.array(values, field.type)
-        except _NO_VALUES:
+        except NO_VALUES:
             for value in values:
                 try:
                     pa.array([value], field.type)
-                except _NO_VALUES as error:
+                except NO_VALUES as error:
                     message = (
                         f"{self}: answer() gave {shown(value)} for {field.name!r}, which is no "
                         f"{field.type} ({error}); change the answer, or the type in result"
@@ -152,9 +181,36 @@ class Fold(Aggregator):
                     raise ConfigurationError(message) from None
             raise
 
+    def _restored(self, table: pa.Table) -> list[Any]:
+        declared = self._declared()
+        if declared is None:
+            return [pickle.loads(each) for each in table["state"].to_pylist()]  # noqa: S301 - the user chose it
+        return restored(table["state"], declared, self.zero())
+
     def _with_states(self, groups: pa.Table, states: Mapping[int, Any]) -> pa.Table:
-        pickled = [self._pickled(states[number]) for number in range(len(states))]
-        return pa.table({**_columns(groups), "state": pa.array(pickled, type=pa.binary())})
+        values = [states[number] for number in range(len(states))]
+        declared = self._declared()
+        if declared is None:
+            column = pa.array([self._pickled(value) for value in values], type=pa.binary())
+        else:
+            column = self._stored(values, declared)
+        return pa.table({**_columns(groups), "state": column})
+
+    def _stored(self, values: list[Any], declared: pa.DataType) -> pa.Array:
+        """Make a column of states, or name the one that is no value of the declared type."""
+        try:
+            return stored(values, declared)
+        except NO_VALUES:
+            for value in values:
+                try:
+                    stored([value], declared)
+                except NO_VALUES as error:
+                    message = (
+                        f"{self}: the state {shown(value)} is no {declared} ({error}); change the "
+                        "state, or state_type"
+                    )
+                    raise RunError(message) from None
+            raise
 
     def _pickled(self, state: Any) -> bytes:
         try:
@@ -167,9 +223,5 @@ class Fold(Aggregator):
             raise RunError(message) from None
 
 
-def _states(table: pa.Table) -> list[Any]:
-    return [pickle.loads(state) for state in table["state"].to_pylist()]  # noqa: S301  see Fold
-
-
-def _columns(table: pa.Table) -> dict[str, pa.ChunkedArray]:
-    return dict(zip(table.column_names, table.columns, strict=True))
+def _columns(groups: pa.Table) -> dict[str, pa.ChunkedArray]:
+    return dict(zip(groups.column_names, groups.columns, strict=True))

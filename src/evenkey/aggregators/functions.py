@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import pyarrow as pa  # noqa: TC002 - the example makes a table
 
 from evenkey.aggregators.fold import Fold
+from evenkey.aggregators.states import check_state_type
 from evenkey.checking import shown
 from evenkey.ddl import read_columns
 from evenkey.errors import ConfigurationError
@@ -23,8 +24,10 @@ def fold(
     combine: Callable[[Any, Any], Any],
     answer: Callable[[Any], Any] | None = None,
     result: str,
+    state_type: str | pa.DataType | None = None,
+    pickle_state: bool = False,
 ) -> FunctionFold:
-    """Make an aggregator of functions; its state is any Python object that pickles.
+    """Make an aggregator of functions; its state is a Python object of a declared type.
 
     Parameters
     ----------
@@ -46,6 +49,13 @@ def fold(
         Columns of the result and their types, as Spark writes a schema:
         ``"sessions long, revenue decimal(22,2)"``. A ``timestamp`` is answered as a datetime (one
         without a zone is taken as UTC), an array as a list, a struct as a dict.
+    state_type
+        Type of a state, as Spark writes it: ``"bigint"``, ``"array<string>"``,
+        ``"struct<rows: bigint, last: timestamp>"``. A struct may be a tuple or a dict, an array a
+        list, tuple or set, a map is a dict; states come back in the form that `zero` has.
+    pickle_state
+        Whether states are pickled instead, for those that no type describes. Reading a pickle can
+        run code: anyone who can write the query's checkpoint can then run code on the workers.
 
     Returns
     -------
@@ -55,17 +65,17 @@ def fold(
     Raises
     ------
     ConfigurationError
-        `result` cannot be read or names a type that there is not, a function is none, or `columns`
-        are no names. When it runs: an answer is no value of its column's type.
+        Neither `state_type` nor `pickle_state` is given; a type cannot be read, a function is none,
+        or `columns` are no names. When it runs: an answer is no value of its column's type.
     RunError
-        When it runs: a state cannot be pickled.
+        When it runs: a state is no value of `state_type`, or cannot be pickled.
 
     Notes
     -----
-    States travel pickled, each group's as one binary value (`Fold`), so that floats, decimals and
-    times arrive as they left, bit by bit. Classes of states must be importable on the workers; a
-    class of the program itself is not. The functions travel with the task, lambdas too. The result
-    is right however messages are cut into parts if ``combine(a, b)`` equals ``combine(b, a)``,
+    States are kept as data of `state_type`, in Arrow and in Spark's checkpoint. A ``timestamp``
+    comes back as a datetime in UTC, a ``timestamp_ntz`` as one without a zone, a decimal with the
+    places of its type. The functions travel with the task, lambdas too. The result is right
+    however messages are cut into parts if ``combine(a, b)`` equals ``combine(b, a)``,
     ``combine(zero, a)`` equals ``a``, and ``combine(a, add(b, x))`` equals
     ``add(combine(a, b), x)``.
 
@@ -78,6 +88,7 @@ def fold(
     ...     combine=lambda *both: max(both, key=lambda each: (len(each), each)),
     ...     answer=lambda longest: (longest, len(longest)),
     ...     result="longest string, letters int",
+    ...     state_type="string",
     ... )
     >>> messages = pa.table({"key": ["a", "a", "b"], "text": ["x", "xyz", "no"]})
     >>> longest.finish(longest.partial(messages, by=["key"]), by=["key"]).to_pylist()
@@ -95,7 +106,8 @@ def fold(
             message = f"fold: {name} = {shown(function)}: must be a function"
             raise ConfigurationError(message)
     answers = read_columns("fold: result", result)
-    return FunctionFold(tuple(names), zero, add, combine, answer, answers)
+    declared = check_state_type("fold", state_type, pickle_state=pickle_state)
+    return FunctionFold(tuple(names), zero, add, combine, answer, answers, declared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +121,7 @@ class FunctionFold(Fold):
     combining: Callable[[Any, Any], Any]
     answering: Callable[[Any], Any] | None
     answers: pa.Schema
+    declared: pa.DataType | None
 
     def __post_init__(self) -> None:
         """Check nothing: `fold` has."""
@@ -122,6 +135,14 @@ class FunctionFold(Fold):
     def result(self) -> pa.Schema:
         """As the call of `fold` says."""
         return self.answers
+
+    @property
+    def state_type(self) -> pa.DataType | None:
+        """As the call of `fold` says."""
+        return self.declared
+
+    def _declared(self) -> pa.DataType | None:
+        return self.declared
 
     def zero(self) -> Any:
         """Make the state of no messages."""

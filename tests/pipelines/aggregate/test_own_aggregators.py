@@ -29,6 +29,7 @@ visits = evenkey.fold(
     combine=lambda one, other: (one[0] + other[0], one[1] + other[1], one[2] | other[2]),
     answer=lambda state: (state[0], state[1], sorted(state[2])),
     result="sessions long, revenue decimal(22,2), pages array<string>",
+    state_type="struct<sessions: long, revenue: decimal(22,2), pages: array<string>>",
 )
 """
 ROWS = [
