@@ -8,11 +8,49 @@ import uuid
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from evenkey.errors import ConfigurationError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 _DIGEST_BYTES = 16
+
+
+def check_format(path: str, found: object, reads: int, way_out: str) -> None:
+    """Refuse an object that another version of evenkey wrote.
+
+    Parameters
+    ----------
+    path
+        Where it lies.
+    found
+        The number of its format; None: it has none, as objects of the first versions.
+    reads
+        The number that this version reads and writes.
+    way_out
+        What the user can do.
+
+    Raises
+    ------
+    ConfigurationError
+        The numbers differ.
+
+    Examples
+    --------
+    >>> check_format("plan", None, 2, "pass a new state")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    evenkey.errors.ConfigurationError: plan is of format 1 and this version of evenkey reads 2: ...
+    """
+    number = 1 if found is None else found
+    if number == reads:
+        return
+    which = "an earlier" if isinstance(number, int) and number < reads else "another"
+    message = (
+        f"{path} is of format {number} and this version of evenkey reads {reads}: {which} version "
+        f"wrote it; {way_out}"
+    )
+    raise ConfigurationError(message)
 
 
 @contextlib.contextmanager

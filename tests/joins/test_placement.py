@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenkey.errors import ConfigurationError
 from evenkey.joins.epoch_log import EpochPlan
 from evenkey.joins.placement import Placement, divided
 from evenkey.joins.static_manifest import StaticVersion
@@ -69,5 +69,6 @@ def test_a_plan_keeps_its_copies():
     assert again == plan
     assert [again.serves(slot, 1) for slot in range(3)] == [True, True, False]
     before = json.loads(plan.to_bytes())
-    del before["copies"]  # as plans were written that knew none
-    assert EpochPlan.from_bytes(json.dumps(before).encode()) == replace(plan, copies={})
+    del before["format"]
+    with pytest.raises(ConfigurationError, match=r"^log/plan is of format 1 .* an earlier version"):
+        EpochPlan.from_bytes(json.dumps(before).encode(), "log/plan")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import shutil
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.joins.static_manifest import Manifest, StaticVersion
 from evenkey.joins.static_store import StaticStore
+from evenkey.joins.stored import FORMAT
 from evenkey.joins.worker_cache import CacheKey, WorkerCache, process_cache
 
 TABLE = pa.table({"k": [1, 2, 2], "v": ["a", None, "c"]})
@@ -50,6 +52,20 @@ def test_a_version_is_read_as_it_was_written(store):
     assert store.read(version, 1) == TABLE.schema.empty_table()
     assert store.read(version, 2).to_pylist() == TABLE.slice(1).to_pylist()
     assert store.read(version, None) == TABLE.select(["k"])
+
+
+def test_a_state_of_an_earlier_version_is_refused_by_its_format(store):
+    version = write(store, {0: TABLE}).version
+    file = folder(store, version) / "manifest.json"
+    fields = json.loads(file.read_bytes())
+    assert fields.pop("format") == FORMAT
+    file.write_text(json.dumps(fields))
+    with pytest.raises(ConfigurationError) as refused:
+        StaticStore(store.url).manifest(store.version(1))
+    assert str(refused.value) == (
+        f"{file} is of format 1 and this version of evenkey reads {FORMAT}: an earlier version "
+        "wrote it; pass a new place as state, and start with a new checkpoint"
+    )
 
 
 def test_a_store_that_is_made_anew_has_another_version_in_the_same_place(store):

@@ -92,8 +92,8 @@ def test_publications_stay_what_they_were(tmp_path):
     assert made.equals(publications_of(config, leaves).make(np.arange(300)))
 
 
+@pytest.mark.parametrize("manifest", ["{}", '{"format": 3}'])
 @pytest.mark.slow(4)
-@pytest.mark.parametrize("manifest", ["{}", '{"format": 2}'])
 def test_an_output_of_an_earlier_version_is_refused(tmp_path, manifest):
     config = PipelineConfig(dataset="country-skew-r80", output=tmp_path / "out")
     (tmp_path / "out" / "state").mkdir(parents=True)

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from pyspark import TaskContext
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import Row
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor
@@ -131,6 +132,30 @@ def test_keys_with_state_stay_on_their_workers(session, stream, tmp_path, way):
             ways(eks.groupBy(source, "key", workers=5, state=state), None)[way]()
     finally:
         session.conf.set("spark.sql.shuffle.partitions", str(WORKERS))
+
+
+@pytest.mark.parametrize("way", ["pandas", "older"])
+def test_another_plan_on_a_checkpoint_is_refused_before_its_first_batch(
+    session, stream, tmp_path, way
+):
+    state, other = tmp_path / "plans", tmp_path / "other plans"
+    begun = session.range(60).selectExpr("cast(id as string) key")
+    for place in (state, other):
+        eks.fit(begun, "key", "whole", WORKERS, state=place)
+
+    def run(place, offered):
+        rows = rows_of(session, stream, tmp_path, offered)
+        grouped = eks.groupBy(rows, "key", workers=WORKERS, state=place)
+        return oracle.run(ways(grouped, None)[way](), tmp_path)
+
+    assert run(state, 1)
+    with pytest.raises(StreamingQueryException) as refused:
+        run(other, 2)
+    says = str(refused.value)
+    assert f"state {other}/whole holds no plan of this query" in says
+    assert f"restore {other}/whole/pinned as it was when the query began, or start with" in says
+    # Nothing of the epoch was done: with its own plan the query goes on.
+    assert list(run(state, 2)) == [1]
 
 
 @pytest.mark.slow(4)

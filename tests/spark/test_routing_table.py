@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from evenkey.errors import ConfigurationError, RunError
 from evenkey.groupings import parse
 from evenkey.spark import RoutingTable, RoutingTables
-from evenkey.spark.arrays import encoded
+from evenkey.spark.arrays import decoded, encoded
+from evenkey.spark.routing_table import FORMAT, NEW_STATE
 
 
 @pytest.fixture
@@ -165,6 +166,23 @@ def test_a_file_that_is_no_table_is_named_with_the_mend(tables, content):
         tables.read(2)
     Path(tables.path(2)).unlink()
     assert number_of(tables.read(2)) == 1
+
+
+def test_a_table_of_an_earlier_version_is_refused_by_its_format(tables):
+    path = Path(tables.path(1))
+    for number, which in ((None, "an earlier"), (1, "an earlier"), (FORMAT + 1, "another")):
+        tables.write(1, learned())
+        entries = decoded(path.read_bytes())
+        assert entries.pop("format") == FORMAT
+        if number is not None:
+            entries["format"] = np.array(number)
+        path.write_bytes(encoded(entries))
+        with pytest.raises(ConfigurationError) as refused:
+            tables.find(1)
+        assert str(refused.value) == (
+            f"routing table {path} is of format {number or 1} and this version of evenkey reads "
+            f"{FORMAT}: {which} version wrote it; {NEW_STATE}"
+        )
 
 
 class Written(NamedTuple):

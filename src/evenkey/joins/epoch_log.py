@@ -9,16 +9,16 @@ import platform
 import re
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenkey.errors import RunError
+from evenkey.errors import ConfigurationError, RunError
 from evenkey.joins.distributor import Window
 from evenkey.joins.meeting import unseen
 from evenkey.joins.placement import Placement
 from evenkey.joins.static_manifest import StaticVersion
-from evenkey.joins.stored import create, find, put
+from evenkey.joins.stored import create, fields_of, find, put, with_format
 from evenkey.joins.work import PartitionWork
 from evenkey.stores import at_once, store_at
 
@@ -86,18 +86,24 @@ class EpochPlan:
 
     def to_bytes(self) -> bytes:
         """Encode it as JSON."""
-        return json.dumps(asdict(self)).encode()
+        return json.dumps(with_format(asdict(self))).encode()
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> EpochPlan:
-        """Decode what `to_bytes` encoded."""
-        fields = json.loads(content)
+    def from_bytes(cls, content: bytes, path: str = "plan") -> EpochPlan:
+        """Decode what `to_bytes` encoded; `path` is where it lies, for messages.
+
+        Raises
+        ------
+        ConfigurationError
+            Another version of evenkey wrote it.
+        """
+        fields = fields_of(content, path)
         fields["version"] = StaticVersion(*fields["version"])
         fields["window"] = Window(**fields["window"])
         fields["owners"], fields["moved"] = tuple(fields["owners"]), tuple(fields["moved"])
         fields["copies"] = {
             int(partition): {int(slot): share for slot, share in shares.items()}
-            for partition, shares in fields.get("copies", {}).items()
+            for partition, shares in fields["copies"].items()
         }
         return cls(**fields)
 
@@ -135,12 +141,18 @@ class SlotRecord:
 
     def to_bytes(self) -> bytes:
         """Encode it as JSON."""
-        return json.dumps(asdict(self)).encode()
+        return json.dumps(with_format(asdict(self))).encode()
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> SlotRecord:
-        """Decode what `to_bytes` encoded."""
-        fields: dict[str, Any] = json.loads(content)
+    def from_bytes(cls, content: bytes, path: str = "record") -> SlotRecord:
+        """Decode what `to_bytes` encoded; `path` is where it lies, for messages.
+
+        Raises
+        ------
+        ConfigurationError
+            Another version of evenkey wrote it.
+        """
+        fields = fields_of(content, path)
         fields["work"] = {int(key): tuple(value) for key, value in fields["work"].items()}
         fields["loaded"] = {int(key): value for key, value in fields["loaded"].items()}
         return cls(**fields)
@@ -179,7 +191,9 @@ class EpochLog:
 
     def _decoded(self, epoch: int, content: bytes | None) -> EpochPlan | None:
         try:
-            return None if content is None else EpochPlan.from_bytes(content)
+            return None if content is None else EpochPlan.from_bytes(content, self.path(epoch))
+        except ConfigurationError:
+            raise
         except (ValueError, KeyError, TypeError) as error:
             message = (
                 f"{self.path(epoch)} cannot be read ({error}): start the query anew with a new "
@@ -233,7 +247,9 @@ class EpochLog:
 
     def _record_of(self, name: str, content: bytes) -> SlotRecord:
         try:
-            return SlotRecord.from_bytes(content)
+            return SlotRecord.from_bytes(content, self.store.path(name))
+        except ConfigurationError:
+            raise
         except (ValueError, KeyError, TypeError) as error:
             path = self.store.path(name)
             message = f"{path} cannot be read ({error}): delete it, and its loads do not count"

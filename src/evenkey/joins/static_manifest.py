@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from evenkey.joins.fingerprint import Fingerprint
+from evenkey.joins.stored import fields_of, with_format
 
 
 def checksum(content: bytes) -> str:
@@ -110,13 +111,19 @@ class Manifest:
     def to_bytes(self) -> bytes:
         """Encode it as JSON."""
         schema = base64.b64encode(self.schema.serialize().to_pybytes()).decode()
-        fields = {**asdict(self), "schema": schema}
+        fields = with_format({**asdict(self), "schema": schema})
         return json.dumps(fields, indent=1).encode()
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> Manifest:
-        """Decode what `to_bytes` encoded."""
-        fields = json.loads(content)
+    def from_bytes(cls, content: bytes, path: str = "manifest") -> Manifest:
+        """Decode what `to_bytes` encoded; `path` is where it lies, for messages.
+
+        Raises
+        ------
+        ConfigurationError
+            Another version of evenkey wrote it.
+        """
+        fields = fields_of(content, path)
         schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(fields["schema"])))
         files = tuple(StaticFile(**each) for each in fields["files"])
         index = None if fields["index"] is None else StaticFile(**fields["index"])
@@ -130,5 +137,5 @@ class Manifest:
             schema,
             None if known is None else Fingerprint(*known),
             fields["refreshed"],
-            fields.get("host", ""),
+            fields["host"],
         )

@@ -312,7 +312,9 @@ def _manifest(store: StaticStore, version: StaticVersion) -> Manifest:
         message = f"{path} is not there: write the static data again"
         raise RunError(message)
     try:
-        return Manifest.from_bytes(content)
+        return Manifest.from_bytes(content, path)
+    except ConfigurationError:
+        raise
     except (ValueError, KeyError, TypeError) as error:
         message = f"{path} cannot be read ({error}): write the static data again"
         raise RunError(message) from error

@@ -2,21 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenkey.checking import check_path
 from evenkey.errors import RunError
+from evenkey.files import check_format
 from evenkey.spark import store_of
 from evenkey.stores import Store, at_once
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+
+
+FORMAT = 2
+"""Of the objects in a join's state."""
+
+
+def with_format(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the number of the format to the fields of an object."""
+    return {"format": FORMAT, **fields}
+
+
+def fields_of(content: bytes, path: str) -> dict[str, Any]:
+    """Read the fields of a JSON object that `with_format` made.
+
+    Raises
+    ------
+    ConfigurationError
+        Another version of evenkey wrote it.
+    ValueError
+        It is no JSON object.
+    """
+    fields: dict[str, Any] = json.loads(content)
+    if not isinstance(fields, dict):
+        message = "it is no JSON object"
+        raise ValueError(message)  # noqa: TRY004 - what JSON raises too
+    number = fields.pop("format", None)
+    check_format(path, number, FORMAT, "pass a new place as state, and start with a new checkpoint")
+    return fields
 
 
 def state_at(session: SparkSession, state: str | Path | Store, name: str = "state") -> Store:

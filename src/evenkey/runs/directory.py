@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     Result = TypeVar("Result")
 
-_FORMAT = 3
-"""Of what lies in the directory; the first is that of version 0.1, the second that of 0.2."""
+_FORMAT = 4
+"""Of what lies in the directory; raised where an earlier version's cannot be read any more."""
 _MANIFEST = "state/manifest.json"
 _FINISHED = "state/finished.json"
 _ASKED_TO_PAUSE = "state/paused"

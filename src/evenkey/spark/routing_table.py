@@ -16,6 +16,7 @@ import numpy as np
 
 from evenkey.checking import check_workers
 from evenkey.errors import ConfigurationError, RunError
+from evenkey.files import check_format
 from evenkey.spark.arrays import decoded, encoded
 from evenkey.stores import store_at
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from evenkey.groupings import Snapshot
     from evenkey.stores import Store
 
+FORMAT = 2
+"""Of the objects in a state; raised where an earlier version's cannot be read any more."""
+NEW_STATE = "pass a new place as state, and where keys have state, start with a new checkpoint too"
 KEPT = 100
 """Epochs that Spark can go back by, as it keeps their offsets."""
 _FILE = re.compile(r"table-(\d{10})\.npz")
@@ -70,6 +74,25 @@ class OtherLayoutError(ConfigurationError):
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str, int]]:
         return type(self), (str(self), self.grouping, self.workers)
+
+
+class CorruptTableError(RunError):
+    """A routing table is not as it was written.
+
+    Parameters
+    ----------
+    message
+        In one line, for tables of streams that learn.
+    reason
+        What is wrong with it.
+    """
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        return type(self), (str(self), self.reason)
 
 
 class RoutingTables:
@@ -252,6 +275,7 @@ class RoutingTables:
 
     def _encoded(self, table: RoutingTable) -> bytes:
         entries: dict[str, Any] = {
+            "format": np.array(FORMAT),
             "grouping": np.array(self.grouping),
             "workers": np.array(self.workers),
         }
@@ -324,13 +348,18 @@ class RoutingTables:
             if data is None:
                 return None
             entries = decoded(data)
+            number = int(entries.pop("format", 1))
             grouping, workers = str(entries.pop("grouping")), int(entries.pop("workers"))
-        except (OSError, ValueError, KeyError) as error:
+        except OSError as error:
+            message = f"routing table {path} cannot be read ({error}): make it readable"
+            raise RunError(message) from error
+        except (ValueError, KeyError) as error:
             message = (
                 f"routing table {path} is corrupt ({error}): delete it, and routing goes on "
                 "from the table before it; results stay exact, balance is learned anew"
             )
-            raise RunError(message) from error
+            raise CorruptTableError(message, str(error)) from error
+        check_format(f"routing table {path}", number, FORMAT, NEW_STATE)
         if (grouping, workers) != (self.grouping, self.workers):
             message = (
                 f"routing table {path} was written by {grouping} with {workers} workers, but this "

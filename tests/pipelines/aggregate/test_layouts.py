@@ -174,7 +174,7 @@ def test_figures_of_epochs_with_other_workers_are_their_own(tmp_path):
     """Of a run of 4 workers, then of 2, and of a late epoch of the first process."""
     placed = {0: [0, 3, 3], 1: [0, 1, 1], 2: [3]}
     output = RunDirectory(tmp_path)
-    output.store.create("state/manifest.json", b'{"workers": 4, "format": 3}')
+    output.store.create("state/manifest.json", b'{"workers": 4, "format": 4}')
     Layouts(output.store, "state/manifest.json").change(2, {"workers": 2})
     for epoch, workers in placed.items():
         commits = Commits(tmp_path, claim=2 if epoch == 1 else 1)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor
     from pyspark.sql.types import StructType
 
-    from evenkey.groupings import Snapshot
+    from evenkey.spark.grouped.keys import Keys
+    from evenkey.spark.grouped.pinned import PinnedPlan
     from evenkey.spark.grouped.rows import Rows
 
     Schema = StructType | str
@@ -55,15 +56,16 @@ def transformed(
     if not hasattr(processor, "handleInputRows"):
         message = f"statefulProcessor = {shown(processor)}: pass an object of a StatefulProcessor"
         raise ConfigurationError(message)
-    memory = pinned_plan(rows, method)
+    plan = pinned_plan(rows, method)
     begun = None
     if initial is not None:
         if initial.keys.types != rows.keys.types or len(initial.keys.own) != len(rows.keys.own):
             message = f"{method}: initialState is grouped by other keys; group it by the same ones"
             raise ConfigurationError(message)
-        begun = _placed(initial, memory, rows)
+        begun = _placed(initial.keys, plan, rows)
     wrapped = stateful_calls.Shown(processor, *_counts(rows))
-    return _call(_placed(rows, memory, rows), method, wrapped, initialState=begun, **options)
+    placed = _placed(plan.checked(rows.keys), plan, rows)
+    return _call(placed, method, wrapped, initialState=begun, **options)
 
 
 def with_state(rows: Rows, function: Callable[..., Any], options: dict[str, Any]) -> DataFrame:
@@ -72,9 +74,10 @@ def with_state(rows: Rows, function: Callable[..., Any], options: dict[str, Any]
     if not follows_plan(rows):
         return _call(rows.plain, method, function, **options)
     arguments_of(function, (3,))
-    memory = pinned_plan(rows, method)
+    plan = pinned_plan(rows, method)
     call = stateful_calls.on_state(function, *_counts(rows))
-    return _call(_placed(rows, memory, rows), method, named(call, function), **options)
+    placed = _placed(plan.checked(rows.keys), plan, rows)
+    return _call(placed, method, named(call, function), **options)
 
 
 def follows_plan(rows: Rows) -> bool:
@@ -102,11 +105,11 @@ def _counts(rows: Rows) -> tuple[int, int]:
     return len(rows.keys.own) + 1, len(rows.keys.names)
 
 
-def _placed(rows: Rows, memory: Snapshot, planned: Rows) -> GroupedData:
+def _placed(keys: Keys, plan: PinnedPlan, planned: Rows) -> GroupedData:
     split = with_split(
-        rows.keys, memory, planned.grouping, planned.workers, whole=True, inline=True
+        keys, plan.memory, planned.grouping, planned.workers, whole=True, inline=True
     )
-    return split.groupBy(*rows.keys.columns, SPLIT)
+    return split.groupBy(*keys.columns, SPLIT)
 
 
 def _call(grouped: Any, method: str, work: Any, **options: Any) -> DataFrame:

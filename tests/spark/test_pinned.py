@@ -1,0 +1,136 @@
+"""Pinned plans: kept twice, and never replaced by another under a query that has state."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenkey.errors import ConfigurationError, RunError
+from evenkey.spark.grouped.pinned import PinnedPlan, _pin, digest_of
+from evenkey.spark.meeting import Meeting
+from evenkey.spark.routing_table import RoutingTable, RoutingTables
+from evenkey.spark.task import TaskId
+
+WHY = "it is so"
+
+
+def plan(number):
+    return {"loads": np.arange(number, number + 3, dtype=np.float64)}
+
+
+@pytest.fixture
+def tables(tmp_path):
+    made = RoutingTables(tmp_path / "state", "whole", 3)
+    made.write(0, RoutingTable(plan(1)))
+    return made
+
+
+def started(tables, query="query", epoch=0):
+    """Start a query as an operator does, and let it reach an epoch."""
+    memory = _pin(tables, WHY)
+    tables.store.put("_meeting/one", b"")
+    pinned = PinnedPlan(tables, memory, Meeting(tables.store, "_meeting/one", "here"))
+    pinned.decide(TaskId(query, epoch, 0))
+    return memory
+
+
+def flip_a_bit(path):
+    content = bytearray(Path(path).read_bytes())
+    content[len(content) // 2] ^= 0x10
+    Path(path).write_bytes(content)
+
+
+def of_the_plan(tables):
+    pinned = tables.under("pinned")
+    return pinned.path(0), pinned.under("copy").path(0)
+
+
+def test_a_query_goes_on_by_its_plan_whatever_is_fitted_later(tables):
+    started(tables)
+    tables.write(0, RoutingTable(plan(2)))
+    for epoch in (0, 1, 1, 7):
+        assert digest_of(started(tables, epoch=epoch)) == digest_of(plan(1))
+    assert digest_of(started(tables, "another")) == digest_of(plan(1))
+
+
+@pytest.mark.parametrize("fault", [flip_a_bit, lambda path: Path(path).unlink()])
+@pytest.mark.parametrize("which", [0, 1])
+def test_one_of_two_copies_is_enough(tables, fault, which, caplog):
+    started(tables)
+    tables.write(0, RoutingTable(plan(2)))
+    fault(of_the_plan(tables)[which])
+    with caplog.at_level(logging.WARNING):
+        assert digest_of(started(tables, epoch=3)) == digest_of(plan(1))
+    assert ("its copy replaces it" in caplog.text) == (which == 0)
+    # Both are there again.
+    fault(of_the_plan(tables)[1 - which])
+    assert digest_of(started(tables, epoch=4)) == digest_of(plan(1))
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"), [(flip_a_bit, "is corrupt ("), (lambda path: Path(path).unlink(), "is lost")]
+)
+def test_a_plan_that_is_lost_twice_is_never_replaced_by_a_newer_one(tables, fault, says):
+    started(tables)
+    tables.write(0, RoutingTable(plan(2)))
+    for path in of_the_plan(tables):
+        fault(path)
+    with pytest.raises(RunError) as refused:
+        started(tables, epoch=1)
+    message = str(refused.value)
+    assert says in message
+    for way in ("restore ", "as it was when the query began", "or start with a new checkpoint"):
+        assert way in message
+    assert "balance is learned anew" not in message
+    assert "\n" not in message
+
+
+def test_a_plan_fitted_anew_in_an_empty_state_is_refused(tables):
+    started(tables)
+    shutil.rmtree(tables.store.url)
+    tables.write(0, RoutingTable(plan(1)))  # the very same plan, but nobody can know
+    with pytest.raises(ConfigurationError, match="holds no plan of this query") as refused:
+        started(tables, epoch=1)
+    assert "restore " in str(refused.value)
+    assert "start with a new checkpoint" in str(refused.value)
+    # It wrote nothing that would let the next start pass.
+    with pytest.raises(ConfigurationError, match="holds no plan of this query"):
+        started(tables, epoch=1)
+    assert digest_of(started(tables, "with a new checkpoint")) == digest_of(plan(1))
+
+
+def test_another_place_on_the_same_checkpoint_is_refused(tables, tmp_path):
+    started(tables)
+    other = RoutingTables(tmp_path / "other", "whole", 3)
+    other.write(0, RoutingTable(plan(2)))
+    with pytest.raises(ConfigurationError, match=r"state .*/other holds no plan of this query"):
+        started(other, epoch=1)
+
+
+def test_another_plan_in_the_same_place_is_refused(tables):
+    started(tables)
+    for path in of_the_plan(tables):
+        Path(path).unlink()
+    tables.under("pinned").put(0, RoutingTable(plan(2)))
+    for epoch in (0, 1):
+        with pytest.raises(ConfigurationError, match="holds another plan than the one that placed"):
+            started(tables, epoch=epoch)
+
+
+def test_a_state_that_moves_as_a_whole_is_accepted(tables, tmp_path):
+    started(tables)
+    shutil.move(tables.store.url, tmp_path / "elsewhere")
+    moved = RoutingTables(tmp_path / "elsewhere", "whole", 3)
+    assert digest_of(started(moved, epoch=5)) == digest_of(plan(1))
+
+
+def test_a_record_that_cannot_be_read_is_named(tables):
+    started(tables)
+    record = Path(tables.store.path("pinned/queries/query.json"))
+    record.write_bytes(b"{")
+    with pytest.raises(RunError, match=r"queries/query\.json, which says by which plan"):
+        started(tables, epoch=1)
