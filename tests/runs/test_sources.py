@@ -20,6 +20,7 @@ from evenkey.runs.sources import (
     GeneratorReading,
     LinesReading,
     RowsReading,
+    _digest,
     _PositionReader,
     stream_of,
 )
@@ -220,8 +221,10 @@ def offered(reader, start):
 
 def reader_of(readings, stop_file, arrival_rate):
     kept = Path(stop_file).with_name("reading")
-    kept.write_bytes(pickle.dumps(readings["generator"]))
+    content = pickle.dumps(readings["generator"])
+    kept.write_bytes(content)
     options = {"reading": str(kept), "sources": "2", "epoch_messages": "600"}
+    options["digest"] = _digest(content)
     return _PositionReader({**options, "stop_file": stop_file, "arrival_rate": arrival_rate})
 
 
@@ -245,3 +248,21 @@ def test_who_stops_does_not_wait_for_arrivals(readings, clock, tmp_path):
     clock.on_sleep = stop_file.touch
     assert offered(reader, 0) == 0
     assert clock.time < 101
+
+
+class _Touching:
+    """A pickle of it makes a file where it is read."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __reduce__(self):
+        return Path.touch, (self.file,)
+
+
+def test_what_another_program_wrote_is_not_unpickled(tmp_path):
+    kept, ran = tmp_path / "reading-1", tmp_path / "ran"
+    kept.write_bytes(pickle.dumps(_Touching(ran)))
+    with pytest.raises(RunError, match="reading-1 is not what this program wrote there"):
+        _PositionReader({"reading": str(kept), "digest": _digest(b"what was written")})
+    assert not ran.exists()

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from evenkey.errors import RunError
+from evenkey.joins.static_manifest import StaticVersion
 from evenkey.spark import at_state
+from evenkey.spark.open_task import open_task
+from evenkey.spark.routing_table import OtherLayoutError
+from evenkey.spark.state_access import _Raised, _unpickled
+from evenkey.stores import LocalStore
 
 
 @pytest.fixture
@@ -38,3 +46,56 @@ def test_errors_come_back_as_they_are(spark, error):
     with pytest.raises(type(error)) as raised:
         at_state(spark, fail)
     assert raised.value.args == error.args
+
+
+KINDS = pa.schema(
+    [
+        ("when", pa.timestamp("us", "UTC")),
+        ("exact", pa.decimal128(12, 2)),
+        ("tags", pa.map_(pa.string(), pa.list_(pa.int64()))),
+        ("both", pa.struct({"a": pa.float32(), "b": pa.binary()})),
+    ],
+    metadata={"a": "b"},
+)
+
+
+@pytest.mark.parametrize("protocol", [4, 5])
+def test_what_tasks_answer_is_read(protocol, tmp_path):
+    records = np.zeros(2, dtype=[("key", "u8"), ("weight", "f4")])
+    answer = {
+        "arrays": [np.arange(4)[::2], np.asfortranarray(np.ones((2, 3))), np.array("text")],
+        "number": np.float64(0.1),
+        "kinds": KINDS,
+        "version": (StaticVersion(1, "made-up"), LocalStore(tmp_path), {1}, frozenset("a"), None),
+    }
+    found = _unpickled(pickle.dumps({**answer, "records": records}, protocol=protocol))
+    np.testing.assert_array_equal(found.pop("records"), records)
+    for array, expected in zip(found.pop("arrays"), answer.pop("arrays"), strict=True):
+        np.testing.assert_array_equal(array, expected)
+    assert found == answer
+    for error in (OtherLayoutError("in a line", "pkg", 4), FileNotFoundError(2, "gone", "here")):
+        again = _unpickled(pickle.dumps(_Raised(error), protocol=protocol)).error
+        assert (type(again), str(again)) == (type(error), str(error))
+
+
+class _Calling:
+    def __init__(self, function, *arguments):
+        self.called = function, arguments
+
+    def __reduce__(self):
+        return self.called
+
+
+@pytest.mark.parametrize(
+    "calling",
+    [
+        _Calling(os.system, "true"),
+        _Calling(eval, "1 + 1"),
+        _Calling(getattr, 1, "real"),
+        _Calling(open_task, b""),
+    ],
+    ids=["system", "eval", "getattr", "open_task"],
+)
+def test_an_answer_runs_no_code(calling):
+    with pytest.raises(RunError, match=r"^the Spark server's answer is refused \(.* is no part of"):
+        _unpickled(pickle.dumps({"plan": [calling]}))

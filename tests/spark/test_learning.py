@@ -54,7 +54,7 @@ class Setting:
 
     def of_the_query(self):
         """The tables of the only query that there has been."""
-        (query,) = (path for path in self.tables.iterdir() if path.name != "_meeting")
+        (query,) = (path for path in self.tables.iterdir() if path.name[0] != "_")
         return RoutingTables(self.tables, "dkg", WORKERS).of_query(query.name)
 
 

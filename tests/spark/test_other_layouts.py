@@ -77,7 +77,7 @@ def windowed(session, directory, grouping, workers, epochs, *, after=lambda _: N
 
 
 def of_the_query(directory, grouping, workers):
-    (query,) = (each for each in (directory / "tables").iterdir() if each.name != "_meeting")
+    (query,) = (each for each in (directory / "tables").iterdir() if each.name[0] != "_")
     return RoutingTables(query.parent, grouping, workers).of_query(query.name)
 
 

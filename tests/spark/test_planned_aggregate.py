@@ -39,7 +39,7 @@ def peaks_into(peaks, directory, grouping="planned", workers=WORKERS):
 
 def tables_of(directory, grouping="planned", workers=WORKERS):
     """The tables of the one query."""
-    (query,) = (path for path in (directory / "tables").iterdir() if path.name != "_meeting")
+    (query,) = (path for path in (directory / "tables").iterdir() if path.name[0] != "_")
     return RoutingTables(query.parent, grouping, workers).of_query(query.name)
 
 

@@ -95,6 +95,11 @@ class Aggregator(ABC):
         return ()
 
     @property
+    def functions_digest(self) -> str:
+        """A digest of users' functions in it, by which a stream notices that they changed."""
+        return ""
+
+    @property
     @abstractmethod
     def state(self) -> pa.Schema:
         """Columns of a partial aggregate besides the group's.

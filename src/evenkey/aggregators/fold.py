@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 
 from evenkey.aggregators.base import Aggregator
+from evenkey.aggregators.code import code_of
 from evenkey.aggregators.groups import check_names, number_groups
 from evenkey.aggregators.states import NO_VALUES, check_state_type, restored, stored
 from evenkey.checking import shown
@@ -110,6 +111,12 @@ class Fold(Aggregator):
     @abstractmethod
     def answer(self, state: Any) -> Mapping[str, Any]:
         """Give the result of a state: a value for each column of `result`."""
+
+    @property
+    def functions_digest(self) -> str:
+        """A digest of the functions that the class fills in."""
+        own = type(self)
+        return code_of(own.zero, own.add, own.combine, own.answer)
 
     @property
     def state(self) -> pa.Schema:

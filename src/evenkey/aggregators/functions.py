@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa  # noqa: TC002 - the example makes a table
 
+from evenkey.aggregators.code import code_of
 from evenkey.aggregators.fold import Fold
 from evenkey.aggregators.states import check_state_type
 from evenkey.checking import shown
@@ -135,6 +136,11 @@ class FunctionFold(Fold):
     def result(self) -> pa.Schema:
         """As the call of `fold` says."""
         return self.answers
+
+    @property
+    def functions_digest(self) -> str:
+        """A digest of the functions."""
+        return code_of(self.start, self.adding, self.combining, self.answering)
 
     @property
     def state_type(self) -> pa.DataType | None:

@@ -59,6 +59,12 @@ class Several(Aggregator):
         return tuple(dict.fromkeys(name for each in self._each for name in each.columns))
 
     @property
+    def functions_digest(self) -> str:
+        """A digest of users' functions in any of them."""
+        digests = ((name, each.functions_digest) for name, each in self.members)
+        return ",".join(f"{name}={digest}" for name, digest in digests if digest)
+
+    @property
     def state(self) -> pa.Schema:
         """The states' columns, numbered by aggregator."""
         return pa.schema(

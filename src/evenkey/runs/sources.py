@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import math
+import os
 import pickle
 import uuid
 from abc import ABC, abstractmethod
@@ -14,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, InputPartition
 
+from evenkey.errors import RunError
 from evenkey.runs.readers import QuietReader
 from evenkey.runs.registration import register
 from evenkey.spark import check_sources, from_arrow_type
@@ -202,11 +206,13 @@ def stream_of(
     check_sources()
     kept = Path(stop_file).with_name(f"reading-{uuid.uuid4().hex}")
     kept.parent.mkdir(parents=True, exist_ok=True)
-    kept.touch(mode=0o600)
-    kept.write_bytes(pickle.dumps(reading))
+    content = pickle.dumps(reading)
+    with os.fdopen(os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
     return (
         spark.readStream.format(register(spark, _PositionSource))
         .option("reading", str(kept))
+        .option("digest", _digest(content))
         .option("schema", reading.schema)
         .option("sources", sources)
         .option("epoch_messages", epoch_messages)
@@ -258,10 +264,32 @@ class _Arrivals:
         return True
 
 
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def _unpickled(file: Path, digest: str) -> Reading:
+    """Read what `stream_of` wrote in the driver of this very query, and nothing else.
+
+    Raises
+    ------
+    RunError
+        It is not what was written.
+    """
+    content = file.read_bytes()
+    if not hmac.compare_digest(_digest(content), digest):
+        message = (
+            f"{file} is not what this program wrote there: somebody else writes in "
+            f"{file.parent}; give the temporary directory (TMPDIR) to yourself only, and run again"
+        )
+        raise RunError(message)
+    reading: Reading = pickle.loads(content)  # noqa: S301 - the same bytes
+    return reading
+
+
 class _PositionReader(QuietReader):
     def __init__(self, options: dict[str, str]) -> None:
-        # Written by `stream_of` in the driver of this very query.
-        self._reading: Reading = pickle.loads(Path(options["reading"]).read_bytes())  # noqa: S301
+        self._reading = _unpickled(Path(options["reading"]), options["digest"])
         self._sources = int(options["sources"])
         self._epoch_messages = int(options["epoch_messages"])
         self._stop_file = Path(options["stop_file"])

@@ -20,13 +20,14 @@ from evenkey.spark.columns import (
     find_columns,
     time_column,
 )
-from evenkey.spark.deciding import decided
 from evenkey.spark.exact import count_overflows, finished_natively, merged_natively
 from evenkey.spark.keys import check_groupable, check_result, with_keys
+from evenkey.spark.listening import listen
 from evenkey.spark.pinned_layout import PinnedLayout
 from evenkey.spark.places import check_state, tables_of
 from evenkey.spark.planned import learning_of_workers
 from evenkey.spark.routing import routed
+from evenkey.spark.same_aggregator import SameAggregator, with_same_aggregator
 from evenkey.spark.times import without_far_ahead
 from evenkey.spark.versions import from_arrow_schema
 from evenkey.spark.work import STATES, TIME, FinishTask, MergeTask, WorkerTask
@@ -140,11 +141,13 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
     if df.isStreaming and isinstance(grouping, PlannedGrouping) and grouping.learns_epochs:
         grouping.router(workers)
         learning = learning_of_workers(df.sparkSession, grouping, workers, state)
-    if df.isStreaming and state is not None and WORKER in chosen.columns:
+    if df.isStreaming and state is not None:
         grouping.router(workers)
-        tables, _ = tables_of(df.sparkSession, state, str(grouping), workers)
+        tables, meeting = tables_of(df.sparkSession, state, str(grouping), workers)
         why = f"{chosen.name} goes by which workers a key is on while a window is open"
-        df = decided(df, PinnedLayout(tables, why))
+        layout = PinnedLayout(tables, why) if WORKER in chosen.columns else None
+        known = SameAggregator(tables.store, meeting, str(chosen), chosen.functions_digest, layout)
+        df = with_same_aggregator(df, known)
     placeable = routed(
         df,
         key,
@@ -167,6 +170,8 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
         return CountingWorker(bound, by, learning, grouping)
 
     partials, bound = worked(placeable, key, chosen, workers, worker, time=time, window=window)
+    if df.isStreaming:
+        listen(df.sparkSession)  # which says what it means if Spark refuses the states
     merged = merge_partials(
         partials,
         bound,

@@ -56,7 +56,7 @@ def decoded(data: bytes) -> dict[str, Any]:
     if _digest(content) != data[-_DIGEST_BYTES:]:
         message = "it was cut short or changed after it was written"
         raise ValueError(message)
-    with np.load(io.BytesIO(content)) as archive:
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}
 
 

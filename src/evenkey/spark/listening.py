@@ -34,6 +34,8 @@ _listening: weakref.WeakKeyDictionary[object, dict[str, _Listener]] = weakref.We
 _lock = threading.Lock()
 _logger = logging.getLogger(__name__)
 _PATIENCE_MS = 5000
+_OTHER_STATES = "SCHEMA_NOT_COMPATIBLE"
+"""In the names of Spark's errors for states that it cannot read as those of the query."""
 
 
 def listen(session: SparkSession, *, metrics: dict[str, Receive] | None = None) -> None:
@@ -95,6 +97,14 @@ class _Listener(StreamingQueryListener):
         pass
 
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802 - the name is Spark's
+        if _OTHER_STATES in (event.errorClassOnException or event.exception or ""):
+            _logger.error(
+                "query %s: the states in its checkpoint are of another type than those of this "
+                "program, as by another aggregator, key or window: go on with those of before, or "
+                "start with a new checkpoint; leave "
+                "spark.sql.streaming.stateStore.stateSchemaCheck as it is",
+                event.id,
+            )
         with contextlib.suppress(RuntimeError):  # a program that ends cannot run a task any more
             remove_temporary_of(self._session(), str(event.id))
         if self._manager is not None:

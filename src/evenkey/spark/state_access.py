@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from evenkey.errors import EvenkeyError
+from evenkey.errors import EvenkeyError, RunError
 from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
@@ -42,11 +43,67 @@ def at_state(session: SparkSession, function: Callable[[], Result]) -> Result:
         return function()
     task = in_workers(session, _Once(function))
     cell = session.range(0, 1, 1, 1).mapInArrow(task, "result binary").toArrow()[0][0].as_py()
-    result: Any = pickle.loads(cell)  # noqa: S301 - our own task's
+    result = _unpickled(cell)
     if isinstance(result, _Raised):
         raise result.error
     returned: Result = result
     return returned
+
+
+_ARROW = (
+    "schema field type_for_alias list_ large_list map_ struct timestamp duration time32 time64 "
+    "decimal128 decimal256 binary dictionary"
+)
+_PLAIN = frozenset(
+    {
+        *(("pyarrow.lib", name) for name in _ARROW.split()),
+        ("collections", "OrderedDict"),
+        ("numpy", "dtype"),
+        ("numpy", "ndarray"),
+        ("numpy._core.multiarray", "_reconstruct"),
+        ("numpy._core.multiarray", "scalar"),
+        ("numpy._core.numeric", "_frombuffer"),
+        ("numpy.core.multiarray", "_reconstruct"),
+        ("numpy.core.multiarray", "scalar"),
+        ("numpy.core.numeric", "_frombuffer"),
+        ("pathlib", "Path"),
+        ("pathlib", "PosixPath"),
+    }
+)
+"""What may stand in a task's answer besides evenkey's own types, Arrow's and errors."""
+
+
+_BUILT_IN = (Exception, set, frozenset, bytearray, complex)
+
+
+class _Answer(pickle.Unpickler):
+    """Reads the answer of a task over Connect: a server may not run code in the client."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) in _PLAIN:
+            return super().find_class(module, name)
+        if module in {"builtins", "evenkey.errors"} or module.startswith(("evenkey.", "pyarrow.")):
+            found = super().find_class(module, name)
+            # A class makes an object of its own; a function could do anything.
+            if isinstance(found, type) and (module != "builtins" or issubclass(found, _BUILT_IN)):
+                return found
+        message = f"{module}.{name} is no part of an answer of evenkey's own tasks"
+        raise pickle.UnpicklingError(message)
+
+
+def _unpickled(cell: bytes) -> Any:
+    """Read the answer of a task, which Spark's server passed on.
+
+    Raises
+    ------
+    RunError
+        There is something else in it than data and evenkey's own types.
+    """
+    try:
+        return _Answer(io.BytesIO(cell)).load()
+    except (pickle.UnpicklingError, TypeError) as error:
+        message = f"the Spark server's answer is refused ({error}): use a server that you trust"
+        raise RunError(message) from error
 
 
 class _Raised:
