@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections import defaultdict
 from decimal import Decimal
 
 import pytest
 
+from evenkey import fold
+from evenkey.aggregators import Count
+from evenkey.errors import RunError
 from evenkey.pipelines.aggregate import PipelineConfig, run
-
-pytestmark = pytest.mark.usefixtures("spark")
+from evenkey.pipelines.aggregate.functions import FUNCTIONS, note_functions
+from evenkey.runs import RunDirectory
 
 FOLDS = """
 from decimal import Decimal
@@ -38,6 +42,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.usefixtures("spark")
 @pytest.mark.slow(4)
 @pytest.mark.parametrize("grouping", ["dkg", pytest.param("planned", marks=pytest.mark.soak)])
 def test_results_are_those_of_a_plain_count(grouping, tmp_path, monkeypatch):
@@ -72,3 +77,28 @@ def test_results_are_those_of_a_plain_count(grouping, tmp_path, monkeypatch):
         place: (len(rows), len(rows), sum(paid for paid, _ in rows), sorted({p for _, p in rows}))
         for place, rows in there.items()
     }
+
+
+def stepping(step):
+    return fold(
+        zero=0,
+        add=lambda total: total + step,
+        combine=lambda first, second: first + second,
+        result="total long",
+        state_type="long",
+    )
+
+
+def test_a_run_that_goes_on_says_that_functions_changed(tmp_path, caplog):
+    with RunDirectory.opened(tmp_path / "out") as directory, caplog.at_level(logging.WARNING):
+        note_functions(Count(), directory)
+        assert directory.store.find(FUNCTIONS) is None
+        for step in (1, 1, 2, 2):
+            note_functions(stepping(step), directory)
+        (line,) = caplog.messages
+        assert line.startswith(
+            f"output {tmp_path / 'out'}: the functions of fold( -> total) are not"
+        )
+        directory.store.put(FUNCTIONS, b"{")
+        with pytest.raises(RunError, match=r"functions\.json cannot be read .*: delete it"):
+            note_functions(stepping(1), directory)

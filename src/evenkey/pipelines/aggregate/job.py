@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 from pyspark import cloudpickle
 
 from evenkey.aggregators import modules_of
+from evenkey.aggregators import parse as parse_aggregator
 from evenkey.kafka import AVRO, ClientSettings, check_loaded
 from evenkey.options import GroupingOptions, WorkOptions, check_configuration
 from evenkey.pipelines.aggregate.config import PipelineConfig
+from evenkey.pipelines.aggregate.functions import note_functions
 from evenkey.pipelines.aggregate.inputs import find_input, open_input
 from evenkey.pipelines.aggregate.keyed import KeyedWork, keyed_session
 from evenkey.pipelines.aggregate.plan import results
@@ -108,6 +110,7 @@ class AggregateJob(Job[RunReport]):
     ) -> _AggregateWork:
         """Open the input and plan the results of windows."""
         config, found = self.config, self.found
+        note_functions(parse_aggregator(config.aggregator), directory)
         source = open_input(spark, found, config, directory)
         ahead = None
         if found.reading is not None:
