@@ -47,6 +47,10 @@ WORDS = StructType(
 """What the scalar subquery gives."""
 
 
+WORDS_COLUMN = "__evenkey_words"
+"""What they are called where they are a column."""
+
+
 class Merge(Protocol):
     """Makes the next table of one and the lessons of its epoch, by source; a pure function."""
 
@@ -183,7 +187,11 @@ class _WordsTask:
 
 
 def with_decided(
-    df: DataFrame, tables: Tables, words_of: Callable[[RoutingTable], Words]
+    df: DataFrame,
+    tables: Tables,
+    words_of: Callable[[RoutingTable], Words],
+    *,
+    beneath_state: bool = False,
 ) -> tuple[DataFrame, Column]:
     """Let the rows of a stream wait until their epoch's table is decided.
 
@@ -199,6 +207,9 @@ def with_decided(
         Decide.
     words_of
         Makes of a table what rows are to see of it: words, of which the first is not negative.
+    beneath_state
+        Whether Python operators with state follow, which cannot be sent to tasks with a subquery
+        beneath them: the words are then broadcast to the rows, in the column `WORDS_COLUMN`.
 
     Returns
     -------
@@ -208,7 +219,10 @@ def with_decided(
     session = df.sparkSession
     task = in_workers(session, _WordsTask(tables, words_of), problems_as_words=True)
     # One array and not a struct of several: to take a field from a struct costs an object a row.
-    words = session.range(0, 1, 1, 1).mapInArrow(task, WORDS).scalar()
+    made = session.range(0, 1, 1, 1).mapInArrow(task, WORDS)
+    if beneath_state:
+        df = df.crossJoin(F.broadcast(made.withColumnRenamed("words", WORDS_COLUMN)))
+    words = F.col(WORDS_COLUMN) if beneath_state else made.scalar()
     # Spark has no lambdas over a subquery's value; of numbers to letters it knows XML's way.
     letters = F.array_join(F.slice(words, 2, F.size(words)).cast("array<string>"), ";&#")
     text = F.xpath_string(F.concat(F.lit("<a>&#"), letters, F.lit(";</a>")), F.lit("a"))
@@ -217,9 +231,10 @@ def with_decided(
     return df.where(F.when(fine, fine).otherwise(problem)), words
 
 
-def decided(df: DataFrame, tables: Tables) -> DataFrame:
+def decided(df: DataFrame, tables: Tables, *, beneath_state: bool = False) -> DataFrame:
     """Let the rows of a stream wait until the table is decided that their tasks will read."""
-    return with_decided(df, tables, _nothing)[0]
+    waiting, _ = with_decided(df, tables, _nothing, beneath_state=beneath_state)
+    return waiting.drop(WORDS_COLUMN) if beneath_state else waiting
 
 
 def _nothing(table: RoutingTable) -> Words:

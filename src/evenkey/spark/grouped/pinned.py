@@ -93,7 +93,7 @@ class PinnedPlan:
 
     def checked(self, keys: Keys) -> Keys:
         """Let a stream's rows wait until the query is known to go by this plan."""
-        return replace(keys, frame=decided(keys.frame, self))
+        return replace(keys, frame=decided(keys.frame, self, beneath_state=True))
 
 
 def pinned_plan(rows: Rows, method: str) -> PinnedPlan:
