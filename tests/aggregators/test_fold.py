@@ -32,7 +32,7 @@ class Amounts(Fold):
 
     def add(self, state, message):
         _, amount = message
-        return self.combine(state, {amount: 1})
+        return self.combine(state, {-1 if amount is None else amount: 1})  # a map has no null keys
 
     def combine(self, first, second):
         for amount, count in second.items():

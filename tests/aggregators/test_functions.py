@@ -20,7 +20,8 @@ def plus(first, second):
 
 
 def counted(state, amount):
-    state[amount] = state.get(amount, 0) + 1
+    known = -1 if amount is None else amount  # a map has no null keys
+    state[known] = state.get(known, 0) + 1
     return state
 
 
