@@ -9,7 +9,7 @@ import pytest
 from tests.snippets.blocks import snippets
 
 PAIRS = [("after", "before")]
-PAIRS += [("totals", each) for each in ("salted", "by_customer", "by_function")]
+PAIRS += [("totals", each) for each in ("salted", "by_customer", "by_function", "in_arrow")]
 STATE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
@@ -36,5 +36,12 @@ def test_python_of_the_guide(capsys):
         assert found == {tuple(row) for row in names[plain].collect()}
         assert len(found) == 241
     assert names["again"].applyInPandas(names["typical"], "customer long, median double").count()
+    assert names["several"].columns == ["customer", "count", "sum(amount)", "mean"]
+    assert names["maxima"].count() == 241
+    baskets = {(tuple(row["basket"]), row["total"]) for row in names["baskets"].collect()}
+    assert baskets == {
+        (tuple(row["basket"]), row["sum(amount)"])
+        for row in names["by_basket"].groupBy("basket").sum("amount").collect()
+    }
     for stream in ("per_minute", "hottest", "seen"):
         assert names[stream].isStreaming

@@ -35,6 +35,9 @@ def test_python_of_the_document(spark, tmp_path, capsys):
         tasks = joined.groupBy(F.spark_partition_id()).count().collect()
         assert sum(rows for _, rows in tasks) == 100_000
         assert max(rows for _, rows in tasks) == pytest.approx(100_000 / 16, rel=0.1)
+        assert names["by_condition"].columns == ["customer", "order", "number", "place"]
+        assert names["by_several"].count() == 100_000
+        assert names["by_day"].columns == names["by_month"].columns == names["sold"].columns
     finally:
         spark.conf.set(threshold, before)
     files = {

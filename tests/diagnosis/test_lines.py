@@ -116,6 +116,7 @@ def test_a_function_on_tables_of_whole_keys(df):
     placed, _ = value_of(lines_of(plan, "whole"), names)
     own = df.groupBy("customer").applyInArrow(of_table, COUNTED)
     assert sorted_rows(placed, "customer", "n") == sorted_rows(own, "customer", "n")
+    assert lines_of(plan, "split").endswith(".applyInArrow(work, schema, merge=merge)")
 
 
 def both_sides(key: tuple[int], left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
@@ -50,6 +51,7 @@ def kept(commits, results, form, epoch=0):
 
 
 def test_parquet_is_of_the_types_that_spark_writes(results, tmp_path):
+    results.sparkSession.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     kept(Commits(tmp_path, 1), results, "parquet")
     results.write.parquet(str(tmp_path / "sparks"))
     ours, sparks = (ds.dataset(tmp_path / name) for name in ("results", "sparks"))
@@ -61,6 +63,29 @@ def test_parquet_is_of_the_types_that_spark_writes(results, tmp_path):
     again = results.sparkSession.read.parquet(str(tmp_path / "results"))
     assert again.drop("epoch").schema == results.schema
     assert read_results(tmp_path).num_rows == 11
+
+
+@pytest.mark.parametrize("form", ["parquet", "json"])
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
+def test_times_are_read_back_as_the_instants_they_were(results, tmp_path, zone, form):
+    spark = results.sparkSession
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    times = results.limit(1).select(
+        F.lit(AT).alias("window_start"),
+        F.lit(AT).cast("timestamp").alias("window_end"),
+        F.expr("timestamp_ntz'2020-01-01 07:08:09'").alias("local"),
+    )
+    kept(Commits(tmp_path, 1), times, form)
+    read = read_results(tmp_path)
+    assert read.schema.field("window_end").type == pa.timestamp("us", "UTC")
+    at = AT if form == "parquet" else AT.replace(microsecond=AT.microsecond // 1000 * 1000)
+    assert read["window_start"].to_pylist() == read["window_end"].to_pylist() == [at]
+    if form == "parquet":
+        (file,) = (tmp_path / "results").rglob("*.parquet")
+        assert pd.read_parquet(file)["window_end"].to_list() == [AT]
+        sparks = spark.read.parquet(str(file))
+        assert dict(sparks.dtypes)["local"] == "timestamp_ntz"
+        assert sparks.where(F.unix_micros("window_end") == F.unix_micros(F.lit(AT))).count() == 1
 
 
 def test_lines_of_json_are_those_that_spark_writes(results, tmp_path):

@@ -21,7 +21,7 @@ from pyspark.sql.functions import PandasUDFType, pandas_udf
 from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.types import StringType
 
-from evenkey import KeyGrouping, Sum
+from evenkey import Count, KeyGrouping, Sum
 from evenkey import spark as operators
 from evenkey.errors import ConfigurationError
 from evenkey.spark.grouped import calls, stateful_calls
@@ -173,6 +173,17 @@ def test_several_aggregators_of_ours_by_name(frames):
     assert sorted(map(tuple, ours.collect()), key=str) == sorted(map(tuple, own.collect()), key=str)
 
 
+def test_several_aggregators_of_ours_without_names(frames):
+    people = frames[3]
+    asked = (Count(), Sum("earnings"), Sum("year"))
+    ours = eks.groupBy(people, "course", workers=WORKERS).agg(*asked, mean="mean(column=year)")
+    own = people.groupBy("course").agg(
+        F.count("*").alias("count"), F.sum("earnings"), F.sum("year"), F.avg("year").alias("mean")
+    )
+    assert ours.columns == own.columns
+    assert sorted(map(tuple, ours.collect()), key=str) == sorted(map(tuple, own.collect()), key=str)
+
+
 def nothing(first, second, third, fourth):
     return first, second, third, fourth
 
@@ -222,8 +233,11 @@ WRONG = {
         df, "id", workers=2
     ).applyInPandas(center, "id int, v double", merge=F.sum("v"), merge_schema="v double"),
     "merge= cannot carry; make text of it first": lambda df: eks.groupBy(
-        df.select(F.array("id").alias("list")), "list", workers=2
+        df.select(F.array(F.parse_json(F.lit("1"))).alias("list")), "list", workers=2
     ).applyInPandas(center, "id int", merge=center),
+    "agg: two results are named 'sum(v)'; name them: agg(first=sum(": lambda df: eks.groupBy(
+        df, "id"
+    ).agg(Sum("v"), Sum("v")),
     "other = GroupedData": lambda df: eks.groupBy(df, "id").cogroup(df.groupBy("id")),
     "cogroup: 1 keys on one side and 2 on the other": lambda df: (
         eks.groupBy(df, "id", workers=2)
@@ -233,10 +247,8 @@ WRONG = {
     "names that begin with '__evenkey_' are taken": lambda df: eks.groupBy(
         df.withColumn("__evenkey_split", F.lit(1)), "id", workers=2
     ).applyInPandas(center, "id int"),
-    "are computed apart; call agg for each kind": lambda df: eks.groupBy(df, "id").agg(
-        Sum("v"), F.sum("v")
-    ),
-    "by name, and join the results by key": lambda df: eks.groupBy(df, "id").agg(
+    "are computed apart": lambda df: eks.groupBy(df, "id").agg(Sum("v"), F.sum("v")),
+    "call agg for each kind, and join the results by key": lambda df: eks.groupBy(df, "id").agg(
         total=Sum("v"), own=F.sum("v")
     ),
     "evenkey aggregates by key; name one": lambda df: eks.groupBy(df).agg(Sum("v")),
@@ -328,11 +340,11 @@ class Ids(StatefulProcessor):
 def test_workers_need_no_evenkey():
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     try:
-        group = calls.on_group(
-            lambda key, pdf: [key, list(pdf.columns)], ("own",), 1, takes_key=True, arrow=False
-        )
-        spell = calls.speller((), {"text": 0})
-        part = calls.on_part(lambda pdf: pdf, ("own",), 1, spell, takes_key=False)
+        show = calls.shower(("own",), ("a.b",), arrow=False)
+        group = calls.on_group(lambda key, pdf: [key, list(pdf.columns)], show, 1, takes_key=True)
+        spell = calls.speller((), {"text": 0}, arrow=False)
+        show = calls.shower(("own",), (), arrow=False)
+        part = calls.on_part(lambda pdf: pdf, show, 1, spell, takes_key=False)
         state = stateful_calls.Shown(Ids(), 1, 1).handleInputRows
         works = [group, part, lambda key, rows: state(key, iter([rows]), None)]
         sent = cloudpickle.dumps(works)
@@ -342,4 +354,4 @@ def test_workers_need_no_evenkey():
         [sys.executable, "-c", ALONE], input=sent, capture_output=True, check=False
     )
     assert ran.stderr == b""
-    assert ran.stdout == b"(1,) ['id'];id text;(1,) ['id'];"
+    assert ran.stdout == b"(1,) ['a.b'];id text;(1,) ['id'];"

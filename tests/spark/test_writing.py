@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
@@ -60,6 +62,24 @@ def test_several_columns_and_no_rows(session, tmp_path):
     # Three values of a third each do not fit into two files unless one of them is divided.
     assert sorted(left.values()) == [1, 1, 2]
     assert operators.partition_for_write(df.where("id < 0"), "a", files=3).count() == 0
+
+
+def test_expressions_are_values_as_columns_are(session, tmp_path):
+    """By day of a time and a column: the same files as by a column that holds the day."""
+    df = session.range(0, 6000, 1, 3).selectExpr(
+        "timestamp_seconds(if(id % 4 < 3, 0, id % 3 * 86400)) as `sold.at`", "id % 2 as part"
+    )
+    by: list[Any] = [F.to_date(F.col("`sold.at`")), "part"]
+    placed = operators.partition_for_write(df, by, files=4)
+    assert placed.schema == df.schema
+    dated = placed.withColumn("day", by[0])
+    dated.write.partitionBy("day", "part").orc(str(tmp_path / "out"))
+    files = Counter(str(file.parent) for file in (tmp_path / "out").rglob("*.orc"))
+    assert sorted(files.values()) == [1, 1, 1, 1, 2, 2]
+    assert session.read.orc(str(tmp_path / "out")).count() == 6000
+    assert operators.partition_for_write(df, F.year(F.col("`sold.at`")), files=2).count() == 6000
+    with pytest.raises(AnalysisException, match="generator"):
+        operators.partition_for_write(df, F.explode(F.array("part", "part")), files=2)
 
 
 @pytest.mark.slow(3)

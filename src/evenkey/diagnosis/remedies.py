@@ -152,7 +152,7 @@ _FOLD = Remedy(
 _MERGED = Remedy(
     "split",
     "if the work on parts of a key can be merged:",
-    "eks.groupBy(df, $keys, workers=$workers).applyInPandas(work, schema, merge=merge)",
+    "eks.groupBy(df, $keys, workers=$workers).$method(work, schema, merge=merge)",
 )
 _WHOLE = Remedy(
     "whole",

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+_BOUNDS = ("window_start", "window_end")
+_INSTANT = pa.timestamp("us", "UTC")
+
 
 def read_results(output: str | Path) -> pa.Table:
     """Read the results that a run has committed so far; it may still go on.
@@ -36,7 +39,9 @@ def read_results(output: str | Path) -> pa.Table:
     -------
     pyarrow.Table
         The rows in order of epoch and task, with the columns of the files; without any where
-        there are no results.
+        there are no results. Timestamps are instants in UTC, as which Spark and pandas read them
+        from the files too; lines of JSON have them as text with the zone's offset, of which
+        ``window_start`` and ``window_end`` become instants here.
 
     Raises
     ------
@@ -77,10 +82,19 @@ def committed_tables(commits: Commits) -> Iterator[pa.Table]:
                 yield pq.ParquetFile(content).read()
                 continue
             try:
-                yield pa_json.read_json(content)
+                yield _with_instants(pa_json.read_json(content))
             except pa.ArrowInvalid as error:
                 message = (
                     f"results of {commit.name} have values of no one type ({error}): read its "
                     "lines one by one"
                 )
                 raise RunError(message) from error
+
+
+def _with_instants(table: pa.Table) -> pa.Table:
+    """Make instants of the bounds of windows, which JSON has as text."""
+    for name in _BOUNDS:
+        number = table.schema.get_field_index(name)
+        if number >= 0 and pa.types.is_string(table.schema.field(number).type):
+            table = table.set_column(number, name, table[name].cast(_INSTANT))
+    return table

@@ -127,12 +127,14 @@ class _WriteTask:
 
 
 def _parquet(table: pa.Table) -> bytes:
-    """Encode results with the types of Spark's own Parquet files, which readers know."""
+    """Encode results with the types of Spark's own Parquet files.
+
+    Times are instants for every reader: as INT96, Spark's usual form, they would have no zone.
+    """
     content = io.BytesIO()
     pq.write_table(
         table,
         content,
-        use_deprecated_int96_timestamps=True,
         store_decimal_as_integer=True,
         store_schema=False,
     )

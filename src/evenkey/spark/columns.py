@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 _ROW_IN_PARTITION = (1 << 33) - 1
 OWN = "__evenkey_"
 """What the names of our own columns begin with."""
+_LOGS_OF_ERRORS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+"""PySpark's loggers of errors in the analysis of a query."""
 _TIMES = (DateType, NumericType, TimestampNTZType, TimestampType)
 
 
@@ -157,6 +161,20 @@ def find_columns(df: DataFrame, names: str | Sequence[str], what: str = "key") -
             raise ConfigurationError(message)
         found += there
     return found
+
+
+@contextlib.contextmanager
+def unlogged_errors() -> Iterator[None]:
+    """Keep PySpark from logging what cannot be analysed, while that is only asked."""
+    loggers = [logging.getLogger(name) for name in _LOGS_OF_ERRORS]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
 
 
 def quoted(name: str) -> Column:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import heapq
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import MapType, VariantType
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +40,9 @@ _SAND = 0.08
 """Share of a task's mean rows up to which a value is never divided: as sand it fills any gap."""
 
 
-def partition_for_write(df: DataFrame, by: str | Sequence[str], files: int) -> DataFrame:
+def partition_for_write(
+    df: DataFrame, by: str | Column | Sequence[str | Column], files: int
+) -> DataFrame:
     """Bring rows to `files` tasks of equal size, in which each value has few files.
 
     For ``partition_for_write(df, "day", files=32).write.partitionBy("day")``, and any other writer
@@ -52,7 +55,8 @@ def partition_for_write(df: DataFrame, by: str | Sequence[str], files: int) -> D
     df
         Batch.
     by
-        Column, or columns, that ``partitionBy`` is given.
+        Column, or columns, that ``partitionBy`` is given, by name; or expressions for what the
+        table is partitioned by, such as ``F.to_date("sold_at")``.
     files
         Tasks that write, at least 1; each writes a file for each value that it has.
 
@@ -83,11 +87,17 @@ def partition_for_write(df: DataFrame, by: str | Sequence[str], files: int) -> D
     >>> tasks = partition_for_write(sales, "day", files=3).groupBy("day", F.spark_partition_id())
     >>> sorted(row["day"] for row in tasks.count().collect())
     ['mon', 'mon', 'tue']
+
+    By an expression:
+
+    >>> by_hundred = partition_for_write(sales, F.floor(F.col("id") / 100), files=3)
+    >>> sorted(row["day"] for row in by_hundred.groupBy("day").count().collect())
+    ['mon', 'tue']
     """
     check_frame(df)
-    names = column_names(by, "by")
-    columns = key_columns(df, names, "by")
-    check_types(df, names, (MapType, VariantType), "maps have no hash", "by")
+    columns = _columns(df, by)
+    selected = df.select(*columns)
+    check_types(selected, selected.columns, (MapType, VariantType), "maps have no hash", "by")
     check_own_names(df)
     whole_number("files", files, 1)
     if df.isStreaming:
@@ -110,6 +120,14 @@ def partition_for_write(df: DataFrame, by: str | Sequence[str], files: int) -> D
     logger.info("%d values are written to %d files by %d tasks", counts.num_rows, written, files)
     numbered = with_planned_worker(df, hashed, grouping, files, plan.to_arrays(), _FILE)
     return place(numbered, files, column=_FILE).drop(_FILE)
+
+
+def _columns(df: DataFrame, by: str | Column | Sequence[str | Column]) -> list[Column]:
+    """Give the columns and expressions by which values are told apart."""
+    listed: list[Any] = list(by) if isinstance(by, list | tuple) else [by]
+    if not any(isinstance(each, Column) for each in listed):
+        return key_columns(df, column_names(by, "by"), "by")
+    return [each if isinstance(each, Column) else key_columns(df, each, "by")[0] for each in listed]
 
 
 def _hash_of(columns: list[Column]) -> Column:

@@ -11,120 +11,122 @@ import numbers
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     Function = Callable[..., Any]
 
 
-def without(rows: Any, own: Sequence[str], *, arrow: bool) -> Any:
-    """Take our columns away from rows: a pandas DataFrame, or an Arrow table or batch."""
-    if arrow:
-        return rows.drop_columns(list(own))
-    for name in own:
-        # In place, so that nothing is copied: Spark made the frame for this call.
-        del rows[name]
-    return rows
+def shower(own: Sequence[str], names: Sequence[str], *, arrow: bool) -> Function:
+    """Make what gives rows the form in which the user has them.
+
+    Parameters
+    ----------
+    own
+        Columns that are not the user's, which it takes away.
+    names
+        Names of the user's columns, if rows have other ones; empty if they have these.
+    arrow
+        Whether rows are an Arrow table or batch; otherwise they are a pandas DataFrame.
+    """
+
+    def show(rows: Any) -> Any:
+        if arrow:
+            rows = rows.drop_columns(list(own))
+            return rows.rename_columns(list(names)) if names else rows
+        for name in own:
+            # In place, so that nothing is copied: Spark made the frame for this call.
+            del rows[name]
+        if names:
+            rows.columns = list(names)
+        return rows
+
+    return show
 
 
-def on_group(
-    function: Function, own: Sequence[str], keys: int, *, takes_key: bool, arrow: bool
-) -> Function:
-    """Wrap a function on the rows of a group, for groups by so many keys and columns of ours.
+def on_group(function: Function, show: Function, keys: int, *, takes_key: bool) -> Function:
+    """Wrap a function on the rows of a group.
 
     Parameters
     ----------
     function
         The user's.
-    own
-        Columns that are not the user's.
+    show
+        See `shower`.
     keys
-        How many columns the user's key has.
+        How many columns the user's key has; the group may go by more.
     takes_key
         Whether the function takes the key first.
-    arrow
-        Whether rows are Arrow's, not pandas' own.
     """
 
     def call(key: Any, rows: Any) -> Any:
-        rows = without(rows, own, arrow=arrow)
+        rows = show(rows)
         return function(key[:keys], rows) if takes_key else function(rows)
 
     return call
 
 
-def on_pieces(
-    function: Function, own: Sequence[str], keys: int, *, takes_key: bool, arrow: bool
-) -> Function:
+def on_pieces(function: Function, show: Function, keys: int, *, takes_key: bool) -> Function:
     """Wrap a function that takes the rows of a group piece by piece, and gives results so."""
 
     def call(key: Any, rows: Any) -> Any:
-        pieces = (without(each, own, arrow=arrow) for each in rows)
+        pieces = (show(each) for each in rows)
         return function(key[:keys], pieces) if takes_key else function(pieces)
 
     return call
 
 
 def on_cogroup(
-    function: Function, own: Sequence[Sequence[str]], keys: int, *, takes_key: bool, arrow: bool
+    function: Function, shows: Sequence[Function], keys: int, *, takes_key: bool
 ) -> Function:
     """Wrap a function on the groups that two sides have of a key."""
 
     def call(key: Any, left: Any, right: Any) -> Any:
-        left, right = (
-            without(rows, names, arrow=arrow)
-            for rows, names in zip((left, right), own, strict=True)
-        )
+        left, right = (show(rows) for show, rows in zip(shows, (left, right), strict=True))
         return function(key[:keys], left, right) if takes_key else function(left, right)
 
     return call
 
 
 def on_part(
-    function: Function, own: Sequence[str], keys: int, spell: Function, *, takes_key: bool
+    function: Function, show: Function, keys: int, spell: Function, *, takes_key: bool
 ) -> Function:
-    """Wrap a function on a part of a group: its results bear the key as texts, to be merged by.
+    """Wrap a function on a part of a group: its results carry the key as texts, to be merged by.
 
     Parameters
     ----------
-    function
-        The user's, on pandas.
-    own, keys, takes_key
-        As for `on_group`; the columns that `spell` reads are among `own`.
+    function, show, keys, takes_key
+        As for `on_group`; `show` takes away the columns that `spell` reads.
     spell
-        Gives the texts of a key, see `speller`.
+        Adds the texts of a key to a result, see `speller`.
     """
 
     def call(key: Any, rows: Any) -> Any:
-        spelled = spell(key, rows)
-        rows = without(rows, own, arrow=False)
-        return bearing(function(key[:keys], rows) if takes_key else function(rows), spelled)
+        add = spell(key, rows)
+        rows = show(rows)
+        return add(function(key[:keys], rows) if takes_key else function(rows))
 
     return call
 
 
 def on_part_pieces(
-    function: Function, own: Sequence[str], keys: int, spell: Function, *, takes_key: bool
+    function: Function, show: Function, keys: int, spell: Function, *, takes_key: bool
 ) -> Function:
     """Do as `on_part` does for a function that takes the rows piece by piece."""
 
     def call(key: Any, rows: Any) -> Any:
         given = iter(rows)
         first = next(given)
-        spelled = spell(key, first)
-
-        def pieces() -> Iterator[Any]:
-            for each in itertools.chain((first,), given):
-                yield without(each, own, arrow=False)
-
-        results = function(key[:keys], pieces()) if takes_key else function(pieces())
-        for each in results:
-            yield bearing(each, spelled)
+        add = spell(key, first)
+        pieces = (show(each) for each in itertools.chain((first,), given))
+        yield from map(add, function(key[:keys], pieces) if takes_key else function(pieces))
 
     return call
 
 
-def speller(texts: Sequence[str], positions: Mapping[str, int]) -> Function:
-    """Give what spells the key of a group, by its key and rows, in texts by name.
+def speller(
+    texts: Sequence[str], positions: Mapping[str, int], *, arrow: bool, large: bool = False
+) -> Function:
+    """Make what reads the key of a group as texts, and gives what adds them to a result.
 
     Parameters
     ----------
@@ -132,19 +134,35 @@ def speller(texts: Sequence[str], positions: Mapping[str, int]) -> Function:
         Columns of the rows that spell it.
     positions
         Further texts: where in the key the value is, a string or a whole number.
+    arrow
+        Whether rows, key and results are Arrow's.
+    large
+        Whether Spark takes Arrow's texts with offsets of 64 bits.
     """
 
-    def spell(key: Sequence[Any], rows: Any) -> dict[str, str | None]:
+    def spell(key: Sequence[Any], rows: Any) -> Function:
         """None where there is no value, whatever pandas makes of it."""
-        values = {name: rows[name].iloc[0] for name in texts}
-        values.update((name, key[position]) for name, position in positions.items())
+        values: dict[str, Any]
+        if arrow:
+            values = {name: rows[name][0].as_py() for name in texts}
+            values.update((name, key[position].as_py()) for name, position in positions.items())
+        else:
+            values = {name: rows[name].iloc[0] for name in texts}
+            values.update((name, key[position]) for name, position in positions.items())
         there = (str, numbers.Integral)
-        return {name: str(v) if isinstance(v, there) else None for name, v in values.items()}
+        spelled = {name: str(v) if isinstance(v, there) else None for name, v in values.items()}
+
+        def add(result: Any) -> Any:
+            if arrow:
+                return with_texts_in_arrow(result, spelled, large=large)
+            return with_texts(result, spelled)
+
+        return add
 
     return spell
 
 
-def bearing(result: Any, spelled: dict[str, Any]) -> Any:
+def with_texts(result: Any, spelled: Mapping[str, str | None]) -> Any:
     """Add columns of one value each behind those of a function's result; Spark checks the rest."""
     if not hasattr(result, "columns") or not len(result.columns):
         return result
@@ -156,4 +174,17 @@ def bearing(result: Any, spelled: dict[str, Any]) -> Any:
         return result
     for name, value in spelled.items():
         result[name] = value
+    return result
+
+
+def with_texts_in_arrow(result: Any, spelled: Mapping[str, str | None], *, large: bool) -> Any:
+    """Do as `with_texts` does for an Arrow table or batch."""
+    import pyarrow as pa
+
+    if not isinstance(result, pa.Table | pa.RecordBatch) or not result.num_columns:
+        return result
+    kind = pa.large_string() if large else pa.string()
+    for name, value in spelled.items():
+        column = pa.repeat(pa.scalar(value, kind), result.num_rows)
+        result = result.append_column(pa.field(name, kind), column)
     return result

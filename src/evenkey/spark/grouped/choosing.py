@@ -88,7 +88,7 @@ def choose(wanted: Wanted, keys: Keys, workers: int, *, merges: bool) -> Choice:
     if wanted == "planned" and not merges:
         message = (
             "grouping = 'planned': it splits keys, and nothing merges the parts; pass merge= to "
-            "applyInPandas, or grouping='whole'"
+            "applyInPandas or applyInArrow, or grouping='whole'"
         )
         raise ConfigurationError(message)
     if wanted == "spark":

@@ -1,4 +1,4 @@
-"""Cogroups: the rows of two frames that bear one key, on the key's worker."""
+"""Cogroups: the rows of two frames that have one key, on the key's worker."""
 
 from __future__ import annotations
 
@@ -81,15 +81,21 @@ class Cogrouped:
         way = first.choice().way
         if way != "spark":
             way = choose(first.wanted, second.keys, first.workers, merges=False).way
-        if way == "spark" or first.keys.types != second.keys.types:
+        if first.keys.types != second.keys.types:
+            way = "spark"
+        keys = [rows.python_keys for rows in (first, second)]
+        if way == "spark" and not any(each.user_names for each in keys):
             own_cogroup: Any = first.plain.cogroup(second.plain)
             result: DataFrame = getattr(own_cogroup, method)(func, schema)
             return result
         plans = first.plans_of(*(Side(rows.keys, rows.cost) for rows in (first, second)))
-        left, left_own = first.grouped(first.keys, "whole", plans)
-        right, right_own = first.grouped(second.keys, "whole", plans)
-        own = left_own, right_own
-        call = named(calls.on_cogroup(func, own, count, takes_key=takes_key, arrow=arrow), func)
+        left, left_own = first.grouped(keys[0], way, plans)
+        right, right_own = first.grouped(keys[1], way, plans)
+        shows = [
+            calls.shower(own, side.user_names, arrow=arrow)
+            for own, side in zip((left_own, right_own), keys, strict=True)
+        ]
+        call = named(calls.on_cogroup(func, shows, count, takes_key=takes_key), func)
         both: Any = left.cogroup(right)
         placed: DataFrame = getattr(both, method)(call, schema)
         return placed

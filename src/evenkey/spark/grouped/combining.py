@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Column
 
-from evenkey.aggregators import Aggregator
+from evenkey.aggregators import WORKER, Aggregator
 from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
 from evenkey.spark.grouped.aggregated import aggregated
@@ -35,31 +35,51 @@ class Combining:
         Parameters
         ----------
         exprs
-            Columns, or one dict of column to function: Spark's own. Or one of evenkey's
-            aggregators, such as a fold: parts of keys are aggregated on balanced workers, and
-            merged.
+            Columns, or one dict of column to function: Spark's own. Or evenkey's aggregators,
+            such as a fold: parts of keys are aggregated on balanced workers, and merged. The
+            result of one has the columns of that aggregator; each of several is one column, named
+            by what it computes, such as ``sum(amount)`` or ``count``.
         named
-            Several of evenkey's aggregators in one pass, by the names of their results:
+            Further ones of evenkey's aggregators in the same pass, by the names of their results:
             ``orders="count", revenue=Sum("amount")``; or columns of Spark's by theirs.
 
         Raises
         ------
         ConfigurationError
-            Aggregators of both kinds together; as `aggregate` does.
+            Aggregators of both kinds together, two of one name, or as `aggregate` does.
+
+        Examples
+        --------
+        >>> from evenkey import Sum
+        >>> from evenkey.aggregators import Count
+        >>> from evenkey.spark import groupBy
+        >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+        >>> groupBy(clicks, "user", workers=2).agg(Count(), Sum("id")).sort("user").collect()
+        [Row(user='ann', count=80, sum(id)=3920), Row(user='bob', count=20, sum(id)=1030)]
         """
         ours = [each for each in exprs if isinstance(each, Aggregator)]
         by_name = {name: each for name, each in named.items() if isinstance(each, Column)}
         if not ours and len(by_name) == len(named):
             columns = [column.alias(name) for name, column in by_name.items()]
             return self.rows.plain.agg(*exprs, *columns)
-        if by_name or len(exprs) > (0 if named else 1):
+        if by_name or len(ours) < len(exprs):
             message = (
                 f"agg: {', '.join(map(shown, (*exprs, *named.values())))}: evenkey's aggregators "
-                "and Spark's expressions are computed apart; call agg for each kind, several of "
-                "evenkey's by name, and join the results by key"
+                "and Spark's expressions are computed apart; call agg for each kind, and join the "
+                "results by key"
             )
             raise ConfigurationError(message)
-        return aggregated(self.rows, {"aggregators": named} if named else {"aggregator": ours[0]})
+        if len(ours) == 1 and not named:
+            return aggregated(self.rows, {"aggregator": ours[0]})
+        members: dict[str, Any] = {}
+        for name, each in (*((_name_of(each), each) for each in ours), *named.items()):
+            if name in members:
+                message = (
+                    f"agg: two results are named {name!r}; name them: agg(first={each}, second=...)"
+                )
+                raise ConfigurationError(message)
+            members[name] = each
+        return aggregated(self.rows, {"aggregators": members})
 
     def count(self) -> DataFrame:
         """Count the rows of each key, as Spark's ``count``."""
@@ -101,3 +121,9 @@ class Combining:
             )
             raise ConfigurationError(message)
         return self.rows.plain.pivot(pivot_col, values)
+
+
+def _name_of(aggregator: Aggregator) -> str:
+    """Name a result by what computes it, as Spark names those of its functions."""
+    columns = ", ".join(name for name in aggregator.columns if name not in ("key", WORKER))
+    return f"{aggregator.name}({columns})" if columns else aggregator.name

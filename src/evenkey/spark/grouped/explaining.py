@@ -37,7 +37,10 @@ def explained(rows: Rows) -> str:
 
 
 def _of_batch(rows: Rows) -> Iterator[str]:
-    works = {"applyInPandas, applyInArrow, cogroup": False, "applyInPandas with merge=": True}
+    works = {
+        "applyInPandas, applyInArrow, cogroup": False,
+        "applyInPandas, applyInArrow with merge=": True,
+    }
     for work, merges in works.items():
         try:
             choice = rows.choice(merges=merges)

@@ -14,7 +14,8 @@ from evenkey.spark.grouped import calls
 from evenkey.spark.grouped.cogrouped import Cogrouped
 from evenkey.spark.grouped.combining import Combining
 from evenkey.spark.grouped.explaining import TO_SPLIT, explained
-from evenkey.spark.grouped.merging import merged, merging, of_parts, wrapped
+from evenkey.spark.grouped.hints import arguments_of
+from evenkey.spark.grouped.merging import applied, merged, merging, of_parts, wrapped
 from evenkey.spark.grouped.rows import Rows, check_kind
 from evenkey.spark.grouped.stateful import Stateful
 from evenkey.spark.grouped.texts import KeyTexts
@@ -136,7 +137,7 @@ class Grouped(Combining, Stateful):
         groupBy(user), 2 workers
         agg, count, sum, avg, mean, min, max, pivot: Spark's own, which combines before its shuffle
         applyInPandas, applyInArrow, cogroup: Spark's own placement (as asked for)
-        applyInPandas with merge=: Spark's own placement (as asked for)
+        applyInPandas, applyInArrow with merge=: Spark's own placement (as asked for)
         """
         sys.stdout.write(f"{explained(self.rows)}\n")
 
@@ -220,32 +221,15 @@ class Grouped(Combining, Stateful):
         >>> grouped.applyInPandas(spent, "amount long", merge=total).sort("user").collect()
         [Row(user='ann', amount=238), Row(user='bob', amount=57)]
         """
-        rows = self.rows
-        rows.check_batch("applyInPandas")
-        choice = rows.choice(merges=merge is not None)
-        if merge is not None:
-            way_of_merging = merging(merge, merge_schema)
-            texts = KeyTexts(rows.keys)
-
-            def parts(keys: Keys) -> tuple[GroupedData, Sequence[str]]:
-                if choice.way == "spark":
-                    return keys.frame.groupBy(*keys.columns), keys.own
-                return rows.grouped(keys, choice.way, rows.plans)
-
-            results = of_parts(parts, rows.keys, texts, func, schema)
-            given = schema if merge_schema is None else merge_schema
-            return merged(results, rows.keys, texts, way_of_merging, given)
-        if merge_schema is not None:
-            message = f"merge_schema = {shown(merge_schema)}: nothing merges; pass merge= too"
-            raise ConfigurationError(message)
-        if choice.way == "spark":
-            return rows.plain.applyInPandas(func, schema)
-        call = wrapped(func, rows.keys, arrow=False)
-        grouped, _ = rows.grouped(rows.keys, choice.way, rows.plans, TO_SPLIT)
-        return grouped.applyInPandas(call, schema)
+        return self._apply("applyInPandas", func, schema, merge, merge_schema)
 
     def applyInArrow(  # noqa: N802 - Spark's name
-        self, func: Function, schema: Schema
+        self,
+        func: Function,
+        schema: Schema,
+        *,
+        merge: Function | Column | Sequence[Column] | dict[str, str] | None = None,
+        merge_schema: Schema | None = None,
     ) -> DataFrame:
         """Call a function on the rows of each key, as Spark's ``applyInArrow``.
 
@@ -256,6 +240,8 @@ class Grouped(Combining, Stateful):
             batches, if its type hints say so.
         schema
             Of what it gives.
+        merge, merge_schema
+            As for `applyInPandas`; a function takes Arrow tables or record batches as `func` does.
 
         Raises
         ------
@@ -271,15 +257,45 @@ class Grouped(Combining, Stateful):
         >>> grouped = groupBy(clicks, "user", workers=2)
         >>> grouped.applyInArrow(size, "user string, clicks long").sort("user").collect()
         [Row(user='ann', clicks=80), Row(user='bob', clicks=20)]
+
+        With `merge` the rows of `ann` may be split, and Spark adds up what came of the parts.
+
+        >>> from pyspark.sql import functions as F
+        >>> def part(rows):
+        ...     return pa.table({"clicks": [rows.num_rows]})
+        >>> total = F.sum("clicks").alias("clicks")
+        >>> grouped.applyInArrow(part, "clicks long", merge=total).sort("user").collect()
+        [Row(user='ann', clicks=80), Row(user='bob', clicks=20)]
         """
-        rows = self.rows
-        rows.check_batch("applyInArrow")
-        choice = rows.choice()
-        if choice.way == "spark":
-            return rows.plain.applyInArrow(func, schema)
-        call = wrapped(func, rows.keys, arrow=True)
-        grouped, _ = rows.grouped(rows.keys, choice.way, rows.plans)
-        return grouped.applyInArrow(call, schema)
+        return self._apply("applyInArrow", func, schema, merge, merge_schema)
+
+    def _apply(
+        self, method: str, func: Function, schema: Schema, merge: Any, merge_schema: Schema | None
+    ) -> DataFrame:
+        rows, arrow = self.rows, method == "applyInArrow"
+        rows.check_batch(method)
+        choice = rows.choice(merges=merge is not None)
+        keys = rows.python_keys
+        if merge is not None:
+            way_of_merging = merging(merge, merge_schema)
+            texts = KeyTexts(keys)
+
+            def parts(spelled: Keys) -> tuple[GroupedData, Sequence[str]]:
+                return rows.grouped(spelled, choice.way)
+
+            results = of_parts(parts, keys, texts, func, schema, arrow=arrow)
+            given = schema if merge_schema is None else merge_schema
+            return merged(results, keys, texts, way_of_merging, given, arrow=arrow)
+        if merge_schema is not None:
+            message = f"merge_schema = {shown(merge_schema)}: nothing merges; pass merge= too"
+            raise ConfigurationError(message)
+        if choice.way == "spark" and not keys.user_names:
+            result: DataFrame = getattr(rows.plain, method)(func, schema)
+            return result
+        # Before keys are counted, which takes longer than to see that a function cannot be called.
+        arguments_of(func, (1, 2))
+        grouped, own = rows.grouped(keys, choice.way, mend=TO_SPLIT)
+        return applied(grouped, wrapped(func, keys, own, arrow=arrow), schema, arrow=arrow)
 
     def cogroup(self, other: Grouped) -> Cogrouped:
         """Put the groups of two frames together, as Spark's ``cogroup``.

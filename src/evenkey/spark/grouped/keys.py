@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -18,6 +19,7 @@ from evenkey.spark.columns import (
     has_collation,
     parts_of_type,
     quoted,
+    unlogged_errors,
 )
 
 if TYPE_CHECKING:
@@ -54,12 +56,16 @@ class Keys:
         Those of them that are not the user's.
     shown
         The keys as results name them.
+    user_names
+        Names of the user's columns where the frame has others in their place (`for_python`); else
+        empty.
     """
 
     frame: DataFrame
     names: tuple[str, ...]
     own: tuple[str, ...]
     shown: tuple[str, ...]
+    user_names: tuple[str, ...] = ()
 
     @property
     def columns(self) -> list[Column]:
@@ -75,6 +81,25 @@ class Keys:
     def hashed(self) -> Column:
         """The key's hash, by which plans know it. Equal keys of a frame have equal hashes."""
         return F.xxhash64(*self.columns)
+
+    def for_python(self) -> Keys:
+        """Give the key on a frame that Spark can hand to Python, whatever its columns are named.
+
+        Spark names the columns anew to itself there, and takes ``a.b`` for the field of a struct.
+        Where it would, the frame's columns are numbered.
+        """
+        users = self.frame.columns[: len(self.frame.columns) - len(self.own)]
+        folded = {name.lower() for name in users}
+        if not any(map(_is_odd, users)) and len(folded) == len(users):
+            return self
+        numbered = [f"{OWN}column_{number}" for number in range(len(users))]
+        named = dict(zip(users, numbered, strict=True))
+        return replace(
+            self,
+            frame=self.frame.toDF(*numbered, *self.own),
+            names=tuple(named.get(name, name) for name in self.names),
+            user_names=tuple(users),
+        )
 
 
 def listed(keys: Sequence[object]) -> list[str | Column | int]:
@@ -130,6 +155,20 @@ def keyed(df: DataFrame, keys: Sequence[str | Column | int]) -> Keys:
     return Keys(frame, tuple(names), tuple(own), tuple(texts))
 
 
+def expression_of(df: DataFrame, key: str | Column | int) -> str | Column | int:
+    """Give a key as Spark's own ``groupBy`` takes it, also where a column has an odd name.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such column.
+    """
+    if isinstance(key, Column) or (isinstance(key, str) and not _is_odd(key)):
+        return key
+    plain = _plain(df, key)
+    return key if plain is None or not _is_odd(plain) else quoted(plain)
+
+
 def _plain(df: DataFrame, key: str | Column | int) -> str | None:
     """Name of a key that is a column of the frame; None if it is an expression."""
     if isinstance(key, Column):
@@ -140,9 +179,22 @@ def _plain(df: DataFrame, key: str | Column | int) -> str | None:
             raise ConfigurationError(message)
         return find_columns(df, df.columns[key - 1])[0]
     # Spark reads a.b as the field of a struct, and takes a name out of its quotes.
-    if any(sign in key for sign in ".`"):
-        return None
+    if _is_odd(key):
+        return key if key in df.columns and not _resolves(df, key) else None
     return find_columns(df, key)[0]
+
+
+def _is_odd(name: str) -> bool:
+    """Whether Spark takes a name for something else than that of a column."""
+    return name in ("", "*") or "." in name or "`" in name
+
+
+def _resolves(df: DataFrame, key: str) -> bool:
+    with unlogged_errors():
+        try:
+            return bool(df.select(key).columns)
+        except AnalysisException:
+            return False
 
 
 def unplaceable(keys: Keys) -> str | None:

@@ -12,38 +12,51 @@ from evenkey.checking import shown
 from evenkey.errors import ConfigurationError
 from evenkey.spark.columns import quoted
 from evenkey.spark.grouped import calls
-from evenkey.spark.grouped.exchange import SPLIT
 from evenkey.spark.grouped.hints import arguments_of, labelled, takes_pieces
+from evenkey.spark.grouped.keys import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pyspark.sql import DataFrame, GroupedData, SparkSession
 
-    from evenkey.spark.grouped.keys import Keys
     from evenkey.spark.grouped.texts import KeyTexts
 
     Function = Callable[..., Any]
     Schema = StructType | str
     Merging = Function | list[Any]
 
+_LARGE = "spark.sql.execution.arrow.useLargeVarTypes"
 
-def wrapped(function: Function, keys: Keys, *, arrow: bool) -> Function:
-    """Wrap a user's function on groups for groups by the key and `SPLIT`.
+
+def wrapped(function: Function, keys: Keys, own: Sequence[str], *, arrow: bool) -> Function:
+    """Wrap a user's function on groups by the key, and perhaps by one column of ours more.
+
+    Parameters
+    ----------
+    function
+        The user's.
+    keys
+        The key, as `Keys.for_python` gives it.
+    own
+        Columns that are not the user's.
+    arrow
+        Whether the function takes Arrow's tables or batches.
 
     Raises
     ------
     ConfigurationError
         It is no function, or takes another number of arguments.
     """
-    return _wrapped(function, (*keys.own, SPLIT), len(keys.names), arrow=arrow)
+    show = calls.shower(tuple(own), keys.user_names, arrow=arrow)
+    return _wrapped(function, show, len(keys.names), arrow=arrow)
 
 
-def _wrapped(function: Function, own: Sequence[str], keys: int, *, arrow: bool) -> Function:
+def _wrapped(function: Function, show: Function, keys: int, *, arrow: bool) -> Function:
     takes_key = arguments_of(function, (1, 2)) > 1
     pieces = takes_pieces(function, arrow=arrow)
     wrap = calls.on_pieces if pieces else calls.on_group
-    call = wrap(function, tuple(own), keys, takes_key=takes_key, arrow=arrow)
+    call = wrap(function, show, keys, takes_key=takes_key)
     return labelled(call, function, pieces=pieces, arrow=arrow)
 
 
@@ -82,6 +95,8 @@ def merged(
     texts: KeyTexts,
     merge: Merging,
     schema: Schema,
+    *,
+    arrow: bool,
 ) -> DataFrame:
     """Merge what came of each key's parts.
 
@@ -96,10 +111,14 @@ def merged(
         before its shuffle.
     schema
         Of what the function gives.
+    arrow
+        Whether the function takes Arrow's tables or batches.
     """
     if not isinstance(merge, list):
-        call = _wrapped(merge, tuple(texts.keys), len(keys.names), arrow=False)
-        return results.groupBy(*texts.keys).applyInPandas(call, schema)
+        own = tuple(texts.keys)
+        given = Keys(results, own, own, keys.shown).for_python()
+        call = wrapped(merge, given, given.own, arrow=arrow)
+        return applied(given.frame.groupBy(*given.columns), call, schema, arrow=arrow)
     named = [quoted(own).alias(name) for own, name in zip(texts.keys, keys.shown, strict=True)]
     # Analyzed without the key's own columns first, so that no error of Spark's lists these.
     _ = results.drop(*texts.keys).agg(*merge).schema
@@ -112,31 +131,44 @@ def of_parts(
     texts: KeyTexts,
     partial: Function,
     schema: Schema,
+    *,
+    arrow: bool,
 ) -> DataFrame:
-    """Call a function on each part of a key; its results bear the key behind their own columns.
+    """Call a function on each part of a key; its results have the key behind their own columns.
 
     Parameters
     ----------
     parts
         Group the rows of a frame by key and part, and name the columns that are not the user's.
     keys
-        With the rows.
+        With the rows, as `Keys.for_python` gives them.
     texts
         That spell the key.
     partial, schema
         The function on parts, and what it gives.
+    arrow
+        Whether it takes Arrow's tables or batches.
     """
+    session = keys.frame.sparkSession
     spelled = texts.added_to(keys.frame)
     grouped, own = parts(replace(keys, frame=spelled))
     takes_key = arguments_of(partial, (1, 2)) > 1
-    pieces = takes_pieces(partial, arrow=False)
+    pieces = takes_pieces(partial, arrow=arrow)
     wrap = calls.on_part_pieces if pieces else calls.on_part
-    spell = calls.speller(texts.columns, texts.positions)
-    call = wrap(partial, (*own, *texts.columns), len(keys.names), spell, takes_key=takes_key)
+    show = calls.shower((*own, *texts.columns), keys.user_names, arrow=arrow)
+    large = str(session.conf.get(_LARGE, "false")).lower() == "true"
+    spell = calls.speller(texts.columns, texts.positions, arrow=arrow, large=large)
+    call = wrap(partial, show, len(keys.names), spell, takes_key=takes_key)
     fields = [StructField(name, StringType()) for name in texts.names]
-    bearing = StructType([*_read(keys.frame.sparkSession, schema).fields, *fields])
-    results = grouped.applyInPandas(labelled(call, partial, pieces=pieces, arrow=False), bearing)
+    with_key = StructType([*_read(session, schema).fields, *fields])
+    labelled_call = labelled(call, partial, pieces=pieces, arrow=arrow)
+    results = applied(grouped, labelled_call, with_key, arrow=arrow)
     return results.withColumns(texts.keys).drop(*texts.names)
+
+
+def applied(grouped: GroupedData, call: Function, schema: Schema, *, arrow: bool) -> DataFrame:
+    """Call a function on groups by Spark's ``applyInPandas`` or ``applyInArrow``."""
+    return (grouped.applyInArrow if arrow else grouped.applyInPandas)(call, schema)
 
 
 def _read(session: SparkSession, schema: Schema) -> StructType:

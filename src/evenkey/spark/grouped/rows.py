@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from evenkey.checking import check_workers, shown
 from evenkey.errors import ConfigurationError
 from evenkey.spark.columns import check_frame
 from evenkey.spark.grouped.choosing import Choice, choose, read_grouping
 from evenkey.spark.grouped.exchange import SPLIT, exchanged
-from evenkey.spark.grouped.keys import Keys, keyed, listed
+from evenkey.spark.grouped.keys import Keys, expression_of, keyed, listed
 from evenkey.spark.grouped.plans import Plans
 from evenkey.spark.grouped.weights import Side, Weights, cost_column
 from evenkey.spark.places import check_state
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, GroupedData
 
     from evenkey.groupings import Grouping, KeyStatistics
-    from evenkey.spark.grouped.plans import Planned, Way
     from evenkey.stores import Store
 
 logger = logging.getLogger(__name__)
@@ -70,7 +69,7 @@ class Rows:
     @cached_property
     def plain(self) -> GroupedData:
         """Spark's own groupBy."""
-        return self.df.groupBy(*self.listed)
+        return self.df.groupBy(*(expression_of(self.df, key) for key in self.listed))
 
     @cached_property
     def keys(self) -> Keys:
@@ -82,6 +81,17 @@ class Rows:
             There is no such column.
         """
         return keyed(self.df, self.listed)
+
+    @cached_property
+    def python_keys(self) -> Keys:
+        """The same, on a frame that Spark can hand to Python; see `Keys.for_python`.
+
+        Raises
+        ------
+        ConfigurationError
+            As `keys` does.
+        """
+        return self.keys.for_python()
 
     @cached_property
     def workers(self) -> int:
@@ -142,7 +152,11 @@ class Rows:
         check_python(self.df.sparkSession)
 
     def grouped(
-        self, keys: Keys, way: Way, plans: Plans, mend: str = ""
+        self,
+        keys: Keys,
+        way: Literal["whole", "planned", "spark"],
+        plans: Plans | None = None,
+        mend: str = "",
     ) -> tuple[GroupedData, tuple[str, ...]]:
         """Bring rows to their workers, and group them there.
 
@@ -151,20 +165,23 @@ class Rows:
         keys
             With the rows: these ones, perhaps with columns more.
         way
-            Of the keys.
+            Of the keys; of ``spark`` rows are left to Spark's own placement.
         plans
-            To follow.
+            To follow; None: those of these rows.
         mend
             What is said behind the bound that the heaviest key sets.
 
         Returns
         -------
         tuple
-            Groups by the key and one column of ours, and the names of all columns of ours.
+            Groups by the key, where rows are placed also by one column of ours, and the names of
+            all columns of ours.
         """
+        if way == "spark":
+            return keys.frame.groupBy(*keys.columns), keys.own
         if way == "planned":
             warn_of_unsafe_retries(self.df.sparkSession)
-        plan: Planned = plans.of(way)
+        plan = (self.plans if plans is None else plans).of(way)
         bound = plan.bound(self.workers) if way == "whole" else ""
         if bound:
             logger.warning("%s%s", bound, mend)

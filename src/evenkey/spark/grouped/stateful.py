@@ -50,34 +50,36 @@ def transformed(
     options
         As Spark takes them.
     """
-    if not follows_plan(rows):
+    placed = follows_plan(rows)
+    sides = [rows] if initial is None else [rows, initial]
+    if not placed and not any(side.python_keys.user_names for side in sides):
         plain = None if initial is None else initial.plain
         return _call(rows.plain, method, processor, initialState=plain, **options)
     if not hasattr(processor, "handleInputRows"):
         message = f"statefulProcessor = {shown(processor)}: pass an object of a StatefulProcessor"
         raise ConfigurationError(message)
-    plan = pinned_plan(rows, method)
-    begun = None
+    plan = pinned_plan(rows, method) if placed else None
+    begun: GroupedData | None = None
+    names: tuple[str, ...] = ()
     if initial is not None:
         if initial.keys.types != rows.keys.types or len(initial.keys.own) != len(rows.keys.own):
             message = f"{method}: initialState is grouped by other keys; group it by the same ones"
             raise ConfigurationError(message)
-        begun = _placed(initial.keys, plan, rows)
-    wrapped = stateful_calls.Shown(processor, *_counts(rows))
-    placed = _placed(plan.checked(rows.keys), plan, rows)
-    return _call(placed, method, wrapped, initialState=begun, **options)
+        begun, names = _placed(initial.python_keys, plan, rows), initial.python_keys.user_names
+    wrapped = stateful_calls.Shown(processor, *_shape(rows, placed=placed), initial_names=names)
+    return _call(_checked(plan, rows), method, wrapped, initialState=begun, **options)
 
 
 def with_state(rows: Rows, function: Callable[..., Any], options: dict[str, Any]) -> DataFrame:
     """Call Spark's ``applyInPandasWithState`` on placed keys; a batch is Spark's own alone."""
     method = "applyInPandasWithState"
-    if not follows_plan(rows):
+    placed = follows_plan(rows)
+    if not placed and not rows.python_keys.user_names:
         return _call(rows.plain, method, function, **options)
     arguments_of(function, (3,))
-    plan = pinned_plan(rows, method)
-    call = stateful_calls.on_state(function, *_counts(rows))
-    placed = _placed(plan.checked(rows.keys), plan, rows)
-    return _call(placed, method, named(call, function), **options)
+    plan = pinned_plan(rows, method) if placed else None
+    call = stateful_calls.on_state(function, *_shape(rows, placed=placed))
+    return _call(_checked(plan, rows), method, named(call, function), **options)
 
 
 def follows_plan(rows: Rows) -> bool:
@@ -100,12 +102,21 @@ def follows_plan(rows: Rows) -> bool:
     return choice.way != "spark"
 
 
-def _counts(rows: Rows) -> tuple[int, int]:
-    """How many columns are ours, and how many the user's key has."""
-    return len(rows.keys.own) + 1, len(rows.keys.names)
+def _shape(rows: Rows, *, placed: bool) -> tuple[int, int, tuple[str, ...]]:
+    """How many columns are ours, how many the key has, and names of the user's, if others stand."""
+    keys = rows.python_keys
+    return len(keys.own) + placed, len(keys.names), keys.user_names
 
 
-def _placed(keys: Keys, plan: PinnedPlan, planned: Rows) -> GroupedData:
+def _checked(plan: PinnedPlan | None, rows: Rows) -> GroupedData:
+    """Place the rows of a stream, which wait until the query is known to go by the plan."""
+    keys = rows.python_keys
+    return _placed(keys if plan is None else plan.checked(keys), plan, rows)
+
+
+def _placed(keys: Keys, plan: PinnedPlan | None, planned: Rows) -> GroupedData:
+    if plan is None:
+        return keys.frame.groupBy(*keys.columns)
     split = with_split(
         keys, plan.memory, planned.grouping, planned.workers, whole=True, inline=True
     )

@@ -8,7 +8,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 
 class Shown(StatefulProcessor):
@@ -22,12 +22,24 @@ class Shown(StatefulProcessor):
         How many columns are not the user's; they stand behind the others.
     keys
         How many columns the user's key has.
+    names, initial_names
+        Names of the user's columns, of rows and of initial states, if they stand under other ones;
+        else empty.
     """
 
-    def __init__(self, processor: StatefulProcessor, own: int, keys: int) -> None:
+    def __init__(
+        self,
+        processor: StatefulProcessor,
+        own: int,
+        keys: int,
+        names: Sequence[str] = (),
+        initial_names: Sequence[str] = (),
+    ) -> None:
         self._processor = processor
         self._own = own
         self._keys = keys
+        self._names = names
+        self._initial_names = initial_names
 
     def init(self, handle: Any) -> None:
         """Begin, as the user's processor does."""
@@ -40,7 +52,7 @@ class Shown(StatefulProcessor):
         timerValues: Any,  # noqa: N803
     ) -> Iterator[Any]:
         """Take a key's rows."""
-        pieces = (self._shown(each) for each in rows)
+        pieces = (self._shown(each, self._names) for each in rows)
         return self._processor.handleInputRows(key[: self._keys], pieces, timerValues)
 
     def handleExpiredTimer(  # noqa: N802 - Spark's name
@@ -60,33 +72,38 @@ class Shown(StatefulProcessor):
         timerValues: Any,  # noqa: N803
     ) -> None:
         """Take what a key begins with."""
-        shown = self._shown(initialState)
-        self._processor.handleInitialState(key[: self._keys], shown, timerValues)
+        rows = self._shown(initialState, self._initial_names)
+        self._processor.handleInitialState(key[: self._keys], rows, timerValues)
 
     def close(self) -> None:
         """End, as the user's processor does."""
         self._processor.close()
 
-    def _shown(self, rows: Any) -> Any:
+    def _shown(self, rows: Any, names: Sequence[str]) -> Any:
         if not isinstance(rows, Row):
-            return without(rows, self._own)
-        return Row(*rows.__fields__[: -self._own])(*rows[: -self._own])
+            return shown(rows, self._own, names)
+        users = len(rows) - self._own
+        return Row(*(names or rows.__fields__[:users]))(*rows[:users])
 
 
-def on_state(function: Callable[..., Any], own: int, keys: int) -> Callable[[Any, Any, Any], Any]:
+def on_state(
+    function: Callable[..., Any], own: int, keys: int, names: Sequence[str] = ()
+) -> Callable[[Any, Any, Any], Any]:
     """Wrap a function for ``applyInPandasWithState``."""
 
     def call(key: Any, rows: Any, state: Any) -> Any:
-        return function(key[:keys], (without(each, own) for each in rows), state)
+        return function(key[:keys], (shown(each, own, names) for each in rows), state)
 
     return call
 
 
-def without(rows: Any, own: int) -> Any:
+def shown(rows: Any, own: int, names: Sequence[str]) -> Any:
     """Take our columns away from a pandas DataFrame; where a timer is due there may be none.
 
     They go by position: beside an initial state Spark gives them other names.
     """
-    for name in list(rows.columns[-own:]):
+    for name in list(rows.columns[max(len(rows.columns) - own, 0) :]):
         del rows[name]
+    if names and len(rows.columns):
+        rows.columns = list(names)
     return rows

@@ -10,7 +10,7 @@ import re
 import threading
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
 from pyspark.sql import functions as F
@@ -18,6 +18,11 @@ from pyspark.sql import functions as F
 from evenkey.checking import check_one_of, check_workers
 from evenkey.groupings import PlannedGrouping
 from evenkey.spark.columns import check_frame, check_own_names, column_names, find_columns, quoted
+from evenkey.spark.joining.conditions import (
+    conditions_of,
+    joined_by_spark,
+    keyed_by_conditions,
+)
 from evenkey.spark.joining.counts import count_both
 from evenkey.spark.joining.keys import join_keys
 from evenkey.spark.joining.kinds import Weigh, kind_of
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from evenkey.spark.joining.keys import JoinKeys
     from evenkey.spark.joining.kinds import Kind
@@ -52,7 +57,7 @@ _printing = threading.Lock()
 def join(
     left: DataFrame,
     right: DataFrame,
-    on: str | Sequence[str],
+    on: str | Column | Sequence[str | Column],
     how: str = "inner",
     workers: int | None = None,
     *,
@@ -72,7 +77,9 @@ def join(
     left, right
         Two batches, or a stream and a batch.
     on
-        Name of the key column, or names of several, the same on both sides.
+        Name of the key column, or names of several, the same on both sides. Or an equality of a
+        column of each side, such as ``left.id == right.number``, several in a list or joined by
+        ``&``; then both columns stay, as in Spark's own join.
     how
         ``inner``, ``left``, ``right``, ``full``, ``semi``, ``anti``, or any other name that Spark
         has for one of these.
@@ -96,8 +103,8 @@ def join(
     Raises
     ------
     ConfigurationError
-        A column is missing, an argument cannot be, both sides are streams, Spark has no such join
-        of a stream, or `state` holds the plan of another join.
+        A column is missing, a condition is no equality, an argument cannot be, both sides are
+        streams, Spark has no such join of a stream, or `state` holds the plan of another join.
     RunError
         `state` cannot be read or written.
 
@@ -120,22 +127,31 @@ def join(
     >>> older = join(clicks, people.where("age > 30"), "user", "left", workers=4)
     >>> older.columns, older.count(), older.where("age is null").count()
     (['user', 'id', 'age'], 100, 80)
+
+    Columns of other names, and several conditions:
+
+    >>> members = people.withColumnRenamed("user", "name")
+    >>> joined = join(clicks, members, (clicks.user == members.name) & (clicks.id == members.age))
+    >>> joined.columns, joined.collect()
+    (['user', 'id', 'name', 'age'], [Row(user='ann', id=30, name='ann', age=30)])
     """
-    names, kind, workers = _checked(left, right, on, how, workers, weigh, state)
-    plan, keys = _planned(left, right, names, kind, workers, weigh, state)
+    asked = _checked(left, right, on, how, workers, weigh, state)
+    plan, keys = _planned(asked, weigh, state)
     logger.info("%s", plan)
     if keys is None:
-        return left.join(right, [*names], kind.name)
+        return asked.plain
     warn_of_unsafe_retries(left.sparkSession)
     if left.isStreaming or right.isStreaming:
-        return joined_in_stream(left, right, keys, kind, workers, state)
-    return _joined(left, right, keys, kind, plan)
+        joined = joined_in_stream(asked.left, asked.right, keys, asked.kind, asked.workers, state)
+    else:
+        joined = _joined(asked.left, asked.right, keys, asked.kind, plan)
+    return joined.drop(*asked.own)
 
 
 def join_plan(
     left: DataFrame,
     right: DataFrame,
-    on: str | Sequence[str],
+    on: str | Column | Sequence[str | Column],
     how: str = "inner",
     workers: int | None = None,
     *,
@@ -160,24 +176,38 @@ def join_plan(
     >>> str(plan).partition(":")[0]
     'join (inner) is left to Spark'
     """
-    names, kind, workers = _checked(left, right, on, how, workers, weigh, state)
-    return _planned(left, right, names, kind, workers, weigh, state)[0]
+    return _planned(_checked(left, right, on, how, workers, weigh, state), weigh, state)[0]
+
+
+class _Asked(NamedTuple):
+    """A join that was asked for: sides that both have the key's columns, and Spark's own join."""
+
+    left: DataFrame
+    right: DataFrame
+    names: tuple[str, ...]
+    shown: tuple[str, ...]
+    own: tuple[str, ...]
+    kind: Kind
+    workers: int
+    plain: DataFrame
 
 
 def _checked(
     left: DataFrame,
     right: DataFrame,
-    on: str | Sequence[str],
+    on: str | Column | Sequence[str | Column],
     how: str,
     workers: int | None,
     weigh: Weigh,
     state: str | Path | Store | None,
-) -> tuple[tuple[str, ...], Kind, int]:
+) -> _Asked:
     check_frame(left, "left")
     check_frame(right, "right")
-    names, kind = column_names(on, "on"), kind_of(how)
+    conditions, kind = conditions_of(on), kind_of(how)
+    names = column_names(on, "on") if conditions is None else ()
     for side in (left, right):
-        find_columns(side, names, "on")
+        if names:
+            find_columns(side, names, "on")
         check_own_names(side)
     check_one_of("weigh", weigh, get_args(Weigh))
     check_state(state)
@@ -185,21 +215,21 @@ def _checked(
         workers = int(left.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
     check_workers(workers)
     check_stream(left, right, kind)
-    return names, kind, workers
+    if conditions is None:
+        plain = left.join(right, [*names], kind.name)
+        return _Asked(left, right, names, names, (), kind, workers, plain)
+    plain = joined_by_spark(left, right, conditions, kind.name)
+    keyed = keyed_by_conditions(left, right, conditions)
+    return _Asked(*keyed, keyed.names, kind, workers, plain)
 
 
 def _planned(
-    left: DataFrame,
-    right: DataFrame,
-    names: tuple[str, ...],
-    kind: Kind,
-    workers: int,
-    weigh: Weigh,
-    state: str | Path | Store | None,
+    asked: _Asked, weigh: Weigh, state: str | Path | Store | None
 ) -> tuple[JoinPlan, JoinKeys | None]:
     """Give the plan, and the keys unless the join is left to Spark."""
-    keys = join_keys(left, right, names)
-    reason = keys if isinstance(keys, str) else _broadcast(left.join(right, [*names], kind.name))
+    left, right, kind, workers = asked.left, asked.right, asked.kind, asked.workers
+    keys = join_keys(left, right, asked.names, asked.shown)
+    reason = keys if isinstance(keys, str) else _broadcast(asked.plain)
     if isinstance(keys, str) or reason is not None:
         return JoinPlan(kind.name, weigh, workers, reason), None
     if left.isStreaming or right.isStreaming:

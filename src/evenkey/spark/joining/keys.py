@@ -34,7 +34,7 @@ class JoinKeys:
     Parameters
     ----------
     names
-        As the user gave them.
+        Names of these columns, of which both sides have each.
     left, right
         The columns, each as Spark compares it.
     """
@@ -44,7 +44,9 @@ class JoinKeys:
     right: tuple[Column, ...]
 
 
-def join_keys(left: DataFrame, right: DataFrame, names: Sequence[str]) -> JoinKeys | str:
+def join_keys(
+    left: DataFrame, right: DataFrame, names: Sequence[str], shown: Sequence[str]
+) -> JoinKeys | str:
     """Find the key's columns, or say why rows cannot be placed by them.
 
     Parameters
@@ -53,6 +55,8 @@ def join_keys(left: DataFrame, right: DataFrame, names: Sequence[str]) -> JoinKe
         The sides.
     names
         The key's columns.
+    shown
+        What they are called in words.
 
     Raises
     ------
@@ -67,12 +71,12 @@ def join_keys(left: DataFrame, right: DataFrame, names: Sequence[str]) -> JoinKe
         if types[0] != types[1]:
             if not all(isinstance(each, IntegralType | DecimalType) for each in types):
                 kinds = " and ".join(each.simpleString() for each in types)
-                return f"key {names[number]} is of types {kinds}; cast one side to bring about one"
+                return f"key {shown[number]} is of types {kinds}; cast one side to bring about one"
             # The one column of a full join is of the type to which Spark brings both.
             common = left.join(right, [*names], "full").schema[number].dataType
         reason = _unplaceable(common)
         if reason is not None:
-            return f"key {names[number]} {reason}"
+            return f"key {shown[number]} {reason}"
         for columns, name, kind in zip(sides, pair, types, strict=True):
             columns.append(quoted(name) if kind == common else quoted(name).cast(common))
     return JoinKeys(tuple(names), tuple(sides[0]), tuple(sides[1]))
