@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from flask import abort
 
 from evenkey.dashboard import figures
 from evenkey.dashboard.cards import cards, standing
+from evenkey.dashboard.requests import refuse_malformed
 from evenkey.metrics import FIGURES, shown_in
 from evenkey.pictures import THEMES
 
@@ -116,6 +118,8 @@ def page(runs: Runs) -> Dash:
         State("seen", "data"),
     )  # type: ignore[untyped-decorator, unused-ignore]
     def _update(asked: dict[str, int] | None, name: str, seen: str) -> tuple[Any, ...]:
+        if not _could_come(asked, name, seen):
+            abort(400, "asked, theme and seen must be what the page holds")
         answered = asked and asked["number"]
         theme = THEMES[name if name in THEMES else "light"]
         now = runs.read()
@@ -128,7 +132,18 @@ def page(runs: Runs) -> Dash:
         said = standing(now, runs.places)
         return answered, state, said, cards(now, theme), height, *hidden, *drawn
 
+    refuse_malformed(app)
     return app
+
+
+def _could_come(asked: object, theme: object, seen: object) -> bool:
+    """Whether the page holds such values; before its first answer some are null."""
+    number = asked.get("number") if isinstance(asked, dict) else None
+    return (
+        (asked is None or isinstance(number, int))
+        and isinstance(theme, str | None)
+        and isinstance(seen, str | None)
+    )
 
 
 def _variables() -> str:

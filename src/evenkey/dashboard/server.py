@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import ServedHosts
@@ -59,6 +61,17 @@ class Server:
 
             def log_request(self, *_told: object) -> None:
                 pass
+
+            def parse_request(self) -> bool:
+                """Read the first line and the headers; refuse a path that is none."""
+                if not super().parse_request():
+                    return False
+                try:
+                    urlsplit(self.path)
+                except ValueError as error:
+                    self.send_error(HTTPStatus.BAD_REQUEST, f"malformed request: {error}")
+                    return False
+                return True
 
         app = page(Runs(directories))
         served = ServedHosts(app.server, host, allow_hosts)
