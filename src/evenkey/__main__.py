@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from evenkey.errors import ConfigurationError
+from evenkey.errors import ConfigurationError, of_file_handles
 from evenkey.extras import named_extra
 
 
@@ -14,6 +14,12 @@ def main() -> None:
         from evenkey.cli import main as program
     except (ConfigurationError, ModuleNotFoundError) as error:
         sys.exit(_missing(error))
+    except (ImportError, OSError) as error:
+        handles = of_file_handles(error)
+        if handles is None:
+            raise
+        sys.stderr.write(f"error: {handles}\n")
+        sys.exit(1)
     program()
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import resource
 import signal
+import subprocess
+import sys
 
 import pytest
 
 from evenkey.cli import errors
 from evenkey.cli.errors import explain
 from evenkey.errors import ConfigurationError, RunError
+from evenkey.runs.faults import file_handles_named
 
 RUN = ("run", "--dataset", "country-skew-r80")
 
@@ -166,3 +172,47 @@ def test_an_interrupt_says_that_the_same_command_goes_on(invoke, pipeline, tmp_p
     assert told.exit_code == 130
     last = told.stderr.splitlines()[-1]
     assert last == "interrupted: the same command goes on where this run stopped"
+
+
+NO_HANDLES = os.strerror(errno.EMFILE)
+
+
+def of_the_system():
+    return OSError(errno.EMFILE, NO_HANDLES, "in.csv")
+
+
+def of_java():
+    return SparkLikeError(f"Caused by: java.net.SocketException: {NO_HANDLES}")
+
+
+def wrapped():
+    error = ConfigurationError("output out cannot be written: choose a directory")
+    error.__cause__ = of_the_system()
+    return error
+
+
+@pytest.mark.parametrize("make", [of_the_system, of_java, wrapped])
+def test_too_few_file_handles_are_one_line_that_names_the_limit(make):
+    explanation = explain(make())
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert explanation.exit_code == 1
+    assert "\n" not in explanation.message
+    assert explanation.message.startswith("too few file handles (Too many open files)")
+    assert f"may have {limit} files open; raise the limit (ulimit -n 65536)" in explanation.message
+    with pytest.raises(RunError, match="ulimit -n"), file_handles_named():
+        raise make()
+
+
+@pytest.mark.parametrize("limit", [16, 64])
+def test_a_run_with_too_few_file_handles_ends_before_java_starts(tmp_path, limit):
+    def lower():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+
+    run = [sys.executable, "-m", "evenkey", *RUN, "--messages", "10", "--output", "out"]
+    done = subprocess.run(
+        run, cwd=tmp_path, capture_output=True, text=True, check=False, preexec_fn=lower
+    )
+    assert done.returncode == 1
+    (line,) = [each for each in done.stderr.splitlines() if each.startswith("error")]
+    assert f"may have {limit} files open; raise the limit (ulimit -n 65536)" in line
+    assert "Traceback" not in done.stderr

@@ -16,7 +16,7 @@ import typer
 
 from evenkey import errors
 from evenkey.addresses import without_password
-from evenkey.errors import ConfigurationError, EvenkeyError
+from evenkey.errors import ConfigurationError, EvenkeyError, of_file_handles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,6 +66,9 @@ def explain(error: BaseException) -> Explanation:
     >>> explain(ConfigurationError("workers = 0: must be at least 1"))
     Explanation(message='workers = 0: must be at least 1', exit_code=2)
     """
+    handles = of_file_handles(error)
+    if handles is not None:
+        return Explanation(str(handles), _FAILED)
     for cause in _causes(error):
         if isinstance(cause, EvenkeyError):
             return Explanation(str(cause), _exit_code(type(cause)))

@@ -8,7 +8,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from evenkey.errors import RunError
+from evenkey.errors import RunError, of_file_handles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +21,24 @@ _OF_A_TASK = re.compile(
     re.MULTILINE,
 )
 """Raised by a task, or by the rows that wait for one, whose own errors Spark does not show."""
+
+
+@contextlib.contextmanager
+def file_handles_named() -> Iterator[None]:
+    """Let what follows from too few file handles be one error that says so.
+
+    Raises
+    ------
+    RunError
+        There were too few; the message names the limit.
+    """
+    try:
+        yield
+    except Exception as error:
+        named = of_file_handles(error)
+        if named is None:
+            raise
+        raise named from error
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from evenkey.exporters import Exports
 from evenkey.runs.directory import RunDirectory
 from evenkey.runs.driving import drive
 from evenkey.runs.epochs import EpochEnd, earlier_spans, earlier_timings
-from evenkey.runs.faults import faults_named
+from evenkey.runs.faults import faults_named, file_handles_named
 from evenkey.runs.gate import Gate
 from evenkey.runs.input_files import check_same_input, digested
 from evenkey.runs.job import Outcome
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     OptionsT = TypeVar("OptionsT", bound=RunOptions)
 
 
+@file_handles_named()
 @java_deaths_named()
 def run(
     job: Job[ReportT], *, on_progress: OnProgress | None = None, prepare: bool = True
@@ -65,7 +66,8 @@ def run(
     RunError
         State that an earlier run left cannot be read, another process took the output while this
         one gave no sign of life, an executor does not see the output or the driver not what
-        executors wrote there, an epoch does not add up, or Spark's Java process died.
+        executors wrote there, an epoch does not add up, there are too few file handles, or Spark's
+        Java process died.
     """
     options = job.options
     check_sources()

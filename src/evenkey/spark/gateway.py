@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from evenkey.errors import RunError
+from evenkey.errors import RunError, most_handles, too_few_handles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -57,6 +57,8 @@ _OUT_OF_MEMORY = 52
 """With which Spark ends a Java that has no memory left."""
 _LOST = ("py4j.protocol.Py4JNetworkError", "py4j.protocol.Py4JError")
 """What a call to a Java that died ends with; of the second kind itself, and of none that it has."""
+_LEAST_HANDLES = 300
+"""Fewer than Java needs for Spark's own archives; its messages then do not name the limit."""
 _MEMORY = "if it lacked memory, give it more (SPARK_DRIVER_MEMORY=4g)"
 _MEND = "give the same command again: with an output it goes on where this run stopped"
 
@@ -85,7 +87,8 @@ def start_java(settings: Mapping[str, str]) -> None:
     Raises
     ------
     RunError
-        It ended before it was ready; the message has its last line.
+        It ended before it was ready, and the message has its last line; or it may have too few
+        files open to begin at all.
     """
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
@@ -93,6 +96,9 @@ def start_java(settings: Mapping[str, str]) -> None:
 
     if SparkContext._gateway is not None or "SPARK_REMOTE" in os.environ:  # noqa: SLF001
         return
+    limit = most_handles(hard=True)
+    if limit is not None and limit < _LEAST_HANDLES:
+        raise too_few_handles(limit)
     conf = SparkConf().setAll(list(settings.items()))
     shown = LOG_VARIABLE in os.environ
     reading, writing = os.pipe()
