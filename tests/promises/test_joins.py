@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MODES = ["static-stal", "dynamic-db-stal", "dynamic-lb-stal"]
-WORKERS, PARTITIONS, EPOCHS, PUBLICATIONS = 4, 16, 5, 2400
+WORKERS, PARTITIONS, EPOCHS, PUBLICATIONS = 4, 16, 5, 6000
 THRESHOLD = 0.5
 """MLDC above which partitions move; the paper's, and the program's default."""
 
@@ -29,10 +29,10 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = {
         "modes": ",".join(MODES),
         "master": "local-cluster[2,1,1024]",
-        "pipeline": "sps",
+        "pipeline": "spis",
         "skew": 0.7,
         "publications": PUBLICATIONS,
-        "subscriptions": 600,
+        "subscriptions": 1000,
         "polygon-share": 0,
         "workers": WORKERS,
         "partitions": PARTITIONS,
@@ -82,7 +82,6 @@ def test_static_partitions_are_loaded_once_and_moving_some_balances_the_load(out
         loads = loads_of(records[mode])
         assert loads[0] == PARTITIONS, mode
         assert 0 < sum(loads[1:]) < PARTITIONS, mode
-        assert loads[-1] == 0, mode
     data, load = (distances_of(records[mode]) for mode in MODES[1:])
     assert data[0] == load[0] == pytest.approx(static[0])
     assert data[-1] < THRESHOLD

@@ -37,7 +37,8 @@ def test_a_killed_run_goes_on_from_kafka_and_gives_exact_sums(broker, tmp_path):
     # Records that come after the first start are not part of the run.
     more = [b'{"user": "hot", "n": 100}'] * 10
     refill(broker, more)
-    finish(command(broker, output, cost_ms=0))
+    report = finish(command(broker, output, cost_ms=0))
+    assert (report["messages"], report["rejected"], report["late"]) == (RECORDS, 0, 0)
 
     expected: Counter[str] = Counter()
     for user, n in values:

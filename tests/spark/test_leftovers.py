@@ -198,7 +198,7 @@ for call in (
     lambda: operators.join(rows, rows, "u"),
     lambda: operators.partition_for_write(rows, "u", 3),
     lambda: operators.observe(rows, operators.LoadObserver(3)),
-    lambda: operators.fit(rows, "u", "planned", 3),
+    lambda: operators.fit(rows, "u", "planned", 3, state="unused"),
 ):
     try:
         call()

@@ -26,7 +26,6 @@ KEYS = {
     "days and seconds": "make_dt_interval(n, 1, 2, 3.000001)",
     "days and hours": "cast(make_dt_interval(n, 5) as interval day to hour)",
     "map": "if(n = 1, null, map('a', n, 'b', null))",
-    "map of maps": "map(named_struct('x', n), map('y', X'00FF'))",
     "array of maps": "array(map('a', n))",
     "not null in a struct": "named_struct('a', n, 'b', 'x')",
     "struct of all": "if(n = 2, null, named_struct('m', map(n, date'2020-01-01'), 'd', "
@@ -34,7 +33,10 @@ KEYS = {
     "nothing": "null",
 }
 """SQL of a number `n`, which is 0 in most rows and else 1 or 2."""
-ARROW_ALONE = {"calendar": "make_interval(0, n, 0, 1, 2, -3, -4.5)"}
+ARROW_ALONE = {
+    "calendar": "make_interval(0, n, 0, 1, 2, -3, -4.5)",
+    "map of structs": "map(named_struct('x', n), map('y', X'00FF'))",
+}
 """Pandas has no such values in Spark's own groupBy either."""
 
 

@@ -23,13 +23,17 @@ WORKERS = 3
 COLUMNS = ["a.b", "c`d", "", "*", "x"]
 PLAIN = ["p", "q", "r", "s", "x"]
 OUT = "key string, `rows.n` long, names string"
-KEYS: dict[str, Any] = {
-    "by name": ("a.b", "p"),
-    "quoted": ("`a.b`", "p"),
-    "position": (2, "q"),
-    "expression": (F.col("`a.b`") % 2, F.col("p") % 2),
-    "a plain one": ("x", "x"),
-}
+
+
+def keys() -> dict[str, Any]:
+    """Keys of the odd names and of the plain ones; columns are made when there is a session."""
+    return {
+        "by name": ("a.b", "p"),
+        "quoted": ("`a.b`", "p"),
+        "position": (2, "q"),
+        "expression": (F.col("`a.b`") % 2, F.col("p") % 2),
+        "a plain one": ("x", "x"),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +105,7 @@ def test_groups_are_those_of_plain_names(frames, workers):
             apply(eks.groupBy(odd, ours, workers=workers)),
             apply(plain.groupBy(own)),
         )
-        for case, (ours, own) in KEYS.items()
+        for case, (ours, own) in keys().items()
         for work, apply in WORKS.items()
         if workers > 1 or (case == "by name" and work in ("pandas", "arrow"))
     }

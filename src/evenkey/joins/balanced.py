@@ -24,11 +24,13 @@ from evenkey.joins.stored import state_at
 from evenkey.joins.stored_letters import letters_at
 from evenkey.joins.work import items, seconds
 from evenkey.spark import (
+    NamedTask,
     column_names,
     find_columns,
     in_workers,
     temporary_directory,
     time_column,
+    with_plain_names,
     within_query,
 )
 
@@ -258,7 +260,8 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     else:
         rows = on_slots(routed.by_space(match, letters), workers, stay=cache_static)
     with own_processes(stream):
-        return rows.mapInArrow(in_workers(session, work), result)
+        named = in_workers(session, NamedTask(work, rows.columns))
+        return with_plain_names(rows).mapInArrow(named, result)
 
 
 def _mode(balance: Balance | None, cache_static: bool) -> Mode:  # noqa: FBT001 - as it was passed

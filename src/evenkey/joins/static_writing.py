@@ -13,7 +13,15 @@ from evenkey.joins.on import Keys, SpatialMatch
 from evenkey.joins.partition_join import HASH, PARTITION, RELATION
 from evenkey.joins.static_spreading import StaticSpread, divide
 from evenkey.joins.write_tasks import OUTCOME, WRITTEN, CommitTask, WriteTask
-from evenkey.spark import at_state, from_arrow_schema, in_workers, key_columns, to_arrow_schema
+from evenkey.spark import (
+    NamedTask,
+    at_state,
+    from_arrow_schema,
+    in_workers,
+    key_columns,
+    to_arrow_schema,
+    with_plain_names,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -88,9 +96,9 @@ def write_static(
     shuffled = str(session.conf.get("spark.sql.shuffle.partitions"))
     # Some platforms have "auto" there.
     tasks = min(partitions, int(shuffled)) if shuffled.isdecimal() else partitions
-    written = spread.repartitionById(tasks, F.col(PARTITION)).mapInArrow(
-        in_workers(session, WriteTask(writer, on)), from_arrow_schema(WRITTEN)
-    )
+    placed = spread.repartitionById(tasks, F.col(PARTITION))
+    writing = in_workers(session, NamedTask(WriteTask(writer, on), placed.columns))
+    written = with_plain_names(placed).mapInArrow(writing, from_arrow_schema(WRITTEN))
     # One row of nulls: Spark leaves out what is to be done with rows where it knows of none.
     nothing = session.range(0, 1, 1, 1).select(
         *(F.lit(None).cast(field.dataType).alias(field.name) for field in written.schema)

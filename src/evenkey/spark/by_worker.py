@@ -130,7 +130,7 @@ def aggregate_by_worker(
         workers,
         state=state,
         position=None if position is None else "__evenkey_position",
-        real_time=True,
+        real_time=df.isStreaming,
     )
     if df.isStreaming:
         check_state_in_real_time(df.sparkSession, workers)
@@ -143,7 +143,7 @@ def aggregate_by_worker(
         for number, each in enumerate(wanted)
     ]
     # All rows of a split are of one worker.
-    parts = placed.groupBy(*by, SPLIT).agg(F.max(WORKER).alias(WORKER), *made)
+    parts = placed.groupBy(*map(quoted, by), SPLIT).agg(F.max(WORKER).alias(WORKER), *made)
     return parts.select(*map(quoted, by), WORKER, *(quoted(each.name) for each in wanted))
 
 
