@@ -100,8 +100,8 @@ class _Listener(StreamingQueryListener):
         if _OTHER_STATES in (event.errorClassOnException or event.exception or ""):
             _logger.error(
                 "query %s: the states in its checkpoint are of another type than those of this "
-                "program, as by another aggregator, key or window: go on with those of before, or "
-                "start with a new checkpoint; leave "
+                "program, as by another aggregator, key or window: go on with the previous ones, "
+                "or start with a new checkpoint; leave "
                 "spark.sql.streaming.stateStore.stateSchemaCheck as it is",
                 event.id,
             )

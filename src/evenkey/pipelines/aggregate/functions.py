@@ -19,7 +19,7 @@ FUNCTIONS = "state/functions.json"
 
 
 def note_functions(aggregator: Aggregator, directory: RunDirectory) -> None:
-    """Write down which functions a run has, and log a line where they are not those of before.
+    """Write down which functions a run has, and log a line where they changed.
 
     Raises
     ------

@@ -180,7 +180,7 @@ def join_plan(
 
 
 class _Asked(NamedTuple):
-    """A join that was asked for: sides that both have the key's columns, and Spark's own join."""
+    """The arguments of a join: sides that both have the key's columns, and Spark's own join."""
 
     left: DataFrame
     right: DataFrame
