@@ -203,6 +203,7 @@ def test_too_few_file_handles_are_one_line_that_names_the_limit(make):
         raise make()
 
 
+@pytest.mark.slow(5)
 @pytest.mark.parametrize("limit", [16, 64])
 def test_a_run_with_too_few_file_handles_ends_before_java_starts(tmp_path, limit):
     def lower():

@@ -54,6 +54,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("debug", ["", "--debug"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_password_is_not_printed(invoke, monkeypatch, tmp_path, command, debug):

@@ -164,6 +164,7 @@ def test_a_stage_of_our_own_groupby_is_named_by_the_users_key():
     assert lines_of(ours, "split") == lines_of(applied(), "split")
 
 
+@pytest.mark.slow(3)
 def test_a_window_over_whole_keys(df):
     window = node("Window", "Window [row_number()]", node("Sort", "", exchange(7)))
     by, names = value_of(lines_of(window, "whole"), {"df": df})

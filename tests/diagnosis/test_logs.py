@@ -63,6 +63,7 @@ def test_a_packed_log_is_read(tmp_path, name, pack):
     assert named(tmp_path) == [2.8]
 
 
+@pytest.mark.slow(1)
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("codec", ["zstd", "lz4", "snappy"])
 @pytest.mark.classic("packs by Spark's own classes")

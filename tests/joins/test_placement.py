@@ -24,6 +24,7 @@ def by_hand(placement, loads, workers):
     return total
 
 
+@pytest.mark.slow(4)
 @given(
     st.integers(1, 12),
     st.lists(st.integers(0, 100), min_size=1, max_size=40),

@@ -50,6 +50,7 @@ def kept(commits, results, form, epoch=0):
     commits.commit(epoch_name(epoch), {}, FileSink(commits, form).write(results, epoch))
 
 
+@pytest.mark.slow(6)
 def test_parquet_is_of_the_types_that_spark_writes(results, tmp_path):
     results.sparkSession.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     kept(Commits(tmp_path, 1), results, "parquet")
@@ -65,6 +66,7 @@ def test_parquet_is_of_the_types_that_spark_writes(results, tmp_path):
     assert read_results(tmp_path).num_rows == 11
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("form", ["parquet", "json"])
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
 def test_times_are_read_back_as_the_instants_they_were(results, tmp_path, zone, form):

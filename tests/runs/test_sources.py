@@ -68,6 +68,7 @@ def by_position(rows):
     return sorted(rows, key=lambda row: row["position"])
 
 
+@pytest.mark.slow(3)
 @KINDS
 @given(data=st.data())
 def test_every_range_reads_its_rows_once_and_in_order(readings, kind, data):
@@ -150,6 +151,7 @@ def run(df, checkpoint, each_epoch=lambda _: None):
     return {epoch: rows for epoch, rows in epochs.items() if rows}
 
 
+@pytest.mark.slow(3)
 @KINDS
 def test_paused_and_restarted_gives_every_row_once(spark, readings, kind, tmp_path):
     reading, stop_file = readings[kind], tmp_path / "paused"
@@ -176,6 +178,7 @@ def test_paused_and_restarted_gives_every_row_once(spark, readings, kind, tmp_pa
             ]
 
 
+@pytest.mark.slow(2)
 def test_closing_row_comes_once_and_only_when_told(spark, tmp_path):
     told = tmp_path / "closing"
     stream = closing_rows(spark, told)

@@ -63,6 +63,7 @@ def same(cases):
     assert functools.reduce(DataFrame.unionAll, every).collect() == []
 
 
+@pytest.mark.slow(21)
 def test_every_kind_gives_what_it_gives_on_spark(sides):
     left, right = sides
     on = CONDITIONS["joined by &"](left, right)
@@ -71,6 +72,7 @@ def test_every_kind_gives_what_it_gives_on_spark(sides):
     )
 
 
+@pytest.mark.slow(15)
 def test_every_form_gives_what_it_gives_on_spark(sides):
     left, right = sides
     conditions = {case: make(left, right) for case, make in CONDITIONS.items()}
@@ -85,6 +87,7 @@ def test_every_form_gives_what_it_gives_on_spark(sides):
     assert plan.reason is None
 
 
+@pytest.mark.slow(8)
 def test_columns_of_either_side_are_found_in_the_result(sides):
     left, right = sides
     on = left.a == right.b
@@ -96,6 +99,7 @@ def test_columns_of_either_side_are_found_in_the_result(sides):
     same({"self join": (got, one.join(other, on).select("one.s", "other.k"))})
 
 
+@pytest.mark.slow(3)
 def test_keys_that_cannot_be_placed_are_left_to_spark(sides):
     left, right = sides
     on = [left.a.cast("double") == right.b]
@@ -105,6 +109,7 @@ def test_keys_that_cannot_be_placed_are_left_to_spark(sides):
     same({"double": (eks.join(left, right, on, "inner", WORKERS), left.join(right, on))})
 
 
+@pytest.mark.slow(12)
 def test_a_stream_and_a_batch(plain, tmp_path):
     rows = pa.table({"a": [0] * 150 + [*range(50)], "k": [*range(200)]})
     offer(tmp_path / "input", [rows])

@@ -142,6 +142,7 @@ def test_a_plan_that_was_given_is_learned_from(session, stream, home, tmp_path_f
     eventually(lambda: tables_in(home) == [])
 
 
+@pytest.mark.slow(2)
 def test_frames_that_never_run_leave_nothing(session, stream, home):
     def frames():
         operators.route(stream, "u", "dkg", WORKERS)

@@ -87,6 +87,7 @@ def collected(frames):
     return sorted(map(str, union.collect()))
 
 
+@pytest.mark.slow(18)
 @pytest.mark.parametrize("work", ["pandas", "arrow"])
 def test_aggregates_merge_parts_as_spark_aggregates_rows(frame, work):
     totals = [F.sum("rows").alias("rows"), F.sum("ids").alias("ids")]
@@ -118,6 +119,7 @@ def whole(key, rows):
     return merged(key, sum_of_table(rows))
 
 
+@pytest.mark.slow(11)
 @pytest.mark.parametrize("work", WORKS)
 def test_a_function_merges_parts_of_the_key_that_spark_gives_it(frame, work):
     schema = "key string, rows long, ids long, columns string"
@@ -135,6 +137,7 @@ def test_a_function_merges_parts_of_the_key_that_spark_gives_it(frame, work):
     assert collected(ours) == collected(own)
 
 
+@pytest.mark.slow(2)
 def test_parts_in_arrow_are_many_and_may_be_empty(session):
     rows = session.range(0, 400, 1, 4).select(
         F.when(F.col("id") % 10 < 9, "hot").otherwise("cold").alias("k"), "id"

@@ -96,6 +96,7 @@ def same(cases):
     assert functools.reduce(DataFrame.unionAll, every).collect() == []
 
 
+@pytest.mark.slow(6)
 @pytest.mark.parametrize("workers", [1, WORKERS])
 def test_groups_are_those_of_plain_names(frames, workers):
     """One worker: Spark's own placement."""
@@ -119,6 +120,7 @@ def test_groups_are_those_of_plain_names(frames, workers):
     )
 
 
+@pytest.mark.slow(6)
 def test_parts_cogroups_and_aggregators(frames):
     odd, plain = frames
     ours, own = eks.groupBy(odd, "a.b", workers=WORKERS), plain.groupBy("p")
@@ -144,6 +146,7 @@ def test_parts_cogroups_and_aggregators(frames):
     assert both.limit(1).collect()[0]["names"] == " | ".join([*COLUMNS, *PLAIN])
 
 
+@pytest.mark.slow(6)
 def test_fields_of_structs_keep_their_meaning(session):
     """`a.b` is the field of a struct where Spark finds one, though a column has that name too."""
     rows = session.range(6).select(F.struct((F.col("id") % 2).alias("b")).alias("a"), "id")
@@ -155,6 +158,7 @@ def test_fields_of_structs_keep_their_meaning(session):
     assert {row["rows.n"] for row in sizes.collect()} == {3}
 
 
+@pytest.mark.slow(6)
 def test_the_other_operators(frames, tmp_path):
     odd, plain = frames
     routed = eks.route(odd, "a.b", "planned", WORKERS, position="c`d", column="w.o")
@@ -217,6 +221,7 @@ class SeenInRows(Seen):
         yield Row(*row)(*row.values())
 
 
+@pytest.mark.slow(6)
 @pytest.mark.parametrize("placed", [True, False])
 def test_keys_with_state(session, tmp_path, placed):
     own = session.newSession()
