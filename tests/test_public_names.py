@@ -38,6 +38,8 @@ NOT_RUN = {
 NOT_SHOWN = {
     "apply": "Spark's own is deprecated: use applyInPandas",
     "check": "the constructor calls it; the class shows its error",
+    "functions_digest": "runs and streams compare it; docs/aggregators.md says what they log",
+    "state_type": "the parameter of `fold`, which its examples show",
     "derive": "the constructor calls it; the class shows what follows",
     "restored": "the runner makes it of a finished run's directory; tests/runs",
 }

@@ -78,7 +78,7 @@ def test_workers_that_are_no_whole_numbers_are_refused(session, kind):
     df = session.sql(f"SELECT 1 AS id, CAST(NULL AS {kind}) AS worker")
     for by in ("partition", "split"):
         with pytest.raises(ConfigurationError, match=r"column = 'worker' is of type") as refused:
-            operators.place(df, WORKERS, by=by, key="id")
+            operators.place(df, WORKERS, by=by, key="id" if by == "split" else None)
         assert f"of type {kind}: workers are whole numbers from 0 to 3" in str(refused.value)
 
 
@@ -95,7 +95,8 @@ def test_workers_of_each_type_of_whole_numbers_are_placed(session, kind):
 @pytest.mark.parametrize("worker", [None, -1, WORKERS, 1 << 32])
 def test_a_worker_that_there_is_not_fails_the_job(session, by, worker):
     table = pa.table({"key": ["a", "b"], "worker": pa.array([0, worker], pa.int64())})
-    placed = operators.place(session.createDataFrame(table), WORKERS, by=by, key="key")
+    key = "key" if by == "split" else None
+    placed = operators.place(session.createDataFrame(table), WORKERS, by=by, key=key)
     with pytest.raises(PySparkException, match="worker must be 0 to 3 in every row: route first"):
         placed.collect()
 

@@ -100,7 +100,7 @@ def test_files_without_a_known_suffix_are_lines(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"workers": 0}, "workers = 0: must be at least 1"),
-        ({"workers": "0"}, "workers = 0: must be at least 1"),
+        ({"workers": "0"}, "workers = '0': must be a whole number"),
         ({"workers": "many"}, "workers = 'many': must be a whole number"),
         ({"workers": 2.5}, "workers = 2.5: must be a whole number"),
         ({"workers": True}, "workers = true: must not be true or false"),

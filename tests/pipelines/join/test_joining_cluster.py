@@ -45,6 +45,25 @@ def test_static_partitions_are_loaded_as_each_mode_predicts():
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("mode", ["dynamic-lb-stal", "dynamic-db-stal"])
+def test_moving_partitions_brings_the_imbalance_below_the_threshold(mode):
+    command = [
+        *(sys.executable, "-m", "evenkey", "join", "run", "--json", "--pipeline", "spis"),
+        *("--mode", mode, "--workers", "16", "--partitions", "64", "--skew", "0.7"),
+        *("--publications", "40000", "--subscriptions", "4000"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["mldc"][0] > 1
+    assert report["mldc"][1] < 0.5
+    loads = report["epoch_static_loads"]
+    assert loads[0] == 64
+    assert 0 < sum(loads[1:]) < 64
+
+
+@pytest.mark.soak
 @pytest.mark.usefixtures("spark")
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("pipeline", PIPELINES)
