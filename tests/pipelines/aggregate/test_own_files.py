@@ -233,7 +233,7 @@ def test_what_is_wrong_is_a_dead_letter_with_its_reason(tmp_path):
     )
     report = run(config)
     (row,) = ds.dataset(report.results, partitioning="hive").to_table().to_pylist()
-    at = datetime(2026, 1, 1, 10, tzinfo=UTC).replace(tzinfo=None)
+    at = datetime(2026, 1, 1, 10, tzinfo=UTC)
     assert (row["window_start"], row["Who?"], row["sum"]) == (at, "ann", 6.5)
     letters = ds.dataset(report.dead_letters, partitioning="hive").to_table().to_pylist()
     reasons = {letter["position"]: letter["reason"] for letter in letters}
