@@ -33,6 +33,7 @@ PYTHONS :=
 VERSIONS := 4.1 4.2 4.3
 VERSIONED := build/spark-versions
 CLASSES := build/java-classes.jsa
+KERNELS := build/kernels.ready
 LOCK := $(BIN)/uv pip compile --quiet --python-version 3.11 --python-platform linux --no-annotate --generate-hashes \
   --custom-compile-command "make lock"
 IMAGE_EXTRAS := cli kafka influxdb prometheus
@@ -47,26 +48,26 @@ MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-setup: $(READY) ## Set up .venv with the locked packages, a Java among them
+setup: $(READY) $(CLASSES) $(KERNELS) ## Set up .venv with the locked packages, a Java among them, and prepare it for tests
 
 demo: $(READY) ## Run a job that a hot key makes slow beside its even twin, in a minute; it ends with a page to open
 	@$(BIN)/python examples/demo.py build/demo
 
-test: $(READY) $(CLASSES) ## Run the fast tests, in about five minutes: every subpackage, the promises, the README
+test: $(READY) $(CLASSES) $(KERNELS) ## Run the fast tests, in about five minutes: every subpackage, the promises, the README
 	@$(PYTEST) $(PARALLEL) -m "$(FAST)"
 
 check: lint imports ## Check style, imports and types, and run the slow tests: what `make test` and `make soak` leave out
 	@$(MAKE) --no-print-directory types & types=$$!; \
 	$(PYTEST) $(PARALLEL) -m "slow and not soak and not benchmark"; tests=$$?; wait $$types && exit $$tests
 
-faults: $(READY) $(CLASSES) ## Run only the tests that kill processes and break files
+faults: $(READY) $(CLASSES) $(KERNELS) ## Run only the tests that kill processes and break files
 	@$(PYTEST) $(PARALLEL) -m "faults and not soak" tests || [ $$? -eq 5 ] # 5: no test is marked so
 
-soak: $(READY) $(CLASSES) ## Run what takes minutes: clusters, stores, full disks, random kills; PARTS="clusters kafka" for some
+soak: $(READY) $(CLASSES) $(KERNELS) ## Run what takes minutes: clusters, stores, full disks, random kills; PARTS="clusters kafka" for some
 	@$(BIN)/python -m tools.components $(COMPONENTS) || true
 	@$(BIN)/python -m tools.soak $(PARTS)
 
-connect: $(READY) $(CLASSES) ## Run the tests of operators, joins and applications on a classic session, then over Spark Connect
+connect: $(READY) $(CLASSES) $(KERNELS) ## Run the tests of operators, joins and applications on a classic session, then over Spark Connect
 	@echo "On a classic session:"
 	@$(PYTEST) $(PARALLEL) $(ANYWHERE)
 	@echo "Over Spark Connect:"
@@ -78,7 +79,7 @@ kills: $(READY) ## Kill runs at random, 100 times (KILLS=), by a schedule (SEED=
 mutants: $(READY) ## Change the package in one of 100 small places at a time (MUTANTS=, SEED=): do tests notice? Goes on where it stopped
 	@$(BIN)/python -m tools.mutants --seed $(SEED) --count $(MUTANTS)
 
-fast-mutants: $(READY) $(CLASSES) ## Change each subpackage in five small places (SEED=): does the fast tier notice four? Goes on where it stopped
+fast-mutants: $(READY) $(CLASSES) $(KERNELS) ## Change each subpackage in five small places (SEED=): does the fast tier notice four? Goes on where it stopped
 	@nice -n 19 $(BIN)/python -m tools.mutants --fast --seed $(SEED)
 
 bounds: $(READY) ## Test the rooms of kernels with checks of their bounds: one that goes beyond an array fails
@@ -199,6 +200,11 @@ $(VERSIONED)/%/.ready: $(READY)
 $(CLASSES): $(READY) tools/java_classes.py tools/spark_home.py
 	@mkdir -p $(@D)
 	@report=$$($(BIN)/python -m tools.java_classes $@ 2>&1) || { printf '%s\n' "$$report"; exit 1; }
+
+$(KERNELS): $(READY) $(shell find src -name _kernels.py) tools/kernels.py
+	@mkdir -p $(@D)
+	@$(BIN)/python -m tools.kernels
+	@touch $@
 
 $(KAFKA)/.ready: connectors/pom.xml
 	@command -v mvn >/dev/null || { echo "error: install Maven (mvn), which fetches the jars" >&2; exit 1; }

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.session import INTERPRETED
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
@@ -39,8 +41,10 @@ def _require(report: pytest.TestReport | pytest.CollectReport) -> None:
 
 @pytest.fixture(scope="package")
 def session(spark: SparkSession) -> SparkSession:
-    """A session whose settings do not reach other tests: it broadcasts and merges nothing."""
+    """A session of our own that compiles its plans as users' do, and broadcasts and merges nothing."""
     own = spark.newSession()
+    for name in INTERPRETED:
+        own.conf.unset(name)
     provider = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     own.conf.set("spark.sql.streaming.stateStore.providerClass", provider)
     own.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
