@@ -197,14 +197,12 @@ $(VERSIONED)/%/.ready: $(READY)
 	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(CLASSES): $(READY) tools/java_classes.py tools/spark_home.py
+# Side by side: each takes one core for half a minute.
+$(CLASSES) $(KERNELS) &: $(READY) $(shell find src -name _kernels.py) tools/kernels.py tools/java_classes.py tools/spark_home.py
 	@mkdir -p $(@D)
-	@report=$$($(BIN)/python -m tools.java_classes $@ 2>&1) || { printf '%s\n' "$$report"; exit 1; }
-
-$(KERNELS): $(READY) $(shell find src -name _kernels.py) tools/kernels.py
-	@mkdir -p $(@D)
-	@$(BIN)/python -m tools.kernels
-	@touch $@
+	@$(BIN)/python -m tools.kernels & kernels=$$!; \
+	report=$$($(BIN)/python -m tools.java_classes $(CLASSES) 2>&1) || { printf '%s\n' "$$report"; exit 1; }; \
+	wait $$kernels && touch $(KERNELS)
 
 $(KAFKA)/.ready: connectors/pom.xml
 	@command -v mvn >/dev/null || { echo "error: install Maven (mvn), which fetches the jars" >&2; exit 1; }

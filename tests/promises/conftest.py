@@ -41,7 +41,7 @@ def _require(report: pytest.TestReport | pytest.CollectReport) -> None:
 
 @pytest.fixture(scope="package")
 def session(spark: SparkSession) -> SparkSession:
-    """A session of our own that compiles its plans as users' do, and broadcasts and merges nothing."""
+    """A session that compiles its plans as users' do, and broadcasts and merges nothing."""
     own = spark.newSession()
     for name in INTERPRETED:
         own.conf.unset(name)
