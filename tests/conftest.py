@@ -28,7 +28,9 @@ os.environ.setdefault("SPARK_LAUNCHER_OPTS", _OPTIONS)
 _CLASSES = Path(__file__).parents[1] / "build" / "java-classes.jsa"
 if _CLASSES.exists():
     _OPTIONS += f" -XX:SharedArchiveFile={_CLASSES} -Xlog:cds*=off -Xlog:class+path=off"
-os.environ.setdefault("SPARK_SUBMIT_OPTS", _OPTIONS)
+# Executors of local clusters take these from the driver.
+_EXECUTORS = f'"-Dspark.executor.extraJavaOptions={_OPTIONS}"'
+os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{_OPTIONS} {_EXECUTORS}")
 # Programs of tests have it, too: Python processes that Spark starts there compile nothing anew.
 use_home_without_zips()
 

@@ -71,6 +71,7 @@ def test_probing_brings_nothing(workers):
     assert floor / 2 < max(imbalance(probing), FEW) < 2 * floor
 
 
+@pytest.mark.slow(4)
 def test_key_grouping_is_best_on_the_clickstream():
     """DKG, figure 9 c: records are even for all methods, and KG alone keeps keys whole."""
     stream = generated("wikipedia-clickstream-like", messages=100_000)

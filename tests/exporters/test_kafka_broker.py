@@ -21,6 +21,7 @@ def influx(tmp_path):
         yield server
 
 
+@pytest.mark.slow(14)
 def test_epochs_arrive_in_order_and_influxdb_can_be_fed(broker, influx):
     topics = [f"kafka://{broker.server}/metrics", f"kafka://{broker.server}/points?format=influx"]
     exports = Exports(topics, RUN)

@@ -154,6 +154,7 @@ def test_every_query_of_influxdb_gives_the_run(filled, influx):
     assert len(names["values"]) == 1
 
 
+@pytest.mark.slow(18)
 def test_every_query_of_prometheus_gives_the_run(filled, prometheus, began):
     for panel in panels("prometheus", TITLES):
         text = panel["targets"][0]["expr"].replace("$run", "dkg-.*|other\\\\(x=1\\\\)")

@@ -91,6 +91,7 @@ def test_after_a_refresh_the_program_of_before_goes_on_with_the_new_rows(session
     assert joined(stream, sides[0], tmp_path, if_changed="refresh") == [0]
 
 
+@pytest.mark.slow(5)
 def test_without_a_fingerprint_nobody_can_say_whether_it_is_the_same(session, stream, tmp_path):
     first = side(session, 1)
     assert joined(stream, first, tmp_path, if_changed="reuse") == [1]
@@ -100,6 +101,7 @@ def test_without_a_fingerprint_nobody_can_say_whether_it_is_the_same(session, st
     assert joined(stream, first, tmp_path, if_changed="reuse") == [2]
 
 
+@pytest.mark.slow(4)
 def test_other_columns_and_words_are_refused(session, stream, tmp_path):
     first = side(session, 1)
     joined(stream, first, tmp_path)
@@ -111,6 +113,7 @@ def test_other_columns_and_words_are_refused(session, stream, tmp_path):
         joined(stream, first, tmp_path, if_changed="ignore")
 
 
+@pytest.mark.slow(5)
 def test_a_restarted_query_repeats_an_epoch_with_the_version_that_it_had(
     session, stream, stream_of_files, run_to_end, tmp_path
 ):

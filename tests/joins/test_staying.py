@@ -57,6 +57,7 @@ def test_rows_are_joined_where_they_are(sides, caplog, pipeline):
     assert plan_of(balanced_join(stream, static, match)).count("Exchange") == 0
 
 
+@pytest.mark.slow(5)
 def test_a_stream_takes_a_refresh_up_from_its_next_epoch_on(
     sides, stream_of_files, run_to_end, tmp_path
 ):

@@ -269,6 +269,7 @@ def test_a_repeated_row_is_read_once_and_a_different_one_refused(spark, broker, 
         read_results(spark, out).toArrow()
 
 
+@pytest.mark.slow(11)
 def test_a_topic_that_is_not_there_is_named_and_leaves_the_output_free(broker, tmp_path):
     config = PipelineConfig(
         kafka=f"{broker.server}/nowhere", grouping="kg", output=tmp_path / "out", **SMALL

@@ -31,6 +31,7 @@ def records_of(broker, topic):
     return [(each.partition(), each.timestamp()[1], each.key(), each.value()) for each in records]
 
 
+@pytest.mark.slow(9)
 def test_a_dataset_lies_in_its_partitions_by_turn_with_its_event_times(broker):
     stream = generated("zipf(z=1.2,keys=50)", messages=1000, rate=20.0)
     told: list[int] = []

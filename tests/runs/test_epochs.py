@@ -90,6 +90,7 @@ def test_late_rows_are_those_that_spark_reports_also_after_a_restart(spark, line
             assert earlier.makespan_ms >= sum(earlier.epoch_ms) * 0.99 > 0
 
 
+@pytest.mark.slow(3)
 def test_a_run_that_lost_its_claim_commits_nothing(spark, lines, tmp_path, monkeypatch):
     monkeypatch.setattr("evenkey.runs.claims._BEAT_SECONDS", 3600)
     with RunDirectory.opened(tmp_path / "out") as directory:

@@ -50,6 +50,7 @@ def expected(stream, window=60):
     return Counter((t // window * window, key) for t, key in zip(batch.times, texts, strict=True))
 
 
+@pytest.mark.slow(16)
 @pytest.mark.parametrize("grouping", GROUPINGS)
 def test_counts_are_exact_under_every_grouping(grouping):
     stream = generated("country-skew-r80", messages=4000, seed=3)
@@ -70,6 +71,7 @@ def test_counts_are_exact_under_every_grouping(grouping):
         assert max(figures["loads"]) - min(figures["loads"]) <= 3 * 3
 
 
+@pytest.mark.slow(6)
 def test_splitters_of_another_number_route():
     config = PipelineConfig(
         dataset="country-skew-r50", messages=3000, grouping="pkg", epochs=2, splitters=2, **SMALL
@@ -95,6 +97,7 @@ def records(tmp_path):
     return path, sums
 
 
+@pytest.mark.slow(7)
 def test_rejected_lines_are_dead_letters_and_all_lines_add_up(records, tmp_path):
     path, sums = records
     config = PipelineConfig(
@@ -120,6 +123,7 @@ def test_rejected_lines_are_dead_letters_and_all_lines_add_up(records, tmp_path)
     assert "hot,many" in {letter["line"] for letter in letters}
 
 
+@pytest.mark.slow(7)
 def test_a_finished_run_is_not_run_again(records, tmp_path):
     path, _ = records
     config = PipelineConfig(
@@ -135,6 +139,7 @@ def test_a_finished_run_is_not_run_again(records, tmp_path):
     assert files == sorted((tmp_path / "out" / "results").rglob("*.json"))
 
 
+@pytest.mark.slow(4)
 def test_another_configuration_is_refused_in_the_same_output(records, tmp_path):
     path, _ = records
     config = PipelineConfig(
@@ -168,6 +173,7 @@ def test_a_paused_run_goes_on(tmp_path):
     assert by_window(rows) == expected(stream)
 
 
+@pytest.mark.slow(4)
 def test_top_k_over_windows():
     config = PipelineConfig(
         dataset="zipf(z=1.2,keys=50)", messages=3000, aggregator="top-k(k=3)", epochs=2, **SMALL
@@ -181,6 +187,7 @@ def test_top_k_over_windows():
         assert row["count"] - row["error"] <= true <= row["count"]
 
 
+@pytest.mark.slow(8)
 def test_changed_input_is_refused_when_a_run_goes_on(records, tmp_path):
     path, _ = records
     config = PipelineConfig(
@@ -198,6 +205,7 @@ def test_changed_input_is_refused_when_a_run_goes_on(records, tmp_path):
         run(config)
 
 
+@pytest.mark.slow(10)
 def test_input_of_the_same_size_but_other_content_is_refused_when_a_run_goes_on(records, tmp_path):
     path, _ = records
     config = PipelineConfig(
@@ -212,6 +220,7 @@ def test_input_of_the_same_size_but_other_content_is_refused_when_a_run_goes_on(
     assert run(config).lines == 507
 
 
+@pytest.mark.slow(7)
 def test_a_second_run_is_refused_while_the_first_lives(tmp_path):
     config = PipelineConfig(
         dataset="country-skew-r80", messages=1000, output=tmp_path / "out", epochs=2, **SMALL
@@ -231,6 +240,7 @@ def test_a_second_run_is_refused_while_the_first_lives(tmp_path):
     assert by_window(table.to_pylist()) == expected(generated("country-skew-r80", messages=1000))
 
 
+@pytest.mark.slow(4)
 def test_a_time_limit_pauses(tmp_path):
     config = PipelineConfig(
         dataset="country-skew-r80", messages=1000, time_limit=0.01, output=tmp_path, **SMALL

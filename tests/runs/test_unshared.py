@@ -44,6 +44,7 @@ def hosts(tmp_path, monkeypatch):
     return disks
 
 
+@pytest.mark.slow(5)
 @pytest.mark.parametrize("grouping", ["kg", "pkg", "planned"])
 def test_a_place_that_executors_do_not_see_is_named(hosts, grouping):
     driver, executors = hosts
@@ -59,6 +60,7 @@ def test_a_place_that_executors_do_not_see_is_named(hosts, grouping):
     assert not (executors / "results").exists()
 
 
+@pytest.mark.slow(5)
 @pytest.mark.parametrize("split", [None, "words"])
 def test_what_executors_wrote_and_the_driver_does_not_see_is_missed(hosts, tmp_path, split):
     driver, executors = hosts
@@ -76,6 +78,7 @@ def test_what_executors_wrote_and_the_driver_does_not_see_is_missed(hosts, tmp_p
     assert Commits(driver).epochs() == []
 
 
+@pytest.mark.slow(6)
 def test_a_file_uri_is_its_path(tmp_path):
     place = tmp_path / "an output"
     uri = f"file://{tmp_path}/an%20output"

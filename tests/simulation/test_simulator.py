@@ -68,6 +68,7 @@ def assert_alike(
     assert (report.keys, report.messages) == (len(set(keys)), len(keys))
 
 
+@pytest.mark.slow(6)
 @settings(max_examples=100)
 @given(
     stream=list_streams(),
@@ -82,6 +83,7 @@ def test_it_is_its_twin(stream, grouping, estimation, feed, sources, route_by, o
     assert_alike(stream, grouping, estimation, feed, sources, route_by, observe_by)
 
 
+@pytest.mark.slow(5)
 @settings(max_examples=30)
 @given(
     stream=list_streams(senders=True),

@@ -112,6 +112,7 @@ def test_heaviest_keys(batch, grouping, capacity):
     assert (error > 0) == (capacity is not None)
 
 
+@pytest.mark.slow(3)
 def test_heaviest_keys_of_windows(batch):
     result = aggregated(batch, "pkg", "top-k(k=5,capacity=20)", time="time", window=WINDOW)
     found = [row.asDict() for row in result.collect()]

@@ -173,6 +173,7 @@ def test_several_aggregators_of_ours_by_name(frames):
     assert sorted(map(tuple, ours.collect()), key=str) == sorted(map(tuple, own.collect()), key=str)
 
 
+@pytest.mark.slow(5)
 def test_several_aggregators_of_ours_without_names(frames):
     people = frames[3]
     asked = (Count(), Sum("earnings"), Sum("year"))

@@ -134,6 +134,7 @@ def test_keys_with_state_stay_on_their_workers(session, stream, tmp_path, way):
         session.conf.set("spark.sql.shuffle.partitions", str(WORKERS))
 
 
+@pytest.mark.slow(16)
 @pytest.mark.parametrize("way", ["pandas", "older"])
 def test_another_plan_on_a_checkpoint_is_refused_before_its_first_batch(
     session, stream, tmp_path, way

@@ -15,6 +15,8 @@ from tests.spark.over_connect import FILES, ROWS, WORKERS
 
 pytest.importorskip("grpc", reason="Spark Connect's packages are not installed")
 
+pytestmark = pytest.mark.slow(16)
+
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory):
@@ -40,7 +42,6 @@ def seen(tmp_path_factory):
     return json.loads(ran.stdout.splitlines()[-1])
 
 
-@pytest.mark.slow(32)
 def test_plans_are_fitted_and_followed(seen):
     assert seen["fit"] < 1.05
     assert len(seen["fitted"]) == FILES

@@ -104,6 +104,7 @@ def test_no_python_for_a_message(batch, tmp_path):
     assert "MapInArrow" not in plan
 
 
+@pytest.mark.slow(5)
 def test_each_epoch_is_counted_in_foreach_batch(session, tmp_path):
     """Hot keys change with every epoch; counted first, each is level from its first row on."""
     stream = generated("drift(z=1.5,keys=500,every=4000)", messages=12_000)
@@ -120,6 +121,7 @@ def test_each_epoch_is_counted_in_foreach_batch(session, tmp_path):
     assert max(each.max() / each.mean() for each in loads.values()) < 1.05
 
 
+@pytest.mark.slow(4)
 def test_other_columns_stay_as_they_are(batch, tmp_path):
     rows = operators.route(batch, "key", "planned", WORKERS, state=tmp_path).drop("worker")
     assert rows.toArrow() == batch.toArrow()
@@ -151,6 +153,7 @@ def test_a_stream_follows_each_epochs_table(session, tmp_path):
         assert_follows(plan, hashes, rows["worker"].to_numpy())
 
 
+@pytest.mark.slow(4)
 def test_a_stream_makes_its_plans(session, tmp_path):
     """Epoch N is planned from epoch N - 2; a restart goes on from the plans that are there."""
     stream = generated("country-skew-r80", messages=12_000)

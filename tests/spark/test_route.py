@@ -54,6 +54,7 @@ def test_batch_by_event_time(batch):
     assert_as_expected([rows], SPELLINGS)
 
 
+@pytest.mark.slow(4)
 def test_batch_without_time_goes_by_position_over_rate(batch):
     """Rows of a partition are 0.2 s apart by their time column, as at 5 rows a second."""
     df = batch.withColumn("time", (F.col("id") % (ROWS // PARTITIONS) / 5).cast("double"))

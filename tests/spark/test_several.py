@@ -118,6 +118,7 @@ def test_batch_under_every_grouping(batch):
     assert rows(every) == sorted(wanted, key=str)
 
 
+@pytest.mark.slow(3)
 def test_spark_merges_what_it_can(batch):
     found = operators.aggregate(batch, KEYS, "dkg", WORKERS, aggregators=NATIVE)
     assert oracle.plan_of(found).count("MapInArrow") == 1  # the workers', none behind the merge

@@ -55,6 +55,7 @@ def test_a_program_runs_whose_environment_is_not_activated(bare_python):
     assert done.stdout == "2 workers\n"
 
 
+@pytest.mark.slow(9)
 @pytest.mark.classic("a Connect server's workers have a Python of the server's choice")
 def test_a_chosen_python_without_evenkey_is_one_line(bare_python):
     done = run_program({"PYSPARK_PYTHON": str(bare_python)})

@@ -43,6 +43,7 @@ def test_a_bucket(s3_server, bucket, check):
     check(store_at(f"s3a://{bucket}/some/state", s3_server.settings))
 
 
+@pytest.mark.slow(3)
 def test_a_whole_bucket(s3_server, bucket):
     store = store_at(f"s3://{bucket}", s3_server.settings)
     store.put("a/object", b"x")
@@ -76,6 +77,7 @@ def test_who_creates_knows_it_though_the_answer_was_lost(distant, relay, lost):
     assert distant.read("claim") == b"mine"
 
 
+@pytest.mark.slow(3)
 def test_the_first_creation_of_a_process_may_lose_its_answers_too(bucket, relay):
     program = (
         "import pickle, sys; store = pickle.load(sys.stdin.buffer);"

@@ -103,6 +103,7 @@ def test_rows_that_cannot_be_learned_from_are_left_out_and_told(spark, caplog):
         train(df.withColumn("features", df["Label"]), LEARNER)
 
 
+@pytest.mark.slow(7)
 def test_a_batch_is_read_in_several_passes_and_classified(spark):
     rows = [tuple(row.values()) for row in RECORDS.to_pylist()]
     schema = "label string, features array<double>"
