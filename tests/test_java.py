@@ -145,7 +145,7 @@ def test_wrapper_goes_to_a_temporary_folder_where_the_cache_cannot_be_written(
     assert ensure_java().name.startswith("evenkey-java-")
 
 
-@pytest.mark.slow(15)
+@pytest.mark.soak
 def test_spark_starts_where_no_java_is_installed(tmp_path: Path) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()

@@ -75,7 +75,7 @@ def test_places_are_right_behind_letters_of_several_bytes():
     assert mutant.apply(source).decode() == "def f():\n    x = 'äöü', (a <= b)\n"
 
 
-@pytest.mark.slow(40)
+@pytest.mark.soak
 def test_mutants_of_the_package_are_python():
     for subpackage in EVERY.values():
         drawn = sample(ROOT, subpackage, 7)

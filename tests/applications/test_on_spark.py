@@ -33,7 +33,7 @@ def results(config):
     return table.to_pylist()
 
 
-@pytest.mark.slow(26)
+@pytest.mark.soak
 @pytest.mark.classic("the command line's own run")
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("grouping", groupings("pkg"))

@@ -97,7 +97,7 @@ def test_a_signal_pauses_between_epochs_and_the_same_command_goes_on(
     assert f"{MESSAGES:,} of 20 keys" in summary
 
 
-@pytest.mark.slow(12)
+@pytest.mark.soak
 @pytest.mark.parametrize("goes_on", [False, pytest.param(True, marks=pytest.mark.soak)])
 def test_a_java_that_is_killed_is_one_line_and_the_same_command_goes_on(tmp_path, goes_on):
     output, log = tmp_path / "out", tmp_path / "log"

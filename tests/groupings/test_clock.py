@@ -151,7 +151,7 @@ def test_a_source_out_of_step_takes_nobody_along():
     assert seen == {7: 104.0, 8: 105.0, 0: 102.0, 1: 106.0, 2: 106.0}
 
 
-@pytest.mark.slow(13)
+@pytest.mark.soak
 @pytest.mark.parametrize("variant", ["paper", "reference"])
 def test_any_times_leave_a_bounded_state(variant):
     rng = np.random.default_rng(1)

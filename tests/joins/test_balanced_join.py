@@ -48,7 +48,7 @@ def test_a_batch_equals_sparks_own_join(sides, how):
     assert rows_of(joined) == rows_of(expected)
 
 
-@pytest.mark.slow(16)
+@pytest.mark.soak
 def test_a_stream_stays_exact_while_partitions_move(sides, stream_of_files, run_to_end, tmp_path):
     stream, static = sides
     joined = balanced_join(

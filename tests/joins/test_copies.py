@@ -62,7 +62,7 @@ def test_a_batch_is_left_as_it_lies_where_nothing_is_copied(sides):
     assert fullest([row["count"] for row in counts]) > 6
 
 
-@pytest.mark.slow(16)
+@pytest.mark.soak
 def test_a_stream_is_even_from_the_second_epoch_on_and_exact_when_an_epoch_runs_again(
     sides, stream_of_files, run_to_end, tmp_path
 ):

@@ -73,7 +73,7 @@ def undisturbed(planner, tmp_path):
     return run(replace(planner, epochs=LocalStore(tmp_path / "undisturbed")))
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak
 @pytest.mark.parametrize("wrong", [FUTURE, PAST, 253_402_300_799.0])
 @pytest.mark.parametrize("epoch", [0, 8])
 def test_one_slot_with_a_wrong_clock_changes_nothing(planner, undisturbed, wrong, epoch):
@@ -84,7 +84,7 @@ def test_one_slot_with_a_wrong_clock_changes_nothing(planner, undisturbed, wrong
     assert (moves, plan.clock) == (undisturbed[0], undisturbed[1].clock)
 
 
-@pytest.mark.slow(3)
+@pytest.mark.soak
 @pytest.mark.parametrize("wrong", [FUTURE, PAST, ORIGIN + 1800])
 @pytest.mark.parametrize("epoch", [0, 8])
 def test_an_epoch_that_is_wrong_as_a_whole_is_got_over(planner, undisturbed, wrong, epoch):

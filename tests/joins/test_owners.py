@@ -124,7 +124,7 @@ def test_places_without_candidates_are_drawn_as_usual():
     assert chances(PlaceRows(usual, nothing, nothing, group), 0.7).tolist() == [0.25, 0.75]
 
 
-@pytest.mark.slow(9)
+@pytest.mark.soak
 @pytest.mark.classic("the command line's own run")
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("pipeline", ["rihps", "risps"])

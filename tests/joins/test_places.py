@@ -183,7 +183,7 @@ def test_a_file_that_is_no_geojson_is_told(tmp_path):
         read_atlas(tmp_path / "none.json")
 
 
-@pytest.mark.slow(22)
+@pytest.mark.soak
 @pytest.mark.skipif(not DISTRICTS.exists(), reason=f"{DISTRICTS} is not there: set EVENKEY_DATA")
 def test_uk_districts():
     atlas = read_atlas(DISTRICTS)

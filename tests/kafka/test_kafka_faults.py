@@ -29,7 +29,7 @@ def command(broker, topic, output, **options):
     return [part for name, value in every.items() for part in (f"--{name}", str(value))]
 
 
-@pytest.mark.slow(21)
+@pytest.mark.soak
 def test_a_killed_driver_goes_on_from_kafka(spark, broker, tmp_path):
     send(broker, "killed", 4000)
     output, log = tmp_path / "out", tmp_path / "log"
@@ -60,7 +60,7 @@ def test_a_broker_may_be_away_for_a_while(spark, tmp_path):
         broker.stop()
 
 
-@pytest.mark.slow(29)
+@pytest.mark.soak
 @pytest.mark.parametrize("grouping", ["dkg"])  # all of them, and a million: test_kafka_million.py
 def test_results_equal_exact_counts(spark, broker, grouping):
     messages = 50_000

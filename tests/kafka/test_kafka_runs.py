@@ -94,7 +94,7 @@ def test_results_and_dead_letters_are_records_of_topics(spark, broker, topic, tm
     assert len(consume(broker, f"{topic}-out")) == rows.count()
 
 
-@pytest.mark.slow(40)
+@pytest.mark.soak
 def test_any_fields_of_records_are_keys_and_values(spark, broker, topic, tmp_path):
     records = [(region, f"user {n % 3}", n / 4) for n in range(60) for region in ("EU", None)]
     poison = b'{"region": "EU", "user": "user 1", "amount": "many"}'
@@ -136,7 +136,7 @@ def test_any_fields_of_records_are_keys_and_values(spark, broker, topic, tmp_pat
     assert letter[1]["reason"] == "'many' in column amount is no decimal(12,2)"
 
 
-@pytest.mark.slow(11)
+@pytest.mark.soak
 @pytest.mark.parametrize("first", [True, False])
 def test_a_record_dated_far_ahead_is_a_dead_letter_and_closes_no_window(
     broker, topic, tmp_path, first
@@ -169,7 +169,7 @@ def test_a_record_dated_far_ahead_is_a_dead_letter_and_closes_no_window(
     assert "max_ahead" in letter["reason"]
 
 
-@pytest.mark.slow(16)
+@pytest.mark.soak
 def test_a_run_ends_with_what_was_there_though_the_topic_grows(broker, topic):
     from confluent_kafka import Producer
 

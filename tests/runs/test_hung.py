@@ -25,7 +25,7 @@ def command(path, output, cost_ms):
     ]
 
 
-@pytest.mark.slow(54)
+@pytest.mark.soak
 @pytest.mark.faults
 @pytest.mark.timeout(600)
 def test_it_publishes_nothing_and_says_why(tmp_path):

@@ -51,7 +51,7 @@ def content(found):
     return found.name, rows, split
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak
 @pytest.mark.parametrize("kind", ["lines", "csv", "parquet", "own parquet", "own json"])
 def test_a_run_that_goes_on_reads_the_same(kind, tmp_path):
     config = PipelineConfig(**input_of(kind, tmp_path), output=tmp_path / "out", messages=90)

@@ -182,7 +182,7 @@ STATEFUL = {
 }
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak
 @pytest.mark.parametrize("method", STATEFUL)
 def test_state_is_that_of_spark_in_every_epoch(session, tagged, tmp_path, method):
     own = session.newSession()

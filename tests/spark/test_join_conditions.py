@@ -63,7 +63,7 @@ def same(cases):
     assert functools.reduce(DataFrame.unionAll, every).collect() == []
 
 
-@pytest.mark.slow(21)
+@pytest.mark.soak
 def test_every_kind_gives_what_it_gives_on_spark(sides):
     left, right = sides
     on = CONDITIONS["joined by &"](left, right)

@@ -126,7 +126,7 @@ def own(left, right, on, how):
     return left.join(right, on, how)
 
 
-@pytest.mark.slow(35)
+@pytest.mark.soak
 def test_every_kind_gives_the_rows_of_sparks_own_stream(plain, tmp_path):
     """Also where keys are split from the first epoch on; all go on with other workers."""
     epochs = [epoch_of(number) for number in range(2)]

@@ -188,7 +188,7 @@ def _other_disk(directory, processes):
     return LocalStore(processes / "task" / directory.relative_to("/"))
 
 
-@pytest.mark.slow(8)
+@pytest.mark.soak
 @pytest.mark.classic("its stand-in for hosts takes the driver's process for one of them")
 @pytest.mark.parametrize("grouping", ["dkg", "planned"])
 def test_hosts_that_do_not_share_the_place_stop_in_the_first_epoch(

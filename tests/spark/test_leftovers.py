@@ -222,7 +222,7 @@ def program(text, *arguments):
     )
 
 
-@pytest.mark.slow(46)
+@pytest.mark.soak
 @pytest.mark.classic("a program with a session of the command line's kind")
 def test_sessions_that_stopped_leave_nothing(tmp_path):
     """What a query of a stopped session left goes when the next one needs a directory."""
@@ -255,7 +255,7 @@ for query in queries:
 """
 
 
-@pytest.mark.slow(41)
+@pytest.mark.soak
 @pytest.mark.classic("a program with a session of the command line's kind")
 def test_a_process_may_end_when_its_queries_have():
     """Spark tells of their end a little later, and nobody may be there to hear of it."""

@@ -119,7 +119,7 @@ def whole(key, rows):
     return merged(key, sum_of_table(rows))
 
 
-@pytest.mark.slow(11)
+@pytest.mark.soak
 @pytest.mark.parametrize("work", WORKS)
 def test_a_function_merges_parts_of_the_key_that_spark_gives_it(frame, work):
     schema = "key string, rows long, ids long, columns string"

@@ -108,7 +108,7 @@ def test_an_aggregate_goes_on_by_other_layouts(session, tmp_path):
         assert len(of_the_query(tmp_path, grouping, workers).numbers()) == tables
 
 
-@pytest.mark.slow(13)
+@pytest.mark.soak
 def test_a_route_goes_on_by_other_layouts(session, tmp_path):
     """Every row comes once, on a worker of the layout of then, where a fresh query would put it."""
     seen = []

@@ -101,7 +101,7 @@ def rows(df):
     return sorted((tuple(row) for row in df.collect()), key=str)
 
 
-@pytest.mark.slow(12)
+@pytest.mark.soak
 def test_batch_under_every_grouping(batch):
     expected = batch.groupBy(*KEYS).agg(*map(plain, ALL))
     found = [operators.aggregate(batch, KEYS, each, WORKERS, aggregators=ALL) for each in SPELLINGS]

@@ -517,7 +517,6 @@ def _values(at: Frames) -> DataFrame:
 EVERY = [*ROUTES, *OPERATORS, *CLASSES, *APPLICATIONS, *JOINS, *DIVIDED]
 
 
-@pytest.mark.slow(7)
 @pytest.mark.parametrize(
     ("says", "call"),
     [pytest.param(*each, id=f"{n}-{each[0][:40]}") for n, each in enumerate(EVERY)],

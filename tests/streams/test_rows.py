@@ -132,7 +132,7 @@ def test_columns_that_are_not_read_may_change(paths):
         index.read(0, 4)
 
 
-@pytest.mark.slow(19)
+@pytest.mark.soak
 def test_every_changed_byte_of_what_is_read_is_noticed(paths):
     index = RowIndex.build(paths[:1], Columns("key"))
     content = paths[0].read_bytes()

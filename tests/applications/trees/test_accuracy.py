@@ -27,7 +27,7 @@ def accuracy(model, records):
     return (told == np.array(records["label"].to_pylist())).mean()
 
 
-@pytest.mark.slow(3)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("name", "depth", "folds"),
     [("iris", 3, 5), ("wine", 4, 5), ("breast_cancer", 4, 3), ("digits", 6, 2)],

@@ -47,7 +47,7 @@ def test_grows_a_level_an_epoch_and_finds_the_tests():
     assert model.predict(records).to_pylist() == records["label"].to_pylist()
 
 
-@pytest.mark.slow(2)
+@pytest.mark.soak
 @pytest.mark.parametrize("grouping", sorted(set(available()) - {"pkg"}))
 def test_every_grouping_grows_the_same_tree(grouping):
     epochs = [grid_records(250, seed) for seed in range(3)]

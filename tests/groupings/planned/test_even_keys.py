@@ -55,7 +55,7 @@ def test_a_plan_for_the_same_loads_moves_nothing():
     np.testing.assert_array_equal(again.owners, first.owners)
 
 
-@pytest.mark.slow(26)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "stream", ["zipf(z=1.4,keys=100000)", "zipf(z=1.0,keys=100000)", "wikipedia-like"]
 )

@@ -108,7 +108,7 @@ def test_unequal_workers_get_unequal_loads():
     assert plan.loads / 2048 == pytest.approx([0.5, 0.25, 0.25], rel=0.02)
 
 
-@pytest.mark.slow(13)
+@pytest.mark.soak
 def test_a_million_tracked_keys_on_a_thousand_workers():
     """The bounds hold at this size too; how long it takes is for the benchmarks."""
     counts = (1e6 / np.arange(1, 1_000_001) ** 1.1).astype(np.float64)
