@@ -5,16 +5,27 @@ from __future__ import annotations
 import json
 import secrets
 import socket
+import time
 from typing import TYPE_CHECKING, Any
 
 from tests.components import skip_without
 from tools.kafka_broker import HOST, JARS, Broker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-__all__ = ["PASSWORD", "consume", "delivered", "fill", "records", "start_broker"]
+__all__ = [
+    "PASSWORD",
+    "begin_transaction",
+    "consume",
+    "delete_records",
+    "delete_topic",
+    "delivered",
+    "fill",
+    "records",
+    "start_broker",
+]
 
 PASSWORD = secrets.token_hex(16)
 """Of the brokers' second door."""
@@ -66,6 +77,51 @@ def fill(broker: Broker, topic: str, values: Iterable[bytes | None], partitions:
             topic, value, partition=number % partitions, timestamp=timestamp, on_delivery=delivered
         )
     assert producer.flush(240) == 0
+
+
+def begin_transaction(
+    broker: Broker, topic: str, values: Iterable[bytes], partitions: int = 2
+) -> Any:
+    """Send values within a transaction; give its producer, which is to commit or abort it."""
+    from confluent_kafka import Producer
+
+    settings: Any = {
+        "bootstrap.servers": broker.server,
+        "transactional.id": f"of {topic}",
+        # A test may be slow; a broker aborts what is open for longer.
+        "transaction.timeout.ms": 600_000,
+    }
+    producer = Producer(settings)
+    producer.init_transactions(240)
+    producer.begin_transaction()
+    for number, value in enumerate(values):
+        timestamp = (1_577_836_800 + number) * 1000
+        producer.produce(
+            topic, value, partition=number % partitions, timestamp=timestamp, on_delivery=delivered
+        )
+    assert producer.flush(240) == 0
+    return producer
+
+
+def delete_topic(broker: Broker, topic: str) -> None:
+    """Delete a topic, and wait until it is gone, so that another one may have its name."""
+    from confluent_kafka.admin import AdminClient
+
+    admin = AdminClient({"bootstrap.servers": broker.server})
+    admin.delete_topics([topic])[topic].result(240)
+    while topic in admin.list_topics(timeout=240).topics:
+        time.sleep(0.1)
+
+
+def delete_records(broker: Broker, topic: str, before: Mapping[int, int]) -> None:
+    """Delete the records of partitions before an offset, as retention does."""
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.admin import AdminClient
+
+    admin = AdminClient({"bootstrap.servers": broker.server})
+    places = [TopicPartition(topic, number, offset) for number, offset in before.items()]
+    for done in admin.delete_records(places).values():
+        done.result(240)
 
 
 def delivered(error: Any, _message: Any) -> None:

@@ -60,6 +60,7 @@ VALUES = {
     "kafka": "127.0.0.1:9092/a,b",
     "starting_offsets": "latest",
     "record_part": "key",
+    "isolation": "read_uncommitted",
     "avro_schema": "click.avsc",
     "follow": True,
     "output_kafka": "127.0.0.1:9092/out",
@@ -72,7 +73,15 @@ VALUES = {
 }
 INPUT = {"input", "split", "key", "count", "time"}
 LEARNING = {"label", "text", "features"}
-TOPICS = {"kafka", "starting_offsets", "record_part", "avro_schema", "follow", "max_ahead"}
+TOPICS = {
+    "kafka",
+    "starting_offsets",
+    "record_part",
+    "isolation",
+    "avro_schema",
+    "follow",
+    "max_ahead",
+}
 
 
 def context_of(field: str) -> dict[str, object]:

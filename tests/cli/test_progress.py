@@ -33,3 +33,17 @@ def test_lines_in_place_of_bars_where_results_are_printed(capsys):
     with shown_progress(live=False) as show:
         show(EpochProgress("kg", 0, 60, 50, 1.32, 4321.0, "running"))
     assert "epoch 0, 60 messages, max/mean 1.32" in capsys.readouterr().err
+
+
+WAITS = ": transaction 'orders-3', open for 84 s, holds up topic 'clicks'"
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_of_a_topic_the_share_that_was_read_is_shown_and_what_it_waits_for(capsys, live):
+    with shown_progress(live=live) as show:
+        show(EpochProgress("kg", 0, 60, None, 1.32, 4321.0, "running", share=0.25))
+        show(EpochProgress("kg", 0, 60, None, 0.0, 0.0, "waiting for a transaction", 0.25, WAITS))
+    told = capsys.readouterr().err
+    assert f"kg: waiting for a transaction{WAITS}" in told
+    if not live:
+        assert "epoch 0, 60 messages (25% of the topic read), max/mean 1.32" in told

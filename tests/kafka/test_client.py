@@ -81,6 +81,16 @@ def test_bad_settings_are_told_without_their_values(tmp_path, line, fault):
     assert SECRET not in str(told.value)
 
 
+@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+def test_readers_have_one_isolation(isolation):
+    other = ({"read_committed", "read_uncommitted"} - {isolation}).pop()
+    option = {"kafka.isolation.level": isolation}
+    assert ClientSettings().for_reading(isolation) == option
+    assert ClientSettings({"isolation.level": isolation}).for_reading(isolation) == option
+    with pytest.raises(ConfigurationError, match=f"isolation.level = '{other}', but isolation is"):
+        ClientSettings({"isolation.level": other}).for_reading(isolation)
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(ConfigurationError, match=r"kafka_config .*missing cannot be read"):
         ClientSettings.read(tmp_path / "missing", {})

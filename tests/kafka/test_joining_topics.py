@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from evenkey.pipelines.join import (
 )
 from evenkey.pipelines.join.inputs import subscriptions_of
 from evenkey.pipelines.join.publishing import publications_of
-from tests.brokers import consume
+from tests.brokers import begin_transaction, consume
 
 SMALL: dict[str, Any] = {
     "publications": 400,
@@ -42,7 +43,7 @@ def send(broker, topic, values):
     producer = Producer({"bootstrap.servers": broker.server})
     for value in values:
         producer.produce(topic, value, partition=0)
-    producer.flush(20)
+    producer.flush(240)
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +99,19 @@ def test_matches_and_dead_letters_are_records_of_topics(broker, topic, expected,
 
 @pytest.mark.slow(5)
 @pytest.mark.usefixtures("spark")
+def test_aborted_publications_are_neither_joined_nor_counted(broker, expected, tmp_path):
+    address = f"{broker.server}/half-aborted"
+    produce_publications(JoinConfig(**SMALL), Address.parse(address), partitions=3)
+    more = [json.dumps({"publication": n, "geometry": "00"}).encode() for n in range(400, 450)]
+    begin_transaction(broker, "half-aborted", more, partitions=3).abort_transaction(240)
+    config = JoinConfig(**SMALL, kafka=address, mode="static-stal", output=tmp_path / "out")
+    report = run_join(config)
+    assert (report.finished, report.publications, report.rejected) == (True, 400, 0)
+    assert report.pairs_digest == expected
+
+
+@pytest.mark.slow(7)
+@pytest.mark.usefixtures("spark")
 def test_a_topic_is_followed_until_the_run_is_paused(topic, expected, tmp_path):
     out = tmp_path / "out"
 
@@ -112,6 +126,7 @@ def test_a_topic_is_followed_until_the_run_is_paused(topic, expected, tmp_path):
     assert report.pairs_digest == expected
 
 
+@pytest.mark.slow(3)
 @pytest.mark.usefixtures("spark")
 def test_a_topic_must_be_there(broker):
     with pytest.raises(ConfigurationError, match="there is no topic nothing-here"):

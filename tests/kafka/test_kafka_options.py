@@ -38,6 +38,8 @@ def test_what_follows_from_topics_is_derived():
         ({"dataset": "country-skew-r80", "follow": True}, r"follow: .* pass kafka"),
         ({"dataset": "country-skew-r80", "starting_offsets": "latest"}, r"starting_offsets: .*"),
         ({"dataset": "country-skew-r80", "max_ahead": 5}, r"max_ahead = 5: .* pass kafka"),
+        ({"dataset": "country-skew-r80", "isolation": "read_uncommitted"}, r"isolation: only .*"),
+        ({"kafka": TOPIC, "isolation": "serializable"}, r"isolation = 'serializable': .*committed"),
         ({"kafka": TOPIC, "max_ahead": -1}, r"max_ahead = -1: must be at least 0"),
         ({"kafka": TOPIC, "sink": "kafka"}, r"sink = 'kafka': .* pass output_kafka"),
         ({"kafka": TOPIC, "output_kafka": "h:1/a", "sink": "console"}, r"sink = 'console': "),

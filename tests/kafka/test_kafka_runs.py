@@ -16,8 +16,9 @@ from evenkey.errors import ConfigurationError
 from evenkey.kafka import read_results
 from evenkey.pipelines.aggregate import PipelineConfig, compare
 from evenkey.pipelines.aggregate import run as run_prepared
+from evenkey.runs.directory import RunDirectory
 from evenkey.runs.epoch_files import DEAD_LETTERS, EpochFiles
-from evenkey.runs.topics import open_output
+from evenkey.runs.topics import run_topics
 from tests.brokers import consume, delivered, fill
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -44,7 +45,8 @@ def test_output_topics_are_there_before_anything_is_written(spark, broker, topic
     config = PipelineConfig(dataset="uniform(keys=2)", output_kafka=f"{broker.server}/{topic}-out")
     wanted = {f"{topic}-out", f"{topic}-out-dead-letters"}
     for _ in range(2):
-        open_output(spark, config)
+        with RunDirectory.opened(None) as directory, run_topics(spark, config, directory):
+            pass
         metadata = AdminClient({"bootstrap.servers": broker.server}).list_topics(timeout=240)
         assert wanted <= set(metadata.topics)
 
@@ -149,7 +151,7 @@ def test_a_record_dated_far_ahead_is_a_dead_letter_and_closes_no_window(
     producer.produce(topic, b"from 2096", timestamp=4 * 10**12, **told)
     for number, value in enumerate(KEYS * 20 if first else []):
         producer.produce(topic, value, timestamp=(1_577_836_800 + number) * 1000, **told)
-    assert producer.flush(20) == 0
+    assert producer.flush(240) == 0
     config = PipelineConfig(
         kafka=f"{broker.server}/{topic}",
         grouping="dkg",

@@ -10,7 +10,7 @@ import pytest
 from evenkey.pipelines.aggregate import PipelineConfig
 from evenkey.pipelines.aggregate import run as run_prepared
 from evenkey.runs.directory import RunDirectory
-from evenkey.runs.topics import find_offsets
+from evenkey.runs.topics import run_topics
 from tests.brokers import delivered, fill
 
 pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.faults]
@@ -39,7 +39,7 @@ def grow(broker, topic, partitions, values):
         producer.produce(
             topic, value, partition=place, timestamp=1_577_836_800_000, on_delivery=delivered
         )
-    assert producer.flush(20) == 0
+    assert producer.flush(240) == 0
 
 
 def placed(output):
@@ -83,8 +83,7 @@ def test_a_run_that_had_only_begun_reads_what_was_there_then(spark, broker, tmp_
     config = PipelineConfig(
         kafka=f"{broker.server}/begun", output=output, epochs=2, aggregators=2, **FIRST
     )
-    with RunDirectory.opened(output) as directory:
-        find_offsets(spark, config, directory)
+    with RunDirectory.opened(output) as directory, run_topics(spark, config, directory):
         directory.begin(config.manifest())
     grow(broker, "begun", 4, [b"later"] * 10)
     report = run(config.with_options(**THEN))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenkey.errors import ConfigurationError, RunError
-from evenkey.kafka.offsets import OffsetRange, _chosen, parse_offsets
+from evenkey.kafka.offsets import OffsetRange, _chosen, offsets_of, parse_offsets
 
 EARLIEST = {"a": {0: 5, 1: 0}, "b": {0: 0}}
 LATEST = {"a": {0: 9, 1: 3}, "b": {0: 0}}
@@ -13,8 +13,24 @@ BOUNDED = OffsetRange(EARLIEST, LATEST)
 
 
 def test_a_range_knows_its_size():
-    assert (BOUNDED.total, BOUNDED.partitions) == (7, 3)
-    assert OffsetRange(EARLIEST, None).total is None
+    assert (BOUNDED.span, BOUNDED.partitions) == (7, 3)
+    assert OffsetRange(EARLIEST, None).span is None
+
+
+@pytest.mark.parametrize(
+    ("reached", "share"),
+    [
+        ({}, 0.0),
+        (EARLIEST, 0.0),
+        ({"a": {0: 9, 1: 0}}, 4 / 7),
+        ({"a": {0: 9, 1: 3}}, 1.0),
+        ({"a": {0: 90, 1: 30}, "b": {0: 5}}, 1.0),  # the topics grow while they are read
+    ],
+)
+def test_a_share_of_it_is_never_more_than_all(reached, share):
+    assert BOUNDED.share(reached) == share
+    assert OffsetRange(EARLIEST, None).share(reached) is None
+    assert OffsetRange(EARLIEST, EARLIEST).share(reached) == 1.0
 
 
 def test_a_range_is_read_back_as_it_was_written():
@@ -35,8 +51,8 @@ def test_a_range_is_read_back_as_it_was_written():
     ],
 )
 def test_it_is_reached_when_every_partition_is(told, reached):
-    assert BOUNDED.reached(told) is reached
-    assert not OffsetRange(EARLIEST, None).reached(told)
+    assert BOUNDED.reached(offsets_of([told])) is reached
+    assert not OffsetRange(EARLIEST, None).reached(offsets_of([told]))
 
 
 def test_chosen_offsets_stand_over_the_earliest():
@@ -44,6 +60,9 @@ def test_chosen_offsets_stand_over_the_earliest():
     assert _chosen('{"a": {"0": -2}}', EARLIEST, LATEST) == EARLIEST
     with pytest.raises(ConfigurationError, match="no partition 7 of topic 'a'"):
         _chosen('{"a": {"7": 0}}', EARLIEST, LATEST)
+    for offset in (4, 10):
+        with pytest.raises(ConfigurationError, match=rf"has offsets 5 to 9, and {offset} is none"):
+            _chosen(f'{{"a": {{"0": {offset}}}}}', EARLIEST, LATEST)
 
 
 @pytest.mark.parametrize("text", ["first", "3", '{"a": 3}', '{"a": {"x": 3}}'])

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from evenkey.spark import fit, place, route
-from tests.brokers import fill, records
+from tests.brokers import begin_transaction, fill, records
 from tests.kafka import real_time
 from tests.processes import end_session
 from tests.runs.killing import running
@@ -80,6 +80,8 @@ def test_the_guide_counts_exactly(session, broker, tmp_path):
     users = ["alice" if n % 10 < 6 else f"user {n % 37}" for n in range(600)]
     clicks = [json.dumps({"user": user, "amount": n}) for n, user in enumerate(users)]
     fill(broker, "clicks", map(str.encode, clicks), partitions=1)
+    aborted = begin_transaction(broker, "clicks", map(str.encode, clicks[:50]), partitions=1)
+    aborted.abort_transaction(20)
     real_time.send_far_ahead(broker, "clicks")
     fill(broker, "clicks-by-worker", [], partitions=2)
     names: dict[str, Any] = {}

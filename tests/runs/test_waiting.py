@@ -1,4 +1,4 @@
-"""Executors that do not come are a phase of the run."""
+"""Executors that do not come, or a transaction that does not end, are a phase of the run."""
 
 from __future__ import annotations
 
@@ -29,15 +29,19 @@ class Polls(threading.Event):
         return answer is None
 
 
-def reported(answers, monkeypatch, *before):
+def no_executor(polls):
+    return waiting.Awaited("waiting for executors") if polls.answer else None
+
+
+def reported(answers, monkeypatch, *before, looked=no_executor):
     polls = Polls(answers)
     seen: list[EpochProgress] = []
     monkeypatch.setattr("evenkey.runs.waiting.time.monotonic", lambda: polls.time)
-    awaited = waiting._Awaited(lambda: polls.answer, "pkg", seen.append)
+    watcher = waiting._Waiting([lambda: looked(polls)], "pkg", seen.append)
     for progress in before:
-        awaited.pass_on(progress)
-    awaited.over = polls
-    awaited.watch()
+        watcher.pass_on(progress)
+    watcher.over = polls
+    watcher.watch()
     return seen
 
 
@@ -57,8 +61,36 @@ def test_before_the_first_report_it_stands_at_the_start(monkeypatch):
     assert (only.grouping, only.epoch, only.phase) == ("pkg", -1, "waiting for executors")
 
 
+def test_a_detail_that_changes_is_reported_each_minute(monkeypatch):
+    def transaction(polls):
+        return waiting.Awaited("waiting for a transaction", f": for {polls.time:.0f} s")
+
+    seen = reported([True] * 140, monkeypatch, RUNS, looked=transaction)
+    assert seen[0] == RUNS
+    assert [each.phase for each in seen[1:]] == ["waiting for a transaction"] * 3
+    assert [each.detail for each in seen[1:]] == [": for 16 s", ": for 76 s", ": for 136 s"]
+
+
 def test_on_one_machine_nobody_waits(spark):
     before = threading.active_count()
-    with waiting.executors_awaited(spark, "pkg", print) as on_progress:
+    looks = waiting.executors_looked_for(spark)
+    assert looks == []
+    with waiting.waits_reported(looks, "pkg", print) as on_progress:
         assert on_progress is print
         assert threading.active_count() == before
+
+
+def test_without_anybody_to_report_to_a_warning_is_logged(caplog, monkeypatch):
+    monkeypatch.setattr(waiting, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(waiting, "_PATIENCE_SECONDS", 0.0)
+    looked = threading.Event()
+
+    def look():
+        if caplog.records:
+            looked.set()
+        return waiting.Awaited("waiting for a transaction", ": 'orders', open for 20 s")
+
+    with waiting.waits_reported([look], "pkg", None) as on_progress:
+        assert on_progress is None
+        assert looked.wait(20)
+    assert caplog.messages == ["pkg: waiting for a transaction: 'orders', open for 20 s"]

@@ -100,7 +100,7 @@ class _Lines:
 
     def _print(self, line: str) -> None:
         if line != self._last:
-            self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+            _print(self._console, line)
         self._last = line
 
 
@@ -125,10 +125,13 @@ class _Bars:
             self._figures = _figures(progress)
         self._bars.update(
             self._current,
-            completed=progress.messages,
+            completed=_done(progress),
             total=_total(progress),
             figures=self._figures if progress.phase == "running" else progress.phase,
         )
+        if progress.detail:
+            # It is too long to stand beside a bar.
+            _print(self._bars.console, _line(progress))
 
     def end(self) -> None:
         """Fill the current bar, and leave the last epoch's figures beside it."""
@@ -138,8 +141,22 @@ class _Bars:
         self._bars.update(self._current, total=done, completed=done, figures=self._figures)
 
 
+def _print(console: Console, line: str) -> None:
+    console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _done(progress: EpochProgress) -> float:
+    """What was done of `_total`."""
+    return progress.messages if progress.share is None else progress.share
+
+
 def _total(progress: EpochProgress) -> int | None:
-    """Messages to come; unknown where lines are split into more messages than lines."""
+    """What is to be done: all offsets of topics as 1, else messages.
+
+    Unknown where lines are split into more messages than lines.
+    """
+    if progress.share is not None:
+        return 1
     known = progress.expected is not None and progress.expected >= progress.messages
     return progress.expected if known else None
 
@@ -153,11 +170,12 @@ def _figures(progress: EpochProgress) -> str:
 
 def _line(progress: EpochProgress) -> str:
     if progress.phase != "running":
-        return f"{progress.grouping}: {progress.phase}"
+        return f"{progress.grouping}: {progress.phase}{progress.detail}"
     total = _total(progress)
-    of_total = "" if total is None else f" of {whole(total)}"
+    of_total = "" if total is None or progress.share is not None else f" of {whole(total)}"
+    of_topic = "" if progress.share is None else f" ({progress.share:.0%} of the topic read)"
     return (
         f"{progress.grouping}: epoch {progress.epoch}, {whole(progress.messages)}{of_total} "
-        f"messages, max/mean {number(progress.max_over_mean)}, "
+        f"messages{of_topic}, max/mean {number(progress.max_over_mean)}, "
         f"{whole(progress.messages_per_second)} messages/s"
     )

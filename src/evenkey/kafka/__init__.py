@@ -7,17 +7,24 @@ from typing import TYPE_CHECKING
 from evenkey.doors import late
 from evenkey.kafka.address import Address
 from evenkey.kafka.client import ClientSettings
+from evenkey.kafka.client import Isolation as Isolation
 
 if TYPE_CHECKING:
     from evenkey.kafka.address import check_topic as check_topic
+    from evenkey.kafka.admin import Admin as Admin
+    from evenkey.kafka.admin import Offsets as Offsets
+    from evenkey.kafka.admin import OpenTransaction as OpenTransaction
+    from evenkey.kafka.admin import TopicState as TopicState
+    from evenkey.kafka.admin import admin_client as admin_client
+    from evenkey.kafka.admin import no_topic as no_topic
     from evenkey.kafka.avro import read_schema as read_schema
     from evenkey.kafka.connector import AVRO as AVRO
-    from evenkey.kafka.connector import admin_client as admin_client
     from evenkey.kafka.connector import check_findable as check_findable
     from evenkey.kafka.connector import check_loaded as check_loaded
     from evenkey.kafka.connector import connector_settings as connector_settings
     from evenkey.kafka.offsets import OffsetRange as OffsetRange
     from evenkey.kafka.offsets import find_range as find_range
+    from evenkey.kafka.offsets import offsets_of as offsets_of
     from evenkey.kafka.offsets import parse_offsets as parse_offsets
     from evenkey.kafka.producing import Produced as Produced
     from evenkey.kafka.producing import produce
@@ -37,12 +44,16 @@ __getattr__ = late(
     __name__,
     {
         "AVRO": "evenkey.kafka.connector",
+        "Admin": "evenkey.kafka.admin",
         "OffsetRange": "evenkey.kafka.offsets",
+        "Offsets": "evenkey.kafka.admin",
+        "OpenTransaction": "evenkey.kafka.admin",
         "PLACES": "evenkey.kafka.source",
         "Produced": "evenkey.kafka.producing",
         "Record": "evenkey.kafka.records",
+        "TopicState": "evenkey.kafka.admin",
         "ValueFormat": "evenkey.kafka.records",
-        "admin_client": "evenkey.kafka.connector",
+        "admin_client": "evenkey.kafka.admin",
         "check_findable": "evenkey.kafka.connector",
         "check_loaded": "evenkey.kafka.connector",
         "check_servers": "evenkey.kafka.replaying",
@@ -51,6 +62,8 @@ __getattr__ = late(
         "find_range": "evenkey.kafka.offsets",
         "find_records": "evenkey.kafka.records",
         "kafka_lines": "evenkey.kafka.source",
+        "no_topic": "evenkey.kafka.admin",
+        "offsets_of": "evenkey.kafka.offsets",
         "parse_offsets": "evenkey.kafka.offsets",
         "parse_time": "evenkey.kafka.records",
         "produce": "evenkey.kafka.producing",

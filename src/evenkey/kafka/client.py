@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from evenkey.errors import ConfigurationError
 from evenkey.exporters import secret
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
+Isolation = Literal["read_committed", "read_uncommitted"]
+"""Whether readers skip records of transactions that are open or were aborted."""
+
+_ISOLATION = "isolation.level"
 _PREFIX = "EVENKEY_KAFKA_CLIENT_"
 _LOGIN_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
@@ -130,6 +134,28 @@ class ClientSettings:
     def for_spark(self) -> dict[str, str]:
         """Give Java's properties as options of Spark's source and sink."""
         return {f"kafka.{name}": value for name, value in self.for_java().items()}
+
+    def for_reading(self, isolation: Isolation) -> dict[str, str]:
+        """Give the options of Spark's source, which reads with this isolation.
+
+        Raises
+        ------
+        ConfigurationError
+            The properties ask for another one.
+
+        Examples
+        --------
+        >>> ClientSettings().for_reading("read_committed")
+        {'kafka.isolation.level': 'read_committed'}
+        """
+        own = self.properties.get(_ISOLATION, isolation)
+        if own != isolation:
+            message = (
+                f"kafka_config: {_ISOLATION} = {own!r}, but isolation is {isolation!r}: leave it "
+                "out of kafka_config, and choose by the option isolation"
+            )
+            raise ConfigurationError(message)
+        return {**self.for_spark(), f"kafka.{_ISOLATION}": isolation}
 
 
 def _quoted(value: str) -> str:

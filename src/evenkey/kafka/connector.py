@@ -1,8 +1,7 @@
-"""Spark's Kafka connector: where its jars are, and Kafka's own admin client in the JVM."""
+"""Spark's Kafka connector: where its jars are, and whether a session has it."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from importlib.util import find_spec
@@ -14,16 +13,10 @@ from py4j.protocol import Py4JJavaError
 from evenkey.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import SparkSession
-
-    from evenkey.kafka.address import Address
-    from evenkey.kafka.client import ClientSettings
 
 _JARS = Path("build", "kafka", "connector")
 _CHECKOUT = Path(__file__).resolve().parents[3]
-_TIMEOUT_MS = 20_000
 _MEND = (
     "run `make setup-kafka` in a checkout, or name a directory with the jars of "
     "spark-sql-kafka-0-10 (and spark-avro) in EVENKEY_KAFKA_JARS"
@@ -123,56 +116,5 @@ def check_loaded(spark: SparkSession, module: Module = KAFKA) -> None:
         raise ConfigurationError(message) from None
 
 
-@contextlib.contextmanager
-def admin_client(spark: SparkSession, address: Address, settings: ClientSettings) -> Iterator[Any]:
-    """Open Kafka's admin client in the JVM.
-
-    Raises
-    ------
-    ConfigurationError
-        Its settings cannot be, or a call inside failed: no broker answers, it does not let
-        us in, or there is no such topic.
-    """
-    jvm = _jvm(spark)
-    properties = jvm.java.util.Properties()
-    every = {
-        **settings.for_java(),
-        "bootstrap.servers": address.servers,
-        "default.api.timeout.ms": str(_TIMEOUT_MS),
-        "request.timeout.ms": str(_TIMEOUT_MS // 2),
-    }
-    for name, value in every.items():
-        properties.setProperty(name, value)
-    try:
-        client = jvm.org.apache.kafka.clients.admin.Admin.create(properties)
-        try:
-            yield client
-        finally:
-            client.close()
-    except Py4JJavaError as error:
-        raise ConfigurationError(_explain(error, address)) from None
-
-
 def _jvm(spark: SparkSession) -> Any:
     return spark.sparkContext._jvm  # noqa: SLF001 - PySpark's way to the JVM
-
-
-def _explain(error: Py4JJavaError, address: Address) -> str:
-    """Say what went wrong, in one line without the values of settings."""
-    cause: Any = error.java_exception
-    while cause.getCause() is not None:
-        cause = cause.getCause()
-    kind = cause.getClass().getSimpleName()
-    if kind == "UnknownTopicOrPartitionException":
-        return (
-            f"kafka: there is no topic {', '.join(address.topics)} at {address.servers}: create "
-            "it, or fill it with `evenkey dataset produce`"
-        )
-    if kind in ("TimeoutException", "DisconnectException"):
-        return (
-            f"kafka: no broker answers at {address.servers} within {_TIMEOUT_MS // 1000} s: start "
-            "it (`make kafka-up`), or correct the servers and security.protocol"
-        )
-    if kind == "ConfigException":
-        return "kafka_config: Kafka's client refuses a setting; compare their names with its guide"
-    return f"kafka at {address.servers}: {kind}: {cause.getMessage()}"

@@ -7,19 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenkey.errors import ConfigurationError, RunError
-from evenkey.kafka.connector import admin_client
+from evenkey.kafka.admin import Offsets, no_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
     from typing import Self
 
-    from pyspark.sql import SparkSession
-
     from evenkey.kafka.address import Address
-    from evenkey.kafka.client import ClientSettings
-
-Offsets = dict[str, dict[int, int]]
-"""Topic to partition to the offset of a record."""
+    from evenkey.kafka.admin import Admin
 
 _SPARKS_WORDS = {-2: "earliest", -1: "latest"}
 
@@ -40,14 +35,32 @@ class OffsetRange:
     end: Offsets | None
 
     @property
-    def total(self) -> int | None:
-        """Offsets between start and end; records, but for gaps that compaction leaves."""
+    def span(self) -> int | None:
+        """Offsets between start and end; None for a run that follows its topics.
+
+        Records are often fewer: transactions take offsets for their markers and for records that
+        were aborted, and compaction leaves gaps. So this bounds an epoch, and counts nothing.
+        """
+        return None if self.end is None else self._passed(self.end)
+
+    def share(self, reached: Offsets) -> float | None:
+        """Give the share of the offsets that a query has passed, at most 1; None where it follows.
+
+        Parameters
+        ----------
+        reached
+            Behind the last record of each partition that it has read.
+        """
         if self.end is None:
             return None
+        span = self._passed(self.end)
+        return self._passed(reached) / span if span else 1.0
+
+    def _passed(self, reached: Offsets) -> int:
         return sum(
-            max(0, end - self.start[topic][partition])
-            for topic, partitions in self.end.items()
-            for partition, end in partitions.items()
+            max(0, min(end, reached.get(topic, {}).get(number, 0)) - self.start[topic][number])
+            for topic, ends in (self.end or {}).items()
+            for number, end in ends.items()
         )
 
     @property
@@ -55,10 +68,10 @@ class OffsetRange:
         """How many partitions there were at the start."""
         return sum(map(len, self.start.values()))
 
-    def reached(self, stated: Mapping[str, Mapping[str, int]]) -> bool:
-        """Whether a query that has come to offsets, as Spark reports them, has read it all."""
+    def reached(self, ends: Offsets) -> bool:
+        """Whether a query that has read up to offsets has read all of the range."""
         return self.end is not None and all(
-            stated.get(topic, {}).get(str(partition), 0) >= end
+            ends.get(topic, {}).get(partition, 0) >= end
             for topic, partitions in self.end.items()
             for partition, end in partitions.items()
             if end > self.start[topic][partition]
@@ -86,15 +99,11 @@ class OffsetRange:
             raise RunError(message) from error
 
 
-def find_range(
-    spark: SparkSession,
-    address: Address,
-    settings: ClientSettings,
-    starting: str,
-    *,
-    follow: bool,
-) -> OffsetRange:
+def find_range(admin: Admin, address: Address, starting: str, *, follow: bool) -> OffsetRange:
     """Ask the broker from where to where its topics reach now.
+
+    The end lies behind all records that were sent, those of open transactions included: a run that
+    reads only what is committed waits for these to end.
 
     Parameters
     ----------
@@ -108,23 +117,19 @@ def find_range(
     Raises
     ------
     ConfigurationError
-        The broker does not answer, there is no such topic, or `starting` names another.
+        The broker does not answer, there is no such topic, or `starting` names another partition
+        or a record that is not there.
     """
-    with admin_client(spark, address, settings) as client:
-        java: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark's way to the JVM
-        partitions = _partitions(java, client, address)
-        specs = java.org.apache.kafka.clients.admin.OffsetSpec
-        earliest = _offsets(java, client, partitions, specs.earliest())
-        latest = _offsets(java, client, partitions, specs.latest())
+    partitions = _partitions(admin, address)
+    earliest = admin.offsets(partitions, "earliest")
+    latest = admin.offsets(partitions, "latest")
     start = {"earliest": earliest, "latest": latest}.get(starting)
     if start is None:
         start = _chosen(starting, earliest, latest)
     return OffsetRange(start, None if follow else latest)
 
 
-def with_new_partitions(
-    spark: SparkSession, address: Address, settings: ClientSettings, start: Offsets
-) -> Offsets:
+def with_new_partitions(admin: Admin, address: Address, start: Offsets) -> Offsets:
     """Add the partitions that topics have got since a run began: these begin at the earliest.
 
     Spark takes them up by itself once it has begun an epoch; before that it asks for all of them.
@@ -135,12 +140,25 @@ def with_new_partitions(
         The broker does not answer, or there is no such topic.
     """
     earliest = {word: offset for offset, word in _SPARKS_WORDS.items()}["earliest"]
-    with admin_client(spark, address, settings) as client:
-        java: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark's way to the JVM
-        return {
-            topic: {**dict.fromkeys(numbers, earliest), **start.get(topic, {})}
-            for topic, numbers in _partitions(java, client, address).items()
-        }
+    return {
+        topic: {**dict.fromkeys(range(count), earliest), **start.get(topic, {})}
+        for topic, count in _partitions(admin, address).items()
+    }
+
+
+def offsets_of(ends: Iterable[Any]) -> Offsets:
+    """Pick the offsets of topics out of the ends of a query's sources, as Spark writes them down.
+
+    Examples
+    --------
+    >>> offsets_of([{"clicks": {"0": 23}}, {"closed": 1}, None])
+    {'clicks': {0: 23}}
+    """
+    found: Offsets = {}
+    for each in ends:
+        if isinstance(each, dict) and all(isinstance(value, dict) for value in each.values()):
+            found |= _numbered(each)
+    return found
 
 
 def parse_offsets(text: str) -> Offsets:
@@ -177,6 +195,14 @@ def _chosen(starting: str, earliest: Offsets, latest: Offsets) -> Offsets:
             words = {"earliest": earliest, "latest": latest}
             word = _SPARKS_WORDS.get(offset)
             start[topic][partition] = words[word][topic][partition] if word else offset
+            first, behind = earliest[topic][partition], latest[topic][partition]
+            if not first <= start[topic][partition] <= behind:
+                message = (
+                    f"starting_offsets: partition {partition} of topic {topic!r} has offsets "
+                    f"{first} to {behind}, and {offset} is none of them: pass one of these, or -2 "
+                    "for the earliest"
+                )
+                raise ConfigurationError(message)
     return start
 
 
@@ -187,29 +213,8 @@ def _numbered(stated: dict[str, dict[str, int]]) -> Offsets:
     }
 
 
-def _partitions(java: Any, client: Any, address: Address) -> dict[str, list[int]]:
-    described = client.describeTopics(_java_list(java, address.topics)).allTopicNames().get()
-    return {
-        topic: [each.partition() for each in described.get(topic).partitions()]
-        for topic in address.topics
-    }
-
-
-def _offsets(java: Any, client: Any, partitions: dict[str, list[int]], spec: Any) -> Offsets:
-    asked = java.java.util.HashMap()
-    of = java.org.apache.kafka.common.TopicPartition
-    places = {(t, p): of(t, p) for t, numbers in partitions.items() for p in numbers}
-    for place in places.values():
-        asked.put(place, spec)
-    stated = client.listOffsets(asked).all().get()
-    found: Offsets = {topic: {} for topic in partitions}
-    for (topic, partition), place in places.items():
-        found[topic][partition] = stated.get(place).offset()
+def _partitions(admin: Admin, address: Address) -> dict[str, int]:
+    found = {topic: state.partitions for topic, state in admin.topics(address.topics).items()}
+    if missing := [topic for topic in address.topics if topic not in found]:
+        raise no_topic(address, missing)
     return found
-
-
-def _java_list(java: Any, values: tuple[str, ...]) -> Any:
-    converted = java.java.util.ArrayList()
-    for value in values:
-        converted.add(value)
-    return converted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ from pyspark.sql.types import StructField, StructType, TimestampType
 
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.kafka.address import Address
+from evenkey.kafka.admin import admin_client, no_topic
 from evenkey.kafka.client import ClientSettings
 from evenkey.kafka.connector import check_loaded
 from evenkey.spark import from_arrow_schema, from_arrow_type
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from evenkey.aggregators import Aggregator
+    from evenkey.kafka.client import Isolation
 
 _WINDOW = ("window_start", "window_end")
 
@@ -33,6 +36,7 @@ def read_results(
     key: str = "key",
     types: str | None = None,
     settings: ClientSettings | None = None,
+    isolation: Isolation = "read_committed",
 ) -> DataFrame:
     """Read what a pipeline wrote to a topic, without the rows that it wrote twice.
 
@@ -54,6 +58,10 @@ def read_results(
         ``evenkey run --types``.
     settings
         Of the client, such as `ClientSettings.read` gives.
+    isolation
+        ``"read_committed"`` leaves out records of transactions that are open or were aborted, and
+        all records behind an open transaction, of which it warns. ``"read_uncommitted"`` reads all
+        records.
 
     Returns
     -------
@@ -75,7 +83,10 @@ def read_results(
     """
     place = Address.parse(address)
     check_loaded(spark)
-    options = (settings or ClientSettings()).for_spark()
+    settings = settings or ClientSettings()
+    options = settings.for_reading(isolation)
+    if isolation == "read_committed":
+        _warn_of_transactions(spark, place, settings)
     records = (
         spark.read.format("kafka")
         .options(**options)
@@ -96,6 +107,25 @@ def read_results(
     )
     parsed = F.from_json(F.decode("value", "UTF-8"), schema)
     return once.select(parsed.alias("row")).select("row.*")
+
+
+def _warn_of_transactions(spark: SparkSession, place: Address, settings: ClientSettings) -> None:
+    """Warn of open transactions, behind which nothing is read."""
+    with admin_client(spark, place, settings) as admin:
+        topics = admin.topics(place.topics)
+        if place.topic not in topics:
+            raise no_topic(place, place.topics)
+        partitions = {place.topic: topics[place.topic].partitions}
+        stable = admin.offsets(partitions, "stable")[place.topic]
+        latest = admin.offsets(partitions, "latest")[place.topic]
+    held = [number for number, end in latest.items() if stable[number] < end]
+    if held:
+        message = (
+            f"topic {place.topic!r} has open transactions in partitions "
+            f"{', '.join(map(str, held))}: what lies behind them is not read; wait until they end, "
+            "or pass isolation='read_uncommitted'"
+        )
+        warnings.warn(message, UserWarning, stacklevel=3)
 
 
 def _schema(

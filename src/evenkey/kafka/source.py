@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from evenkey.kafka.admin import admin_client
 from evenkey.kafka.avro import json_lines
 from evenkey.kafka.offsets import with_new_partitions
 from evenkey.spark import FAR_AHEAD, far_ahead
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from evenkey.kafka.address import Address
-    from evenkey.kafka.client import ClientSettings
+    from evenkey.kafka.client import ClientSettings, Isolation
     from evenkey.kafka.offsets import OffsetRange
 
 PLACES = ("topic", "partition", "offset")
@@ -31,6 +32,7 @@ def kafka_lines(
     part: str,
     sources: int,
     epoch_records: int | None,
+    isolation: Isolation = "read_committed",
     avro: str | None = None,
     max_ahead: float | None = None,
 ) -> DataFrame:
@@ -48,7 +50,10 @@ def kafka_lines(
         Tasks that read: partitions are split where there are fewer, and read one after the
         other by the same task where there are more.
     epoch_records
-        Most records of an epoch, over all partitions; None takes all there are.
+        Most offsets, and so most records, of an epoch, over all partitions; None takes all there
+        are.
+    isolation
+        Whether records of transactions are read that are open or were aborted.
     avro
         Schema of Avro records, whose lines are JSON objects; None: the records are lines.
     max_ahead
@@ -60,10 +65,11 @@ def kafka_lines(
         ``topic``, ``partition``, ``offset``, ``line`` (binary, empty where the record's is
         null), ``time`` (the record's timestamp), and `FAR_AHEAD` where there is a `max_ahead`.
     """
-    start = with_new_partitions(spark, address, settings, offsets.start)
+    with admin_client(spark, address, settings) as admin:
+        start = with_new_partitions(admin, address, offsets.start)
     reader = (
         spark.readStream.format("kafka")
-        .options(**settings.for_spark())
+        .options(**settings.for_reading(isolation))
         .option("kafka.bootstrap.servers", address.servers)
         .option("subscribe", ",".join(address.topics))
         .option("startingOffsets", json.dumps(start))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator
 
 from evenkey.errors import ConfigurationError
-from evenkey.kafka import Address, check_topic
+from evenkey.kafka import Address, Isolation, check_topic
 from evenkey.options.base import Configuration
 from evenkey.options.fields import AnyPath, option
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evenkey.streams import SplitName
 
 _SPLITS_OF_FILES = ("csv", "parquet")
-_OF_A_TOPIC = ("starting_offsets", "record_part", "follow")
+_OF_A_TOPIC = ("starting_offsets", "record_part", "isolation", "follow")
 _OF_OTHER_INPUT = ("messages", "rate", "arrival_rate")
 _LETTERS = "-dead-letters"
 
@@ -48,6 +48,12 @@ class KafkaOptions(Configuration):
     )
     record_part: Literal["value", "key"] = option(
         "Kafka", "value", "Which part of a record is split into messages."
+    )
+    isolation: Isolation = option(
+        "Kafka",
+        "read_committed",
+        "Whether records of transactions that are open or were aborted are left out: "
+        "read_committed leaves them out, read_uncommitted reads them.",
     )
     follow: bool = option(
         "Kafka",
@@ -99,7 +105,7 @@ class KafkaOptions(Configuration):
             return
         from evenkey.kafka import ClientSettings, check_findable
 
-        ClientSettings.read(self.kafka_config)
+        ClientSettings.read(self.kafka_config).for_reading(self.isolation)
         check_findable()
         for address in addresses:
             address.check_reachable()

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from evenkey.runs.epoch_files import DEAD_LETTERS as DEAD_LETTERS
     from evenkey.runs.epoch_files import SPLITS as SPLITS
     from evenkey.runs.epoch_files import EpochFiles as EpochFiles
+    from evenkey.runs.epochs import READ as READ
     from evenkey.runs.epochs import late_rows as late_rows
     from evenkey.runs.epochs import overflowed_results as overflowed_results
+    from evenkey.runs.epochs import read_records as read_records
     from evenkey.runs.job import Job as Job
     from evenkey.runs.job import Outcome as Outcome
     from evenkey.runs.job import Work as Work
@@ -68,6 +70,7 @@ __getattr__ = late(
         "Outcome": "evenkey.runs.job",
         "Part": "evenkey.runs.parts",
         "Reading": "evenkey.runs.sources",
+        "READ": "evenkey.runs.epochs",
         "Recorder": "evenkey.runs.recorder",
         "RowsReading": "evenkey.runs.sources",
         "RunDirectory": "evenkey.runs.directory",
@@ -95,6 +98,7 @@ __getattr__ = late(
         "variants": "evenkey.runs.runner",
         "EpochProgress": "evenkey.runs.progress",
         "OnProgress": "evenkey.runs.progress",
+        "read_records": "evenkey.runs.epochs",
         "read_results": "evenkey.runs.results",
     },
 )

@@ -65,6 +65,8 @@ class RunDirectory:
 
     OFFSETS = "state/offsets.json"
     """From where to where topics are read."""
+    TOPICS = "state/topics.json"
+    """What tells the topics of the run from others of the same names."""
 
     def __init__(self, place: str | Path | Store) -> None:
         self.store = store_at(place)

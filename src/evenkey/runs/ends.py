@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.errors import StreamingQueryException
 
+from evenkey.kafka import offsets_of
 from evenkey.runs.spark_logs import COMMITS, OFFSETS, SparkLogs
 
 if TYPE_CHECKING:
@@ -108,13 +109,9 @@ class OffsetsEnd(End):
     def read(self) -> bool:
         """Whether the last epoch has reached the offsets."""
         newest = self._logs.newest(self._log)
-        reached = (self._offsets.reached(each) for each in self._ends(newest))
-        return self._offsets.total == 0 or any(reached)
+        return self._offsets.reached(offsets_of(self._logs.ends(newest)))
 
     def closed(self) -> bool:
         """Whether an epoch has followed the one with the closing row, after which it stays read."""
         before = self._logs.newest(COMMITS) - 1
-        return any(each.get("closed") == 1 for each in self._ends(before))
-
-    def _ends(self, epoch: int) -> list[dict[str, Any]]:
-        return [each for each in self._logs.ends(epoch) if each is not None]
+        return any(each == {"closed": 1} for each in self._logs.ends(before))

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from evenkey.runs.parts import Part
     from evenkey.runs.sinks import Sink
     from evenkey.runs.tallies import Tallies
+    from evenkey.runs.topics import RunTopics
+
+READ = "evenkey-read"
+"""Under this name a job observes how many records of topics it reads."""
 
 _DROPPED = "numRowsDroppedByWatermark"
 
@@ -43,6 +47,8 @@ class EpochEnd:
         Whether the query drops rows behind a watermark.
     tallies
         What must add up before an epoch is committed; None: nothing is tallied.
+    topics
+        Are the same as when the run began, or an epoch is not committed.
     """
 
     def __init__(
@@ -53,12 +59,14 @@ class EpochEnd:
         *,
         windowed: bool,
         tallies: Tallies | None = None,
+        topics: RunTopics | None = None,
     ) -> None:
         self._spark = spark
         self._windowed = windowed
         self._directory = directory
         self._sink = sink
         self._tallies = tallies
+        self._topics = topics
         self._logs = SparkLogs(directory.checkpoint_files)
         self._first_began = time.time()
 
@@ -70,7 +78,10 @@ class EpochEnd:
         parts = self._sink.write(results, epoch)
         # Without this, what is staged here could be committed late, and rightly; it spares work.
         directory.claim.check()
-        figures = {**self._lost(), **self._span(epoch, began)}
+        if self._topics is not None:
+            # What was read before this was read from these topics: an id does not come back.
+            self._topics.check()
+        figures = {**self._counted(), **self._span(epoch, began)}
         read = self._offered(epoch)
 
         def check(found: Sequence[Part]) -> None:
@@ -89,16 +100,17 @@ class EpochEnd:
         end: int = last[0]["position"]
         return end - begin
 
-    def _lost(self) -> dict[str, float]:
-        """What the epoch that has just run dropped behind its watermark, or could not add up.
+    def _counted(self) -> dict[str, float]:
+        """What Spark counted in the epoch that has just run.
 
-        Spark itself reports it only when it has logged the epoch, too late for the epoch's commit.
+        These are results that it dropped behind its watermark, or could not add up, and records of
+        topics that it read. Spark itself reports it only when it has logged the epoch, too late for
+        the epoch's commit.
         """
-        if not self._windowed:
-            return {"late": 0, "overflows": 0}
         execution = _last_execution(self._spark)
-        late = _metric_of(execution.executedPlan()) or 0
-        return {"late": late, "overflows": _overflows(execution)}
+        late = (_metric_of(execution.executedPlan()) or 0) if self._windowed else 0
+        overflows, read = _observed(execution, OVERFLOWS), _observed(execution, READ)
+        return {"late": late, "overflows": overflows, "read": read}
 
     def _span(self, epoch: int, called: float) -> dict[str, float]:
         """When the epoch began and ended, and whether it held anything."""
@@ -115,13 +127,13 @@ def _last_execution(spark: SparkSession) -> Any:
     return query._jsq.streamingQuery().lastExecution()  # type: ignore[union-attr] # noqa: SLF001 - PySpark's way to the JVM
 
 
-def _overflows(execution: Any) -> int:
-    """Count the results that are null since a sum does not fit its type."""
+def _observed(execution: Any, prefix: str) -> int:
+    """Add up the numbers that Spark observed under names with a prefix."""
     metrics, count = execution.observedMetrics(), 0
     names = metrics.keysIterator()
     while names.hasNext():
         name = names.next()
-        if name.startswith(OVERFLOWS):
+        if name.startswith(prefix):
             count += metrics.apply(name).getLong(0)
     return count
 
@@ -142,6 +154,11 @@ def _metric_of(plan: Any) -> int | None:
 def late_rows(commits: Commits) -> int:
     """Count the partial aggregates that came after their window was closed, in all epochs."""
     return int(sum(commit.figures.get("late", 0) for commit in commits.all()))
+
+
+def read_records(commits: Commits) -> int:
+    """Count the records that were read of topics, where the job counts them, in all epochs."""
+    return int(sum(commit.figures.get("read", 0) for commit in commits.all()))
 
 
 def overflowed_results(commits: Commits) -> int:

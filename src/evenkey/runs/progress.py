@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from evenkey.kafka import offsets_of
 from evenkey.runs.timing import epochs_of, ran
 
 if TYPE_CHECKING:
@@ -13,10 +15,17 @@ if TYPE_CHECKING:
 
     from pyspark.sql.streaming import StreamingQuery
 
+    from evenkey.kafka import OffsetRange
     from evenkey.runs.recorder import Recorder
 
 Phase = Literal[
-    "starting Spark", "warming up", "waiting for executors", "running", "closing", "pausing"
+    "starting Spark",
+    "warming up",
+    "waiting for executors",
+    "waiting for a transaction",
+    "running",
+    "closing",
+    "pausing",
 ]
 
 
@@ -37,6 +46,11 @@ class EpochProgress:
         Of the loads of that epoch.
     messages_per_second
         Messages over the time since the first epoch started.
+    share
+        Of the offsets of topics that were read; None for any other input. It is no share of
+        messages: transactions and compaction leave offsets without records.
+    detail
+        What to add to the phase, such as which transaction is waited for.
 
     Examples
     --------
@@ -52,6 +66,8 @@ class EpochProgress:
     max_over_mean: float
     messages_per_second: float
     phase: Phase
+    share: float | None = None
+    detail: str = ""
 
 
 OnProgress: TypeAlias = "Callable[[EpochProgress], None]"
@@ -109,6 +125,8 @@ class Watch:
         Is called.
     recorder
         Is given how long the epochs took, before they are measured.
+    offsets
+        What is read of topics; None for any other input.
     """
 
     def __init__(
@@ -118,7 +136,10 @@ class Watch:
         measures: Measures,
         on_progress: OnProgress | None,
         recorder: Recorder | None = None,
+        offsets: OffsetRange | None = None,
     ) -> None:
+        self._offsets = offsets
+        self._share: float | None = None
         self._name = name
         self._expected = expected
         self._measures = measures
@@ -138,6 +159,9 @@ class Watch:
             next_one = progress["batchId"] == self._last + 1
             self._recorder.time([progress] if next_one else epochs_of(query))
         self._last = progress["batchId"]
+        if self._offsets is not None:
+            ends = (_read(each["endOffset"]) for each in progress["sources"])
+            self._share = self._offsets.share(offsets_of(ends))
         self._measures.catch_up(query, self._last)
         if self._measures.max_over_mean is not None:
             rate = self._measures.messages / (time.monotonic() - self._started)
@@ -152,6 +176,21 @@ class Watch:
             seen = self._measures.messages
             self._on_progress(
                 EpochProgress(
-                    self._name, self._last, seen, self._expected, max_over_mean, rate, phase
+                    self._name,
+                    self._last,
+                    seen,
+                    self._expected,
+                    max_over_mean,
+                    rate,
+                    phase,
+                    self._share,
                 )
             )
+
+
+def _read(offset: str) -> Any:
+    """Read the offset of a source in Spark's report; a source without one is no JSON there."""
+    try:
+        return json.loads(offset)
+    except ValueError:
+        return None

@@ -13,14 +13,15 @@ from evenkey.runs.driving import drive
 from evenkey.runs.epochs import EpochEnd, earlier_spans, earlier_timings
 from evenkey.runs.faults import faults_named, file_handles_named
 from evenkey.runs.gate import Gate
+from evenkey.runs.held_up import HeldUp
 from evenkey.runs.input_files import check_same_input, digested
 from evenkey.runs.job import Outcome
 from evenkey.runs.places import below, on_a_disk, output_store
 from evenkey.runs.progress import Watch, announce
 from evenkey.runs.recorder import Recorder
 from evenkey.runs.timing import epochs_of, timing_of
-from evenkey.runs.topics import find_offsets, open_output
-from evenkey.runs.waiting import executors_awaited
+from evenkey.runs.topics import run_topics
+from evenkey.runs.waiting import executors_looked_for, waits_reported
 from evenkey.spark import check_sources, ending_unlogged, is_remote, java_deaths_named
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from evenkey.options import RunOptions
     from evenkey.runs.job import Job, ReportT
     from evenkey.runs.progress import OnProgress
+    from evenkey.runs.topics import RunTopics
     from evenkey.stores import Store
 
     OptionsT = TypeVar("OptionsT", bound=RunOptions)
@@ -66,8 +68,9 @@ def run(
     RunError
         State that an earlier run left cannot be read, another process took the output while this
         one gave no sign of life, an executor does not see the output or the driver not what
-        executors wrote there, an epoch does not add up, there are too few file handles, or Spark's
-        Java process died.
+        executors wrote there, an epoch does not add up, a topic is another one than when the run
+        began, records of it were deleted before they were read, there are too few file handles, or
+        Spark's Java process died.
     """
     options = job.options
     check_sources()
@@ -92,10 +95,11 @@ def run(
         if spark is None:
             announce(on_progress, job.name, "starting Spark")
             spark = _classic(job.session())
-        seen = stack.enter_context(executors_awaited(spark, job.name, on_progress))
-        if job.topics is not None:
-            open_output(spark, job.topics)
-            find_offsets(spark, job.topics, directory)
+        topics = stack.enter_context(run_topics(spark, job.topics, directory))
+        looks = executors_looked_for(spark)
+        if topics is not None and topics.waits_for_transactions:
+            looks.append(HeldUp(topics))
+        seen = stack.enter_context(waits_reported(looks, job.name, on_progress))
         job.prepare(spark, directory)
         if keep_input is not None:
             keep_input(directory)
@@ -113,7 +117,9 @@ def run(
                 announce(seen, job.name, "warming up")
                 job.warm_up(spark, directory)
             recording = recorder if exports else None
-            report = execute(spark, job, directory, on_progress=seen, recorder=recording)
+            report = execute(
+                spark, job, directory, on_progress=seen, recorder=recording, topics=topics
+            )
             report = report.exported(recorder.close("finished" if report.finished else "paused"))
         if report.finished:
             directory.finish(report.to_record())
@@ -152,6 +158,7 @@ def execute(
     on_progress: OnProgress | None = None,
     close: bool = True,
     recorder: Recorder | None = None,
+    topics: RunTopics | None = None,
 ) -> ReportT:
     """Run a job's query in a directory that it has begun, and report it.
 
@@ -165,10 +172,19 @@ def execute(
         Whether windows are closed at the end.
     recorder
         As for `Job.open`.
+    topics
+        Those with which the run began; None where it has none.
     """
     started = time.monotonic()
     work = job.open(spark, directory, recorder)
-    end = EpochEnd(spark, directory, work.sink, windowed=job.windowed, tallies=work.tallies)
+    end = EpochEnd(
+        spark,
+        directory,
+        work.sink,
+        windowed=job.windowed,
+        tallies=work.tallies,
+        topics=topics,
+    )
     gate = Gate(directory.paused, open_always=work.asked_to_pause)
 
     def write(rows: DataFrame, epoch: int) -> None:
@@ -182,8 +198,9 @@ def execute(
         .outputMode("append")
         .start()
     )
-    watch = Watch(job.name, work.expected, work.measures, on_progress, recorder)
-    with faults_named(directory), ending_unlogged(query):
+    watch = Watch(job.name, work.expected, work.measures, on_progress, recorder, work.offsets)
+    of_topics = contextlib.nullcontext() if topics is None else topics.faults_named()
+    with faults_named(directory), of_topics, ending_unlogged(query):
         finished = drive(
             spark,
             query,
@@ -194,6 +211,8 @@ def execute(
             time_limit=job.options.time_limit,
             close=close and job.windowed,
         )
+        if topics is not None and finished:
+            topics.check()
     if recorder is not None:
         recorder.time(epochs_of(query))
     work.measures.catch_up(query)

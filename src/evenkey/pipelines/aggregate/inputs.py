@@ -44,7 +44,7 @@ class Input:
     sources
         Tasks that route, each with its own local loads.
     expected
-        Positions that the source has; None for topics that are followed.
+        Positions that the source has; None for topics, whose offsets are not all records.
     split
         Whether what is read is split or vetted before it is routed, and tallied there.
     offsets
@@ -185,16 +185,17 @@ def _open_topics(
 ) -> Input:
     """Read topics as far as the run found them to reach when it began."""
     offsets = OffsetRange.from_json(directory.store.read(directory.OFFSETS).decode())
-    total = offsets.total
+    span = offsets.span
     lines = kafka_lines(
         spark,
         Address.parse(name),
         ClientSettings.read(config.kafka_config),
         offsets,
         part=config.record_part,
+        isolation=config.isolation,
         avro=None if config.avro_schema is None else read_schema(config.avro_schema),
         sources=config.sources,
-        epoch_records=config.epoch_messages if total is None else config.epoch_positions(total),
+        epoch_records=config.epoch_messages if span is None else config.epoch_positions(span),
         max_ahead=config.max_ahead,
     )
     dealt = _spread(lines, config, F.col("offset") + F.col("partition"), ("time", *PLACES))
@@ -207,4 +208,4 @@ def _open_topics(
         routing=_routing(spark, config, directory),
     )
     messages = described(messages, config, FoundInput(name, None, splitter))
-    return Input(name, messages, config.routers, total, split=True, offsets=offsets)
+    return Input(name, messages, config.routers, None, split=True, offsets=offsets)

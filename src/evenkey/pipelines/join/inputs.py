@@ -41,7 +41,7 @@ class PublicationInput(NamedTuple):
     stream
         ``publication``, ``geometry`` and, but for files, ``time``.
     expected
-        How many publications there are; None for topics that are followed.
+        How many publications there are; None for topics, whose offsets are not all records.
     timed
         Whether they have event times.
     offsets
@@ -79,7 +79,7 @@ def publication_input(
     if config.source_address is not None:
         offsets = OffsetRange.from_json(directory.store.read(directory.OFFSETS).decode())
         stream = stream_of_topics(spark, config, config.source_address, offsets)
-        return PublicationInput(stream, offsets.total, timed=True, offsets=offsets)
+        return PublicationInput(stream, None, timed=True, offsets=offsets)
     rate = config.publications / config.seconds
     if not directory.begun:
         keep_publications(config, manifest.partitioning, directory)

@@ -36,7 +36,7 @@ from evenkey.pipelines.join.report import JoinReport, epochs_of
 from evenkey.pipelines.join.seen import load_unit
 from evenkey.pipelines.join.session import join_session
 from evenkey.pipelines.join.sink import digest_of, sink_of
-from evenkey.runs import Job, Work, committed_tables, run_info, span
+from evenkey.runs import Job, Work, committed_tables, read_records, run_info, span
 from evenkey.runs import epochs_of as progress_of
 from evenkey.streams import find_files
 
@@ -221,14 +221,16 @@ class _JoinWork(Work[JoinReport]):
             expected = str(reference_digest(publications, subscriptions, config.subject))
         log, partitions = self._log(outcome.query), config.partitions_or_default
         progress = progress_of(outcome.query)
-        published = sum(int(each["numInputRows"]) for each in progress)
+        published = source.expected
+        if published is None:
+            published = read_records(directory.commits)
         return JoinReport(
             pipeline=config.pipeline,
             mode=config.mode,
             workers=config.workers,
             partitions=partitions,
             by_items=config.by_items,
-            publications=published if source.expected is None else source.expected,
+            publications=published,
             subscriptions=subscriptions.num_rows,
             skew=config.skew if config.draws else None,
             matches=digest.pairs,

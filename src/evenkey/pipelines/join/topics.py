@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from evenkey.kafka import PLACES, ClientSettings, kafka_lines
+from evenkey.runs import READ
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,17 +28,19 @@ def stream_of_topics(
     A record that is no such JSON object has no geometry, and so becomes a dead letter that
     says where it lies.
     """
-    total = offsets.total
+    span = offsets.span
     lines = kafka_lines(
         spark,
         address,
         ClientSettings.read(config.kafka_config),
         offsets,
         part=config.record_part,
+        isolation=config.isolation,
         sources=config.sources,
-        epoch_records=None if total is None else max(1, -(-total // config.epochs)),
+        epoch_records=None if span is None else max(1, -(-span // config.epochs)),
     )
-    return _parsed(lines).select("publication", "geometry", "time", *PLACES)
+    counted = lines.observe(READ, F.count(F.lit(1)).alias("records"))
+    return _parsed(counted).select("publication", "geometry", "time", *PLACES)
 
 
 def publications_of_topics(
@@ -46,7 +49,7 @@ def publications_of_topics(
     """Read the same publications at once: ``publication`` and ``geometry``."""
     records = (
         spark.read.format("kafka")
-        .options(**ClientSettings.read(config.kafka_config).for_spark())
+        .options(**ClientSettings.read(config.kafka_config).for_reading(config.isolation))
         .option("kafka.bootstrap.servers", address.servers)
         # Those that there were when the run began.
         .option(

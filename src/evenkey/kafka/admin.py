@@ -1,0 +1,276 @@
+"""Kafka's own admin client, which runs in Spark's JVM: topics, offsets and open transactions."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from py4j.protocol import Py4JJavaError
+
+from evenkey.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+    from evenkey.kafka.address import Address
+    from evenkey.kafka.client import ClientSettings
+
+Offsets = dict[str, dict[int, int]]
+"""Topic to partition to the offset of a record."""
+
+_TIMEOUT_MS = 20_000
+_REQUEST_MS = 10_000
+_NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+"""What a broker reports that gives topics no ids."""
+_LOOK_AGAIN_SECONDS = 0.5
+_PATIENCE_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class TopicState:
+    """What tells a topic from another one of the same name.
+
+    Parameters
+    ----------
+    id
+        Kafka's id of the topic, which a topic that is created again does not keep; None where
+        the broker gives no ids.
+    partitions
+        How many it has.
+    """
+
+    id: str | None
+    partitions: int
+
+
+@dataclass(frozen=True)
+class OpenTransaction:
+    """A transaction that was neither committed nor aborted.
+
+    Parameters
+    ----------
+    name
+        Its producer's ``transactional.id``; None where the broker does not let us see it.
+    started
+        When it began, in seconds since 1970; None where the broker does not let us see it.
+    """
+
+    name: str | None
+    started: float | None
+
+
+class Admin:
+    """Kafka's admin client.
+
+    Each method raises `ConfigurationError` if its call fails: no broker answers, or it refuses.
+
+    Parameters
+    ----------
+    java
+        The JVM, as py4j shows it.
+    client
+        Kafka's own object.
+    address
+        Servers and topics, for messages.
+    """
+
+    def __init__(self, java: Any, client: Any, address: Address) -> None:
+        self._java = java
+        self._client = client
+        self._address = address
+        self.timeout_ms = _TIMEOUT_MS
+        """How long a call waits for brokers."""
+
+    def topics(self, names: Iterable[str]) -> dict[str, TopicState]:
+        """Describe topics; one that is not there is left out."""
+        found = {}
+        with self._explained():
+            # A broker that has just started knows of a topic later than another one.
+            deadline = time.monotonic() + _PATIENCE_SECONDS
+            for name in names:
+                state = self._topic(name)
+                while state is None and time.monotonic() < deadline:
+                    time.sleep(_LOOK_AGAIN_SECONDS)
+                    state = self._topic(name)
+                if state is not None:
+                    found[name] = state
+        return found
+
+    def _topic(self, name: str) -> TopicState | None:
+        options = self._kafka.clients.admin.DescribeTopicsOptions().timeoutMs(self.timeout_ms)
+        asked = self._client.describeTopics(self._list([name]), options).topicNameValues()
+        try:
+            described = asked.get(name).get()
+        except Py4JJavaError as error:
+            if _kind(_cause(error)) == "UnknownTopicOrPartitionException":
+                return None
+            raise
+        topic_id = described.topicId().toString()
+        return TopicState(None if topic_id == _NO_ID else topic_id, described.partitions().size())
+
+    def names(self) -> set[str]:
+        """Name all topics that there are."""
+        with self._explained():
+            return set(self._client.listTopics().names().get())
+
+    def create(self, names: Iterable[str]) -> None:
+        """Create topics with the broker's default numbers of partitions and replicas."""
+        by_default = self._java.java.util.Optional.empty()
+        new = self._kafka.clients.admin.NewTopic
+        with self._explained():
+            topics = self._list([new(name, by_default, by_default) for name in names])
+            self._client.createTopics(topics).all().get()
+
+    def offsets(
+        self, partitions: Mapping[str, int], which: Literal["earliest", "latest", "stable"]
+    ) -> Offsets:
+        """Find offsets of all partitions of topics.
+
+        Parameters
+        ----------
+        partitions
+            How many each topic has.
+        which
+            ``earliest``: of the first record that is still there. ``latest``: behind the last
+            record. ``stable``: behind the last record that is not held back by an open transaction.
+        """
+        admin, common = self._kafka.clients.admin, self._kafka.common
+        level = common.IsolationLevel
+        isolation = level.READ_COMMITTED if which == "stable" else level.READ_UNCOMMITTED
+        specs = admin.OffsetSpec
+        spec = specs.earliest() if which == "earliest" else specs.latest()
+        with self._explained():
+            asked = self._java.java.util.HashMap()
+            places = {
+                (topic, number): common.TopicPartition(topic, number)
+                for topic, count in partitions.items()
+                for number in range(count)
+            }
+            for place in places.values():
+                asked.put(place, spec)
+            options = admin.ListOffsetsOptions(isolation).timeoutMs(self.timeout_ms)
+            stated = self._client.listOffsets(asked, options).all().get()
+            found: Offsets = {topic: {} for topic in partitions}
+            for (topic, number), place in places.items():
+                found[topic][number] = stated.get(place).offset()
+        return found
+
+    def transactions(self, topic: str, partition: int) -> list[OpenTransaction]:
+        """List the open transactions that have records in a partition, the oldest first.
+
+        What the broker does not let us see of them is left out.
+        """
+        place = self._kafka.common.TopicPartition(topic, partition)
+        try:
+            result = self._client.describeProducers(self._list([place])).partitionResult(place)
+            producers = [
+                each.producerId()
+                for each in result.get().activeProducers()
+                if each.currentTransactionStartOffset().isPresent()
+            ]
+            found = [self._transaction(each) for each in producers]
+        except Py4JJavaError:
+            return []
+        return sorted(found, key=lambda each: (each.started is None, each.started or 0.0))
+
+    def _transaction(self, producer: int) -> OpenTransaction:
+        util = self._java.java.util
+        ids = util.stream.LongStream.of(producer).boxed().collect(util.stream.Collectors.toSet())
+        options = self._kafka.clients.admin.ListTransactionsOptions().filterProducerIds(ids)
+        for listed in self._client.listTransactions(options).all().get():
+            name = listed.transactionalId()
+            described = self._client.describeTransactions(self._list([name])).description(name)
+            started = described.get().transactionStartTimeMs()
+            return OpenTransaction(
+                name, started.getAsLong() / 1000 if started.isPresent() else None
+            )
+        return OpenTransaction(None, None)
+
+    @property
+    def _kafka(self) -> Any:
+        return self._java.org.apache.kafka
+
+    def _list(self, values: Iterable[Any]) -> Any:
+        converted = self._java.java.util.ArrayList()
+        for value in values:
+            converted.add(value)
+        return converted
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except Py4JJavaError as error:
+            raise ConfigurationError(_explain(error, self._address, self.timeout_ms)) from None
+
+
+@contextlib.contextmanager
+def admin_client(
+    spark: SparkSession, address: Address, settings: ClientSettings
+) -> Iterator[Admin]:
+    """Open Kafka's admin client in the JVM.
+
+    Raises
+    ------
+    ConfigurationError
+        Its settings cannot be used.
+    """
+    java: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark's way to the JVM
+    properties = java.java.util.Properties()
+    every = {
+        **settings.for_java(),
+        "bootstrap.servers": address.servers,
+        "default.api.timeout.ms": str(_TIMEOUT_MS),
+        "request.timeout.ms": str(_REQUEST_MS),
+    }
+    for name, value in every.items():
+        properties.setProperty(name, value)
+    try:
+        client = java.org.apache.kafka.clients.admin.Admin.create(properties)
+    except Py4JJavaError as error:
+        raise ConfigurationError(_explain(error, address, _TIMEOUT_MS)) from None
+    try:
+        yield Admin(java, client, address)
+    finally:
+        # Java may have died meanwhile.
+        with contextlib.suppress(Exception):
+            client.close()
+
+
+def no_topic(address: Address, names: Iterable[str]) -> ConfigurationError:
+    """Give the error of a topic that is not there."""
+    return ConfigurationError(
+        f"kafka: there is no topic {', '.join(names)} at {address.servers}: create it, or fill it "
+        "with `evenkey dataset produce`"
+    )
+
+
+def _cause(error: Py4JJavaError) -> Any:
+    cause: Any = error.java_exception
+    while cause.getCause() is not None:
+        cause = cause.getCause()
+    return cause
+
+
+def _kind(cause: Any) -> str:
+    return str(cause.getClass().getSimpleName())
+
+
+def _explain(error: Py4JJavaError, address: Address, timeout_ms: int) -> str:
+    """Say what went wrong, in one line without the values of settings."""
+    cause = _cause(error)
+    kind = _kind(cause)
+    if kind == "UnknownTopicOrPartitionException":
+        return str(no_topic(address, address.topics))
+    if kind in ("TimeoutException", "DisconnectException"):
+        return (
+            f"kafka: no broker answers at {address.servers} within {timeout_ms // 1000} s: start "
+            "it (`make kafka-up`), or correct the servers and security.protocol"
+        )
+    if kind == "ConfigException":
+        return "kafka_config: Kafka's client refuses a setting; compare their names with its guide"
+    return f"kafka at {address.servers}: {kind}: {cause.getMessage()}"

@@ -1,0 +1,150 @@
+"""Topics that are deleted, created again or emptied behind a run: refused in one line."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from evenkey.errors import ConfigurationError, RunError
+from evenkey.kafka import TopicState
+from evenkey.pipelines.aggregate import PipelineConfig
+from evenkey.pipelines.aggregate import run as run_prepared
+from evenkey.runs.directory import RunDirectory
+from evenkey.runs.topics import _difference, run_topics
+from tests.brokers import delete_records, delete_topic, fill
+
+pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.slow(7)]
+
+SMALL = {"grouping": "kg", "workers": 2, "sources": 2, "aggregators": 2, "epochs": 2}
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def config(broker, tmp_path):
+    """Of a run from one topic to another."""
+    topic = f"same-{next(_numbers)}"
+    fill(broker, topic, [b"first"] * 40)
+    return PipelineConfig(
+        kafka=f"{broker.server}/{topic}",
+        output_kafka=f"{broker.server}/{topic}-out",
+        output=tmp_path / "out",
+        **SMALL,
+    )
+
+
+@pytest.fixture
+def begun(spark, config):
+    """The configuration of a run that was killed before its first epoch."""
+    with RunDirectory.opened(config.output) as directory, run_topics(spark, config, directory):
+        directory.begin(config.manifest())
+    return config
+
+
+def run(config, **options):
+    return run_prepared(config, prepare=False, **options)
+
+
+def refused(config, kind=ConfigurationError, **options):
+    """The one line by which a run is refused."""
+    with pytest.raises(kind) as caught:
+        run(config, **options)
+    line = str(caught.value)
+    assert "\n" not in line
+    return line
+
+
+def test_a_run_that_was_killed_goes_on_with_its_topics(begun):
+    assert run(begun).lines == 40
+
+
+@pytest.mark.parametrize("partitions", [2, 1])
+def test_a_topic_that_was_created_again_is_not_read_on(broker, begun, partitions):
+    topic = begun.source_address.topic
+    delete_topic(broker, topic)
+    fill(broker, topic, [b"second"] * 40, partitions=partitions)
+    line = refused(begun)
+    assert line.startswith(
+        f"topic {topic!r} at {broker.server} is not the one that this run reads (it was deleted "
+        "and created again: its id was "
+    )
+    assert line.endswith("choose another output to read it")
+
+
+@pytest.mark.parametrize("suffix", ["-out", "-out-dead-letters"])
+@pytest.mark.parametrize("again", [True, False])
+def test_neither_is_one_written_that_lost_what_was_in_it(broker, begun, suffix, again):
+    topic = f"{begun.source_address.topic}{suffix}"
+    delete_topic(broker, topic)
+    if again:
+        fill(broker, topic, [])
+    line = refused(begun)
+    reason = "it was deleted and created again: its id was" if again else "it was deleted); "
+    assert f"{topic!r} at {broker.server} is not the one that this run writes to ({reason}" in line
+    assert f"lies in {begun.output}: choose another output" in line
+
+
+def test_a_topic_that_changes_while_a_run_goes_on_ends_it(broker, config):
+    topic = config.source_address.topic
+
+    def replace(progress):
+        if progress.phase == "running" and progress.epoch == 0:
+            delete_topic(broker, f"{topic}-out")
+            fill(broker, f"{topic}-out", [])
+
+    line = refused(config.with_options(epochs=6, cost_ms=20), RunError, on_progress=replace)
+    assert f"topic '{topic}-out' at" in line
+    assert "created again" in line
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "reason"),
+    [
+        (TopicState("a", 3), TopicState("a", 3), None),
+        (TopicState("a", 3), TopicState("a", 5), None),
+        (TopicState("a", 3), None, "it was deleted"),
+        (TopicState("a", 3), TopicState("b", 3), "its id was a and is now b"),
+        # Brokers before Kafka 2.8 give no ids.
+        (TopicState(None, 3), TopicState(None, 2), "it had 3 partitions and now has 2"),
+        (TopicState(None, 3), TopicState("b", 3), None),
+    ],
+)
+def test_topics_are_told_apart(before, now, reason):
+    found = _difference(before, now)
+    assert (found is None) == (reason is None)
+    assert reason is None or reason in str(found)
+
+
+def test_records_that_were_deleted_before_a_restart_are_named(broker, begun):
+    topic = begun.source_address.topic
+    delete_records(broker, topic, {0: 15})
+    line = refused(begun)
+    assert line.startswith("up to 15 records were deleted from the topic before they were read (")
+    assert f"({topic}, partition 0: offsets 0 to 14)" in line
+    assert "retention.ms" in line
+    assert "with another output" in line
+    # Which is what the line advises.
+    out = f"{begun.output_kafka}-2"
+    assert run(begun.with_options(output=f"{begun.output}-2", output_kafka=out)).lines == 25
+
+
+def test_records_that_are_deleted_before_an_epoch_reads_them_are_named(broker, config):
+    topic = config.source_address.topic
+
+    def delete(progress):
+        if progress.phase == "warming up":
+            delete_records(broker, topic, {0: 20, 1: 5})
+
+    with pytest.raises(RunError, match="up to 25 records were deleted") as caught:
+        run_prepared(config, on_progress=delete)
+    assert f"{topic}, partition 0: offsets 0 to 19; {topic}, partition 1: " in str(caught.value)
+
+
+def test_offsets_that_are_not_there_are_refused(broker, config):
+    topic = config.source_address.topic
+    delete_records(broker, topic, {0: 5})
+    for offset in (4, 21):
+        starting = f'{{"{topic}": {{"0": {offset}}}}}'
+        line = refused(config.with_options(starting_offsets=starting))
+        assert f"partition 0 of topic {topic!r} has offsets 5 to 20, and {offset} is none" in line
