@@ -1,6 +1,6 @@
-"""A batch that loses an executor behind ``route``: ``python -m tests.spark.retried DIRECTORY``.
+"""A batch that loses an executor: ``python -m tests.spark.retried DIRECTORY CASE``.
 
-Its rows come out of a shuffle, so that tasks which route again see them in another order.
+Its rows come out of a shuffle, so that tasks which run again see them in another order.
 """
 
 from __future__ import annotations
@@ -12,21 +12,23 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from pyspark import TaskContext
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import pyarrow as pa
+    from pyspark.sql import DataFrame
 
-ROWS, WORKERS = 200_000, 4
+ROWS, WORKERS = 60_000, 4
 
 
 class KillOnce:
-    """Kills the executor that it runs on, when other tasks have read what was routed first."""
+    """Kills the executor that it runs on, when other tasks have read what was placed first."""
 
     def __init__(self, mark: Path) -> None:
         self._mark = mark
@@ -44,18 +46,63 @@ class KillOnce:
             signal.pause()
 
 
-def main(directory: Path) -> None:
+def shuffled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Give rows in an order that is never the same twice."""
+    rng = np.random.default_rng()
+    for batch in batches:
+        yield batch.take(rng.permutation(batch.num_rows))
+
+
+def _routed(grouping: str) -> Callable[[DataFrame], DataFrame]:
+    def placed(rows: DataFrame) -> DataFrame:
+        return operators.place(operators.route(rows, "key", grouping, WORKERS), WORKERS)
+
+    return placed
+
+
+def _names(rows: DataFrame) -> DataFrame:
+    """A name for the hot key, for some others, and for some that no row has."""
+    key = F.when(F.col("id") == 0, "hot").otherwise(F.concat(F.lit("cold "), "id"))
+    names = rows.sparkSession.range(0, 150, 1, 2).select(key.alias("key"), F.col("id").alias("n"))
+    return names.repartition(2, "n").mapInArrow(shuffled, names.schema)
+
+
+CASES: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "planned": _routed("planned"),
+    "sg": _routed("sg"),
+    "dkg": _routed("dkg"),
+    "pkg": _routed("pkg"),
+    "write": lambda rows: operators.partition_for_write(rows, "key", WORKERS),
+    "full": lambda rows: operators.join(rows, _names(rows), "key", "full", WORKERS),
+    "left": lambda rows: operators.join(rows, _names(rows), "key", "left", WORKERS),
+    "Spark's repartition": lambda rows: rows.repartition(WORKERS),
+    "Spark's repartition by key": lambda rows: rows.repartition(WORKERS, "key"),
+    "Spark's full join": lambda rows: rows.join(_names(rows), "key", "full"),
+}
+
+
+def main(directory: Path, case: str) -> None:
     """Print how many rows and numbers of rows came out, as JSON."""
-    settings = {"spark.sql.shuffle.partitions": "4", "spark.local.dir": str(directory / "local")}
+    settings = {
+        "spark.sql.shuffle.partitions": f"{WORKERS}",
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+        "spark.sql.adaptive.coalescePartitions.enabled": "false",
+        "spark.local.dir": str(directory / "local"),
+    }
     spark = operators.session("local-cluster[2,1,1024]", settings)
-    key = F.when(F.col("id") % 10 < 4, "hot").otherwise(F.concat(F.lit("cold "), F.col("id") % 97))
+    key = (
+        F.when(F.col("id") % 10 < 4, "hot")
+        .when(F.col("id") % 10 < 6, F.lit(None))
+        .otherwise(F.concat(F.lit("cold "), F.col("id") % 97))
+    )
     rows = spark.range(0, ROWS, 1, 4).withColumn("key", key).repartition(4, "id")
-    placed = operators.place(operators.route(rows, "key", "pkg", WORKERS), WORKERS)
+    placed = CASES[case](rows.mapInArrow(shuffled, rows.schema))
+    # Nothing is shuffled again: what has read the rows is the job's result, and is not taken back.
     read = placed.mapInArrow(KillOnce(directory / "killed"), placed.schema)
-    totals = read.groupBy("id").count().agg(F.sum("count"), F.count("*")).collect()[0]
-    sys.stdout.write(f"{json.dumps(list(totals))}\n")
+    ids = [row["id"] for row in read.select("id").collect() if row["id"] is not None]
+    sys.stdout.write(f"{json.dumps([len(ids), len(set(ids))])}\n")
     spark.stop()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])

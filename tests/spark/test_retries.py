@@ -1,4 +1,4 @@
-"""Routing by the order of rows needs Spark to notice other rows of a task that runs again."""
+"""A task that runs again behind a shuffle: rows are placed alike, or the user is warned."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pytest
 
 from evenkey.spark import retries, route
 from evenkey.spark.versions import SAFE_RETRIES
-from tests.spark.retried import ROWS
+from tests.spark.retried import CASES, ROWS
 
 
 @pytest.fixture
 def unsafe(spark, monkeypatch, caplog):
     """A session with Spark 4.1's defaults, and what is logged of it."""
-    monkeypatch.setattr(retries, "_looked_at", weakref.WeakSet())
+    monkeypatch.setattr(retries, "_warned", weakref.WeakKeyDictionary())
     own = spark.newSession()
     for name in SAFE_RETRIES:
         own.conf.set(name, "false")
@@ -27,16 +27,18 @@ def unsafe(spark, monkeypatch, caplog):
 
 def test_a_session_of_a_users_own_is_warned_once(unsafe):
     session, log = unsafe
+    stream = session.readStream.format("rate").load().repartition(3)
     for _ in range(2):
-        route(session.range(10), "id", "dkg", 4)
+        route(stream, "value", "dkg", 4)
     (line,) = log.messages
-    assert line.startswith(f"{', '.join(SAFE_RETRIES)}: is not true")
-    assert line.endswith("set it to true")
+    assert line.startswith("dkg places the rows of a stream by their order")
+    assert f"come twice, as {', '.join(SAFE_RETRIES)} is not true" in line
 
 
-def test_key_grouping_goes_by_no_order(unsafe):
+def test_rows_that_are_placed_by_their_contents_need_no_warning(unsafe):
     session, log = unsafe
-    route(session.range(10), "id", "kg", 4)
+    for grouping in ("kg", "sg", "dkg", "planned"):
+        route(session.range(10).repartition(3), "id", grouping, 4)
     assert log.messages == []
 
 
@@ -44,18 +46,30 @@ def test_sessions_of_ours_have_it(spark):
     assert [spark.conf.get(name) for name in SAFE_RETRIES] == ["true", "true"]
 
 
-@pytest.mark.slow(14)
-@pytest.mark.faults
-@pytest.mark.classic("a program with a local cluster of its own")
-def test_rows_that_are_routed_again_are_there_once(tmp_path):
-    """By the defaults of Spark 4.1 hundreds of them are lost, and hundreds come twice."""
+def placed_again(directory, case):
+    """Rows and distinct rows of a job that has lost an executor."""
     ran = subprocess.run(
-        [sys.executable, "-m", "tests.spark.retried", str(tmp_path)],
+        [sys.executable, "-m", "tests.spark.retried", str(directory), case],
         cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr[-3000:]
-    assert (tmp_path / "killed").exists()
-    assert json.loads(ran.stdout.splitlines()[-1]) == [ROWS, ROWS]
+    assert (directory / "killed").exists()
+    return json.loads(ran.stdout.splitlines()[-1])
+
+
+@pytest.mark.slow(30)
+@pytest.mark.faults
+@pytest.mark.classic("a program with a local cluster of its own")
+def test_a_lost_executor_does_not_end_the_job(tmp_path):
+    """Without the sort rows are lost and come twice on Spark 4.1, and the job fails since 4.2."""
+    assert placed_again(tmp_path, "write") == [ROWS, ROWS]
+
+
+@pytest.mark.soak
+@pytest.mark.classic("a program with a local cluster of its own")
+@pytest.mark.parametrize("case", sorted(CASES.keys() - {"write"}))
+def test_each_operator_survives_what_sparks_own_survives(tmp_path, case):
+    assert placed_again(tmp_path, case) == [ROWS, ROWS]

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, MapType, StringType, StructType, VariantType
 
-from evenkey.spark import key_columns
+from evenkey.spark import hashed_parts, key_columns
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType
+    from pyspark.sql import DataFrame
 
 _PIECE = 24
 """Bits of a hash that are added up at a time: 2^39 rows fit into a bigint."""
@@ -42,7 +40,7 @@ def fingerprint_of(df: DataFrame) -> Fingerprint:
     parts = [
         part
         for column, field in zip(key_columns(df, df.columns), df.schema, strict=True)
-        for part in _parts(column, field.dataType)
+        for part in hashed_parts(column, field.dataType)
     ]
     # One column at a time goes into the aggregate, so that Spark computes each hash once.
     hashed = df.select(F.xxhash64(F.lit(len(df.columns)), *parts).alias("hash"))
@@ -53,35 +51,3 @@ def fingerprint_of(df: DataFrame) -> Fingerprint:
     rows, *pieces = hashed.agg(F.count(F.lit(1)), *sums).collect()[0]
     total = sum((piece or 0) << (_PIECE * number) for number, piece in enumerate(pieces))
     return Fingerprint(rows, f"{total % (1 << 64):016x}")
-
-
-def _parts(column: Column, kind: DataType) -> list[Column]:
-    """What of a column Spark should hash.
-
-    Spark's hash skips nulls, so that (null, 1) and (1, null) are alike to it, joins arrays to
-    their neighbours, knows no maps and variants, and follows collations.
-    """
-    if isinstance(kind, StructType):
-        fields = [
-            part
-            for number, field in enumerate(kind.fields)
-            for part in _parts(column.getField(kind.names[number]), field.dataType)
-        ]
-        return [column.isNull(), *fields]
-    if isinstance(kind, ArrayType):
-        elements = F.transform(column, lambda each: F.xxhash64(*_parts(each, kind.elementType)))
-        return [F.coalesce(F.size(column), F.lit(-1)), elements]
-    if isinstance(kind, MapType):
-        entries = F.transform(
-            F.map_entries(column),
-            lambda each: F.xxhash64(
-                *_parts(each.getField("key"), kind.keyType),
-                *_parts(each.getField("value"), kind.valueType),
-            ),
-        )
-        return [F.coalesce(F.size(column), F.lit(-1)), F.array_sort(entries)]
-    if isinstance(kind, VariantType):
-        return [column.isNull(), F.to_json(column)]
-    if isinstance(kind, StringType):
-        return [column.isNull(), column.cast("binary")]
-    return [column.isNull(), column]

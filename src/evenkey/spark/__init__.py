@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from evenkey.spark.columns import same_name as same_name
     from evenkey.spark.columns import time_column as time_column
     from evenkey.spark.columns import windowed_column as windowed_column
+    from evenkey.spark.contents import hashed_parts as hashed_parts
     from evenkey.spark.exact import OVERFLOWS as OVERFLOWS
     from evenkey.spark.gateway import ending_unlogged as ending_unlogged
     from evenkey.spark.gateway import java_deaths_named as java_deaths_named
@@ -130,6 +131,7 @@ __getattr__ = late(
         "ending_unlogged": "evenkey.spark.gateway",
         "far_ahead": "evenkey.spark.times",
         "find_columns": "evenkey.spark.columns",
+        "hashed_parts": "evenkey.spark.contents",
         "in_workers": "evenkey.spark.workers",
         "is_remote": "evenkey.spark.state_access",
         "java_deaths_named": "evenkey.spark.gateway",

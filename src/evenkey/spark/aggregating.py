@@ -18,6 +18,7 @@ from evenkey.spark.columns import (
     check_frame,
     column_names,
     find_columns,
+    same_name,
     time_column,
 )
 from evenkey.spark.exact import count_overflows, finished_natively, merged_natively
@@ -161,6 +162,7 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
         position=position,
         learn=learning or True,
         spread=True,
+        contents=_used(df, keys, chosen, time, position),
     )
 
     def worker(bound: Aggregator, by: tuple[str, ...]) -> WorkerTask:
@@ -180,6 +182,14 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
         zoned=not (time is not None and _has_no_zone(df, time)),
     )
     return with_keys(merged, keys) if bound.scope == "key" else merged
+
+
+def _used(
+    df: DataFrame, keys: tuple[str, ...], aggregator: Aggregator, *more: str | None
+) -> list[str]:
+    """List the columns of a frame that are aggregated; others need not be read."""
+    wanted = {*keys, *aggregator.columns, *(name for name in more if name is not None)}
+    return [name for name in df.columns if any(same_name(df, name, each) for each in wanted)]
 
 
 def _chosen(

@@ -10,7 +10,6 @@ from pyspark.sql import functions as F
 
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import OFFSET, OWNER_BITS, Plan, unplanned
-from evenkey.spark.columns import row_numbers
 from evenkey.spark.deciding import WORDS, with_decided
 from evenkey.spark.packed_plan import (
     LIMIT_BITS,
@@ -21,8 +20,11 @@ from evenkey.spark.packed_plan import (
     pack_plan,
 )
 from evenkey.spark.routing_table import RoutingTable
+from evenkey.spark.row_order import numbered, own_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame
@@ -65,6 +67,7 @@ def with_planned_worker(
     name: str,
     position: Column | None = None,
     *,
+    contents: Sequence[str] | None = None,
     inline: bool = False,
 ) -> DataFrame:
     """Add the int column `name`: the worker of each row by a plan.
@@ -72,20 +75,24 @@ def with_planned_worker(
     The plan is one array (`pack_plan`), which Spark reads as a scalar subquery: in a batch it is
     given here, in a stream `Tables` are, which decide that of an epoch before the epoch's
     tasks start, so that all of them see the same one. Rows of split keys are dealt by `position`
-    (golden ratio), which is the position in the partition in a batch where none is given. Spark
-    does not number the rows of a stream: without positions it deals them by random numbers, a
-    function of partition and row. A plan that is given can stand `inline` in the query: operators
-    with state cannot be sent to tasks with a subquery beneath them.
+    (golden ratio); where none is given, by their numbers (`numbered`). A stream whose rows have no
+    numbers deals them by random numbers, a function of partition and row. A plan that is given can
+    stand `inline` in the query: operators with state cannot be sent to tasks with a subquery
+    beneath them. Of the rows only the columns `contents` are used later; None: all.
 
     Raises
     ------
     ConfigurationError
         There are more than `MOST_WORKERS` workers.
     """
+    source = df
     df, words = plan_words(df, grouping, workers, plan, inline=inline)
     df = with_places(df, hashed, words, grouping.bucket_count(workers), workers)
-    if position is None and not df.isStreaming:
-        position = row_numbers()
+    if position is None and isinstance(plan, dict) and not _splits(plan):
+        position = F.lit(0)
+    if position is None:
+        names = own_columns(source) if contents is None else contents
+        df, position = numbered(df, source, names, is_split())
     return with_dealt(df, words, name, position).drop(HASH, PLACE)
 
 
@@ -154,7 +161,7 @@ def dealt_by_number(
 ) -> DataFrame:
     """Add the int column `name`: of the workers of a row's number one, by words of `pack_places`.
 
-    They are dealt as by `with_planned_worker`: by position, in a stream by random numbers.
+    They are dealt as by `with_planned_worker`.
 
     Raises
     ------
@@ -162,8 +169,14 @@ def dealt_by_number(
         There are more than `MOST_WORKERS` workers.
     """
     _check_most(workers)
-    position = None if df.isStreaming else row_numbers()
-    return with_dealt(df.withColumn(PLACE, F.get(words, number)), words, name, position).drop(PLACE)
+    placed = df.withColumn(PLACE, F.get(words, number))
+    placed, position = numbered(placed, df, df.columns, is_split())
+    return with_dealt(placed, words, name, position).drop(PLACE)
+
+
+def is_split() -> Column:
+    """Say whether the key of a row is split over several workers, by its `PLACE`."""
+    return _high(F.col(PLACE)) > 1
 
 
 def every_worker(words: Column) -> Column:
@@ -175,6 +188,10 @@ def every_worker(words: Column) -> Column:
 def worker_of(cell: Column) -> Column:
     """Give the worker of a cell of `every_worker`, an int."""
     return _low(cell, WORKER_BITS).cast("int")
+
+
+def _splits(memory: Snapshot) -> bool:
+    return bool(memory) and Plan.from_arrays(memory).extra_pairs > 0
 
 
 def _check_most(workers: int) -> None:

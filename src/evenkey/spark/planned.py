@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from evenkey.groupings import Grouping, Snapshot
+    from evenkey.spark.deciding import Tables
     from evenkey.stores import Store
 
 
@@ -152,6 +153,7 @@ def route_planned(
     state: str | Path | Store | None,
     column: str,
     position: Column | None = None,
+    contents: Sequence[str] | None = None,
     learn: bool | Learning = True,
     real_time: bool = False,
 ) -> DataFrame:
@@ -159,7 +161,7 @@ def route_planned(
 
     A batch follows the `plan`. A stream follows the plans in `state` and, if it is to `learn`,
     makes them: of samples, or as what it is given says. In real time they change only when no row
-    may come again (`HeldPlans`).
+    may come again (`HeldPlans`). Of the rows only the columns `contents` are used; None: all.
     """
     if df.isStreaming and learn and grouping.planning == "current":
         message = (
@@ -167,17 +169,22 @@ def route_planned(
             "foreachBatch, where it is counted first, or choose another planning"
         )
         raise ConfigurationError(message)
+
+    def by(rows: DataFrame, plans: Tables | Snapshot) -> DataFrame:
+        return with_planned_worker(
+            rows, hashed, grouping, workers, plans, column, position, contents=contents
+        )
+
     if df.isStreaming:
         if isinstance(learn, Learning):
-            return with_planned_worker(df, hashed, grouping, workers, learn, column, position)
+            return by(df, learn)
         followed = _followed_by_stream(df, grouping, workers, plan, state)
         if learn and grouping.learns_epochs:
             df = learn_from(df, hashed, grouping, workers, followed.tables)
         if real_time:
-            df, held = watch_position(df, followed.tables), HeldPlans(followed)
-            return with_planned_worker(df, hashed, grouping, workers, held, column, position)
-        return with_planned_worker(df, hashed, grouping, workers, followed, column, position)
-    return with_planned_worker(df, hashed, grouping, workers, plan or {}, column, position)
+            return by(watch_position(df, followed.tables), HeldPlans(followed))
+        return by(df, followed)
+    return by(df, plan or {})
 
 
 def _followed_by_stream(

@@ -16,26 +16,41 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_looked_at: weakref.WeakSet[object] = weakref.WeakSet()
-"""Owners of sessions whose settings have been looked at."""
+SORTS = "spark.sql.execution.sortBeforeRepartition"
+"""Spark's setting: whether rows are sorted before they are dealt; true by default."""
+
+_warned: weakref.WeakKeyDictionary[object, set[str]] = weakref.WeakKeyDictionary()
+"""What was logged, by the owner of the session."""
 
 
-def warn_of_unsafe_retries(session: SparkSession) -> None:
-    """Warn, once for all sessions of an owner, where a task that runs again may lose rows.
+def warn_of_unsafe_retries(session: SparkSession, why: str) -> None:
+    """Warn, once for each reason, that a lost executor may end the job.
 
-    After a shuffle it may see its rows in another order, and place them on other workers than
-    before, when some of these have read what it wrote first. Spark notices by `SAFE_RETRIES`.
+    Parameters
+    ----------
+    session
+        Runs the job. Without `SAFE_RETRIES` it does not notice that a task which ran again placed
+        its rows on other workers, so rows may be lost or come twice.
+    why
+        Rows are placed by their order although the input follows a shuffle.
     """
-    owner = session_owner(session)
-    if owner in _looked_at:
+    said = _warned.setdefault(session_owner(session), set())
+    if why in said:
         return
-    _looked_at.add(owner)
+    said.add(why)
     off = [name for name in SAFE_RETRIES if _is_off(session, name)]
     if off:
         logger.warning(
-            "%s: is not true, as by default in Spark 4.1: where an executor is lost and the input "
-            "of route follows a shuffle, rows may be lost or come twice; set it to true",
+            "%s, and the input follows a shuffle: where an executor is lost, rows may be lost or "
+            "come twice, as %s is not true (the default in Spark 4.1); set it to true",
+            why,
             ", ".join(off),
+        )
+    else:
+        logger.warning(
+            "%s, and the input follows a shuffle: where an executor is lost, Spark may fail the "
+            "job for indeterminate output",
+            why,
         )
 
 

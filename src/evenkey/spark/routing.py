@@ -15,7 +15,6 @@ from evenkey.spark.columns import (
     check_frame,
     key_hash,
     number_column,
-    row_numbers,
     time_column,
 )
 from evenkey.spark.frequencies import plan_of
@@ -24,6 +23,7 @@ from evenkey.spark.planned import plan_of_batch, route_planned
 from evenkey.spark.real_time import check_real_time
 from evenkey.spark.retries import warn_of_unsafe_retries
 from evenkey.spark.routing_tasks import Load, check_plan, needs_plan, routing_task
+from evenkey.spark.row_order import in_stable_order, numbered, order_may_change, own_columns
 from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
@@ -120,11 +120,13 @@ def route(
 
     Notes
     -----
-    A null key is a key like any other. A task that runs again after a shuffle may see its rows in
-    another order, and choose other workers. Spark notices, and runs again what has read the former
-    choice, by ``spark.sql.shuffle.orderIndependentChecksum.enabled`` and
-    ``...enableFullRetryOnMismatch``: both are true by default since 4.2, and in any session that
-    `session` starts. Where one is not, a warning is logged, once.
+    A null key is a key like any other. Behind a shuffle, rows come in any order, and in another
+    one when a task runs again. A batch is then sorted within each partition by the contents of the
+    rows, after `time` where it is given, so that its rows go to the same workers. Under ``kg``,
+    plans that split no key, and `position`, it needs no sort and stays in order.
+    ``spark.sql.execution.sortBeforeRepartition=false`` switches the sort off. A stream cannot be
+    sorted: planned grouping goes by contents or `position`; for other groupings a warning is
+    logged, once, that a lost executor may fail the query.
 
     Examples
     --------
@@ -163,6 +165,7 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
     plan: Snapshot | None = None,
     learn: bool | Learning = True,
     spread: bool = False,
+    contents: Sequence[str] | None = None,
     real_time: bool = False,
 ) -> DataFrame:
     """Route as `route` does, by a plan that is at hand or that somebody else makes.
@@ -206,9 +209,7 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
         raise ConfigurationError(message)
     if real_time:
         check_real_time(df.sparkSession, grouping, time=time, position=position, state=state)
-    if not isinstance(grouping, KeyGrouping):
-        warn_of_unsafe_retries(df.sparkSession)
-    numbered = None if position is None else number_column(df, position, "position")
+    given = None if position is None else number_column(df, position, "position")
     natively = routes_natively(grouping, streaming=df.isStreaming, spread=spread)
     if isinstance(grouping, PlannedGrouping):
         if not df.isStreaming:
@@ -223,12 +224,17 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
                 plan=plan,
                 state=state,
                 column=column,
-                position=numbered,
+                position=given,
+                contents=contents,
                 learn=learn,
                 real_time=real_time,
             )
+    names = own_columns(df) if contents is None else contents
+    if natively and isinstance(grouping, KeyGrouping):
+        return df.withColumn(column, F.pmod(hashed, F.lit(workers)).cast("int"))
     if natively:
-        return df.withColumn(column, _native(grouping, hashed, workers))
+        ordered, numbers = numbered(df, df, names)
+        return ordered.withColumn(column, F.pmod(numbers, F.lit(workers)).cast("int"))
     if plan is None and needs_plan(grouping):
         plan = plan_of(df, hashed, grouping, workers, state)
     task = routing_task(
@@ -242,6 +248,7 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
         streaming=df.isStreaming,
         learn=learn,
     )
+    df = _in_order(df, grouping, names, None if time is None else clock)
     columns = [hashed]
     if grouping.uses_times and (time is not None or df.isStreaming):
         columns.append(clock.cast("double"))
@@ -272,8 +279,13 @@ def routes_natively(grouping: Grouping, *, streaming: bool, spread: bool = False
     )
 
 
-def _native(grouping: Grouping, hashed: Column, workers: int) -> Column:
-    """The grouping as an expression of Spark's own."""
-    if isinstance(grouping, KeyGrouping):
-        return F.pmod(hashed, F.lit(workers)).cast("int")
-    return F.pmod(row_numbers(), F.lit(workers)).cast("int")
+def _in_order(
+    df: DataFrame, grouping: Grouping, contents: Sequence[str], clock: Column | None
+) -> DataFrame:
+    """Sort the rows of a batch whose order may change; a stream cannot be sorted."""
+    if not df.isStreaming:
+        return in_stable_order(df, df, contents, after=[] if clock is None else [clock])
+    if order_may_change(df):
+        why = f"{grouping} places the rows of a stream by their order"
+        warn_of_unsafe_retries(df.sparkSession, why)
+    return df

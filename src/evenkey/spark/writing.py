@@ -23,7 +23,6 @@ from evenkey.spark.columns import (
 )
 from evenkey.spark.placing import place
 from evenkey.spark.plan_lookup import with_planned_worker
-from evenkey.spark.retries import warn_of_unsafe_retries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +78,9 @@ def partition_for_write(
     tasks. Parts of a value are planned to be equal. Rows are dealt by their position, as if drawn
     at random at worst, which adds about ``1 / sqrt(rows of the file)``: from 1,000 rows a file on
     tasks stay within 1.1 of the mean, and the files of one value within 1.2 of each other. Null is
-    a value. Counting reads the input one more time.
+    a value. Counting reads the input one more time. Where the input follows a shuffle and a value
+    is divided, rows are sorted by their contents within each task, so that a lost executor does
+    not fail the job; ``spark.sql.execution.sortBeforeRepartition=false`` switches the sort off.
 
     Examples
     --------
@@ -106,7 +107,6 @@ def partition_for_write(
             "in foreachBatch, on its batch"
         )
         raise ConfigurationError(message)
-    warn_of_unsafe_retries(df.sparkSession)
     hashed = _hash_of(columns)
     counts = df.groupBy(hashed.alias("hash")).agg(F.count(F.lit(1)).alias("rows")).toArrow()
     grouping = PlannedGrouping()

@@ -15,7 +15,6 @@ from evenkey.spark.grouped.keys import Keys, expression_of, keyed, listed
 from evenkey.spark.grouped.plans import Plans
 from evenkey.spark.grouped.weights import Side, Weights, cost_column
 from evenkey.spark.places import check_state
-from evenkey.spark.retries import warn_of_unsafe_retries
 from evenkey.spark.slots import slots_of
 from evenkey.spark.workers import check_python
 
@@ -179,8 +178,6 @@ class Rows:
         """
         if way == "spark":
             return keys.frame.groupBy(*keys.columns), keys.own
-        if way == "planned":
-            warn_of_unsafe_retries(self.df.sparkSession)
         plan = (self.plans if plans is None else plans).of(way)
         bound = plan.bound(self.workers) if way == "whole" else ""
         if bound:

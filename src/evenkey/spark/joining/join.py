@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import io
 import logging
 import re
-import threading
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, get_args
@@ -32,8 +29,8 @@ from evenkey.spark.joining.streams import check_stream, joined_in_stream
 from evenkey.spark.joining.witnesses import LEFT, RIGHT, without_more
 from evenkey.spark.places import check_state
 from evenkey.spark.plan_lookup import HASH, plan_words
-from evenkey.spark.retries import warn_of_unsafe_retries
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
+from evenkey.spark.row_order import printed_plan
 from evenkey.spark.state import store_of
 from evenkey.spark.state_access import at_state
 
@@ -51,7 +48,6 @@ logger = logging.getLogger(__name__)
 
 _JOIN = re.compile(r"^[ :+*()\d-]*(\w*Join)\b", re.MULTILINE)
 """The topmost join of a plan as Spark prints it."""
-_printing = threading.Lock()
 
 
 def join(
@@ -116,7 +112,9 @@ def join(
     Where rows without a match are kept of the side that is copied, as in every ``full`` join with
     split keys, the hashes of the other side's keys go through Python, so that no copy is taken for
     a row without a match (`evenkey.spark.joining.witnesses`). Rows with a null in the key are
-    spread over all workers. Counting reads both sides one more time. The join is left to Spark
+    spread over all workers. Counting reads both sides one more time. Where a side
+    follows a shuffle and its rows are dealt, they are sorted by their contents within each task, so
+    that a lost executor does not fail the job. The join is left to Spark
     where it broadcasts a side, which needs no balance, and where keys are of a type that Spark
     compares in another form; `join_plan` says so.
 
@@ -140,7 +138,6 @@ def join(
     logger.info("%s", plan)
     if keys is None:
         return asked.plain
-    warn_of_unsafe_retries(left.sparkSession)
     if left.isStreaming or right.isStreaming:
         joined = joined_in_stream(asked.left, asked.right, keys, asked.kind, asked.workers, state)
     else:
@@ -249,10 +246,7 @@ def _planned(
 
 def _broadcast(plain: DataFrame) -> str | None:
     """Say so if Spark means to broadcast a side of a join; None otherwise."""
-    # A classic DataFrame prints its plan, and has no other way to give it.
-    with _printing, contextlib.redirect_stdout(io.StringIO()) as printed:
-        plain.explain()
-    first = _JOIN.search(printed.getvalue())
+    first = _JOIN.search(printed_plan(plain))
     if first is None or not first[1].startswith("Broadcast"):
         return None
     return "it broadcasts a side, so no row of the other one moves, and no task gets more of them"
@@ -284,6 +278,7 @@ def _joined(
     dealt_left, dealt_right = (
         hashes.view(np.int64).tolist() for hashes in (plan.dealt_left, plan.dealt_right)
     )
+    splits = len(plan.split) > 0
     is_dealt_right = F.col(HASH).isin(dealt_right)
     sides = (
         Side(
@@ -291,6 +286,7 @@ def _joined(
             copied=is_dealt_right if dealt_right else False,
             kept=kind.keeps_left,
             witnessed=tuple(dealt_left) if kind.keeps_right else (),
+            splits=splits,
             mark=LEFT,
         ),
         Side(
@@ -298,6 +294,7 @@ def _joined(
             copied=~is_dealt_right if dealt_left and dealt_right else bool(dealt_left),
             kept=kind.keeps_right,
             witnessed=tuple(dealt_right) if kind.keeps_left else (),
+            splits=splits,
             mark=RIGHT,
         ),
     )

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from evenkey.spark.columns import row_numbers
 from evenkey.spark.joining.keys import hash_of, without_null
 from evenkey.spark.joining.witnesses import COPY, ONCE, WITNESS, first_of_task
 from evenkey.spark.placing import split_column
-from evenkey.spark.plan_lookup import HASH, PLACE, every_worker, with_dealt, with_places, worker_of
+from evenkey.spark.plan_lookup import (
+    HASH,
+    PLACE,
+    every_worker,
+    is_split,
+    with_dealt,
+    with_places,
+    worker_of,
+)
+from evenkey.spark.row_order import numbered, own_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -39,6 +49,8 @@ class Side:
     witnessed
         Hashes of the keys of which each task sends one row also to where rows of the other side
         are kept once (`evenkey.spark.joining.witnesses`).
+    splits
+        Whether the plan splits keys at all.
     mark
         Column that says of each row what it is: `ONCE`, `COPY` or `WITNESS`; None: it is not asked.
     """
@@ -47,6 +59,7 @@ class Side:
     copied: Column | bool
     kept: bool
     witnessed: tuple[int, ...] = ()
+    splits: bool = True
     mark: str | None = None
 
     @property
@@ -81,8 +94,13 @@ def place_side(side: DataFrame, what: Side, words: Column, buckets: int, workers
     known = without_null(what.columns)
     if not what.kept:
         side = side.where(known)
-    numbers = None if side.isStreaming else row_numbers()
     placed = with_places(side, hash_of(what.columns), words, buckets, workers)
+    matters = [is_split()] if what.splits and what.copied is not True else []
+    matters += [~known] if what.kept else []
+    numbers: Column | None = F.lit(0)
+    if matters:
+        where = functools.reduce(operator.or_, matters)
+        placed, numbers = numbered(placed, side, own_columns(side), where)
     if what.all_copied:
         placed = _with_cells(placed, what, every_worker(words), F.lit(COPY))
     else:
