@@ -249,10 +249,10 @@ def test_names_in_an_archive_do_not_lead_out_of_it(served, tmp_path, monkeypatch
     (tmp_path / "a" / "b").mkdir(parents=True)
     address, known = served
     known["/applications"] = [{"id": "app-1", "attempts": [{}]}]
-    names = ["../../../slipped", str(tmp_path / "slipped"), "app-1"]
+    names = ["../../../slipped", f"{tmp_path}/slipped", f"/{tmp_path}/slipped too", "app-1"]
     known["/applications/app-1/logs"] = archive(dict.fromkeys(names, skewed().text()))
     diagnose(address)
-    assert [each for each in tmp_path.rglob("*") if each.name == "slipped"] == []
+    assert [each for each in tmp_path.rglob("*") if each.name.startswith("slipped")] == []
 
 
 def test_answers_are_limited_in_size_and_time(served, monkeypatch):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 import pickle
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import asdict
 from multiprocessing import get_context
 
 import pyarrow as pa
@@ -14,9 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenkey.errors import RunError
+from evenkey.files import sealed
 from evenkey.runs import read_results
 from evenkey.runs.claims import Claim
-from evenkey.runs.commits import Commits, epoch_name
+from evenkey.runs.commits import Commit, Commits, epoch_name
 from evenkey.runs.epoch_files import EpochFiles
 from evenkey.runs.parts import encoded
 from evenkey.runs.tallies import Tallies
@@ -282,3 +285,21 @@ def test_an_epoch_that_does_not_add_up_is_not_committed(tmp_path, splitters, rea
         with pytest.raises(RunError, match=rf"{EPOCH} of .* does not add up \(its source offered"):
             commits.commit(EPOCH, check=check)
     assert (commits.read(EPOCH) is not None) == good
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"place": "../elsewhere"},
+        {"place": "/tmp"},  # noqa: S108 - nothing is written there
+        {"form": "pth"},
+    ],
+    ids=["above", "absolute", "form"],
+)
+def test_a_commit_names_no_place_outside_of_the_run(root, change):
+    commits = Commits(root, claim=1)
+    part = dataclasses.replace(stage(commits, [1]), **change)
+    forged = Commit(EPOCH, 1, (part,), {})
+    commits.store.put(f"state/commits/{EPOCH}.json", sealed(json.dumps(asdict(forged)).encode()))
+    with pytest.raises(RunError, match=r"cannot be read \(it names another epoch, or a place"):
+        Commits(root, claim=2).recover()

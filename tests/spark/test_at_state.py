@@ -12,6 +12,7 @@ import pytest
 
 from evenkey.errors import RunError
 from evenkey.joins.static_manifest import StaticVersion
+from evenkey.runs.claims import Claim
 from evenkey.spark import at_state
 from evenkey.spark.open_task import open_task
 from evenkey.spark.routing_table import OtherLayoutError
@@ -93,9 +94,29 @@ class _Calling:
         _Calling(eval, "1 + 1"),
         _Calling(getattr, 1, "real"),
         _Calling(open_task, b""),
+        _Calling(pa.OSFile, os.devnull, "w"),
+        _Calling(Claim, LocalStore("/nowhere")),
     ],
-    ids=["system", "eval", "getattr", "open_task"],
+    ids=["system", "eval", "getattr", "open_task", "OSFile", "Claim"],
 )
 def test_an_answer_runs_no_code(calling):
     with pytest.raises(RunError, match=r"^the Spark server's answer is refused \(.* is no part of"):
         _unpickled(pickle.dumps({"plan": [calling]}))
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("evenkey.spark.java", "subprocess.Popen"),
+        ("evenkey.stores.local", "Path"),
+        ("builtins", "eval"),
+        ("evenkey.topology", "anything"),
+        ("evenkey.not_there", "Anything"),
+    ],
+)
+def test_an_answer_reaches_nothing_that_a_module_has_imported(module, name):
+    named = b"\x80\x04" + b"".join(
+        b"\x8c" + bytes([len(text)]) + text.encode() for text in (module, name)
+    )
+    with pytest.raises(RunError, match=r"^the Spark server's answer is refused"):
+        _unpickled(named + b"\x93.")

@@ -51,3 +51,13 @@ def test_a_relative_path_stays_where_it_was_named(tmp_path, monkeypatch):
 def test_a_place_of_no_known_kind_is_refused():
     with pytest.raises(ConfigurationError, match="no store is known for ftp://"):
         store_at("ftp://host/state")
+
+
+def test_what_lies_behind_a_linked_directory_is_not_in_a_store(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "file").touch()
+    store = store_at(tmp_path / "store")
+    store.put("own/file", b"")
+    (tmp_path / "store" / "own" / "linked").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "store" / "own" / "linked file").symlink_to(tmp_path / "elsewhere" / "file")
+    assert store.names() == ["own/file", "own/linked file"]

@@ -202,8 +202,10 @@ def _downloaded(asked: _Server, path: str, directory: Path) -> EventLog | None:
 def _unpack(files: zipfile.ZipFile, directory: Path) -> None:
     left = limits.ARCHIVE_BYTES
     for each in files.infolist():
-        # No name leads out of the directory.
-        parts = [part for part in PurePosixPath(each.filename).parts if part not in ("/", "..")]
+        # No name leads out of the directory: its first part may be "/", or "//".
+        parts = [
+            part for part in PurePosixPath(each.filename).parts if part.strip("/") not in ("", "..")
+        ]
         if each.is_dir() or not parts:
             continue
         if each.flag_bits & _ENCRYPTED:

@@ -26,8 +26,8 @@ _MEND = (
 def connector_settings() -> dict[str, str]:
     """Give the Spark settings that load the connector: none where its jars are not found.
 
-    They are looked for in ``EVENKEY_KAFKA_JARS``, else where `make setup-kafka` puts them, in
-    the current directory or in the checkout that holds this package.
+    They are looked for in ``EVENKEY_KAFKA_JARS``, else where `make setup-kafka` puts them in the
+    checkout that holds this package.
 
     Raises
     ------
@@ -35,15 +35,15 @@ def connector_settings() -> dict[str, str]:
         ``EVENKEY_KAFKA_JARS`` names no directory with jars.
     """
     named = os.environ.get("EVENKEY_KAFKA_JARS")
-    for directory in [Path(named)] if named else [Path.cwd() / _JARS, _CHECKOUT / _JARS]:
-        jars = sorted(directory.glob("*.jar"))
-        if jars:
-            return {
-                "spark.jars": ",".join(map(str, jars)),
-                # Spark hides what these match in plans, logs and its event log.
-                "spark.redaction.regex": _HIDDEN,
-                "spark.sql.redaction.options.regex": _HIDDEN,
-            }
+    directory = Path(named) if named else _CHECKOUT / _JARS
+    jars = sorted(directory.glob("*.jar"))
+    if jars:
+        return {
+            "spark.jars": ",".join(map(str, jars)),
+            # Spark hides what these match in plans, logs and its event log.
+            "spark.redaction.regex": _HIDDEN,
+            "spark.sql.redaction.options.regex": _HIDDEN,
+        }
     if named:
         message = f"EVENKEY_KAFKA_JARS = {named!r}: holds no jars; {_MEND}"
         raise ConfigurationError(message)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from evenkey.errors import RunError
@@ -252,7 +253,11 @@ class Commits:
                 return None
             fields = json.loads(unsealed(content))
             fields["parts"] = tuple(Part(**each) for each in fields["parts"])
-            self._known[name] = Commit(**fields)
+            commit = Commit(**fields)
+            if commit.name != name or not all(_is_inside(part) for part in commit.parts):
+                message = "it names another epoch, or a place outside of the run"
+                raise ValueError(message)  # noqa: TRY301 - told as the others are
+            self._known[name] = commit
             return self._known[name]
         except (OSError, ValueError, TypeError, KeyError) as error:
             message = (
@@ -345,6 +350,12 @@ class Commits:
     def _unwritable(self, name: str, error: OSError) -> RunError:
         path = self.store.path(name)
         return RunError(f"{path} cannot be written ({error}): free or choose a directory")
+
+
+def _is_inside(part: Part) -> bool:
+    """Whether a part's place is one below the run's directory."""
+    places = PurePosixPath(part.place).parts
+    return part.form in ("parquet", "json") and not {"..", "/", "//"} & set(places)
 
 
 def epoch_name(epoch: int) -> str:

@@ -50,6 +50,28 @@ def at_state(session: SparkSession, function: Callable[[], Result]) -> Result:
     return returned
 
 
+_OWN = frozenset(
+    {
+        ("evenkey.joins.fingerprint", "Fingerprint"),
+        ("evenkey.joins.static_manifest", "Manifest"),
+        ("evenkey.joins.static_manifest", "StaticFile"),
+        ("evenkey.joins.static_manifest", "StaticVersion"),
+        ("evenkey.joins.static_side", "Held"),
+        ("evenkey.joins.static_writer", "StaticWriter"),
+        ("evenkey.spark.routing_table", "RoutingTable"),
+        ("evenkey.spark.state_access", "_Raised"),
+        ("evenkey.stores.abfs", "AbfsContainer"),
+        ("evenkey.stores.abfs", "AbfsStore"),
+        ("evenkey.stores.gcs", "GcsBucket"),
+        ("evenkey.stores.gcs", "GcsStore"),
+        ("evenkey.stores.hdfs", "HdfsStore"),
+        ("evenkey.stores.local", "LocalStore"),
+        ("evenkey.stores.s3", "S3Bucket"),
+        ("evenkey.stores.s3", "S3Store"),
+    }
+)
+"""Types of our own that answers consist of, besides errors."""
+
 _ARROW = (
     "schema field type_for_alias list_ large_list map_ struct timestamp duration time32 time64 "
     "decimal128 decimal256 binary dictionary"
@@ -70,7 +92,7 @@ _PLAIN = frozenset(
         ("pathlib", "PosixPath"),
     }
 )
-"""What may stand in a task's answer besides evenkey's own types, Arrow's and errors."""
+"""What else may stand in a task's answer, besides errors."""
 
 
 _BUILT_IN = (Exception, set, frozenset, bytearray, complex)
@@ -80,12 +102,14 @@ class _Answer(pickle.Unpickler):
     """Reads the answer of a task over Connect: a server may not run code in the client."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in _PLAIN:
+        if (module, name) in _PLAIN | _OWN:
             return super().find_class(module, name)
-        if module in {"builtins", "evenkey.errors"} or module.startswith(("evenkey.", "pyarrow.")):
+        # A name with a dot would reach what a module has imported.
+        if "." not in name and (module == "builtins" or module.startswith("evenkey.")):
             found = super().find_class(module, name)
-            # A class makes an object of its own; a function could do anything.
-            if isinstance(found, type) and (module != "builtins" or issubclass(found, _BUILT_IN)):
+            wanted = _BUILT_IN if module == "builtins" else (EvenkeyError, OSError)
+            # An error of ours that stands where its name says, and nothing imported there.
+            if isinstance(found, type) and issubclass(found, wanted) and found.__module__ == module:
                 return found
         message = f"{module}.{name} is no part of an answer of evenkey's own tasks"
         raise pickle.UnpicklingError(message)
@@ -101,7 +125,7 @@ def _unpickled(cell: bytes) -> Any:
     """
     try:
         return _Answer(io.BytesIO(cell)).load()
-    except (pickle.UnpicklingError, TypeError) as error:
+    except Exception as error:  # of a broken pickle any
         message = f"the Spark server's answer is refused ({error}): use a server that you trust"
         raise RunError(message) from error
 

@@ -67,9 +67,10 @@ class LocalStore(Store):
                 if entry.name.startswith("."):
                     continue
                 path = Path(entry.path)
-                if entry.is_dir():
+                # A linked directory lies elsewhere, where nothing of a store is.
+                if entry.is_dir(follow_symlinks=False):
                     files += self._files(path)
-                else:
+                elif not entry.is_dir():
                     files.append(path.relative_to(self.directory).as_posix())
         return files
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkey.errors import ConfigurationError
+from evenkey.errors import ConfigurationError, RunError
 from evenkey.groupings.planned import make_plan, unplanned
+from evenkey.groupings.planned.plan import Plan
 from tests.groupings.planned import naive
 
 TOLERANCE, STICKINESS = 0.005, 0.005
@@ -140,3 +141,20 @@ def test_a_plan_of_another_size_is_refused():
         make_plan(
             np.empty(0, dtype=np.uint64), np.empty(0), np.ones(8), np.ones(2), unplanned(4, 2)
         )
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("owners", np.array([0, 1, 2, 1 << 23], dtype=np.int32)),
+        ("owners", np.array([0, -1], dtype=np.int32)),
+        ("owners", np.array([0, 1, 2], dtype=np.int32)),
+        ("places", np.array([3], dtype=np.int32)),
+        ("starts", np.array([1], dtype=np.int64)),
+        ("keys", np.array([7], dtype=np.uint64)),
+    ],
+)
+def test_arrays_that_are_no_plan_are_refused(name, values):
+    arrays = {**unplanned(4, 3).to_arrays(), name: values}
+    with pytest.raises(RunError, match=r"^a plan has numbers out of range"):
+        Plan.from_arrays(arrays)

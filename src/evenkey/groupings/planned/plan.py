@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenkey.errors import ConfigurationError
+from evenkey.errors import ConfigurationError, RunError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,10 +91,39 @@ class Plan:
 
     @classmethod
     def from_arrays(cls, arrays: Snapshot) -> Plan:
-        """Take a plan from what `to_arrays` gave, among other arrays perhaps."""
+        """Take a plan from what `to_arrays` gave, among other arrays perhaps.
+
+        Raises
+        ------
+        RunError
+            They are no plan. Kernels do not check where they write.
+        """
         keys, buckets = arrays["moved"].tolist()
         own: dict[str, NDArray[Any]] = {name: arrays[name] for name in _ARRAYS}
+        _check(own)
         return cls(**own, moved_keys=keys, moved_buckets=buckets)
+
+
+def _check(arrays: dict[str, NDArray[Any]]) -> None:
+    """Make sure that all numbers of a plan are in range."""
+    owners, keys, starts, places, shares, loads = (arrays[name] for name in _ARRAYS)
+    sound = (
+        all(each.ndim == 1 for each in arrays.values())
+        and len(owners) > 0
+        and len(owners) & (len(owners) - 1) == 0
+        and len(starts) == len(keys) + 1
+        and len(shares) == len(places)
+        and starts[0] == 0
+        and starts[-1] == len(places)
+        and bool((np.diff(starts) >= 0).all())
+        and all(
+            each.dtype.kind == "i" and bool(((each >= 0) & (each < len(loads))).all())
+            for each in (owners, places)
+        )
+    )
+    if not sound:
+        message = "a plan has numbers out of range: delete its table, and it is made anew"
+        raise RunError(message)
 
 
 def unplanned(buckets: int, workers: int) -> Plan:

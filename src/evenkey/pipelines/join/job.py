@@ -38,6 +38,7 @@ from evenkey.pipelines.join.session import join_session
 from evenkey.pipelines.join.sink import digest_of, sink_of
 from evenkey.runs import Job, Work, committed_tables, read_records, run_info, span
 from evenkey.runs import epochs_of as progress_of
+from evenkey.spark import from_arrow_schema
 from evenkey.streams import find_files
 
 if TYPE_CHECKING:
@@ -248,11 +249,12 @@ class _JoinWork(Work[JoinReport]):
 
 def _on_disk(spark: SparkSession, subscriptions: pa.Table, directory: RunDirectory) -> DataFrame:
     """Let Spark read them from a file, since large ones would fill its driver's memory."""
-    if directory.store.find(_SUBSCRIPTIONS) is None:
-        content = pa.BufferOutputStream()
-        pq.write_table(subscriptions, content, row_group_size=_ROW_GROUP)
-        directory.keep(_SUBSCRIPTIONS, content.getvalue().to_pybytes())
-    return spark.read.parquet(directory.store.path(_SUBSCRIPTIONS))
+    # One that lies there already may be of another command, which was killed before it began.
+    content = pa.BufferOutputStream()
+    pq.write_table(subscriptions, content, row_group_size=_ROW_GROUP)
+    directory.keep(_SUBSCRIPTIONS, content.getvalue().to_pybytes())
+    schema = from_arrow_schema(subscriptions.schema)
+    return spark.read.schema(schema).parquet(directory.store.path(_SUBSCRIPTIONS))
 
 
 def _stored(
