@@ -12,11 +12,22 @@ pytest_plugins = ["tests.session"]
 EVENT_LOG = Path(__file__).parent / "tests" / "diagnosis" / "logs" / "apply-skewed.gz"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the examples that need Spark to `make check`."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem) and _needs_spark(item):
+            item.add_marker(pytest.mark.slow(1))
+
+
+def _needs_spark(item: pytest.DoctestItem) -> bool:
+    source = "".join(each.source for each in item.dtest.examples)
+    return "spark." in source or "(spark" in source
+
+
 @pytest.fixture(autouse=True)
 def _names_of_examples(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
     """Give an example `spark` and `event_log` where it names them."""
     if isinstance(request.node, pytest.DoctestItem):
-        source = "".join(each.source for each in request.node.dtest.examples)
-        if "spark." in source or "(spark" in source:
+        if _needs_spark(request.node):
             doctest_namespace["spark"] = request.getfixturevalue("spark")
         doctest_namespace["event_log"] = EVENT_LOG

@@ -50,6 +50,7 @@ def simulated(invoke, *options):
     return json.loads(told.stdout)
 
 
+@pytest.mark.slow(4)
 def test_json_has_the_shared_names(invoke):
     figures = simulated(invoke, "--grouping", "kg", "--workers", 8, "--cost-ms", 2)
     assert set(SHARED) <= figures.keys()

@@ -169,6 +169,7 @@ def test_every_query_of_prometheus_gives_the_run(filled, prometheus, began):
     assert len(seen) == 1
 
 
+@pytest.mark.slow(8)
 def test_every_query_of_a_join_gives_the_join(joined, influx, prometheus, began):
     expected = {
         "Matches": [joined["matches"]],

@@ -282,6 +282,7 @@ def test_a_topic_that_is_not_there_is_named_and_leaves_the_output_free(broker, t
     assert not (tmp_path / "out" / "state" / "manifest.json").exists()
 
 
+@pytest.mark.slow(8)
 def test_a_comparison_does_not_write_topics(broker):
     config = PipelineConfig(dataset="country-skew-r80", output_kafka=f"{broker.server}/a")
     with pytest.raises(ConfigurationError, match=r"output_kafka .* drop it"):

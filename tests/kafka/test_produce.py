@@ -57,6 +57,7 @@ def test_a_dataset_lies_in_its_partitions_by_turn_with_its_event_times(broker):
     ]
 
 
+@pytest.mark.slow(14)
 def test_the_command_sends_the_lines_of_a_file_at_a_rate(broker, tmp_path):
     file = tmp_path / "lines.txt"
     file.write_bytes(b"one\r\n\nthr\xffee\nfour")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MODES = ["static-stal", "dynamic-db-stal", "dynamic-lb-stal"]
-WORKERS, PARTITIONS, EPOCHS, PUBLICATIONS = 4, 16, 4, 3000
+WORKERS, PARTITIONS, EPOCHS, PUBLICATIONS = 4, 16, 3, 3000
 THRESHOLD = 0.5
 """MLDC above which partitions move; the paper's, and the program's default."""
 

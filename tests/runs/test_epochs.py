@@ -111,6 +111,7 @@ def test_a_run_that_lost_its_claim_commits_nothing(spark, lines, tmp_path, monke
             directory.finish({})
 
 
+@pytest.mark.slow(5)
 def test_an_epoch_that_another_has_committed_is_computed_but_not_published(spark, lines, tmp_path):
     with RunDirectory.opened(tmp_path / "out") as directory:
         other = Commits(directory.path, directory.claim.number)

@@ -151,6 +151,7 @@ def test_another_configuration_is_refused_in_the_same_output(records, tmp_path):
     run(config.with_options(cost_ms=0.001))
 
 
+@pytest.mark.slow(26)
 def test_a_paused_run_goes_on(tmp_path):
     stream = generated("country-skew-r80", messages=3000)
     config = PipelineConfig(

@@ -78,6 +78,7 @@ def test_probed_sources_do_not_overshoot_together(sources, feed):
     assert probed <= 1.05 * local
 
 
+@pytest.mark.slow(3)
 def test_often_probed_sources_stay_as_they_are():
     """What rounding takes from a source at one probe must not be missing at the next."""
     stream = generated("cashtags-like", messages=100_000)

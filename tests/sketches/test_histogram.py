@@ -54,6 +54,7 @@ def test_groups_are_summarized_each_as_alone(capacity, messages):
         assert [*bins] == histogram_of(capacity, own).bins().tolist()
 
 
+@pytest.mark.slow(4)
 @given(CAPACITIES, st.lists(MESSAGES, min_size=1, max_size=5))
 def test_merge_of_many_equals_naive_twin(capacity, parts):
     whole = Bins(

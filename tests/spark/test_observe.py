@@ -64,6 +64,7 @@ def test_observed_after_placement(batch):
     assert observer.loads.tolist() == np.bincount(rows["worker"], minlength=WORKERS).tolist()
 
 
+@pytest.mark.slow(4)
 def test_stream_epoch_by_epoch(session, tmp_path):
     stream = generated("zipf(z=1.2,keys=300)", messages=4500)
     df = oracle.streaming(session, stream, tmp_path, epochs=3)

@@ -51,6 +51,7 @@ def test_large_values_have_equal_files_and_small_ones_one(session, tmp_path):
     assert tuple(numbers) == (ROWS, ROWS, ROWS * (ROWS - 1) // 2)
 
 
+@pytest.mark.slow(5)
 def test_several_columns_and_no_rows(session, tmp_path):
     df = session.range(0, 6000, 1, 3).selectExpr(
         "id", "if(id % 3 = 0, null, 'x') as a", "if(id % 3 = 1, null, 'x') as B"
@@ -64,6 +65,7 @@ def test_several_columns_and_no_rows(session, tmp_path):
     assert operators.partition_for_write(df.where("id < 0"), "a", files=3).count() == 0
 
 
+@pytest.mark.slow(5)
 def test_expressions_are_values_as_columns_are(session, tmp_path):
     """By day of a time and a column: the same files as by a column that holds the day."""
     df = session.range(0, 6000, 1, 3).selectExpr(

@@ -136,6 +136,7 @@ def test_a_line_gives_its_words_in_order(spark, dead_letters, files, tmp_path):
     assert counted(files) == (4, 0)
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("grouping", ["dkg", "dchoices"])
 def test_routing_while_splitting_is_routing_afterwards(
     spark, dead_letters, files, tmp_path, grouping
