@@ -15,6 +15,7 @@ from evenkey.spark.columns import (
     check_frame,
     key_hash,
     number_column,
+    row_numbers,
     time_column,
 )
 from evenkey.spark.frequencies import plan_of
@@ -23,7 +24,7 @@ from evenkey.spark.planned import plan_of_batch, route_planned
 from evenkey.spark.real_time import check_real_time
 from evenkey.spark.retries import warn_of_unsafe_retries
 from evenkey.spark.routing_tasks import Load, check_plan, needs_plan, routing_task
-from evenkey.spark.row_order import in_stable_order, numbered, order_may_change, own_columns
+from evenkey.spark.row_order import in_stable_order, order_may_change, own_columns
 from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
@@ -233,8 +234,8 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
     if natively and isinstance(grouping, KeyGrouping):
         return df.withColumn(column, F.pmod(hashed, F.lit(workers)).cast("int"))
     if natively:
-        ordered, numbers = numbered(df, df, names)
-        return ordered.withColumn(column, F.pmod(numbers, F.lit(workers)).cast("int"))
+        ordered = in_stable_order(df, df, names)
+        return ordered.withColumn(column, F.pmod(row_numbers(), F.lit(workers)).cast("int"))
     if plan is None and needs_plan(grouping):
         plan = plan_of(df, hashed, grouping, workers, state)
     task = routing_task(
