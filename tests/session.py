@@ -23,14 +23,21 @@ _CHECKPOINTS = {
 
 # Tests have few rows in many plans: to compile each plan costs a quarter of the processor, and what
 # it computes is the same. Promises, clusters and programs of their own run compiled plans.
-INTERPRETED = {
+_INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""Settings of a session that does not compile its plans."""
 
 CONNECT = bool(os.environ.get("EVENKEY_CONNECT"))
 """Whether the session of tests is one over Spark Connect: ``make connect``."""
+
+
+def compiling(spark: SparkSession) -> SparkSession:
+    """Give another session that compiles its plans, as users' do."""
+    own = spark.newSession()
+    for name in _INTERPRETED:
+        own.conf.unset(name)
+    return own
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +48,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.local.dir": str(directory / "local"),
         "spark.sql.shuffle.partitions": "4",
         **_CHECKPOINTS,
-        **INTERPRETED,
+        **_INTERPRETED,
         "spark.sql.session.timeZone": os.environ.get("EVENKEY_TEST_ZONE", "UTC"),
         "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
         "spark.sql.warehouse.dir": str(directory / "warehouse"),

@@ -65,7 +65,7 @@ def last_lines(log):
     return text.splitlines()
 
 
-@pytest.mark.slow(26)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("number", "whole_group", "exit_code", "said"),
     [

@@ -26,7 +26,7 @@ def measured(**options) -> dict[str, Any]:
     return figures
 
 
-@pytest.mark.slow(6)
+@pytest.mark.soak
 @pytest.mark.usefixtures("spark")
 def test_a_scenario_is_run_by_the_pipeline():
     figures = measured()

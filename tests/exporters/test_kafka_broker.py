@@ -52,7 +52,7 @@ def _post(url, body):
         assert answer.status in (200, 204)
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak
 @pytest.mark.faults
 def test_a_broker_that_goes_away_and_comes_back_costs_no_more_than_the_queue_lacks(tmp_path):
     broker = start_broker(tmp_path / "kafka")

@@ -64,7 +64,7 @@ def test_stores_of_before_are_what_they_were():
     assert SpatialMatch(subject="static").to_json()["subject"] == "static"
 
 
-@pytest.mark.slow(7)
+@pytest.mark.soak
 @pytest.mark.classic("the command line's own run")
 @pytest.mark.usefixtures("spark")
 def test_a_pipeline_reads_subscription_relation_publication():

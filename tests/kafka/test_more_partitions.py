@@ -52,7 +52,7 @@ def placed(output):
     return counts
 
 
-@pytest.mark.slow(7)
+@pytest.mark.soak
 def test_a_run_that_follows_reads_them_with_another_layout(broker, tmp_path):
     fill(broker, "growing", KEYS * 20)
     config = PipelineConfig(

@@ -55,6 +55,7 @@ def refused(config, kind=ConfigurationError, **options):
     return line
 
 
+@pytest.mark.soak
 def test_a_run_that_was_killed_goes_on_with_its_topics(begun):
     assert run(begun).lines == 40
 

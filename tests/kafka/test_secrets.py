@@ -49,7 +49,7 @@ def settings(tmp_path):
     return file
 
 
-@pytest.mark.slow(22)
+@pytest.mark.soak
 def test_a_password_opens_the_door_and_is_written_down_nowhere(broker, settings, tmp_path):
     secret = {"EVENKEY_KAFKA_CLIENT_SASL_PASSWORD": PASSWORD}
     address = Address.parse(f"{broker.sasl_server}/guarded")

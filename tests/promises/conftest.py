@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.session import INTERPRETED
+from tests.session import compiling
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -42,9 +42,7 @@ def _require(report: pytest.TestReport | pytest.CollectReport) -> None:
 @pytest.fixture(scope="package")
 def session(spark: SparkSession) -> SparkSession:
     """A session that compiles its plans as users' do, and broadcasts and merges nothing."""
-    own = spark.newSession()
-    for name in INTERPRETED:
-        own.conf.unset(name)
+    own = compiling(spark)
     provider = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     own.conf.set("spark.sql.streaming.stateStore.providerClass", provider)
     own.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")

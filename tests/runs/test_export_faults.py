@@ -21,7 +21,7 @@ def server(tmp_path):
         yield server
 
 
-@pytest.mark.slow(7)
+@pytest.mark.soak
 @pytest.mark.faults
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("queue", [20, pytest.param(50_000, marks=pytest.mark.soak)])

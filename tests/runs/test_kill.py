@@ -41,7 +41,7 @@ def command(path, output, grouping, cost_ms):
     ]
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "grouping",

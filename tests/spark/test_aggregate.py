@@ -126,7 +126,7 @@ def test_heaviest_keys_of_windows(batch):
         assert_within_the_bound(top, each, 5, 20)
 
 
-@pytest.mark.slow(34)
+@pytest.mark.soak
 def test_stream_over_epochs(session, tmp_path):
     """All groupings in one query: 200 s in 3 epochs, so that three windows close."""
     session = session.newSession()
@@ -166,7 +166,7 @@ def test_stream_over_epochs(session, tmp_path):
     assert found == expected
 
 
-@pytest.mark.slow(2)
+@pytest.mark.soak
 def test_stream_of_heaviest_keys(session, tmp_path):
     stream = generated("zipf(z=1.3,keys=60)", messages=4000, rate=20)
     df = oracle.streaming(session, stream, tmp_path, epochs=2)

@@ -179,7 +179,7 @@ def test_without_max_ahead_all_rows_are_taken_in(setting):
         plan("far")
 
 
-@pytest.mark.slow(18)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("zone", "aggregator"),
     [

@@ -102,7 +102,7 @@ def as_text(df, method):
     return df.select(F.lit(method).alias("method"), F.to_json(F.struct("*")).alias("row"))
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak
 def test_windows_give_what_they_give_on_spark(session, tagged, tmp_path):
     """All methods of a side are one query."""
     own = session.newSession()  # without RocksDB, which so many small states need not

@@ -49,7 +49,7 @@ def test_a_key_with_most_rows_is_divided(plain, how):
     assert rows == left.join(right, "k", how).count()
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak
 def test_a_key_with_rows_on_both_sides_is_divided_by_what_it_makes(plain):
     """One key makes 500 x 1,000 of the rows; the others 40,000 in all."""
     left, right = many_by_many(plain, 500, 1000)
@@ -123,7 +123,7 @@ def test_a_side_that_spark_broadcasts_is_left_to_it(session):
     assert joined.count() == 2000
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak
 def test_other_columns_are_named_as_in_sparks_own_join(plain):
     """A column of one name on both sides is found by its DataFrame only."""
     left, right = hot(plain, 3000), plain.range(0, 5000, 1, 2).selectExpr("id as k", "-id as v")

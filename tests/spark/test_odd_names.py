@@ -96,7 +96,7 @@ def same(cases):
     assert functools.reduce(DataFrame.unionAll, every).collect() == []
 
 
-@pytest.mark.slow(6)
+@pytest.mark.soak
 @pytest.mark.parametrize("workers", [1, WORKERS])
 def test_groups_are_those_of_plain_names(frames, workers):
     """One worker: Spark's own placement."""

@@ -81,7 +81,7 @@ def of_the_query(directory, grouping, workers):
     return RoutingTables(query.parent, grouping, workers).of_query(query.name)
 
 
-@pytest.mark.slow(14)
+@pytest.mark.soak
 def test_an_aggregate_goes_on_by_other_layouts(session, tmp_path):
     """One window is open all the while; what each layout left of it is merged."""
     for grouping, workers, epochs in LAYOUTS:

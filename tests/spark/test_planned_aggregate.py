@@ -99,7 +99,7 @@ def most(messages, workers=WORKERS):
     return most_uneven(messages, workers, SOURCES)
 
 
-@pytest.mark.slow(9)
+@pytest.mark.soak
 @pytest.mark.classic("compares with the command line's own run")
 @pytest.mark.parametrize("name", ["zipf(z=1.4,keys=10000)", "country-skew-r80"])
 def test_plans_are_those_of_evenkey_run(session, tmp_path, name):

@@ -16,7 +16,7 @@ BEFORE = 3
 """Epochs that end before the kill: the plan of epoch 2 is made of epoch 0."""
 
 
-@pytest.mark.slow(12)
+@pytest.mark.soak
 @pytest.mark.classic("kills the driver's own Java")
 @pytest.mark.faults
 def test_a_killed_stream_goes_on_from_its_plans(tmp_path):

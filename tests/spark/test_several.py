@@ -136,7 +136,7 @@ def test_a_fold_alone_in_windows(batch):
     assert rows(found) == rows(expected)
 
 
-@pytest.mark.slow(9)
+@pytest.mark.soak
 def test_stream(session, tmp_path):
     """Windows close as the watermark passes; all three ways to merge in one query."""
     session = session.newSession()

@@ -81,7 +81,7 @@ def after(epochs, output):
     return pause
 
 
-@pytest.mark.slow(20)
+@pytest.mark.soak
 @pytest.mark.faults
 def test_results_are_exact_through_all_layouts(clicks, tmp_path):
     path, windows, sums = clicks

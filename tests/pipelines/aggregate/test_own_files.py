@@ -116,7 +116,7 @@ def found(table):
     return keyed
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("name", "grouping"),
     [

@@ -49,7 +49,7 @@ def unevenness(report):
     return [epoch.max_over_mean for epoch in report.epochs]
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak
 @pytest.mark.parametrize("grouping", [LEARNED, "planned"])
 def test_every_epoch_of_a_drifting_stream_is_level(grouping):
     """Hot keys change in the middle of the second epoch and of the fourth."""
@@ -130,7 +130,7 @@ def two_texts(tmp_path_factory):
     return path, Counter(words)
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "grouping",
     ["planned", *(pytest.param(each, marks=pytest.mark.soak) for each in (LEARNED, WITHOUT))],
@@ -147,7 +147,7 @@ def test_a_file_that_changes_its_hot_keys_without_warning(two_texts, tmp_path, g
     assert (max(level) <= most(expected.total() // 3)) is (grouping != WITHOUT)
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak
 def test_a_run_that_is_repeated_places_every_message_again(two_texts, tmp_path):
     """Routers begin anew from each epoch's plan: nothing of another task or run is in them."""
     lines = two_texts[0].read_text().splitlines(keepends=True)

@@ -90,7 +90,7 @@ def by_key(sums):
     return np.bincount(workers, list(sums.values()), minlength=WORKERS).astype(int).tolist()
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak
 @pytest.mark.parametrize(("grouping", "ways"), [("pkg", WAYS), ("dkg", WAYS[-1:])])
 def test_spark_routes_weights_as_the_simulator_does(grouping, ways):
     """Of one source and one epoch, for a generated stream, in all four ways."""
@@ -120,7 +120,7 @@ def test_spark_routes_weights_as_the_simulator_does(grouping, ways):
     assert len(seen) == len(ways)
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak
 def test_plans_go_by_weights_where_they_are_routed_by(clicks):
     path, _ = clicks
     worst = {}
@@ -139,7 +139,7 @@ def test_plans_go_by_weights_where_they_are_routed_by(clicks):
     assert worst["weights"] < 1.3 < worst["messages"]
 
 
-@pytest.mark.slow(4)
+@pytest.mark.soak
 def test_weights_beyond_all_measure_change_balance_only(tmp_path):
     path = tmp_path / "a.csv"
     huge = 10**17
