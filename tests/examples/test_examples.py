@@ -37,6 +37,7 @@ def example(monkeypatch):
     return load
 
 
+@pytest.mark.slow(4)
 def test_word_count(example, tmp_path, capsys):
     (tmp_path / "book.txt").write_text("To be, or not to be:\nthat is the question.\n")
     example("word_count").main([str(tmp_path / "book.txt")])

@@ -75,6 +75,7 @@ def test_a_password_opens_the_door_and_is_written_down_nowhere(broker, settings,
     assert manifest["kafka_config"] == str(settings)
 
 
+@pytest.mark.slow(10)
 def test_a_wrong_password_is_refused_and_not_repeated(broker, settings, capfd, monkeypatch):
     # librdkafka tries again until its time is up.
     monkeypatch.setattr(topics, "_TIMEOUT_SECONDS", 2.0)

@@ -158,6 +158,7 @@ def test_a_damaged_claim_is_named(store):
         claim(store)
 
 
+@pytest.mark.slow(3)
 @pytest.mark.usefixtures("no_locks")
 def test_a_stopped_process_loses_its_claim_and_says_so_when_it_wakes_up(tmp_path):
     store = STORES["a directory"](tmp_path)

@@ -251,6 +251,7 @@ def test_a_time_limit_pauses(tmp_path):
     assert report.metrics.messages < 1000
 
 
+@pytest.mark.slow(5)
 def test_a_session_over_connect_is_refused_in_one_line():
     over_connect: Any = SimpleNamespace()
     with pytest.raises(

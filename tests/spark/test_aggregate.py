@@ -236,6 +236,7 @@ def test_times_as_keys_and_values(batch):
     assert [(row["key"], row["count"]) for row in top.collect()] == [tuple(count)]
 
 
+@pytest.mark.slow(3)
 def test_no_rows_no_groups(batch):
     none = batch.where("id < 0")
     for aggregator in (*PLAIN, "top-k(k=3)"):

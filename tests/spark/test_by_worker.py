@@ -78,6 +78,7 @@ def _listed(table):
     return sorted(map(repr, table.to_pylist()))
 
 
+@pytest.mark.slow(4)
 def test_a_worker_out_of_range_fails_the_merge(spark):
     parts = spark.createDataFrame([("a", 3, 1, 1)], "user string, worker int, count long, n long")
     with pytest.raises(Exception, match="worker must be 0 to 2 in every row"):

@@ -150,6 +150,7 @@ def test_a_key_named_as_a_column_of_the_result_is_refused(spark, name, options, 
     assert f"has a column {taken!r} of its own; rename yours: df.withColumnRenamed(" in message
 
 
+@pytest.mark.slow(5)
 def test_the_name_of_a_window_is_free_where_there_is_none(spark):
     df = spark.range(4).withColumnRenamed("id", "window")
     assert operators.aggregate(df, "window", "pkg", 2).count() == 4

@@ -87,6 +87,7 @@ def test_a_key_whose_rows_are_all_alike_is_dealt_evenly(session, place):
     assert max(sizes) <= 1.1 * sum(sizes) / WORKERS
 
 
+@pytest.mark.slow(4)
 def test_rows_of_every_type_differ(session):
     values = [
         (1, None, {"a": 1}, (None, 1), [1, None]),

@@ -140,6 +140,7 @@ def test_results_are_exact_through_all_layouts(clicks, tmp_path):
     assert before.workers == FIRST["workers"]
 
 
+@pytest.mark.slow(6)
 def test_what_spark_pins_is_refused_with_its_reason(clicks, tmp_path):
     path, _, _ = clicks
     config = a_run(path, tmp_path, FIRST)

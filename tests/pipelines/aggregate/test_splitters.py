@@ -84,6 +84,7 @@ def counted(files):
     return pc.sum(counts["lines"]).as_py(), pc.sum(counts["rejected"]).as_py()
 
 
+@pytest.mark.slow(7)
 def test_accepted_and_rejected_lines_add_up(spark, dead_letters, files, tmp_path):
     lines = [b'{"user": "u%d"}' % position for position in range(700)]
     bad = {
