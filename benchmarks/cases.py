@@ -30,9 +30,13 @@ ROWS, KEYS, EXPONENT, WORKERS = 10_000_000, 100_000, 1.4, 10
 Runs = Iterator[Callable[[], object]]
 
 
+def keyed(rows: int, *, shuffled: bool = False) -> DataFrame:
+    """Make the rows, perhaps behind a shuffle; cases that share a process share them."""
+    return _kept(rows, shuffled)
+
+
 @cache
-def keyed(rows: int) -> DataFrame:
-    """Make the rows; cases that share a process share them."""
+def _kept(rows: int, shuffled: bool) -> DataFrame:  # noqa: FBT001 - a key of the cache
     spark = eks.session("local[2]")
     # Ranks by the inverse of the continuous power law's distribution.
     span = 1 - (KEYS + 1) ** (1 - EXPONENT)
@@ -40,6 +44,8 @@ def keyed(rows: int) -> DataFrame:
     rank = F.floor(F.pow(1 - uniform * span, F.lit(1 / (1 - EXPONENT))))
     key = F.concat(F.lit("user-"), rank.cast("string"))
     df = spark.range(0, rows, 1, 4).select(key.alias("key"), F.col("id").alias("amount"))
+    if shuffled:
+        df = df.repartition(4, "amount")
     df = df.persist(StorageLevel.MEMORY_ONLY)
     assert df.count() == rows
     return df
@@ -55,9 +61,14 @@ def repartition(rows: int = ROWS, workers: int = WORKERS) -> Runs:
     yield lambda: thrown_away(df.repartition(workers, "key"))
 
 
-def route_and_place(rows: int = ROWS, workers: int = WORKERS, grouping: str = "planned") -> Runs:
+def route_and_place(
+    rows: int = ROWS,
+    workers: int = WORKERS,
+    grouping: str = "planned",
+    shuffled: bool = False,  # noqa: FBT001, FBT002 - as a case says it
+) -> Runs:
     """Planned grouping follows a plan that is there, as it is in every epoch of a stream."""
-    df = keyed(rows)
+    df = keyed(rows, shuffled=shuffled)
     with tempfile.TemporaryDirectory(prefix="evenkey-bench-") as home:
         if grouping.startswith("planned"):
             eks.fit(df, "key", grouping, workers, state=home, fraction=0.1)
@@ -86,15 +97,23 @@ def hash_in_python_and_place(rows: int = ROWS) -> Runs:
     yield lambda: thrown_away(eks.place(df.withColumn("worker", in_python(F.xxhash64("key"))), 8))
 
 
-def partition_for_write(rows: int = ROWS, workers: int = WORKERS) -> Runs:
+def partition_for_write(
+    rows: int = ROWS,
+    workers: int = WORKERS,
+    shuffled: bool = False,  # noqa: FBT001, FBT002 - as a case says it
+) -> Runs:
     """Count the keys, and bring rows to as many tasks of equal size."""
-    df = keyed(rows)
+    df = keyed(rows, shuffled=shuffled)
     yield lambda: thrown_away(eks.partition_for_write(df, "key", workers))
 
 
-def join_full(rows: int = ROWS, workers: int = WORKERS) -> Runs:
+def join_full(
+    rows: int = ROWS,
+    workers: int = WORKERS,
+    shuffled: bool = False,  # noqa: FBT001, FBT002 - as a case says it
+) -> Runs:
     """A full join with a table that has each key once."""
-    df = keyed(rows)
+    df = keyed(rows, shuffled=shuffled)
     table = df.groupBy("key").agg(F.count("*").alias("rows")).persist()
     table.count()
     yield lambda: thrown_away(eks.join(df, table, "key", "full", workers))
