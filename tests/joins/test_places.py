@@ -181,6 +181,9 @@ def test_a_file_that_is_no_geojson_is_told(tmp_path):
         read_atlas(tmp_path / "bad.gz")
     with pytest.raises(ConfigurationError, match=r"none\.json cannot be read"):
         read_atlas(tmp_path / "none.json")
+    (tmp_path / "deep.json").write_text("[" * 200_000)
+    with pytest.raises(ConfigurationError, match=r"deep\.json cannot be read"):
+        read_atlas(tmp_path / "deep.json")
 
 
 @pytest.mark.soak

@@ -63,7 +63,7 @@ def test_avro_records_are_counted_and_others_rejected(broker, schema, tmp_path):
     assert totals == truth
 
 
-@pytest.mark.parametrize("text", [None, "no schema"])
+@pytest.mark.parametrize("text", [None, "no schema", "[" * 200_000])
 def test_a_schema_that_cannot_be_read_is_named(tmp_path, text):
     file = tmp_path / "click.avsc"
     if text is not None:

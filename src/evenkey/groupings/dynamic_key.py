@@ -13,7 +13,7 @@ from evenkey.errors import ConfigurationError
 from evenkey.event_clock import FAR, in_step
 from evenkey.groupings.base import Grouping, LocalLoadRouter, Router, Snapshot
 from evenkey.groupings.key_space import ITEM, KeySpace, moved
-from evenkey.groupings.key_table import items_of, table_of
+from evenkey.groupings.key_table import check_read, items_of, table_of, within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -371,5 +371,10 @@ class _DynamicKeyRouter(LocalLoadRouter):
             self._tally[2] = memory["items"]["order"].max(initial=-1) + 1
 
     def _take_over(self, state: Snapshot) -> None:
-        self._clock = state["clock"].astype(np.float64)
-        self._hold(state["items"].astype(ITEM))
+        items, clock = state["items"].astype(ITEM), state["clock"].astype(np.float64)
+        check_read(
+            sound=within(items["pool"], 1, min(self.workers, _MOST_POOL))
+            and clock.shape == self._clock.shape
+        )
+        self._clock = clock
+        self._hold(items)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenkey.errors import RunError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -36,6 +38,29 @@ def table_of(items: NDArray[np.void], slots: int = _SMALLEST) -> NDArray[np.void
     table = np.zeros(slots, dtype=items.dtype)
     _kernels.insert_all(table, items)
     return table
+
+
+def check_read(*, sound: bool) -> None:
+    """Refuse arrays that were read back, with numbers that kernels must not meet.
+
+    Kernels do not check where they read and write.
+
+    Raises
+    ------
+    RunError
+        They are not sound.
+    """
+    if not sound:
+        message = (
+            "a table of what a grouping learned has numbers out of range: delete the file, and "
+            "it is learned anew"
+        )
+        raise RunError(message)
+
+
+def within(values: NDArray[np.int_], least: int, most: int) -> bool:
+    """Say whether no value is below the least or above the most."""
+    return bool(((values >= least) & (values <= most)).all())
 
 
 def items_of(table: NDArray[np.void]) -> NDArray[np.void]:

@@ -24,7 +24,7 @@ def read_schema(file: Path) -> str:
     try:
         text = file.read_text("utf-8")
         schema = json.loads(text)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or error
         message = f"avro_schema {file} cannot be read ({reason}): name a file with an Avro schema"
         raise ConfigurationError(message) from None

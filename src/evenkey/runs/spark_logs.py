@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evenkey.errors import RunError
+
 if TYPE_CHECKING:
     from evenkey.stores import Store
 
@@ -60,24 +62,41 @@ class SparkLogs:
         return newest
 
     def begun(self, epoch: int) -> Begun | None:
-        """Give what Spark noted when it began an epoch; None where it has no note of it."""
+        """Give what Spark noted when it began an epoch; None where it has no note of it.
+
+        Raises
+        ------
+        RunError
+            The note is damaged.
+        """
         if epoch not in self._begun:
-            content = self._checkpoint.find(f"{OFFSETS}/{epoch}")
+            name = f"{OFFSETS}/{epoch}"
+            content = self._checkpoint.find(name)
             if content is None:
                 return None
-            lines = content.decode().splitlines()
-            settings, ends = json.loads(lines[_SETTINGS_LINE]), lines[_HEADER_LINES:]
+            try:
+                note = _note(content)
+            except (LookupError, TypeError, ValueError) as error:
+                message = (
+                    f"{self._checkpoint.path(name)} is damaged ({error}): start again with a new "
+                    "output"
+                )
+                raise RunError(message) from error
             # Those of earlier epochs are not asked for any more.
-            self._begun = {
-                **{each: note for each, note in self._begun.items() if each >= epoch - 1},
-                epoch: Begun(
-                    settings["batchTimestampMs"] / 1000,
-                    [None if line == "-" else json.loads(line) for line in ends],
-                ),
-            }
+            recent = {each: note for each, note in self._begun.items() if each >= epoch - 1}
+            self._begun = {**recent, epoch: note}
         return self._begun[epoch]
 
     def ends(self, epoch: int) -> list[Any]:
         """Offsets of the sources at the end of an epoch; none where Spark has no note of it."""
         begun = self.begun(epoch)
         return [] if begun is None else begun.ends
+
+
+def _note(content: bytes) -> Begun:
+    lines = content.decode().splitlines()
+    settings, ends = json.loads(lines[_SETTINGS_LINE]), lines[_HEADER_LINES:]
+    return Begun(
+        settings["batchTimestampMs"] / 1000,
+        [None if line == "-" else json.loads(line) for line in ends],
+    )

@@ -12,6 +12,7 @@ import numpy as np
 from evenkey.checking import check_fields
 from evenkey.errors import ConfigurationError
 from evenkey.groupings.base import Grouping, LocalLoadRouter, Snapshot
+from evenkey.groupings.key_table import check_read
 from evenkey.sketches import SpaceSaving
 
 if TYPE_CHECKING:
@@ -120,8 +121,9 @@ class HeadRouter(LocalLoadRouter):
         """Go on from a snapshot."""
         super().restore(snapshot)
         if "sketch" in snapshot:
-            self._sketch = _sketch_of(snapshot)
-            self._tally = snapshot["tally"].astype(np.int64)
+            tally = snapshot["tally"].astype(np.int64)
+            check_read(sound=tally.shape == self._tally.shape)
+            self._sketch, self._tally = _sketch_of(snapshot), tally
 
     def memory(self) -> Snapshot:
         """Give what later epochs start from."""

@@ -11,7 +11,7 @@ import numpy as np
 from evenkey.checking import check_fields, check_workers
 from evenkey.errors import ConfigurationError
 from evenkey.groupings.base import Grouping, Router, Snapshot
-from evenkey.groupings.key_table import items_of, table_of
+from evenkey.groupings.key_table import check_read, items_of, table_of, within
 from evenkey.groupings.tables.base import PLACE
 from evenkey.groupings.tables.frequencies import descending, on_least_loaded
 from evenkey.sketches import SpaceSaving
@@ -141,9 +141,12 @@ class _IsolatingRouter(Router):
         self._planned = False
 
     def _follow(self, plan: Snapshot) -> None:
+        items, room = plan["items"].astype(PLACE), plan["room"].astype(np.float64)
+        check_read(
+            sound=within(items["place"], 0, self.workers - 1) and room.shape == (self.workers,)
+        )
         self._histogram = SpaceSaving.from_bytes(self._empty)
-        self._table = table_of(plan["items"].astype(PLACE))
-        self._room = plan["room"].astype(np.float64)
+        self._table, self._room = table_of(items), room
         self._planned = True
 
     def _route(

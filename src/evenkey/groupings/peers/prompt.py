@@ -9,7 +9,7 @@ import numpy as np
 
 from evenkey.checking import check_workers
 from evenkey.groupings.base import Grouping, Router, Snapshot
-from evenkey.groupings.key_table import items_of, table_of
+from evenkey.groupings.key_table import check_read, items_of, table_of, within
 from evenkey.groupings.tables.base import PLACE
 from evenkey.groupings.tables.frequencies import descending
 
@@ -152,13 +152,20 @@ class _PromptRouter(Router):
         )
 
     def _follow(self, plan: Snapshot) -> None:
-        self._table = table_of(plan["items"].astype(PLACE))
-        self._split = (
-            plan["starts"].astype(np.int64),
-            plan["places"].astype(np.int32),
-            plan["cuts"].astype(np.float64),
+        items, starts = plan["items"].astype(PLACE), plan["starts"].astype(np.int64)
+        places, cuts = plan["places"].astype(np.int32), plan["cuts"].astype(np.float64)
+        split = len(starts) - 1
+        check_read(
+            sound=split >= 0
+            and starts[0] == 0
+            and starts[-1] == len(places)
+            and bool((np.diff(starts) > 0).all())
+            and cuts.shape == places.shape
+            and within(places, 0, self.workers - 1)
+            and within(items["place"], 0, self.workers + split - 1)
         )
-        self._dealt = np.zeros(len(self._split[0]) - 1, dtype=np.int64)
+        self._table, self._split = table_of(items), (starts, places, cuts)
+        self._dealt = np.zeros(split, dtype=np.int64)
 
     def _route(
         self,

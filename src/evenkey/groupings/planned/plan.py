@@ -115,7 +115,7 @@ def _check(arrays: dict[str, NDArray[Any]]) -> None:
         and len(shares) == len(places)
         and starts[0] == 0
         and starts[-1] == len(places)
-        and bool((np.diff(starts) >= 0).all())
+        and bool((np.diff(starts) > 0).all())
         and all(
             each.dtype.kind == "i" and bool(((each >= 0) & (each < len(loads))).all())
             for each in (owners, places)

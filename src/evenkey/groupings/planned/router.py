@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from evenkey.groupings.base import Router, Snapshot
+from evenkey.groupings.key_table import check_read
 from evenkey.groupings.planned.lookup import compile_plan
 from evenkey.groupings.planned.plan import Plan
 from evenkey.groupings.planned.statistics import KeyStatistics
-from evenkey.groupings.planned.surprise import NO_CELLS, NO_RULES, Cells, cells_for
+from evenkey.groupings.planned.surprise import CELL_BITS, NO_CELLS, NO_RULES, Cells, cells_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -108,9 +109,14 @@ class PlannedRouter(Router):
         """Take over a snapshot, or the counters of dealing alone."""
         if "loads" in snapshot:
             self.remember(snapshot)
-            self._sent = snapshot["sent"].astype(np.int64)
+            sent, tally = snapshot["sent"].astype(np.int64), snapshot["tally"].copy()
             rows = snapshot["cells"].view(self._cells.rows.dtype).copy()
-            self._cells = Cells(rows, snapshot["tally"].copy())
+            check_read(
+                sound=sent.shape == (self.workers,)
+                and len(rows) in (0, 1 << CELL_BITS)
+                and tally.shape == NO_CELLS.tally.shape
+            )
+            self._sent, self._cells = sent, Cells(rows, tally)
             if self._learning:
                 self._epoch = KeyStatistics.from_arrays(snapshot, "epoch")
         # Counters of another plan's split keys mean nothing.

@@ -79,6 +79,7 @@ class CardinalityAffinity(Grouping):
 class _AffinityRouter(TableRouter):
     def __init__(self, grouping: CardinalityAffinity, workers: int, source: int) -> None:
         super().__init__(workers, source)
+        self._most_place = 0b11  # Which of two candidates hold the key.
         self._most = math.inf if grouping.tolerance is None else 1 + grouping.tolerance
 
     def _hold(self, items: NDArray[np.void]) -> None:

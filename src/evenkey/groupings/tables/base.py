@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenkey.groupings.base import LocalLoadRouter, Snapshot
-from evenkey.groupings.key_table import items_of, table_of
+from evenkey.groupings.key_table import check_read, items_of, table_of, within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +28,7 @@ class TableRouter(LocalLoadRouter):
 
     def __init__(self, workers: int, source: int) -> None:
         super().__init__(workers, source)
+        self._most_place = workers - 1
         self._hold(np.empty(0, dtype=PLACE))
 
     def _route(
@@ -57,6 +58,7 @@ class TableRouter(LocalLoadRouter):
 
     def _hold(self, items: NDArray[np.void]) -> None:
         """Take over the entries of a snapshot or memory."""
+        check_read(sound=within(items["place"], 0, self._most_place))
         self._table = table_of(items)
         self._held = np.array([len(items)], dtype=np.int64)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenkey.checking import check_workers
 from evenkey.groupings.base import Grouping, Router, Snapshot
-from evenkey.groupings.key_table import items_of, table_of
+from evenkey.groupings.key_table import check_read, items_of, table_of, within
 from evenkey.groupings.tables.base import PLACE, merge_places
 from evenkey.groupings.tables.frequencies import descending, on_least_loaded
 
@@ -90,7 +90,9 @@ class _OfflineGreedyRouter(Router):
 
     def restore(self, snapshot: Snapshot) -> None:
         if "items" in snapshot:
-            self._table = table_of(snapshot["items"].astype(PLACE))
+            items = snapshot["items"].astype(PLACE)
+            check_read(sound=within(items["place"], 0, self.workers - 1))
+            self._table = table_of(items)
 
     def memory(self) -> Snapshot:
         plan = self.snapshot()

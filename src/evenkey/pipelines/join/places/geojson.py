@@ -32,7 +32,7 @@ def read_geojson(path: Path) -> list[tuple[str, shapely.Geometry]]:
         if path.suffix == ".gz":
             content = gzip.decompress(content)
         features = list(json.loads(content)["features"])
-    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+    except (OSError, EOFError, ValueError, KeyError, TypeError, RecursionError) as error:
         message = (
             f"polygons {path} cannot be read ({error}): name a GeoJSON feature collection or a "
             "shapefile (.shp)"
