@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def check_read(*, sound: bool) -> None:
         raise RunError(message)
 
 
-def within(values: NDArray[np.int_], least: int, most: int) -> bool:
+def within(values: NDArray[np.signedinteger[Any]], least: int, most: int) -> bool:
     """Say whether no value is below the least or above the most."""
     return bool(((values >= least) & (values <= most)).all())
 
