@@ -27,8 +27,6 @@ PARTS = {
 }
 """Folders by part; the part ``others`` is all that none of these has."""
 OTHERS = "others"
-_PROCESSES = {"clusters": 2}
-"""Test processes of a part, where not three: each process of ``clusters`` starts six hosts."""
 
 
 @dataclass
@@ -107,12 +105,11 @@ def main(parts: list[str]) -> int:
     for part in parts or known:
         report = REPORTS / f"{part}.xml"
         report.unlink(missing_ok=True)
-        processes = str(_PROCESSES.get(part, 3))
         began = time.monotonic()
         done = subprocess.run(  # noqa: S603 - pytest, on folders of this repository
             [
                 *(sys.executable, "-m", "pytest", "--quiet", "-m", "soak", f"--junitxml={report}"),
-                *("--numprocesses", processes, "--dist", "worksteal", *arguments(part)),
+                *("--numprocesses", "3", "--dist", "worksteal", *arguments(part)),
             ],
             cwd=ROOT,
             check=False,

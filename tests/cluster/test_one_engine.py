@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -41,8 +42,9 @@ def exact(cluster, done, output, on="driver"):
     return report
 
 
-@pytest.mark.parametrize("kind", PLACES)
-@pytest.mark.parametrize("grouping", GROUPINGS)
+@pytest.mark.parametrize(
+    ("grouping", "kind"), [("pkg", "s3"), ("dkg", "hdfs"), ("planned", "s3"), ("planned", "hdfs")]
+)
 def test_a_run_is_exact_and_as_level_as_on_one_machine(cluster, grouping, kind):
     output = f"{PLACES[kind]}/run-{grouping}"
     report = exact(cluster, cluster.evenkey(command(grouping, output)), output)
@@ -187,8 +189,12 @@ def test_streams_without_a_shared_place_say_so_at_once(cluster_without_storage):
         assert "state" in lines[0], call
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-@pytest.mark.parametrize("grouping", GROUPINGS)
+# The fault and the grouping of each are drawn by `python -m tests.cluster.faults`.
+@pytest.mark.parametrize(
+    ("grouping", "fault"),
+    list(zip(cycle(GROUPINGS), FAULTS, strict=False)),
+    ids=lambda each: getattr(each, "__name__", each),
+)
 def test_a_run_is_exact_through_a_fault(breakable_cluster, grouping, fault):
     outcome = hit(breakable_cluster, grouping, fault, f"{PLACES['s3']}/faulty")
     assert (outcome.lost, outcome.doubled) == (0, 0)
@@ -196,9 +202,15 @@ def test_a_run_is_exact_through_a_fault(breakable_cluster, grouping, fault):
 
 
 @pytest.mark.parametrize(
-    "fault", [none, lose_worker, lose_driver], ids=lambda fault: fault.__name__
+    ("grouping", "fault"),
+    [
+        ("planned", none),
+        ("planned", lose_driver),
+        ("planned(planning=previous)", none),
+        ("planned(planning=previous)", lose_worker),
+    ],
+    ids=lambda each: getattr(each, "__name__", each),
 )
-@pytest.mark.parametrize("grouping", ["planned", "planned(planning=previous)"])
 def test_a_drifting_stream_is_level_and_exact(breakable_cluster, grouping, fault):
     """Hot keys change in the middle of an epoch and at a start; 20,000 messages a worker."""
     messages, output = 800_000, f"{PLACES['s3']}/drift"
