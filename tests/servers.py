@@ -251,7 +251,8 @@ class SeaweedServer(_Server):
         return [
             *(self.program, "server", f"-dir={self.directory}", "-ip=127.0.0.1", "-s3"),
             *(f"-s3.port={self.port}", f"-s3.config={self.directory / 'users.json'}"),
-            *(*ports, "-master.volumeSizeLimitMB=64"),
+            # Two of its doors have fixed ports, which only one server can have at a time.
+            *(*ports, "-s3.port.lance=0", "-s3.port.iceberg=0", "-master.volumeSizeLimitMB=64"),
         ]
 
 
