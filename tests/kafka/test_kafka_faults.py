@@ -31,16 +31,16 @@ def command(broker, topic, output, **options):
 
 @pytest.mark.soak
 def test_a_killed_driver_goes_on_from_kafka(spark, broker, tmp_path):
-    send(broker, "killed", 4000)
+    send(broker, "driver-killed", 4000)
     output, log = tmp_path / "out", tmp_path / "log"
-    with started(command(broker, "killed", output, **{"cost-ms": 5}), log) as process:
+    with started(command(broker, "driver-killed", output, **{"cost-ms": 5}), log) as process:
         kill_in_the_middle(process, output, log)
     # What comes after the first start is not part of the run.
-    send(broker, "killed", 100)
-    report = finish(command(broker, "killed", output))
+    send(broker, "driver-killed", 100)
+    report = finish(command(broker, "driver-killed", output))
     assert report["finished"]
     assert (report["lines"], report["messages"], report["late"]) == (4000, 4000, 0)
-    assert counted(spark, broker, "killed") == truth(4000)
+    assert counted(spark, broker, "driver-killed") == truth(4000)
 
 
 @pytest.mark.soak
