@@ -53,6 +53,20 @@ class RunError(EvenkeyError, RuntimeError):
     """
 
 
+def text_of(error: BaseException) -> str:
+    """Give an error's text; an error of Java's has none once its process has died.
+
+    Examples
+    --------
+    >>> text_of(ValueError("workers = 0"))
+    'workers = 0'
+    """
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - whatever asking for it fails with
+        return ""
+
+
 def of_file_handles(error: BaseException) -> RunError | None:
     """Give the error that names the limit of open files, if that is behind an error; else None.
 
@@ -65,7 +79,7 @@ def of_file_handles(error: BaseException) -> RunError | None:
     """
     cause: BaseException | None = error
     while cause is not None:
-        if any(reason in str(cause) for reason in _NO_HANDLES):
+        if any(reason in text_of(cause) for reason in _NO_HANDLES):
             return too_few_handles(most_handles())
         cause = cause.__cause__ or cause.__context__
     return None

@@ -96,6 +96,22 @@ def test_the_innermost_error_of_spark_is_told(text, message, exit_code):
     assert explain(SparkLikeError(text)) == (message, exit_code)
 
 
+class OfDeadJavaError(Exception):
+    """Like an error of Java's: its text is asked of Java, which has died."""
+
+    def __str__(self):
+        raise ConnectionRefusedError
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_an_error_whose_text_died_with_java(behind):
+    error = RunError("a worker was lost: run the same command again")
+    error.__cause__ = OfDeadJavaError()
+    found = explain(error if behind else OfDeadJavaError())
+    expected = "a worker was lost: run the same command again" if behind else "OfDeadJavaError"
+    assert found.message == expected
+
+
 def test_an_error_of_ours_is_told_however_it_was_wrapped():
     wrapped = ValueError("outer")
     wrapped.__cause__ = RunError("inner")

@@ -43,7 +43,7 @@ def disk(tmp_path):
     """Mount a file system of memory with some options, or change them; gives its place."""
     place = tmp_path / "disk"
     place.mkdir()
-    mounted = []
+    mounted: list[tuple[str, ...]] = []
 
     def mount(*options):
         again = ["-o", "remount," + ",".join(options)] if mounted else ["-o", ",".join(options)]

@@ -16,7 +16,7 @@ import typer
 
 from evenkey import errors
 from evenkey.addresses import without_password
-from evenkey.errors import ConfigurationError, EvenkeyError, of_file_handles
+from evenkey.errors import ConfigurationError, EvenkeyError, of_file_handles, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,7 +72,7 @@ def explain(error: BaseException) -> Explanation:
     for cause in _causes(error):
         if isinstance(cause, EvenkeyError):
             return Explanation(str(cause), _exit_code(type(cause)))
-    text = str(error)
+    text = text_of(error)
     ours = list(_OURS.finditer(text))
     if ours:
         kind = getattr(errors, ours[-1]["name"], EvenkeyError)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import tomllib
 from pathlib import Path
@@ -60,5 +62,9 @@ def check_output(output: Path | str) -> None:
         message = f"output {output} cannot be a directory: {there} is a file; choose another"
         raise ConfigurationError(message)
     if not os.access(there, os.W_OK | os.X_OK):
-        message = f"output {output} cannot be written: choose another directory"
+        reason = os.strerror(errno.EACCES)
+        with contextlib.suppress(OSError):
+            if os.statvfs(there).f_flag & os.ST_RDONLY:
+                reason = os.strerror(errno.EROFS)
+        message = f"output {output} cannot be written ({reason}): choose another directory"
         raise ConfigurationError(message)

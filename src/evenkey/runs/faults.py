@@ -8,7 +8,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from evenkey.errors import RunError, of_file_handles
+from evenkey.errors import RunError, of_file_handles, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,10 +56,11 @@ def faults_named(directory: RunDirectory) -> Iterator[None]:
         directory.claim.check()
     except Exception as error:
         directory.claim.check()
-        of_tasks = _OF_A_TASK.findall(str(error))
+        text = text_of(error)
+        of_tasks = _OF_A_TASK.findall(text)
         if of_tasks:
             raise RunError(of_tasks[-1]) from error
-        if _DISK_FULL not in str(error):
+        if _DISK_FULL not in text:
             raise
         message = (
             f"a disk is full ({_DISK_FULL}): that of {directory.path}, or of Spark's temporary "
