@@ -7,10 +7,13 @@ import errno
 import os
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evenkey.errors import ConfigurationError
 from evenkey.stores import scheme_of, store_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def read_toml(file: Path) -> dict[str, Any]:
@@ -68,3 +71,31 @@ def check_output(output: Path | str) -> None:
                 reason = os.strerror(errno.EROFS)
         message = f"output {output} cannot be written ({reason}): choose another directory"
         raise ConfigurationError(message)
+
+
+def check_outside(output: Path | str | None, inputs: Iterable[Path | str]) -> None:
+    """Make sure that a run does not write into what it reads.
+
+    Parameters
+    ----------
+    output
+        A path; None, or a URI, is outside of all input files.
+    inputs
+        Files, directories and globs.
+
+    Raises
+    ------
+    ConfigurationError
+        The output is one of the inputs, or lies in one of them.
+    """
+    if output is None or scheme_of(output) != "file":
+        return
+    place = Path(output).resolve()
+    for each in inputs:
+        read = Path(each).resolve()
+        if any(above == read or above.match(str(read)) for above in (place, *place.parents)):
+            message = (
+                f"output {output} lies in the input {each}, and would be read as input: choose a "
+                "directory elsewhere"
+            )
+            raise ConfigurationError(message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evenkey.options.fields import option
+from evenkey.options.files import check_outside
 from evenkey.options.grouping import GroupingOptions, WorkOptions
 from evenkey.options.input import EpochOptions, InputOptions
 from evenkey.options.run import RunOptions
@@ -37,3 +38,14 @@ class KeyedOptions(InputOptions, GroupingOptions, WorkOptions, EpochOptions, Run
                 if name not in self.model_fields_set:
                     self.set_derived(name, value)
         super().derive()
+
+    def check_paths(self) -> None:
+        """Make sure that the output lies outside of the input.
+
+        Raises
+        ------
+        ConfigurationError
+            It does not, or cannot be written.
+        """
+        check_outside(self.output, self.input)
+        super().check_paths()

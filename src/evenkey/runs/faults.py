@@ -57,13 +57,14 @@ def faults_named(directory: RunDirectory) -> Iterator[None]:
     except Exception as error:
         directory.claim.check()
         text = text_of(error)
+        if _DISK_FULL in text:
+            message = (
+                f"a disk is full ({_DISK_FULL}): that of {directory.path}, or of Spark's "
+                "temporary files; make room and give the same command again: it goes on where "
+                "this run stopped"
+            )
+            raise RunError(message) from error
         of_tasks = _OF_A_TASK.findall(text)
         if of_tasks:
             raise RunError(of_tasks[-1]) from error
-        if _DISK_FULL not in text:
-            raise
-        message = (
-            f"a disk is full ({_DISK_FULL}): that of {directory.path}, or of Spark's temporary "
-            "files; make room and give the same command again: it goes on where this run stopped"
-        )
-        raise RunError(message) from error
+        raise

@@ -59,6 +59,14 @@ _LOST = ("py4j.protocol.Py4JNetworkError", "py4j.protocol.Py4JError")
 """What a call to a Java that died ends with; of the second kind itself, and of none that it has."""
 _LEAST_HANDLES = 300
 """Fewer than Java needs for Spark's own archives; its messages then do not name the limit."""
+_TOLD_ANYWAY = (
+    "org.apache.spark.executor.Executor",
+    "org.apache.spark.scheduler.TaskSetManager",
+    "org.apache.spark.util.SparkUncaughtExceptionHandler",
+    "org.apache.spark.util.Utils",
+    "org.apache.spark.sql.execution.datasources.FileFormatWriter",
+)
+"""What logs a task's error, with its trace, before the driver raises it."""
 _MEMORY = "if it lacked memory, give it more (SPARK_DRIVER_MEMORY=4g)"
 _MEND = "give the same command again: with an output it goes on where this run stopped"
 
@@ -143,16 +151,19 @@ os.register_at_fork(after_in_child=_deaf_children.after_fork)
 
 
 def keep_quiet(context: SparkContext) -> None:
-    """Let threads of Spark's Python side print no trace of what is raised, too, where it matters.
+    """Let nothing print the trace of what is raised, too, where it matters.
 
-    These are a call from Java that failed, and connections that end because Java died.
+    On Spark's Python side these are a call from Java that failed, and connections that end
+    because Java died; on its Java side, tasks that failed.
     """
+    log4j: Any = context._jvm.org.apache.logging.log4j  # type: ignore[union-attr] # noqa: SLF001
     if LOG_VARIABLE in os.environ:
         # Spark's filter for interactive programs hides what has no level of its own.
-        log4j: Any = context._jvm.org.apache.logging.log4j  # type: ignore[union-attr] # noqa: SLF001
         level = log4j.Level.toLevel(log_level())
         log4j.core.config.Configurator.setLevel("org.apache.spark", level)
         return
+    for logger in _TOLD_ANYWAY:
+        log4j.core.config.Configurator.setLevel(logger, log4j.Level.OFF)
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     logging.getLogger().addFilter(_not_of_py4j)
     server: Any = context._accumulatorServer  # noqa: SLF001

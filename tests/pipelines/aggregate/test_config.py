@@ -263,6 +263,21 @@ def test_an_output_that_cannot_be_a_directory_is_refused_early(tmp_path: Path, n
         config(output=tmp_path / name).check_paths()
 
 
+@pytest.mark.parametrize(
+    ("input_path", "output"),
+    [("in", "in"), ("in", "in/out"), ("in/*", "in/part/out"), ("in/part/..", "in/out")],
+)
+def test_an_output_within_the_input_is_refused_early(
+    tmp_path: Path, input_path: str, output: str
+) -> None:
+    (tmp_path / "in" / "part").mkdir(parents=True)
+    (tmp_path / "in" / "part" / "a.txt").write_text("x\n")
+    with pytest.raises(ConfigurationError, match=f"in/?.* lies in the input {tmp_path}/in"):
+        PipelineConfig(input=f"{tmp_path}/{input_path}", output=tmp_path / output).check_paths()
+    beside = PipelineConfig(input=f"{tmp_path}/{input_path}", output=tmp_path / "in2" / "out")
+    beside.check_paths()
+
+
 def test_paths_without_permission_are_refused_early(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from evenkey.errors import ConfigurationError
 from evenkey.options import MOST, MOST_TASKS, AnyPath, KafkaOptions, RunOptions, option
+from evenkey.options.files import check_outside
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -181,6 +182,7 @@ class JoinConfig(KafkaOptions, RunOptions):
             if path is not None and not path.exists():
                 message = f"{name} {path} does not exist: name a file that does"
                 raise ConfigurationError(message)
+        check_outside(self.output, () if self.input is None else (self.input,))
         super().check_paths()
 
     def check(self) -> None:

@@ -1,0 +1,94 @@
+"""A user's stream, to be killed: ``python -m tests.faults.streamed DIRECTORY KIND [STATE]``."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from pyspark.sql import functions as F
+
+from evenkey import spark as operators
+from evenkey.spark.sessions import session
+from evenkey.streams import generated
+from tests.spark import oracle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import DataFrame
+
+NAME, MESSAGES, EPOCHS, WORKERS = "country-skew-r80", 20_000, 8, 4
+_WORK_SECONDS = 0.5
+
+
+def _seen(key: tuple[str], pieces: Iterator[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
+    count = (state.get[0] if state.exists else 0) + sum(map(len, pieces))
+    state.update((count,))
+    yield pd.DataFrame({"key": [key[0]], "seen": [count]})
+
+
+def counted(rows: DataFrame, everything: DataFrame, state: Path) -> DataFrame:
+    """Count each key in state of its own, on the worker where one plan puts it."""
+    if not state.exists():
+        operators.fit(everything, "key", "whole", WORKERS, state=state)
+    grouped: Any = operators.groupBy(rows, "key", workers=WORKERS, state=state)
+    counts: DataFrame = grouped.applyInPandasWithState(
+        _seen, "key string, seen long", "n long", "append", "NoTimeout"
+    )
+    return counts
+
+
+def joined(rows: DataFrame, everything: DataFrame, state: Path) -> DataFrame:
+    """Give each row two partners."""
+    sides = (
+        everything.select("key")
+        .distinct()
+        .crossJoin(rows.sparkSession.createDataFrame([("a",), ("b",)], "side string"))
+    )
+    return operators.join(rows, sides, "key", "inner", WORKERS, state=state).select("key", "side")
+
+
+def routed(rows: DataFrame, _: DataFrame, state: Path) -> DataFrame:
+    """Give each row a worker."""
+    return operators.route(rows, "key", "planned", WORKERS, state=state).select("key", "worker")
+
+
+KINDS: dict[str, Callable[[DataFrame, DataFrame, Path], DataFrame]] = {
+    "groupBy": counted,
+    "join": joined,
+    "route": routed,
+}
+
+
+def main(directory: Path, kind: str, tables: Path) -> None:
+    """Write the rows of each epoch to a directory of its own, after slow work."""
+    settings = {
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+        "spark.sql.shuffle.partitions": str(WORKERS),
+    }
+    spark = session("local[2]", settings)
+    stream = generated(NAME, messages=MESSAGES)
+    rows = oracle.streaming(spark, stream, directory, epochs=EPOCHS)
+    everything = spark.read.schema(rows.schema).parquet(str(directory / "input"))
+    made = KINDS[kind](rows, everything, tables)
+
+    def write(batch: DataFrame, epoch: int) -> None:
+        time.sleep(_WORK_SECONDS)
+        place = str(directory / "rows" / f"epoch={epoch}")
+        batch.withColumn("task", F.spark_partition_id()).write.mode("overwrite").parquet(place)
+
+    query = (
+        made.writeStream.foreachBatch(write)
+        .option("checkpointLocation", str(directory / "state" / "checkpoint"))
+        .start()
+    )
+    query.processAllAvailable()
+    query.stop()
+
+
+if __name__ == "__main__":
+    place, what, *shared = sys.argv[1:]
+    main(Path(place), what, Path(*shared) if shared else Path(place) / "state" / "tables")
