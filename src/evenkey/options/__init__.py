@@ -9,7 +9,7 @@ load_extra("pydantic", "cli", "a run, an application or their options")
 
 from evenkey.options.base import Configuration, check_configuration
 from evenkey.options.fields import MOST, MOST_TASKS, AnyPath, fact, option, paths
-from evenkey.options.files import check_output
+from evenkey.options.files import check_output, check_outside
 from evenkey.options.grouping import GroupingOptions, WorkOptions
 from evenkey.options.input import EpochOptions, InputOptions
 from evenkey.options.kafka import KafkaOptions
@@ -30,6 +30,7 @@ __all__ = [
     "WorkOptions",
     "check_configuration",
     "check_output",
+    "check_outside",
     "fact",
     "option",
     "paths",

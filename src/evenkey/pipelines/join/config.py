@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from evenkey.errors import ConfigurationError
-from evenkey.options import MOST, MOST_TASKS, AnyPath, KafkaOptions, RunOptions, option
-from evenkey.options.files import check_outside
+from evenkey.options import (
+    MOST,
+    MOST_TASKS,
+    AnyPath,
+    KafkaOptions,
+    RunOptions,
+    check_outside,
+    option,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
