@@ -1,4 +1,4 @@
-"""A user's stream, to be killed: ``python -m tests.faults.streamed DIRECTORY KIND [STATE]``."""
+"""A user's stream: ``python -m tests.faults.streamed DIRECTORY KIND [STATE [MASTER]]``."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ KINDS: dict[str, Callable[[DataFrame, DataFrame, Path], DataFrame]] = {
 }
 
 
-def main(directory: Path, kind: str, tables: Path) -> None:
+def main(directory: Path, kind: str, tables: Path, master: str = "local[2]") -> None:
     """Write the rows of each epoch to a directory of its own, after slow work."""
     settings = {
         "spark.sql.autoBroadcastJoinThreshold": "-1",
         "spark.sql.shuffle.partitions": str(WORKERS),
     }
-    spark = session("local[2]", settings)
+    spark = session(master, settings)
     stream = generated(NAME, messages=MESSAGES)
     rows = oracle.streaming(spark, stream, directory, epochs=EPOCHS)
     everything = spark.read.schema(rows.schema).parquet(str(directory / "input"))
@@ -90,5 +90,5 @@ def main(directory: Path, kind: str, tables: Path) -> None:
 
 
 if __name__ == "__main__":
-    place, what, *shared = sys.argv[1:]
-    main(Path(place), what, Path(*shared) if shared else Path(place) / "state" / "tables")
+    place, what, *more = sys.argv[1:]
+    main(Path(place), what, Path(more[0] if more else f"{place}/state/tables"), *more[1:])

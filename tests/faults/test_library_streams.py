@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+import os
 import random
 import shutil
+import signal
 import time
 from collections import Counter
 
@@ -17,7 +19,7 @@ from pyspark.sql import functions as F
 from evenkey import spark as operators
 from evenkey.streams import generated
 from tests.faults.streamed import EPOCHS, KINDS, MESSAGES, NAME
-from tests.processes import end_session
+from tests.processes import end_session, java_of
 from tests.runs.killing import running
 from tests.spark import oracle
 from tests.spark.offered import offer, stream_of
@@ -104,6 +106,42 @@ def test_a_checkpoint_rolled_back_by_one_commit(tmp_path, kind):
     shutil.rmtree(tmp_path / "rows" / f"epoch={last}")
     finish(tmp_path, kind, tmp_path / "again")
     assert_all_once(tmp_path, kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_executor_is_lost_twice(tmp_path, kind):
+    shared, log = str(tmp_path / "state" / "tables"), tmp_path / "log"
+    words = ["tests.faults.streamed", str(tmp_path), kind, shared, "local-cluster[2,1,1024]"]
+    commits = tmp_path / "state" / "checkpoint" / "commits"
+    with running(words, log) as process:
+        for done in (2, 4):
+            while len(list(commits.glob("[0-9]*"))) < done:
+                assert process.poll() is None, log.read_text()[-4000:]
+                time.sleep(0.05)
+            executors = java_of(process.pid, "CoarseGrainedExecutorBackend")
+            os.kill(executors[0], signal.SIGKILL)
+        assert process.wait(timeout=900) == 0, log.read_text()[-4000:]
+    assert_all_once(tmp_path, kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_state_that_was_deleted_between_two_starts(tmp_path, kind):
+    """Tables that are learned begin anew; where keys have state, their plan is missed."""
+    log = tmp_path / "log"
+    offsets = tmp_path / "state" / "checkpoint" / "offsets"
+    with running(["tests.faults.streamed", str(tmp_path), kind], log) as process:
+        while len(list(offsets.glob("[0-9]*"))) < 4:
+            assert process.poll() is None, log.read_text()[-4000:]
+            time.sleep(0.05)
+        end_session(process.pid)
+    shutil.rmtree(tmp_path / "state" / "tables")
+    if kind == "groupBy":
+        with running(["tests.faults.streamed", str(tmp_path), kind], log) as process:
+            assert process.wait(timeout=900) != 0
+        assert "holds no plan of this query" in log.read_text()
+    else:
+        finish(tmp_path, kind, log)
+        assert_all_once(tmp_path, kind)
 
 
 @pytest.mark.parametrize("kind", KINDS)

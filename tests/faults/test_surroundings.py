@@ -6,7 +6,6 @@ import gzip
 import os
 import shutil
 import signal
-import subprocess
 import threading
 import time
 from pathlib import Path
@@ -36,32 +35,6 @@ pytestmark = [pytest.mark.soak, pytest.mark.faults, pytest.mark.timeout(900)]
 @pytest.fixture
 def clicks(tmp_path):
     return written(tmp_path / "clicks.csv")
-
-
-@pytest.fixture
-def disk(tmp_path):
-    """Mount a file system of memory with some options, or change them; gives its place."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted: list[tuple[str, ...]] = []
-
-    def mount(*options):
-        again = ["-o", "remount," + ",".join(options)] if mounted else ["-o", ",".join(options)]
-        done = subprocess.run(
-            ["mount", "-t", "tmpfs", *again, "tmpfs", str(place)],  # noqa: S607 - the system's own
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            skip_without("tmpfs", f"mounting is not allowed here: {done.stderr.strip()}")
-        mounted.append(options)
-        return place
-
-    yield mount
-    if mounted:
-        # Lazily: a JVM may outlive its run for a moment.
-        subprocess.run(["umount", "-l", str(place)], check=True)  # noqa: S607 - the system's own
 
 
 def slowly(file, output, *more, **how):

@@ -55,6 +55,8 @@ _KEPT_LINES = 20
 _PATIENCE_SECONDS = 5.0
 _OUT_OF_MEMORY = 52
 """With which Spark ends a Java that has no memory left."""
+_HIDDEN = re.compile(r"secret|password|token|access[.]?key|account\.key|credential", re.IGNORECASE)
+"""Names of settings whose values are secret: those that Spark redacts, and of some stores."""
 _LOST = ("py4j.protocol.Py4JNetworkError", "py4j.protocol.Py4JError")
 """What a call to a Java that died ends with; of the second kind itself, and of none that it has."""
 _LEAST_HANDLES = 300
@@ -90,7 +92,7 @@ def start_java(settings: Mapping[str, str]) -> None:
     Parameters
     ----------
     settings
-        Of the session.
+        Of the session, which sets them itself: of those with secrets the process is told nothing.
 
     Raises
     ------
@@ -107,7 +109,9 @@ def start_java(settings: Mapping[str, str]) -> None:
     limit = most_handles(hard=True)
     if limit is not None and limit < _LEAST_HANDLES:
         raise too_few_handles(limit)
-    conf = SparkConf().setAll(list(settings.items()))
+    # What is given here, any user of the machine reads in its list of processes.
+    shown_settings = [each for each in settings.items() if not _HIDDEN.search(each[0])]
+    conf = SparkConf().setAll(shown_settings)
     shown = LOG_VARIABLE in os.environ
     reading, writing = os.pipe()
     thread = threading.Thread(

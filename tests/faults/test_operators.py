@@ -1,0 +1,111 @@
+"""Operators where executors come and go, tasks run twice, disks are full, and rows are extreme."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from pyspark.sql import functions as F
+
+from evenkey import spark as operators
+from evenkey.errors import ConfigurationError
+from tests.faults.operated import HABITS, OURS, compare, contents, plain, skewed
+from tests.faults.outside import command
+
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.faults,
+    pytest.mark.classic("starts clusters of its own, and looks into the driver"),
+    pytest.mark.timeout(1800),
+]
+AGG = "groupBy, agg"
+EQUAL = dict.fromkeys(OURS, True)
+
+
+@pytest.mark.parametrize("habit", [each for each in HABITS if each != "none"])
+def test_a_session_with_odd_habits(tmp_path, habit):
+    words = [sys.executable, "-m", "tests.faults.operated", str(tmp_path), habit]
+    ended = command(words, seconds=1500)
+    assert ended.code == 0, ended.err[-4000:]
+    found = json.loads(ended.out.splitlines()[-1])
+    assert found["equal"] == EQUAL
+    if "twice" in habit:
+        assert found["speculative"] > 0, "no task was run twice: this shows nothing"
+    else:
+        assert found["executors"] > 3, "no executor went: this shows nothing"
+
+
+def test_a_full_disk_of_executors(disk):
+    """Of Spark's own files: the job fails and says why; with room it has its rows."""
+    place = disk("size=200k")
+    words = [sys.executable, "-m", "tests.faults.operated", str(place), "none"]
+    ended = command(words)
+    assert ended.code != 0
+    assert "equal" not in ended.out
+    assert "No space left on device" in ended.err
+    disk("size=200m")
+    ended = command(words)
+    assert ended.code == 0, ended.err[-4000:]
+    assert json.loads(ended.out.splitlines()[-1])["equal"] == EQUAL
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_hardly_any_rows(spark, rows):
+    assert compare(skewed(spark, rows)) == EQUAL
+
+
+@pytest.mark.parametrize("workers", [0, -1])
+def test_no_workers(spark, workers):
+    rows = skewed(spark, 10)
+    calls = [
+        lambda: operators.route(rows, "key", "dkg", workers),
+        lambda: operators.place(operators.route(rows, "key", "kg", 2), workers),
+        lambda: operators.groupBy(rows, "key", workers=workers),
+        lambda: operators.join(rows, rows, "key", "left", workers),
+        lambda: operators.partition_for_write(rows, "key", workers),
+        lambda: operators.aggregate(rows, "key", "dkg", workers),
+    ]
+    for call in calls:
+        with pytest.raises(ConfigurationError, match=f"= {workers}: .*at least 1"):
+            call()
+
+
+def test_one_worker(spark, monkeypatch):
+    monkeypatch.setattr("tests.faults.operated.WORKERS", 1)
+    assert compare(skewed(spark, 5000)) == EQUAL
+
+
+def test_two_million_keys(spark):
+    """Hardly a key comes twice but one."""
+    key = F.when(F.col("id") % 10 < 2, "hot").otherwise(F.col("id").cast("string"))
+    rows = spark.range(0, 2_500_000, 1, 4).select("id", key.alias("key"))
+    sums = [F.count("*"), F.sum("id"), F.sum(F.xxhash64("key").cast("decimal(20,0)"))]
+
+    def summed(made):
+        wide = made.select([name for name in ("id", "key", "name") if name in made.columns])
+        return wide.agg(*sums, F.countDistinct("key")).collect()
+
+    for name in ("route and place, planned", "route and place, dkg", "partition_for_write", "join"):
+        assert summed(OURS[name](rows)) == summed(plain(rows, name)), name
+    sums = [F.count("*"), F.sum("rows"), F.sum("ids")]
+    groups = [made.agg(*sums).collect() for made in (OURS[AGG](rows), plain(rows, AGG))]
+    assert groups[0] == groups[1]
+    counted = OURS["aggregate"](rows).agg(F.count("*"), F.sum("count")).collect()
+    assert [tuple(row) for row in counted] == [(2_000_001, 2_500_000)]
+
+
+def test_keys_of_a_megabyte(spark):
+    letter = F.when(F.col("id") % 2 == 0, "a").otherwise(F.char(F.col("id") % 20 + 98))
+    rows = spark.range(0, 60, 1, 2).select("id", F.repeat(letter, 1 << 20).alias("key"))
+    assert compare(rows) == EQUAL
+
+
+def test_5_000_columns(spark):
+    wide = skewed(spark, 200, 2).select(
+        "id", "key", *((F.col("id") + number).alias(f"c{number}") for number in range(4998))
+    )
+    for name in ("route and place, planned", "route and place, dkg", "partition_for_write"):
+        assert contents(OURS[name](wide)) == contents(wide), name
+    assert contents(OURS["join"](wide)) == contents(plain(wide, "join"))
+    assert contents(OURS[AGG](wide)) == contents(plain(wide, AGG))

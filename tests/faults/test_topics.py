@@ -1,0 +1,262 @@
+"""Topics on bad ground: compacted, with records too large, refused, behind a password that ends."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import time
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from evenkey.runs.directory import RunDirectory
+from tests.brokers import delivered, fill, records, start_broker
+from tests.faults.outside import EVENKEY, assert_refused, begin, command, environment
+from tests.processes import end_session
+from tests.runs.killing import in_the_middle_of_an_epoch
+from tools.kafka_broker import USER
+
+pytestmark = [pytest.mark.soak, pytest.mark.faults, pytest.mark.timeout(1200)]
+
+KEYS = [b"hot", b"hot", b"hot", b"cold 1", b"hot", b"cold 2"]
+LARGE = 10 << 20
+SIZES = (
+    *("--workers", "2", "--sources", "2", "--aggregators", "1", "--epochs", "4"),
+    *("--master", "local[2]"),
+)
+
+
+def words(server, topic, output, *more):
+    return [
+        *(str(EVENKEY), "run", "--kafka", f"{server}/{topic}", *SIZES),
+        *("--output", str(output), *more),
+    ]
+
+
+def create(broker, topic, **settings):
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewTopic
+
+    admin = AdminClient({"bootstrap.servers": broker.server})
+    named = {name.replace("_", "."): str(value) for name, value in settings.items()}
+    admin.create_topics([NewTopic(topic, num_partitions=2, config=named)])[topic].result(240)
+
+
+def take_larger(broker, topic, size):
+    import confluent_kafka.admin
+
+    kafka: Any = confluent_kafka.admin
+    larger = kafka.ConfigEntry(
+        "max.message.bytes", str(size), incremental_operation=kafka.AlterConfigOpType.SET
+    )
+    changed = kafka.ConfigResource("topic", topic, incremental_configs=[larger])
+    admin = kafka.AdminClient({"bootstrap.servers": broker.server})
+    for done in admin.incremental_alter_configs([changed]).values():
+        done.result(240)
+
+
+def send(broker, topic, values, keys=None, **settings):
+    from confluent_kafka import Producer
+
+    named = {name.replace("_", "."): value for name, value in settings.items()}
+    producer = Producer({"bootstrap.servers": broker.server, **named})
+    for number, value in enumerate(values):
+        at = 1_577_836_800_000 + 1000 * number
+        key = None if keys is None else keys[number]
+        producer.produce(
+            topic, value, key, partition=number % 2, timestamp=at, on_delivery=delivered
+        )
+        producer.poll(0)
+    assert producer.flush(240) == 0
+
+
+def placed(output):
+    held = RunDirectory(output).files.read("placed")
+    assert held is not None
+    counts: Counter[str] = Counter()
+    for row in held.to_pylist():
+        counts[row["key"]] += row["messages"]
+    return counts
+
+
+def test_a_compacted_topic(broker, tmp_path):
+    """Offsets have gaps: what is left is counted, and the run ends."""
+    create(
+        broker,
+        "compacted",
+        cleanup_policy="compact",
+        segment_bytes=1 << 20,
+        segment_ms=1000,
+        min_cleanable_dirty_ratio=0.001,
+        max_compaction_lag_ms=1000,
+        message_timestamp_after_max_ms=2**63 - 1,
+    )
+    values = [KEYS[number % 6] for number in range(6000)]
+    keys = [f"{number % 97}".encode() for number in range(6000)]
+    send(broker, "compacted", values, keys)
+    deadline = time.monotonic() + 240
+    left = len(values)
+    while left > len(values) // 2:
+        assert time.monotonic() < deadline, f"nothing was compacted: {left} records"
+        # A segment is closed when another record comes.
+        send(broker, "compacted", [b"cold 3"] * 2, [b"tick 1", b"tick 2"])
+        time.sleep(3)
+        left = readable(broker, "compacted")
+    before = Counter(value.decode() for _, value in consumed(broker, "compacted"))
+    ended = command(words(broker.server, "compacted", tmp_path / "out"))
+    assert ended.code == 0, ended.err[-4000:]
+    assert placed(tmp_path / "out") == before
+
+
+def consumed(broker, topic):
+    """Read a topic to its end, however many of its offsets are there."""
+    from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
+
+    consumer = Consumer(
+        {
+            "bootstrap.servers": broker.server,
+            "group.id": "reader",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+        }
+    )
+    found = []
+    try:
+        consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(2)])
+        ends = 0
+        while ends < 2:
+            message = consumer.poll(240)
+            assert message is not None
+            error = message.error()
+            if error is None:
+                found.append((message.key(), message.value()))
+            else:
+                assert error.code() == KafkaError._PARTITION_EOF, error
+                ends += 1
+    finally:
+        consumer.close()
+    return found
+
+
+def readable(broker, topic):
+    return len(consumed(broker, topic))
+
+
+def test_records_of_10_megabytes(broker, tmp_path):
+    """A key of that size is a key as any other."""
+    create(
+        broker,
+        "large",
+        max_message_bytes=2 * LARGE,
+        message_timestamp_after_max_ms=2**63 - 1,
+    )
+    values = [b"x" * LARGE, *[KEYS[number % 6] for number in range(60)], b"y" * LARGE]
+    send(broker, "large", values, message_max_bytes=2 * LARGE)
+    ended = command(words(broker.server, "large", tmp_path / "out"))
+    assert ended.code == 0, ended.err[-4000:]
+    assert placed(tmp_path / "out") == Counter(value.decode() for value in values)
+
+
+def test_results_above_the_limit_of_their_topic(broker, tmp_path):
+    """Nothing is left out: it stops, and goes on where the topic takes them."""
+    create(
+        broker,
+        "above",
+        max_message_bytes=2 * LARGE,
+        message_timestamp_after_max_ms=2**63 - 1,
+    )
+    create(broker, "above-out")
+    values = [b"x" * (3 << 20), *[KEYS[number % 6] for number in range(60)]]
+    send(broker, "above", values, message_max_bytes=2 * LARGE)
+    settings = tmp_path / "kafka.properties"
+    settings.write_text(f"max.request.size={2 * LARGE}\n")
+    out = ("--output-kafka", f"{broker.server}/above-out", "--kafka-config", str(settings))
+    given = words(broker.server, "above", tmp_path / "out", *out)
+    assert_refused(command(given), "above-out")
+    take_larger(broker, "above-out", 2 * LARGE)
+    ended = command(given)
+    assert ended.code == 0, ended.err[-4000:]
+    found = Counter(key for key, _ in consumed(broker, "above-out"))
+    # A record a second: a result for each key and minute.
+    assert found.total() == len({(number // 60, value) for number, value in enumerate(values)})
+    assert placed(tmp_path / "out") == Counter(value.decode() for value in values)
+
+
+def test_a_topic_that_takes_no_results(broker, tmp_path):
+    """It asks for more replicas than there are: each record is refused."""
+    fill(broker, "full", KEYS * 20)
+    create(broker, "full-out", min_insync_replicas=2)
+    settings = tmp_path / "kafka.properties"
+    settings.write_text("delivery.timeout.ms=20000\nrequest.timeout.ms=10000\n")
+    out = ("--output-kafka", f"{broker.server}/full-out", "--kafka-config", str(settings))
+    ended = command(words(broker.server, "full", tmp_path / "out", *out))
+    assert_refused(ended, "full-out")
+    assert records(broker, "full-out") == []
+
+
+def test_a_password_that_ends_in_the_middle(tmp_path):
+    """The broker comes back with another one: the run stops, and goes on with that."""
+    broker = start_broker(tmp_path / "kafka")
+    old, new = broker._password, secrets.token_hex(16)
+    assert old is not None
+    settings = tmp_path / "kafka.properties"
+    settings.write_text(
+        f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.username={USER}\n"
+        "request.timeout.ms=20000\ndefault.api.timeout.ms=30000\n"
+    )
+    output = tmp_path / "out"
+    given = words(broker.sasl_server, "guarded", output, "--kafka-config", str(settings))
+    try:
+        fill(broker, "guarded", KEYS * 700)
+        with_old = environment(EVENKEY_KAFKA_CLIENT_SASL_PASSWORD=old)
+        process = begin([*given, "--cost-ms", "3"], environment=with_old)
+        while not in_the_middle_of_an_epoch(output):
+            assert process.poll() is None, process.communicate()[1]
+            time.sleep(0.02)
+        broker.stop()
+        broker._password = new
+        broker.start()
+        out, err = process.communicate(timeout=900)
+        end_session(process.pid)
+        assert process.returncode in {1, 2}, (out, err)
+        lines = [line for line in err.splitlines() if line.startswith("error:")]
+        assert len(lines) == 1, err
+        assert old not in err + out
+        again = environment(EVENKEY_KAFKA_CLIENT_SASL_PASSWORD=new)
+        ended = command(given, environment=again, seconds=900)
+        assert ended.code == 0, ended.err[-4000:]
+        assert placed(output) == Counter(key.decode() for key in KEYS * 700)
+        written = [file for file in output.rglob("*") if file.is_file()]
+        secret = [file for file in written if new.encode() in file.read_bytes()]
+        assert secret == []
+        assert new not in ended.err + ended.out
+    finally:
+        broker.stop()
+
+
+def test_a_broker_that_is_killed(tmp_path):
+    """With -9, in the middle of an epoch, and started again: the run waits for it."""
+    broker = start_broker(tmp_path / "kafka")
+    output = tmp_path / "out"
+    given = words(broker.server, "killed", output, "--output-kafka", f"{broker.server}/killed-out")
+    try:
+        fill(broker, "killed", KEYS * 700)
+        process = begin([*given, "--cost-ms", "3"])
+        while not in_the_middle_of_an_epoch(output):
+            assert process.poll() is None, process.communicate()[1]
+            time.sleep(0.02)
+        assert broker.pid is not None
+        os.kill(broker.pid, signal.SIGKILL)
+        time.sleep(10)
+        broker.stop()
+        broker.start()
+        _, err = process.communicate(timeout=900)
+        end_session(process.pid)
+        assert process.returncode == 0, err[-4000:]
+        assert placed(output) == Counter(key.decode() for key in KEYS * 700)
+        windows = {(number // 60, key) for number, key in enumerate(KEYS * 700)}
+        assert len(consumed(broker, "killed-out")) == len(windows)
+    finally:
+        broker.stop()
