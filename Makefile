@@ -17,7 +17,7 @@ ANYWHERE := tests/spark tests/joins tests/applications/test_on_spark.py tests/ap
 # The tests of `make test`; those of `make check` are marked slow, those of `make soak` soak.
 FAST := not slow and not soak and not benchmark
 # What tests start that is no Python package (tools/components.py).
-COMPONENTS := influxdb prometheus chromium kafka hadoop weed azurite-blob fake-gcs-server
+COMPONENTS := influxdb prometheus chromium kafka hadoop weed azurite-blob fake-gcs-server faketime
 PARTS :=
 # Programs that no Debian package has.
 export PATH := $(CURDIR)/build/programs/bin:$(PATH)

@@ -175,6 +175,7 @@ COMPONENTS = {
     "influxdb": Component("influxd", _from_debian),
     "prometheus": Component("prometheus", _from_debian),
     "chromium": Component("chromium", _from_debian),
+    "faketime": Component("faketime", _from_debian),
     "kafka": Component(ROOT / "build" / "kafka" / ".ready", _kafka),
     "hadoop": Component(ROOT / "build" / "hadoop" / ".ready", _hadoop),
     "weed": Component("weed", _weed),

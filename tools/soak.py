@@ -24,6 +24,7 @@ PARTS = {
     "pipelines": ("tests/pipelines", "tests/applications"),
     "kafka": ("tests/kafka",),
     "operators": ("tests/spark", "tests/joins"),
+    "faults": ("tests/faults",),
 }
 """Folders by part; the part ``others`` is all that none of these has."""
 OTHERS = "others"
