@@ -34,8 +34,8 @@ _PORTS = range(20_000, 32_000, 3)
 """Below those that systems hand out by themselves."""
 
 
-def start_broker(directory: Path) -> Broker:
-    """Start a broker; the test is skipped where its parts are missing."""
+def start_broker(directory: Path, settings: str = "") -> Broker:
+    """Start a broker, perhaps with more settings; the test is skipped where parts are missing."""
     try:
         import confluent_kafka  # noqa: F401 - only whether it is there
     except ImportError:
@@ -44,7 +44,7 @@ def start_broker(directory: Path) -> Broker:
         skip_without("kafka", f"there are no jars in {JARS}: run make setup-kafka")
     # By chance, so that test runs side by side do not choose the same.
     ports = iter(lambda: secrets.choice(_PORTS), None)
-    broker = Broker(directory, next(filter(_free, ports)), PASSWORD)
+    broker = Broker(directory, next(filter(_free, ports)), PASSWORD, settings)
     broker.start()
     return broker
 

@@ -76,14 +76,19 @@ class Broker:
         For clients; the next one is the controller's.
     password
         Opens a second door, at `port` + 2, to the user ``evenkey`` with this password.
+    settings
+        More lines of its settings.
     """
 
-    def __init__(self, directory: Path, port: int = 9092, password: str | None = None) -> None:
+    def __init__(
+        self, directory: Path, port: int = 9092, password: str | None = None, settings: str = ""
+    ) -> None:
         self.directory = directory.absolute()
         self.server = f"{HOST}:{port}"
         self.sasl_server = f"{HOST}:{port + 2}"
         self._port = port
         self._password = password
+        self._more = settings
         self._process: subprocess.Popen[bytes] | None = None
         self._data = self.directory / "data"
         self._settings = self.directory / "server.properties"
@@ -172,7 +177,7 @@ class Broker:
         )
         if self._password is not None:
             text += _SASL.format(user=USER, password=self._password)
-        self._settings.write_text(text)
+        self._settings.write_text(text + self._more)
         if (self._data / "meta.properties").exists():
             return
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evenkey.runs.directory import RunDirectory
-from tests.brokers import delivered, fill, records, start_broker
+from tests.brokers import PASSWORD, delivered, fill, start_broker
 from tests.faults.outside import EVENKEY, assert_refused, begin, command, environment
 from tests.processes import end_session
 from tests.runs.killing import in_the_middle_of_an_epoch
@@ -57,13 +57,13 @@ def take_larger(broker, topic, size):
         done.result(240)
 
 
-def send(broker, topic, values, keys=None, **settings):
+def send(broker, topic, values, keys=None, first=0, **settings):
     from confluent_kafka import Producer
 
     named = {name.replace("_", "."): value for name, value in settings.items()}
     producer = Producer({"bootstrap.servers": broker.server, **named})
     for number, value in enumerate(values):
-        at = 1_577_836_800_000 + 1000 * number
+        at = 1_577_836_800_000 + 1000 * (first + number)
         key = None if keys is None else keys[number]
         producer.produce(
             topic, value, key, partition=number % 2, timestamp=at, on_delivery=delivered
@@ -97,11 +97,12 @@ def test_a_compacted_topic(broker, tmp_path):
     keys = [f"{number % 97}".encode() for number in range(6000)]
     send(broker, "compacted", values, keys)
     deadline = time.monotonic() + 240
-    left = len(values)
+    left = ticks = len(values)
     while left > len(values) // 2:
         assert time.monotonic() < deadline, f"nothing was compacted: {left} records"
-        # A segment is closed when another record comes.
-        send(broker, "compacted", [b"cold 3"] * 2, [b"tick 1", b"tick 2"])
+        # A segment is closed when a record comes that is so much later.
+        ticks += 60
+        send(broker, "compacted", [b"cold 3"] * 2, [b"tick 1", b"tick 2"], ticks)
         time.sleep(3)
         left = readable(broker, "compacted")
     before = Counter(value.decode() for _, value in consumed(broker, "compacted"))
@@ -124,9 +125,10 @@ def consumed(broker, topic):
     )
     found = []
     try:
-        consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(2)])
+        numbers = list(consumer.list_topics(topic, timeout=240).topics[topic].partitions)
+        consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in numbers])
         ends = 0
-        while ends < 2:
+        while ends < len(numbers):
             message = consumer.poll(240)
             assert message is not None
             error = message.error()
@@ -174,7 +176,7 @@ def test_results_above_the_limit_of_their_topic(broker, tmp_path):
     settings.write_text(f"max.request.size={2 * LARGE}\n")
     out = ("--output-kafka", f"{broker.server}/above-out", "--kafka-config", str(settings))
     given = words(broker.server, "above", tmp_path / "out", *out)
-    assert_refused(command(given), "above-out")
+    assert_refused(command(given), "topic above-out did not take a record", "max.message.bytes")
     take_larger(broker, "above-out", 2 * LARGE)
     ended = command(given)
     assert ended.code == 0, ended.err[-4000:]
@@ -184,16 +186,59 @@ def test_results_above_the_limit_of_their_topic(broker, tmp_path):
     assert placed(tmp_path / "out") == Counter(value.decode() for value in values)
 
 
-def test_a_topic_that_takes_no_results(broker, tmp_path):
-    """It asks for more replicas than there are: each record is refused."""
-    fill(broker, "full", KEYS * 20)
-    create(broker, "full-out", min_insync_replicas=2)
+AUTHORIZER = """\
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS
+"""
+
+
+def allow(broker, topic, *operations):
+    import confluent_kafka.admin
+
+    kafka: Any = confluent_kafka.admin
+    rules = [
+        kafka.AclBinding(
+            kafka.ResourceType.TOPIC,
+            topic,
+            kafka.ResourcePatternType.LITERAL,
+            f"User:{USER}",
+            "*",
+            kafka.AclOperation[operation],
+            kafka.AclPermissionType.ALLOW,
+        )
+        for operation in operations
+    ]
+    admin = kafka.AdminClient({"bootstrap.servers": broker.server})
+    for done in admin.create_acls(rules).values():
+        done.result(240)
+
+
+def test_a_topic_that_may_not_be_written(tmp_path):
+    """The user may read, and describe the output: it stops, and goes on with the right to write."""
+    broker = start_broker(tmp_path / "kafka", AUTHORIZER)
     settings = tmp_path / "kafka.properties"
-    settings.write_text("delivery.timeout.ms=20000\nrequest.timeout.ms=10000\n")
-    out = ("--output-kafka", f"{broker.server}/full-out", "--kafka-config", str(settings))
-    ended = command(words(broker.server, "full", tmp_path / "out", *out))
-    assert_refused(ended, "full-out")
-    assert records(broker, "full-out") == []
+    settings.write_text(
+        f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.username={USER}\n"
+    )
+    around = environment(EVENKEY_KAFKA_CLIENT_SASL_PASSWORD=PASSWORD)
+    more = ("--output-kafka", f"{broker.sasl_server}/shut-out", "--kafka-config", str(settings))
+    given = words(broker.sasl_server, "shut", tmp_path / "out", *more)
+    try:
+        fill(broker, "shut", KEYS * 20)
+        create(broker, "shut-out")
+        create(broker, "shut-out-dead-letters")
+        allow(broker, "shut", "READ", "DESCRIBE")
+        allow(broker, "shut-out", "DESCRIBE")
+        allow(broker, "shut-out-dead-letters", "DESCRIBE")
+        assert_refused(command(given, environment=around), "shut-out")
+        assert consumed(broker, "shut-out") == []
+        allow(broker, "shut-out", "WRITE")
+        ended = command(given, environment=around)
+        assert ended.code == 0, ended.err[-4000:]
+        windows = {(number // 60, key) for number, key in enumerate(KEYS * 20)}
+        assert len(consumed(broker, "shut-out")) == len(windows)
+    finally:
+        broker.stop()
 
 
 def test_a_password_that_ends_in_the_middle(tmp_path):

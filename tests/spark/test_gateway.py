@@ -15,9 +15,21 @@ from evenkey.errors import RunError
 from evenkey.spark import gateway
 
 START = """
-import sys
+import subprocess, sys
+from pyspark.errors import PythonException
 from evenkey.spark.sessions import session
-spark = session("local[1]")
+
+def fail(batches):
+    raise ValueError("on purpose")
+
+secret = "-".join(("a", "secret"))  # not on this program's own command line
+spark = session("local[1]", {"spark.hadoop.fs.s3a.secret.key": secret})
+settled = spark.sparkContext.getConf().get("spark.hadoop.fs.s3a.secret.key") == secret
+listed = subprocess.run(["ps", "-ww", "-eo", "args"], capture_output=True, text=True).stdout
+try:
+    spark.range(1).mapInArrow(fail, "id long").count()
+except PythonException as error:
+    print(settled, secret in listed, "on purpose" in str(error))
 print("java said:", file=sys.stderr, flush=True)
 spark.sparkContext._jvm.System.err.println("a line of its own")
 spark.stop()
@@ -78,9 +90,11 @@ def start(program=START, **environment):
 
 @pytest.mark.slow(4)
 @pytest.mark.classic("what the driver's own Java says")
-def test_a_start_is_silent_and_other_lines_come_through():
+def test_a_start_and_a_task_that_fails_are_silent_and_other_lines_come_through():
+    """Of settings with secrets the process is told nothing: all users read its command line."""
     done = start()
     assert done.returncode == 0, done.stderr
+    assert done.stdout == "True False True\n"
     assert done.stderr.splitlines() == ["java said:", "a line of its own"]
 
 

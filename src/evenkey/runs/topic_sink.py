@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import functions as F
 
+from evenkey.errors import RunError, text_of
 from evenkey.runs.commits import RESULTS, epoch_name
 from evenkey.runs.epoch_files import DEAD_LETTERS
 from evenkey.runs.sinks import Sink
@@ -29,6 +31,13 @@ _IDENTITY = ("window_start", "rank", "publication")
 """Columns that identify a result, besides its key; those of them that a result has."""
 _CONTENT = ("line", "geometry", "reason")
 """Columns of a dead letter that do not say where it was."""
+
+_OF_KAFKA = re.compile(r"org\.apache\.kafka\.common\.errors\.(\w+): (.*)")
+_MENDS = {
+    "RecordTooLargeException": "raise the topic's max.message.bytes, and max.request.size in "
+    "kafka_config",
+    "TopicAuthorizationException": "let the user write there",
+}
 
 
 class KafkaSink(Sink):
@@ -101,13 +110,25 @@ class KafkaSink(Sink):
         records = rows.select(
             *(F.to_json(F.struct(*map(quoted, names))).alias(part) for part, names in parts.items())
         )
-        (
+        writer = (
             records.write.format("kafka")
             .options(**self._settings.for_spark())
             .option("kafka.bootstrap.servers", self._servers)
             .option("topic", topic)
-            .save()
         )
+        try:
+            writer.save()
+        except Exception as error:
+            reasons = _OF_KAFKA.findall(text_of(error))
+            if not reasons:
+                raise
+            kind, reason = reasons[-1]
+            mend = _MENDS.get(kind, "mend that")
+            message = (
+                f"topic {topic} did not take a record ({kind}: {reason.strip()}): {mend}, and give "
+                "the same command again: it goes on where this run stopped"
+            )
+            raise RunError(message) from error
 
 
 class _ReadTask:
