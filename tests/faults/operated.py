@@ -6,6 +6,7 @@ It prints, by operator, whether its rows are those of Spark's own, and what the 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections import Counter
@@ -48,18 +49,32 @@ HABITS: dict[str, dict[str, str]] = {
 }
 
 
-def slowly(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Give the rows on; the first attempt of one task takes its time."""
-    context = TaskContext.get()
-    assert context is not None
-    if context.partitionId() == 1 and context.attemptNumber() == 0:
-        time.sleep(SLOW_SECONDS)
-    yield from batches
+class Marked:
+    """Gives the rows on, and marks in a directory which attempt of which process did.
 
+    Parameters
+    ----------
+    directory
+        For the marks; a process of Python's is one executor's.
+    slow
+        Whether the first attempt of one task takes its time; else each task takes a little.
+    """
 
-def _paused(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield from batches
-    time.sleep(1.5)
+    def __init__(self, directory: Path, *, slow: bool) -> None:
+        self._directory = directory
+        self._slow = slow
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Give the rows on."""
+        context = TaskContext.get()
+        assert context is not None
+        number, attempt = context.partitionId(), context.attemptNumber()
+        (self._directory / f"{os.getppid()} {number} {attempt}").touch()
+        if not self._slow:
+            time.sleep(0.4)
+        elif number == 1 and attempt == 0:
+            time.sleep(SLOW_SECONDS)
+        yield from batches
 
 
 def _totals(rows: pd.DataFrame) -> pd.DataFrame:
@@ -134,23 +149,8 @@ def skewed(spark: SparkSession, rows: int = ROWS, partitions: int = 4) -> DataFr
     return spark.range(0, rows, 1, partitions).select("id", key.alias("key"))
 
 
-def _attempts(spark: SparkSession) -> dict[str, Any]:
-    jvm: Any = spark.sparkContext._jsc.sc()
-    store = jvm.statusStore()
-    stages = store.stageList(None)
-    speculative = killed = 0
-    for number in range(stages.size()):
-        stage = stages.apply(number)
-        killed += stage.numKilledTasks()
-        summary = store.speculationSummary(stage.stageId(), stage.attemptId())
-        if summary.isDefined():
-            speculative += summary.get().numTasks()
-    executors = store.executorList(False)  # noqa: FBT003 - Java takes no names
-    return {"speculative": speculative, "killed": killed, "executors": executors.size()}
-
-
 def main(directory: Path, habit: str) -> None:
-    """Print what came of each operator, and the session's own books, as JSON."""
+    """Print what came of each operator, and what its tasks marked, as JSON."""
     settings = {
         **HABITS[habit],
         "spark.sql.shuffle.partitions": str(WORKERS),
@@ -160,14 +160,20 @@ def main(directory: Path, habit: str) -> None:
     spark = operators.session("local-cluster[2,1,1024]", settings)
     rows = skewed(spark)
     every: dict[str, bool] = {}
-    works = {"slow tasks are run twice": slowly, "executors come and go": _paused}
-    if habit in works:
-        rows = rows.mapInArrow(works[habit], rows.schema)
-    for name, made in OURS.items():
+    marks = directory / "marks"
+    marks.mkdir(exist_ok=True)
+    if habit != "none":
+        rows = rows.mapInArrow(Marked(marks, slow="twice" in habit), rows.schema)
+    for number, (name, made) in enumerate(OURS.items()):
         every[name] = contents(made(rows)) == contents(plain(rows, name))
-        if "go" in habit:
-            time.sleep(3)  # executors go
-    sys.stdout.write(json.dumps({"equal": every, **_attempts(spark)}) + "\n")
+        if "go" in habit and number % 3 == 0:
+            time.sleep(4)  # executors go
+    seen = [mark.name.split() for mark in marks.iterdir()]
+    counts = {
+        "executors": len({process for process, _, _ in seen}),
+        "second attempts": sum(attempt != "0" for _, _, attempt in seen),
+    }
+    sys.stdout.write(json.dumps({"equal": every, **counts}) + "\n")
     spark.stop()
 
 

@@ -31,9 +31,9 @@ def test_a_session_with_odd_habits(tmp_path, habit):
     found = json.loads(ended.out.splitlines()[-1])
     assert found["equal"] == EQUAL
     if "twice" in habit:
-        assert found["speculative"] > 0, "no task was run twice: this shows nothing"
+        assert found["second attempts"] > 0, "no task was run twice: this shows nothing"
     else:
-        assert found["executors"] > 3, "no executor went: this shows nothing"
+        assert found["executors"] > 2, "no executor went: this shows nothing"
 
 
 def test_a_full_disk_of_executors(disk):
