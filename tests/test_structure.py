@@ -1,0 +1,70 @@
+"""The counter of what there is to learn, on a package made up for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools import structure
+
+FILES = {
+    "__init__.py": "",
+    "first.py": """
+from evenkey.second import Sums, doubled
+from evenkey.shop import late_name
+
+def begin(sums: Sums):
+    late_name(doubled(1))
+    return sums.add(first_again())
+
+def first_again():
+    return 1
+""",
+    "second.py": """
+class Base:
+    def add(self, number):
+        return self.more(number)
+
+class Sums(Base):
+    def more(self, number):
+        return number
+
+def doubled(number):
+    return 2 * number
+""",
+    "shop/__init__.py": """
+from evenkey.doors import late
+from evenkey.shop.inside import kept
+__all__ = ["late_name"]
+__getattr__ = late(__name__, {"late_name": "evenkey.shop.inside"})
+""",
+    "shop/inside.py": "def late_name(x):\n    return isinstance(x, OneGrouping)\nkept = 1\n",
+    "groupings/__init__.py": "",
+    "groupings/one.py": "class OneGrouping:\n    pass\n",
+}
+
+
+@pytest.fixture
+def package(tmp_path):
+    for name, text in FILES.items():
+        file = tmp_path / "evenkey" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return tmp_path
+
+
+def test_a_way_is_followed_through_late_names_and_methods(package):
+    stops = structure.way(structure.Package(package), "evenkey.first", "begin")
+    assert stops == [
+        "evenkey.first",
+        "evenkey.second",
+        "evenkey.shop.inside",
+        "evenkey.first",
+        "evenkey.second",
+    ]
+
+
+def test_names_and_checks_are_counted(package):
+    read = structure.Package(package)
+    assert structure.names_for_others(read)["evenkey.shop"] == 1
+    assert structure.checks_of_groupings(read) == 1
+    assert "files                        7" in structure.report(package)
