@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import time
 
 import pytest
 
+from tests.cluster.hosts import WORK
 from tests.cluster.spark_cluster import PLACES, through
+from tests.faults.operated import OURS
 
 pytestmark = pytest.mark.soak
 
@@ -29,6 +33,16 @@ def test_a_batch_is_exact(cluster, grouping):
     assert found["sums"] == found["expected sums"]
     assert found["rows"] == found["expected rows"]
     assert found["partitions of a worker"] == [[worker, worker] for worker in range(4)]
+
+
+def test_operators_are_exact_where_slow_tasks_are_run_twice(cluster):
+    """Spark runs no task twice on one host: this needs two."""
+    habit = "slow tasks are run twice"
+    done = cluster.run([sys.executable, "-m", "tests.faults.operated", f"{WORK}/twice", habit])
+    assert done.returncode == 0, done.stderr[-6000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["equal"] == dict.fromkeys(OURS, True)
+    assert found["second attempts"] > 0, "no task was run twice: this shows nothing"
 
 
 @pytest.mark.parametrize("kind", PLACES)

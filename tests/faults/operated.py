@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import functions as F
 
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     import pandas as pd
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 ROWS, WORKERS, SLOW_SECONDS = 40_000, 4, 6.0
 
+_GO, _TWICE = "executors come and go", "slow tasks are run twice"
 HABITS: dict[str, dict[str, str]] = {
-    "executors come and go": {
+    _GO: {
         "spark.dynamicAllocation.enabled": "true",
         "spark.dynamicAllocation.shuffleTracking.enabled": "true",
         "spark.dynamicAllocation.shuffleTracking.timeout": "1s",
@@ -38,7 +39,7 @@ HABITS: dict[str, dict[str, str]] = {
         "spark.dynamicAllocation.executorIdleTimeout": "1s",
         "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
     },
-    "slow tasks are run twice": {
+    _TWICE: {
         "spark.speculation": "true",
         "spark.speculation.interval": "100ms",
         "spark.speculation.multiplier": "1.1",
@@ -50,31 +51,39 @@ HABITS: dict[str, dict[str, str]] = {
 
 
 class Marked:
-    """Gives the rows on, and marks in a directory which attempt of which process did.
+    """Gives the rows on after a little while, and marks in a directory which process did.
 
     Parameters
     ----------
     directory
         For the marks; a process of Python's is one executor's.
-    slow
-        Whether the first attempt of one task takes its time; else each task takes a little.
     """
 
-    def __init__(self, directory: Path, *, slow: bool) -> None:
+    def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._slow = slow
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Give the rows on."""
-        context = TaskContext.get()
-        assert context is not None
-        number, attempt = context.partitionId(), context.attemptNumber()
-        (self._directory / f"{os.getppid()} {number} {attempt}").touch()
-        if not self._slow:
-            time.sleep(0.4)
-        elif number == 1 and attempt == 0:
-            time.sleep(SLOW_SECONDS)
+        (self._directory / f"{os.getppid()}").touch()
+        time.sleep(0.4)
         yield from batches
+
+
+def slowly(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Give the rows on; the first attempt of one task takes its time."""
+    context = TaskContext.get()
+    assert context is not None
+    if context.partitionId() == 1 and context.attemptNumber() == 0:
+        time.sleep(SLOW_SECONDS)
+    yield from batches
+
+
+def _attempts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    context = TaskContext.get()
+    assert context is not None
+    for batch in slowly(batches):
+        attempt = pa.array([context.attemptNumber()] * batch.num_rows, pa.int64())
+        yield pa.RecordBatch.from_arrays([attempt], ["id"])
 
 
 def _totals(rows: pd.DataFrame) -> pd.DataFrame:
@@ -150,28 +159,35 @@ def skewed(spark: SparkSession, rows: int = ROWS, partitions: int = 4) -> DataFr
 
 
 def main(directory: Path, habit: str) -> None:
-    """Print what came of each operator, and what its tasks marked, as JSON."""
+    """Print what came of each operator, and what the session did, as JSON.
+
+    ``SPARK_MASTER`` names the cluster; without it two executors are started here.
+    """
     settings = {
         **HABITS[habit],
         "spark.sql.shuffle.partitions": str(WORKERS),
         "spark.sql.autoBroadcastJoinThreshold": "-1",
-        "spark.local.dir": str(directory / "local"),
     }
-    spark = operators.session("local-cluster[2,1,1024]", settings)
-    rows = skewed(spark)
+    if "SPARK_MASTER" not in os.environ:
+        settings |= {"spark.local.dir": str(directory / "local")}
+    master = os.environ.get("SPARK_MASTER", "local-cluster[2,1,1024]")
+    spark = operators.session(master, settings)
+    rows, marks = skewed(spark), directory / "marks"
+    marks.mkdir(parents=True, exist_ok=True)
+    if habit == _GO:
+        rows = rows.mapInArrow(Marked(marks), rows.schema)
+    if habit == _TWICE:
+        rows = rows.mapInArrow(slowly, rows.schema)
     every: dict[str, bool] = {}
-    marks = directory / "marks"
-    marks.mkdir(exist_ok=True)
-    if habit != "none":
-        rows = rows.mapInArrow(Marked(marks, slow="twice" in habit), rows.schema)
     for number, (name, made) in enumerate(OURS.items()):
         every[name] = contents(made(rows)) == contents(plain(rows, name))
-        if "go" in habit and number % 3 == 0:
+        if habit == _GO and number % 3 == 0:
             time.sleep(4)  # executors go
-    seen = [mark.name.split() for mark in marks.iterdir()]
+    numbers = spark.range(0, WORKERS, 1, WORKERS)
+    attempts = numbers.mapInArrow(_attempts, numbers.schema).collect() if habit == _TWICE else []
     counts = {
-        "executors": len({process for process, _, _ in seen}),
-        "second attempts": sum(attempt != "0" for _, _, attempt in seen),
+        "executors": len(list(marks.iterdir())),
+        "second attempts": sum(row["id"] > 0 for row in attempts),
     }
     sys.stdout.write(json.dumps({"equal": every, **counts}) + "\n")
     spark.stop()

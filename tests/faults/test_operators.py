@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.errors import ConfigurationError
-from tests.faults.operated import HABITS, OURS, compare, contents, plain, skewed
+from tests.faults.operated import OURS, compare, contents, plain, skewed
 from tests.faults.outside import command
 
 pytestmark = [
@@ -23,17 +23,13 @@ AGG = "groupBy, agg"
 EQUAL = dict.fromkeys(OURS, True)
 
 
-@pytest.mark.parametrize("habit", [each for each in HABITS if each != "none"])
-def test_a_session_with_odd_habits(tmp_path, habit):
-    words = [sys.executable, "-m", "tests.faults.operated", str(tmp_path), habit]
+def test_executors_that_come_and_go(tmp_path):
+    words = [sys.executable, "-m", "tests.faults.operated", str(tmp_path), "executors come and go"]
     ended = command(words, seconds=1500)
     assert ended.code == 0, ended.err[-4000:]
     found = json.loads(ended.out.splitlines()[-1])
     assert found["equal"] == EQUAL
-    if "twice" in habit:
-        assert found["second attempts"] > 0, "no task was run twice: this shows nothing"
-    else:
-        assert found["executors"] > 2, "no executor went: this shows nothing"
+    assert found["executors"] > 2, "no executor went: this shows nothing"
 
 
 def test_a_full_disk_of_executors(disk):
