@@ -55,8 +55,10 @@ _KEPT_LINES = 20
 _PATIENCE_SECONDS = 5.0
 _OUT_OF_MEMORY = 52
 """With which Spark ends a Java that has no memory left."""
+_UNCAUGHT = (50, 51)
+"""With which it ends one in which an error was not caught."""
 _HIDDEN = re.compile(r"secret|password|token|access[.]?key|account\.key|credential", re.IGNORECASE)
-"""Names of settings whose values are secret: those that Spark redacts, and of some stores."""
+"""In names of settings whose values are secret: as Spark redacts them, and those of some stores."""
 _LOST = ("py4j.protocol.Py4JNetworkError", "py4j.protocol.Py4JError")
 """What a call to a Java that died ends with; of the second kind itself, and of none that it has."""
 _LEAST_HANDLES = 300
@@ -65,7 +67,6 @@ _TOLD_ANYWAY = (
     "org.apache.spark.executor.Executor",
     "org.apache.spark.scheduler.TaskSetManager",
     "org.apache.spark.util.SparkUncaughtExceptionHandler",
-    "org.apache.spark.util.Utils",
     "org.apache.spark.sql.execution.datasources.FileFormatWriter",
 )
 """What logs a task's error, with its trace, before the driver raises it."""
@@ -279,6 +280,8 @@ def _death(error: BaseException) -> str | None:
 def _cause(code: int) -> str:
     if code == _OUT_OF_MEMORY:
         return "out of memory"
+    if code in _UNCAUGHT:
+        return f"an error that nobody caught; {LOG_VARIABLE}=ERROR shows it"
     if code >= 0:
         return f"exit code {code}"
     name = signal.Signals(-code).name
