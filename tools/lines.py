@@ -31,8 +31,9 @@ def lines_of_code(source: str) -> int:
         if token.type not in _NO_CODE:
             lines |= set(range(token.start[0], token.end[0] + 1))
     for node in ast.walk(ast.parse(source)):
-        holds = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-        if holds and node.body and ast.get_docstring(node, clean=False) is not None:
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) or not node.body:
+            continue
+        if ast.get_docstring(node, clean=False) is not None:
             text = node.body[0]
             lines -= set(range(text.lineno, (text.end_lineno or text.lineno) + 1))
     return len(lines)

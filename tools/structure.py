@@ -146,9 +146,8 @@ def _add_late_names(module: Module) -> None:
             continue
         for table in node.args:
             if isinstance(table, ast.Dict):
-                for key, value in zip(table.keys, table.values, strict=True):
-                    if isinstance(key, ast.Constant) and isinstance(value, ast.Constant):
-                        module.imported.setdefault(key.value, (value.value, key.value))
+                for name, home in ast.literal_eval(table).items():
+                    module.imported.setdefault(name, (home, name))
 
 
 def _last_name(node: ast.AST) -> str | None:
@@ -218,11 +217,11 @@ def _assigned(node: ast.Assign | ast.AnnAssign) -> dict[str, str]:
     return {each.id: kind for each in targets if kind and isinstance(each, ast.Name)}
 
 
-def _in_order(function: Function) -> list[ast.AST]:
+def _in_order(function: Function) -> list[ast.stmt | ast.expr]:
     """Nodes of a body by their place in the source; of a call its arguments come first."""
     nodes = [node for statement in function.body for node in ast.walk(statement)]
-    placed = [node for node in nodes if hasattr(node, "end_lineno")]
-    return sorted(placed, key=lambda node: (node.end_lineno, node.end_col_offset))
+    placed = [node for node in nodes if isinstance(node, ast.stmt | ast.expr)]
+    return sorted(placed, key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
 
 
 def way(package: Package, module: str, name: str) -> list[str]:
