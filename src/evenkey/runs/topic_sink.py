@@ -33,7 +33,7 @@ _CONTENT = ("line", "geometry", "reason")
 """Columns of a dead letter that do not say where it was."""
 
 _OF_KAFKA = re.compile(r"org\.apache\.kafka\.common\.errors\.(\w+): (.*)")
-_MENDS = {
+_REMEDIES = {
     "RecordTooLargeException": "raise the topic's max.message.bytes, and max.request.size in "
     "kafka_config",
     "TopicAuthorizationException": "let the user write there",
@@ -123,10 +123,10 @@ class KafkaSink(Sink):
             if not reasons:
                 raise
             kind, reason = reasons[-1]
-            mend = _MENDS.get(kind, "mend that")
+            remedy = _REMEDIES.get(kind, "correct that")
             message = (
-                f"topic {topic} did not take a record ({kind}: {reason.strip()}): {mend}, and give "
-                "the same command again: it goes on where this run stopped"
+                f"topic {topic} did not take a record ({kind}: {reason.strip()}): {remedy}, and "
+                "give the same command again: it goes on where this run stopped"
             )
             raise RunError(message) from error
 
