@@ -12,18 +12,20 @@ from tests.components import skip_without
 from tools.kafka_broker import HOST, JARS, Broker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 __all__ = [
     "PASSWORD",
     "begin_transaction",
     "consume",
+    "create",
     "delete_records",
     "delete_topic",
     "delivered",
     "fill",
     "records",
+    "send",
     "start_broker",
 ]
 
@@ -58,24 +60,50 @@ def _free(port: int) -> bool:
 
 
 def fill(broker: Broker, topic: str, values: Iterable[bytes | None], partitions: int = 2) -> None:
-    """Send values to partitions by turn, one a second of event time from 2020 on.
+    """Make a topic, and `send` values to it."""
+    create(broker, topic, partitions)
+    send(broker, topic, values, partitions=partitions)
+
+
+def create(broker: Broker, topic: str, partitions: int = 2, **settings: object) -> None:
+    """Make a topic, with settings whose dots are underscores here.
 
     The topic takes records of any time; Kafka 4 refuses those more than an hour ahead otherwise.
     """
-    from confluent_kafka import Producer
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
 
-    servers: Any = {"bootstrap.servers": broker.server}
-    admin = AdminClient(servers)
-    new = NewTopic(topic, num_partitions=partitions, config={_AHEAD: str(2**63 - 1)})
+    named = {name.replace("_", "."): str(value) for name, value in settings.items()}
+    new = NewTopic(topic, num_partitions=partitions, config={_AHEAD: str(2**63 - 1), **named})
+    admin = AdminClient({"bootstrap.servers": broker.server})
     admin.create_topics([new])[topic].result(240)
-    producer = Producer(servers)
+
+
+def send(
+    broker: Broker,
+    topic: str,
+    values: Iterable[bytes | None],
+    keys: Sequence[bytes] | None = None,
+    first: int = 0,
+    *,
+    partitions: int = 2,
+    **settings: Any,
+) -> None:
+    """Send values to partitions by turn, one a second of event time, `first` seconds after 2020."""
+    from confluent_kafka import Producer
+
+    named = {name.replace("_", "."): value for name, value in settings.items()}
+    producer = Producer({"bootstrap.servers": broker.server, **named})
     for number, value in enumerate(values):
-        timestamp = (1_577_836_800 + number) * 1000
         producer.produce(
-            topic, value, partition=number % partitions, timestamp=timestamp, on_delivery=delivered
+            topic,
+            value,
+            None if keys is None else keys[number],
+            partition=number % partitions,
+            timestamp=(1_577_836_800 + first + number) * 1000,
+            on_delivery=delivered,
         )
+        producer.poll(0)
     assert producer.flush(240) == 0
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evenkey.runs.directory import RunDirectory
-from tests.brokers import PASSWORD, delivered, fill, start_broker
+from tests.brokers import PASSWORD, create, fill, send, start_broker
 from tests.faults.outside import EVENKEY, assert_refused, begin, command, environment
 from tests.processes import end_session
 from tests.runs.killing import in_the_middle_of_an_epoch
@@ -35,15 +35,6 @@ def words(server, topic, output, *more):
     ]
 
 
-def create(broker, topic, **settings):
-    from confluent_kafka.admin import AdminClient
-    from confluent_kafka.cimpl import NewTopic
-
-    admin = AdminClient({"bootstrap.servers": broker.server})
-    named = {name.replace("_", "."): str(value) for name, value in settings.items()}
-    admin.create_topics([NewTopic(topic, num_partitions=2, config=named)])[topic].result(240)
-
-
 def take_larger(broker, topic, size):
     import confluent_kafka.admin
 
@@ -55,21 +46,6 @@ def take_larger(broker, topic, size):
     admin = kafka.AdminClient({"bootstrap.servers": broker.server})
     for done in admin.incremental_alter_configs([changed]).values():
         done.result(240)
-
-
-def send(broker, topic, values, keys=None, first=0, **settings):
-    from confluent_kafka import Producer
-
-    named = {name.replace("_", "."): value for name, value in settings.items()}
-    producer = Producer({"bootstrap.servers": broker.server, **named})
-    for number, value in enumerate(values):
-        at = 1_577_836_800_000 + 1000 * (first + number)
-        key = None if keys is None else keys[number]
-        producer.produce(
-            topic, value, key, partition=number % 2, timestamp=at, on_delivery=delivered
-        )
-        producer.poll(0)
-    assert producer.flush(240) == 0
 
 
 def placed(output):
@@ -91,7 +67,6 @@ def test_a_compacted_topic(broker, tmp_path):
         segment_ms=1000,
         min_cleanable_dirty_ratio=0.001,
         max_compaction_lag_ms=1000,
-        message_timestamp_after_max_ms=2**63 - 1,
     )
     values = [KEYS[number % 6] for number in range(6000)]
     keys = [f"{number % 97}".encode() for number in range(6000)]
@@ -148,12 +123,7 @@ def readable(broker, topic):
 
 def test_records_of_10_megabytes(broker, tmp_path):
     """A key of that size is a key as any other."""
-    create(
-        broker,
-        "large",
-        max_message_bytes=2 * LARGE,
-        message_timestamp_after_max_ms=2**63 - 1,
-    )
+    create(broker, "large", max_message_bytes=2 * LARGE)
     values = [b"x" * LARGE, *[KEYS[number % 6] for number in range(60)], b"y" * LARGE]
     send(broker, "large", values, message_max_bytes=2 * LARGE)
     ended = command(words(broker.server, "large", tmp_path / "out"))
@@ -163,12 +133,7 @@ def test_records_of_10_megabytes(broker, tmp_path):
 
 def test_results_above_the_limit_of_their_topic(broker, tmp_path):
     """Nothing is left out: it stops, and goes on where the topic takes them."""
-    create(
-        broker,
-        "above",
-        max_message_bytes=2 * LARGE,
-        message_timestamp_after_max_ms=2**63 - 1,
-    )
+    create(broker, "above", max_message_bytes=2 * LARGE)
     create(broker, "above-out")
     values = [b"x" * (3 << 20), *[KEYS[number % 6] for number in range(60)]]
     send(broker, "above", values, message_max_bytes=2 * LARGE)
