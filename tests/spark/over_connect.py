@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -101,6 +102,16 @@ def differing(found, expected) -> int:
     return int(found.exceptAll(expected).count() + expected.exceptAll(found).count())
 
 
+def refusal(batch) -> list[str]:
+    """Give the lines of the error of a worker that there is not."""
+    placed = operators.place(batch.selectExpr("user", "7 as worker"), WORKERS)
+    try:
+        placed.count()
+    except PySparkException as error:
+        return str(error).splitlines()
+    return []
+
+
 def main(url: str, directory: Path) -> None:
     """Print what came of each operator, as JSON."""
     write_input(directory / "input")
@@ -130,6 +141,10 @@ def main(url: str, directory: Path) -> None:
     seen["observed"] = int(observer.loads.sum())
     placed = operators.place(operators.route(batch, "user", "dkg", WORKERS), WORKERS)
     seen["placed"] = placed.count()
+    seen["refused"] = refusal(batch)
+    spark.conf.set("spark.sql.connect.serverStacktrace.enabled", "false")
+    seen["refused in short"] = refusal(batch)
+    spark.conf.unset("spark.sql.connect.serverStacktrace.enabled")
     counts = operators.aggregate(
         source,
         "user",

@@ -67,6 +67,13 @@ def test_batches_and_observers_work(seen):
     assert seen["observed"] == FILES * ROWS
 
 
+def test_a_worker_that_there_is_not_is_named_in_one_line(seen):
+    """Where Spark's traces of the server are left out, as docs/where-it-runs.md says."""
+    line = "[USER_RAISED_EXCEPTION] worker must be 0 to 4 in every row: route first SQLSTATE: P0001"
+    assert seen["refused in short"] == [line]
+    assert seen["refused"][0] == line
+
+
 def test_a_stream_is_aggregated_exactly_and_planned(seen):
     assert seen["sums"] == seen["expected"]
     assert seen["plans"] >= FILES
