@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +44,31 @@ def test_operators_are_exact_where_slow_tasks_are_run_twice(cluster):
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["equal"] == dict.fromkeys(OURS, True)
     assert found["second attempts"] > 0, "no task was run twice: this shows nothing"
+
+
+def test_operators_are_exact_where_the_disk_of_one_host_is_full(cluster):
+    """Spark gives the tasks that fail there to the other host, if it is told to."""
+    run = cluster.hosts.run
+    disk = str(Path(WORK).parent)
+    used = run("worker1", ["df", "-k", "--output=used", disk], {}, 10).stdout.split()[-1]
+
+    def size(given):
+        words = ["mount", "-o", f"remount,size={given}", disk]
+        done = run("worker1", words, {}, 10)
+        assert done.returncode == 0, done.stderr
+
+    size(f"{int(used) + 1000}k")
+    try:
+        habit = "executors that fail are left out"
+        done = cluster.run([sys.executable, "-m", "tests.faults.operated", f"{WORK}/full", habit])
+        logs = run("worker1", ["bash", "-c", "cat apps/*/*/stderr"], {}, 10).stdout
+    finally:
+        size("50%")
+    assert done.returncode == 0, done.stderr[-6000:]
+    assert json.loads(done.stdout.splitlines()[-1])["equal"] == dict.fromkeys(OURS, True)
+    # The log of the executor itself may be what finds no room.
+    logs += (cluster.directory / "worker1-worker.log").read_text()
+    assert "No space left on device" in logs, "the disk was not full: this shows nothing"
 
 
 @pytest.mark.parametrize("kind", PLACES)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 ROWS, WORKERS, SLOW_SECONDS = 40_000, 4, 6.0
 
 _GO, _TWICE = "executors come and go", "slow tasks are run twice"
+_LEFT_OUT = "executors that fail are left out"
 HABITS: dict[str, dict[str, str]] = {
     _GO: {
         "spark.dynamicAllocation.enabled": "true",
@@ -46,6 +47,7 @@ HABITS: dict[str, dict[str, str]] = {
         "spark.speculation.quantile": "0.25",
         "spark.speculation.minTaskRuntime": "100ms",
     },
+    _LEFT_OUT: {"spark.excludeOnFailure.enabled": "true"},
     "none": {},
 }
 

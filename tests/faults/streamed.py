@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from pyspark.sql import functions as F
+from pyspark.sql.streaming import StatefulProcessor
 
 from evenkey import spark as operators
 from evenkey.spark.sessions import session
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 NAME, MESSAGES, EPOCHS, WORKERS = "country-skew-r80", 20_000, 8, 4
 _WORK_SECONDS = 0.5
+_PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 def _seen(key: tuple[str], pieces: Iterator[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
@@ -30,13 +32,46 @@ def _seen(key: tuple[str], pieces: Iterator[pd.DataFrame], state: Any) -> Iterat
     yield pd.DataFrame({"key": [key[0]], "seen": [count]})
 
 
-def counted(rows: DataFrame, everything: DataFrame, state: Path) -> DataFrame:
-    """Count each key in state of its own, on the worker where one plan puts it."""
+class Seen(StatefulProcessor):
+    """Counts the rows of a key, from the first one on."""
+
+    def init(self, handle: Any) -> None:
+        """Name the state."""
+        self._rows = handle.getValueState("rows", "n long")
+
+    def handleInputRows(  # noqa: N802 - Spark's names
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: ARG002, N803
+    ) -> Iterator[pd.DataFrame]:
+        """Add an epoch's rows."""
+        count = (self._rows.get()[0] if self._rows.exists() else 0) + sum(map(len, rows))
+        self._rows.update((count,))
+        yield pd.DataFrame({"key": [key[0]], "seen": [count]})
+
+
+_SEEN = "key string, seen long"
+
+
+def _grouped(rows: DataFrame, everything: DataFrame, state: Path) -> Any:
     if not state.exists():
         operators.fit(everything, "key", "whole", WORKERS, state=state)
-    grouped: Any = operators.groupBy(rows, "key", workers=WORKERS, state=state)
-    counts: DataFrame = grouped.applyInPandasWithState(
-        _seen, "key string, seen long", "n long", "append", "NoTimeout"
+    return operators.groupBy(rows, "key", workers=WORKERS, state=state)
+
+
+def counted(rows: DataFrame, everything: DataFrame, state: Path) -> DataFrame:
+    """Count each key in state of its own, on the worker where one plan puts it."""
+    counts: DataFrame = _grouped(rows, everything, state).applyInPandasWithState(
+        _seen, _SEEN, "n long", "append", "NoTimeout"
+    )
+    return counts
+
+
+def transformed(rows: DataFrame, everything: DataFrame, state: Path) -> DataFrame:
+    """Do the same by a processor of states, which Spark keeps in RocksDB."""
+    counts: DataFrame = _grouped(rows, everything, state).transformWithStateInPandas(
+        Seen(), _SEEN, "Update", "None"
     )
     return counts
 
@@ -58,6 +93,7 @@ def routed(rows: DataFrame, _: DataFrame, state: Path) -> DataFrame:
 
 KINDS: dict[str, Callable[[DataFrame, DataFrame, Path], DataFrame]] = {
     "groupBy": counted,
+    "transformWithState": transformed,
     "join": joined,
     "route": routed,
 }
@@ -68,6 +104,7 @@ def main(directory: Path, kind: str, tables: Path, master: str = "local[2]") -> 
     settings = {
         "spark.sql.autoBroadcastJoinThreshold": "-1",
         "spark.sql.shuffle.partitions": str(WORKERS),
+        "spark.sql.streaming.stateStore.providerClass": _PROVIDER,
     }
     spark = session(master, settings)
     stream = generated(NAME, messages=MESSAGES)

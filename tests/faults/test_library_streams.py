@@ -31,6 +31,7 @@ pytestmark = [
     pytest.mark.timeout(1800),
 ]
 KILLS = 8
+STATEFUL = ("groupBy", "transformWithState")
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
 
@@ -48,7 +49,7 @@ def rows_of(directory):
 def assert_all_once(directory, kind):
     rows = rows_of(directory)
     assert {row["epoch"] for row in rows} == set(range(EPOCHS))
-    if kind == "groupBy":
+    if kind in STATEFUL:
         seen: dict[str, list[tuple[int, int]]] = {}
         for row in rows:
             seen.setdefault(row["key"], []).append((row["epoch"], row["seen"]))
@@ -135,7 +136,7 @@ def test_a_state_that_was_deleted_between_two_starts(tmp_path, kind):
             time.sleep(0.05)
         end_session(process.pid)
     shutil.rmtree(tmp_path / "state" / "tables")
-    if kind == "groupBy":
+    if kind in STATEFUL:
         with running(["tests.faults.streamed", str(tmp_path), kind], log) as process:
             assert process.wait(timeout=900) != 0
         assert "holds no plan of this query" in log.read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import signal
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from evenkey.runs.directory import RunDirectory
-from tests.brokers import PASSWORD, create, fill, send, start_broker
+from tests.brokers import PASSWORD, begin_transaction, create, fill, send, start_broker
 from tests.faults.outside import EVENKEY, assert_refused, begin, command, environment
 from tests.processes import end_session
 from tests.runs.killing import in_the_middle_of_an_epoch
@@ -149,6 +150,49 @@ def test_results_above_the_limit_of_their_topic(broker, tmp_path):
     found = {key for key, _ in consumed(broker, "above-out")}
     assert len(found) == len({(number // 60, value) for number, value in enumerate(values)})
     assert placed(tmp_path / "out") == Counter(value.decode() for value in values)
+
+
+def test_a_dead_letter_above_the_limit_of_its_topic(broker, tmp_path):
+    """It is not left out either: it stops, and goes on where the topic takes it."""
+    create(broker, "torn", max_message_bytes=2 * LARGE)
+    create(broker, "torn-out")
+    create(broker, "torn-out-dead-letters")
+    good = [json.dumps({"user": KEYS[number % 6].decode()}).encode() for number in range(60)]
+    values = [b'{"user": "' + b"x" * (3 << 20), *good]
+    send(broker, "torn", values, message_max_bytes=2 * LARGE)
+    settings = tmp_path / "kafka.properties"
+    settings.write_text(f"max.request.size={2 * LARGE}\n")
+    out = ("--output-kafka", f"{broker.server}/torn-out", "--kafka-config", str(settings))
+    given = words(
+        broker.server, "torn", tmp_path / "out", *out, *("--split", "json", "--key", "user")
+    )
+    line = "topic torn-out-dead-letters did not take a record"
+    assert_refused(command(given), line, "max.message.bytes")
+    take_larger(broker, "torn-out-dead-letters", 2 * LARGE)
+    ended = command(given)
+    assert ended.code == 0, ended.err[-4000:]
+    assert len({key for key, _ in consumed(broker, "torn-out-dead-letters")}) == 1
+    assert placed(tmp_path / "out") == Counter(KEYS[number % 6].decode() for number in range(60))
+
+
+@pytest.mark.parametrize("end", ["commit_transaction", "abort_transaction"])
+def test_a_transaction_that_is_open_for_a_minute(broker, tmp_path, end):
+    """The command says whose it is, and how old; it ends when the transaction does."""
+    topic = f"held-{end}"
+    fill(broker, topic, KEYS * 20)
+    producer = begin_transaction(broker, topic, [b"open"] * 20)
+    began = time.monotonic()
+    process = begin(words(broker.server, topic, tmp_path / "out"))
+    time.sleep(65)
+    assert process.poll() is None, "it did not wait"
+    getattr(producer, end)(240)
+    assert time.monotonic() - began > 60
+    out, err = process.communicate(timeout=400)
+    end_session(process.pid)
+    assert process.returncode == 0, (out, err[-4000:])
+    assert f"waiting for a transaction: transaction 'of {topic}', open for " in err
+    more = {"open": 20} if end == "commit_transaction" else {}
+    assert placed(tmp_path / "out") == Counter(key.decode() for key in KEYS * 20) + Counter(more)
 
 
 AUTHORIZER = """\

@@ -1,4 +1,4 @@
-"""Topics that get partitions while a run on them is stopped, on a real broker."""
+"""Topics that get partitions while a run on them is stopped, and while it reads."""
 
 from __future__ import annotations
 
@@ -74,6 +74,34 @@ def test_a_run_that_follows_reads_them_with_another_layout(broker, tmp_path):
     assert (again.metrics.messages, again.workers, again.sources) == (200, 5, 4)
     wanted = Counter(key.decode() for key in [*KEYS * 20, *[b"new", b"hot"] * 40])
     assert placed(tmp_path / "out") == wanted
+
+
+@pytest.mark.soak
+def test_a_run_reads_partitions_that_come_while_it_follows(broker, tmp_path):
+    fill(broker, "live", KEYS * 20)
+    output = tmp_path / "out"
+    config = PipelineConfig(
+        kafka=f"{broker.server}/live",
+        follow=True,
+        epoch_messages=60,
+        aggregators=2,
+        output=output,
+        **FIRST,
+    )
+    grown: list[int] = []
+
+    def listen(progress):
+        if progress.messages >= 60 and not grown:
+            grown.append(progress.messages)
+            grow(broker, "live", 5, [b"new", b"hot"] * 40)
+        if progress.messages >= 200:
+            (output / "state" / "paused").touch()
+
+    report = run(config, on_progress=listen)
+    assert grown[0] < 120
+    assert report.metrics.messages == 200
+    wanted = Counter(key.decode() for key in [*KEYS * 20, *[b"new", b"hot"] * 40])
+    assert placed(output) == wanted
 
 
 @pytest.mark.slow(7)

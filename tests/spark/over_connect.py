@@ -102,14 +102,16 @@ def differing(found, expected) -> int:
     return int(found.exceptAll(expected).count() + expected.exceptAll(found).count())
 
 
-def refusal(batch) -> list[str]:
-    """Give the lines of the error of a worker that there is not."""
-    placed = operators.place(batch.selectExpr("user", "7 as worker"), WORKERS)
-    try:
-        placed.count()
-    except PySparkException as error:
-        return str(error).splitlines()
-    return []
+def refusals(spark: SparkSession, batch) -> dict[str, list[str]]:
+    """Give the lines of the error of a worker that there is not, and those without the trace."""
+    found = {}
+    for name, traces in (("refused", "true"), ("refused in short", "false")):
+        spark.conf.set("spark.sql.connect.serverStacktrace.enabled", traces)
+        try:
+            operators.place(batch.selectExpr("user", "7 as worker"), WORKERS).count()
+        except PySparkException as error:
+            found[name] = str(error).splitlines()
+    return found
 
 
 def main(url: str, directory: Path) -> None:
@@ -141,10 +143,7 @@ def main(url: str, directory: Path) -> None:
     seen["observed"] = int(observer.loads.sum())
     placed = operators.place(operators.route(batch, "user", "dkg", WORKERS), WORKERS)
     seen["placed"] = placed.count()
-    seen["refused"] = refusal(batch)
-    spark.conf.set("spark.sql.connect.serverStacktrace.enabled", "false")
-    seen["refused in short"] = refusal(batch)
-    spark.conf.unset("spark.sql.connect.serverStacktrace.enabled")
+    seen |= refusals(spark, batch)
     counts = operators.aggregate(
         source,
         "user",
