@@ -21,8 +21,6 @@ def modules() -> dict[str, Path]:
     """Every module of the package by its name, found in the folders and not imported."""
     found = {}
     for file in sorted(PACKAGE.rglob("*.py")):
-        if file.name == "topology.py":  # raises when imported: where its names are now
-            continue
         parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
         found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
     return found

@@ -33,7 +33,6 @@ from evenkey.aggregators import (
 from evenkey.doors import late
 from evenkey.errors import ConfigurationError, EvenkeyError, RunError
 from evenkey.groupings import (
-    OLD_NAMES,
     CardinalityAffinity,
     DChoices,
     DynamicKeyGrouping,
@@ -119,7 +118,7 @@ __all__ = [
     "simulate",
 ]
 
-__version__ = "0.2.0"
+__version__ = "0.1.0"
 """Version of the package.
 
 >>> __version__.count(".")
@@ -149,5 +148,4 @@ __getattr__ = late(
         "run": "evenkey.pipelines.aggregate",
         "simulate": "evenkey.simulation",
     },
-    gone=OLD_NAMES,
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
 from pathlib import Path
 
 import numpy as np
@@ -122,21 +121,3 @@ def test_every_figure_says_what_it_is_and_limits_are_figures():
 
 def test_the_table_in_the_docs_is_the_one_that_the_declarations_make():
     assert (ROOT / "docs" / "figures.md").read_text() == page(), "run `make figures`"
-
-
-OLD = (
-    r"\b(epoch_)?std_dev\b|\btotal_count\b|\bepoch_throughput\b|\bwall_seconds\b|\bepoch_seconds\b"
-)
-"""Names that figures had in version 0.1, beside the ones that they have kept."""
-
-
-def test_no_figure_has_a_second_name():
-    kept = {"history_files.py"}  # reads histories of version 1
-    files = [
-        *(file for file in (ROOT / "src").rglob("*.py") if file.name not in kept),
-        *(ROOT / "tools").glob("*.py"),
-        *(ROOT / "grafana").rglob("*.json"),
-        *(ROOT / "docs").glob("[!c]*.md"),
-    ]
-    found = {str(file): re.findall(OLD, file.read_text()) for file in files}
-    assert {file: names for file, names in found.items() if names} == {}

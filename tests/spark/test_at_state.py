@@ -110,7 +110,6 @@ def test_an_answer_runs_no_code(calling):
         ("evenkey.spark.java", "subprocess.Popen"),
         ("evenkey.stores.local", "Path"),
         ("builtins", "eval"),
-        ("evenkey.topology", "anything"),
         ("evenkey.not_there", "Anything"),
     ],
 )

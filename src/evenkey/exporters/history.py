@@ -15,7 +15,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from evenkey.exporters.history_files import VERSION, encoded, read_record
+from evenkey.exporters.history_files import VERSION, check_version, encoded, read_record
 from evenkey.exporters.record import RunInfo
 from evenkey.stores import store_at
 
@@ -87,16 +87,10 @@ class History:
         Raises
         ------
         OSError, ValueError, TypeError
-            There is no history here, or it cannot be read: a later version wrote it, perhaps.
+            There is no history here, or it cannot be read: another version wrote it, perhaps.
         """
         content: dict[str, Any] = json.loads(self.store.read(RUN_FILE))
-        version = content.pop("version", 1)
-        if version > VERSION:
-            message = (
-                f"{self.store.path(RUN_FILE)} is of version {version}: this evenkey reads up to "
-                f"{VERSION}; install a newer one"
-            )
-            raise ValueError(message)
+        check_version(content.pop("version", 0), self.store.path(RUN_FILE))
         return RunInfo(**content)
 
     def numbers(self) -> list[int]:
@@ -129,10 +123,7 @@ class History:
         return ended["ending"], ended["at"]
 
     def last_sign_of_life(self) -> float:
-        """When the run last showed that it lives, in seconds since 1970; 0 where it is not known.
-
-        An earlier version wrote down no time.
-        """
+        """When the run last showed that it lives, in seconds since 1970; 0 where it did not."""
         content = self.store.read(_ALIVE)
         return float(json.loads(content)["at"]) if content else 0.0
 

@@ -1,9 +1,9 @@
-"""Records as Parquet files, those that earlier versions wrote among them."""
+"""Records as Parquet files."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +14,7 @@ from evenkey.metrics import FIGURES
 if TYPE_CHECKING:
     from evenkey.metrics import Figure
 
-VERSION = 2
+VERSION = 1
 """Of a history; raised where names or meanings of columns change."""
 
 _MARK = b"evenkey.history"
@@ -22,18 +22,6 @@ _WORKERS = pa.list_(pa.int64())
 _HOT_KEYS = pa.list_(
     pa.struct({"key": pa.string(), "messages": pa.int64(), "pool": _WORKERS, "held": _WORKERS})
 )
-_OF_VERSION_1 = {
-    "messages": "epoch_messages",
-    "total_count": "messages",
-    "duration": "makespan_ms",
-    "throughput": "messages_per_second",
-    "epoch_throughput": "epoch_messages_per_second",
-    "latency_ms": "epoch_latency_ms",
-    "std_dev": "stddev_percent",
-    "epoch_std_dev": "epoch_stddev_percent",
-}
-"""What figures were called in histories of version 1; all others have kept their names."""
-_MS_A_SECOND = 1000
 
 
 def encoded(record: EpochRecord) -> bytes:
@@ -53,8 +41,24 @@ def encoded(record: EpochRecord) -> bytes:
     return content
 
 
+def check_version(version: int, file: str) -> None:
+    """Refuse what another version wrote.
+
+    Raises
+    ------
+    ValueError
+        It did.
+    """
+    if version != VERSION:
+        message = (
+            f"{file} is of version {version}: this evenkey reads version {VERSION}; read it with "
+            "the one that wrote it"
+        )
+        raise ValueError(message)
+
+
 def read_record(content: bytes, file: str) -> EpochRecord:
-    """Read a record of any version.
+    """Read a record.
 
     Parameters
     ----------
@@ -66,19 +70,11 @@ def read_record(content: bytes, file: str) -> EpochRecord:
     Raises
     ------
     ValueError
-        It cannot be read, or a later version wrote it.
+        It cannot be read, or another version wrote it.
     """
     parquet = pq.ParquetFile(pa.BufferReader(content))
-    version = int((parquet.schema_arrow.metadata or {}).get(_MARK, b"1"))
-    if version > VERSION:
-        message = (
-            f"{file} is of version {version}: this evenkey reads up to {VERSION}; "
-            "install a newer one"
-        )
-        raise ValueError(message)
+    check_version(int((parquet.schema_arrow.metadata or {}).get(_MARK, b"0")), file)
     (row,) = parquet.read().to_pylist()
-    if version == 1:
-        row = _renamed(row)
     hottest = tuple(
         HotKey(each["key"], each["messages"], tuple(each["pool"]), tuple(each["held"]))
         for each in row.pop("hottest")
@@ -87,12 +83,6 @@ def read_record(content: bytes, file: str) -> EpochRecord:
     # A figure that is declared no more has no meaning to anybody.
     figures = {n: tuple(v) if isinstance(v, list) else v for n, v in row.items() if n in FIGURES}
     return EpochRecord(epoch, ended, figures, hottest)
-
-
-def _renamed(row: dict[str, Any]) -> dict[str, Any]:
-    renamed = {_OF_VERSION_1.get(name, name): value for name, value in row.items()}
-    renamed["makespan_ms"] *= _MS_A_SECOND
-    return renamed
 
 
 def _type(figure: Figure) -> pa.DataType:

@@ -64,15 +64,6 @@ __all__ = [
     "parse",
 ]
 
-OLD_NAMES = {
-    "DynamicKey": "DynamicKeyGrouping",
-    "Key": "KeyGrouping",
-    "PartialKey": "PartialKeyGrouping",
-    "Planned": "PlannedGrouping",
-    "Shuffle": "ShuffleGrouping",
-}
-"""What groupings were called before version 0.2."""
-
 __getattr__ = late(
     __name__,
     {
@@ -89,7 +80,6 @@ __getattr__ = late(
         "least_loaded": "evenkey.groupings.greedy",
         "whole_plan": "evenkey.groupings.planned",
     },
-    gone=OLD_NAMES,
 )
 
 

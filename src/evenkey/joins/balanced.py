@@ -6,13 +6,12 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from evenkey.checking import check_one_of, check_workers, shown, whole_number
-from evenkey.doors import without
 from evenkey.errors import ConfigurationError
 from evenkey.joins.distributor import DynamicDistributor
 from evenkey.joins.following import following
 from evenkey.joins.join_task import JoinTask
 from evenkey.joins.keyed import KeyedJoin
-from evenkey.joins.modes import MODES, Mode
+from evenkey.joins.modes import Mode
 from evenkey.joins.on import Keys, SpatialMatch
 from evenkey.joins.planning import JoinPlanner
 from evenkey.joins.routing import Routing, space_join
@@ -53,15 +52,6 @@ PARTITIONS_A_WORKER = 4
 """Partitions for each worker where their number is not given, as in the experiments."""
 
 
-def _in_place_of(mode: object) -> str:
-    """What is said today in place of a mode of the paper."""
-    if isinstance(mode, str) and mode in MODES:
-        known = Mode.parse(mode)
-        return f"it is balance={known.balance!r}, cache_static={known.cache_static}"
-    return "it is balance='load', 'rows' or None, and cache_static=True or False"
-
-
-@without(directory="it is state; pass state={value}", mode=_in_place_of)
 def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by name only
     stream: DataFrame,
     static: DataFrame,
@@ -265,9 +255,6 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
 
 
 def _mode(balance: Balance | None, cache_static: bool) -> Mode:  # noqa: FBT001 - as it was passed
-    if isinstance(balance, str) and balance in MODES:
-        message = f"balance = {balance!r}: since version 0.2 {_in_place_of(balance)}"
-        raise ConfigurationError(message)
     check_one_of("balance", balance, ("load", "rows", None))
     check_one_of("cache_static", cache_static, (True, False))
     return Mode(balance, cache_static)

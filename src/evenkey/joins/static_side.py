@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from evenkey.doors import without
 from evenkey.errors import ConfigurationError
 from evenkey.joins.fingerprint import fingerprint_of
 from evenkey.joins.on import Keys, SpatialMatch
@@ -136,7 +135,6 @@ def _changed(latest: Manifest, store: StaticStore, given: Fingerprint) -> str:
     )
 
 
-@without(directory="it is state; pass state={value}")
 def refresh(
     static: DataFrame,
     state: str | Path | Store,

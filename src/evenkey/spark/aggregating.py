@@ -10,7 +10,6 @@ from pyspark.sql.types import StructType, TimestampNTZType
 
 from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse, parse_all
 from evenkey.checking import check_text, shown
-from evenkey.doors import without
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping
 from evenkey.groupings import parse as parse_grouping
@@ -51,7 +50,6 @@ _DURATION = re.compile(
 )
 
 
-@without(tables="it is state; pass state={value}")
 def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by name only
     df: DataFrame,
     key: str | Sequence[str],

@@ -6,7 +6,6 @@ import functools
 from typing import TYPE_CHECKING
 
 from evenkey.checking import number
-from evenkey.doors import without
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import Plan, PlannedGrouping, parse
 from evenkey.spark.columns import check_frame, key_columns, key_hash, number_column
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from evenkey.stores import Store
 
 
-@without(tables="it is state; pass state={value}")
 def fit(
     df: DataFrame,
     key: str | Sequence[str],

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, get_args
 from pyspark.sql import functions as F
 
 from evenkey.checking import check_one_of, number
-from evenkey.doors import without
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import Grouping, KeyGrouping, PlannedGrouping, ShuffleGrouping, parse
 from evenkey.spark.columns import (
@@ -38,11 +37,6 @@ if TYPE_CHECKING:
     from evenkey.stores import Store
 
 
-@without(
-    tables="it is state; pass state={value}",
-    plan="plans are kept in state; route a batch with state=DIRECTORY first, which makes one",
-    learn="evenkey sees to it; leave it out",
-)
 def route(
     df: DataFrame,
     key: str | Sequence[str],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from evenkey.errors import ConfigurationError
 from evenkey.pipelines.aggregate.streams import lines_splitter
 from evenkey.runs import keep_reading, recall_reading, tuples
 from evenkey.streams import (
@@ -73,19 +72,11 @@ def kept_records(
 
     Raises
     ------
-    ConfigurationError
-        It was begun by an earlier version, whose results were others.
     RunError
         It cannot be read.
     """
     kept, arrays = recall_reading(directory.store)
     index: dict[str, Any] = {name: tuples(value) for name, value in kept["index"].items()}
-    if config.key is not None and "columns" not in kept:
-        message = (
-            f"output {directory.path} was begun by an earlier version of evenkey, which named the "
-            "key of results otherwise: finish it with that version, or choose another output"
-        )
-        raise ConfigurationError(message)
     if kept["kind"] == "rows":
         index["groups"] = tuple((file, RowGroup(*group)) for file, group in index["groups"])
         types = tuple(kind for _, kind in Columns.from_json(kept["key_types"]).values)
