@@ -28,9 +28,9 @@ from rich.console import Console
 from rich.table import Table
 
 from evenkey import spark as eks
-from evenkey.metrics import dist_cost_lower_bound
+from evenkey.core.metrics import dist_cost_lower_bound
+from evenkey.core.streams import generated
 from evenkey.spark.sessions import local_master, session
-from evenkey.streams import generated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.processor_time import processor_seconds
 from evenkey import spark as eks
-from evenkey.streams import generated
+from evenkey.core.streams import generated
 from tests.spark import oracle
 
 MESSAGES, EPOCHS, WORKERS, SOURCES = 2_000_000, 4, 10, 2

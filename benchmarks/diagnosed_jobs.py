@@ -31,17 +31,17 @@ from pyspark.sql import functions as F
 from rich.console import Console
 
 from evenkey import spark as eks
-from evenkey.diagnosis import diagnose
-from evenkey.diagnosis.logs import find_logs
-from evenkey.diagnosis.reading import READ, read_log
-from evenkey.diagnosis.timing import makespan
+from evenkey.reports.diagnosis import diagnose
+from evenkey.reports.diagnosis.logs import find_logs
+from evenkey.reports.diagnosis.reading import READ, read_log
+from evenkey.reports.diagnosis.timing import makespan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from pyspark.sql import DataFrame
 
-    from evenkey.diagnosis import Diagnosed
+    from evenkey.reports.diagnosis import Diagnosed
 
 ROOT = Path(__file__).parents[1].absolute()
 BUILD = ROOT / "build" / "diagnosed"

@@ -22,11 +22,11 @@ from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
-from evenkey.pipelines.aggregate import PipelineConfig, run
-from evenkey.streams import generated
+from evenkey.core.streams import generated
+from evenkey.pipeline.aggregate import PipelineConfig, run
 
 if TYPE_CHECKING:
-    from evenkey.pipelines.aggregate import RunReport
+    from evenkey.pipeline.aggregate import RunReport
 
 GROUPINGS = "sg;planned;planned(planning=previous)"
 

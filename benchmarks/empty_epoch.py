@@ -23,8 +23,8 @@ from rich.console import Console
 from rich.table import Table
 
 from evenkey import PipelineConfig, run
-from evenkey.diagnosis.logs import find_logs
-from evenkey.runs.timing import ran
+from evenkey.pipeline.runs.timing import ran
+from evenkey.reports.diagnosis.logs import find_logs
 from evenkey.spark.sessions import session
 
 if TYPE_CHECKING:

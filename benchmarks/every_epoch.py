@@ -28,14 +28,14 @@ from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
+from evenkey.core.streams import catalogue, generated
 from evenkey.simulation import simulate
-from evenkey.streams import catalogue, generated
 from tests.groupings.planned.guarantee import most_uneven
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from evenkey.metrics import EpochMetrics
+    from evenkey.core.metrics import EpochMetrics
 
 ZIPF = [
     f"zipf(z={z},keys={keys})" for z in (1.0, 1.2, 1.4, 1.6, 2.0) for keys in (100_000, 1_000_000)

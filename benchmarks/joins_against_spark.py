@@ -29,16 +29,16 @@ from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
+from evenkey.core.streams import generated
 from evenkey.joins import DynamicDistributor, Mode, SpatialMatch, balanced_join
 from evenkey.joins.static_spreading import leaves_of
-from evenkey.pipelines.join.places import (
+from evenkey.papers.publish_subscribe.places import (
     PublicationMix,
     Publications,
     draw_subscriptions,
     synthetic_atlas,
 )
-from evenkey.pipelines.join.session import join_session
-from evenkey.streams import generated
+from evenkey.papers.publish_subscribe.session import join_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

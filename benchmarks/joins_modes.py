@@ -23,7 +23,7 @@ from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
-from evenkey.applications import JoinConfig, run_join
+from evenkey.papers.publish_subscribe import JoinConfig, run_join
 
 PIPELINES = "sps,spis,rihps,risps"
 MODES = "dynamic-db-strl,dynamic-db-stal,dynamic-lb-strl,dynamic-lb-stal"

@@ -21,7 +21,7 @@ from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
-from evenkey.applications import JoinConfig, run_join
+from evenkey.papers.publish_subscribe import JoinConfig, run_join
 
 
 def figures(config: JoinConfig, rounds: int) -> list[dict[str, Any]]:

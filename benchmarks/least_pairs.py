@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from evenkey.metrics import dist_cost_lower_bound
+from evenkey.core.metrics import dist_cost_lower_bound
 
 LIGHT = 203
 """Keys beside the hot one in the country streams."""

@@ -23,8 +23,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from evenkey.core.streams import catalogue, generated
 from evenkey.simulation import simulate
-from evenkey.streams import catalogue, generated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -34,8 +34,8 @@ from rich.console import Console
 from rich.table import Table
 
 from evenkey import spark as eks
+from evenkey.core.streams import generated
 from evenkey.kafka.connector import connector_settings
-from evenkey.streams import generated
 
 # The broker's class lies beside the package.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

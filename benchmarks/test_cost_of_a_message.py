@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.experiments import QUICK
-from evenkey.experiments.pkg.figure_10_a import with_costs
-from evenkey.experiments.pkg.figure_10_b import saturated
+from evenkey.papers.experiments import QUICK
+from evenkey.papers.experiments.pkg.figure_10_a import with_costs
+from evenkey.papers.experiments.pkg.figure_10_b import saturated
 
 LOWEST, HIGHEST, LOSS = 0.1, 1.0, 0.55
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from evenkey.core.sketches import ApproximateHistogram
+from evenkey.core.streams import generated
 from evenkey.groupings import KeyCounts, PlannedGrouping, parse
-from evenkey.sketches import ApproximateHistogram
-from evenkey.streams import generated
 
 MESSAGES, WORKERS, BATCH = 10_000_000, 50, 1 << 16
 TARGETS = {

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
+from evenkey.core.streams import generated
 from evenkey.groupings import available
 from evenkey.simulation import simulate
-from evenkey.streams import generated
 
 MESSAGES = 2_000_000
 STREAM = "zipf(z=1.4,keys=100000)"

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenkey.aggregators import WORKER, parse
+from evenkey.core.streams import Zipf
 from evenkey.spark.work import WorkerTask
-from evenkey.streams import Zipf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 
 import evenkey as ek
 from evenkey import spark as eks
-from evenkey.diagnosis import write_page
+from evenkey.reports.diagnosis import write_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from tests.brokers import start_broker
 from tests.session import CONNECT
 from tools.spark_home import use_home_without_zips

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.addresses import without_password
+from evenkey.core.addresses import without_password
 
 HIDDEN = [
     ("http://me:pw@host:1/x", "http://me:***@host:1/x"),

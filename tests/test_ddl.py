@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from evenkey.ddl import read_columns
-from evenkey.errors import ConfigurationError
+from evenkey.core.ddl import read_columns
+from evenkey.core.errors import ConfigurationError
 
 
 def test_names_may_be_quoted_and_hold_anything():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.event_clock import FAR, EventClock, in_step
+from evenkey.core.event_clock import FAR, EventClock, in_step
 
 FAR_FUTURE, FAR_PAST, YEAR_9999 = 4e9, -6e10, 253_402_300_799.0
 DAY = 86_400.0

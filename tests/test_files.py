@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.files import create_whole, replacing, sealed, unsealed, write_whole
+from evenkey.core.files import create_whole, replacing, sealed, unsealed, write_whole
 
 
 @pytest.mark.parametrize("durable", [False, True])

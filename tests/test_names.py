@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DOORS = {
     "evenkey": "PipelineConfig RunReport advise compare diagnose generated read_results run "
     "simulate",
-    "evenkey.applications": "JoinConfig compare_joins heavy_hitters run run_join train classify",
+    "evenkey.applications": "heavy_hitters run train classify",
     "evenkey.checks": "yield_aggregator_checks yield_checks",
     "evenkey.joins": "DeadLetters DynamicDistributor SpatialMatch balanced_join refresh",
     "evenkey.kafka": "ClientSettings produce read_results",

@@ -14,7 +14,7 @@ import evenkey
 
 PACKAGE = Path(next(iter(evenkey.__path__)))
 ROOT = PACKAGE.parent.parent
-ENGINE_ROOMS = {"spark", "joins", "kafka", "runs", "pipelines", "experiments", "cli"}
+ENGINE_ROOMS = {"spark", "joins", "kafka", "runs", "aggregate", "learn", "papers", "cli"}
 
 
 def modules() -> dict[str, Path]:
@@ -77,7 +77,7 @@ def test_rooms_without_an_engine_load_none() -> None:
 
 def test_sources_load_nothing_of_configurations() -> None:
     # Each query starts a process for each of its sources, which loads no more than it reads with.
-    assert loaded_by("evenkey.runs.sources").isdisjoint({"pydantic", "pandas", "numba"})
+    assert loaded_by("evenkey.pipeline.runs.sources").isdisjoint({"pydantic", "pandas", "numba"})
 
 
 def test_every_make_target_is_listed_with_its_help() -> None:

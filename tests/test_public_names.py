@@ -19,12 +19,8 @@ BROKER = "it needs a broker; tests/kafka"
 SECONDS = "it is a run of seconds; with `make soak` this file runs it"
 NOT_RUN = {
     "evenkey.RunReport": SECONDS,
-    "evenkey.applications.JoinReport": SECONDS,
     "evenkey.applications.LearningReport": SECONDS,
-    "evenkey.applications.compare_joins": SECONDS,
-    "evenkey.applications.produce_publications": BROKER,
     "evenkey.applications.run": SECONDS,
-    "evenkey.applications.run_join": SECONDS,
     "evenkey.applications.run_learner": SECONDS,
     "evenkey.compare": SECONDS,
     "evenkey.kafka.produce": BROKER,

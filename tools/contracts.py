@@ -22,10 +22,10 @@ def room_of(module: str, houses: set[str]) -> str:
 
     Examples
     --------
-    >>> room_of("evenkey.groupings.heads.base", {"evenkey.pipelines"})
+    >>> room_of("evenkey.groupings.heads.base", {"evenkey.papers"})
     'evenkey.groupings'
-    >>> room_of("evenkey.pipelines.join.report", {"evenkey.pipelines"})
-    'evenkey.pipelines.join'
+    >>> room_of("evenkey.papers.publish_subscribe.report", {"evenkey.papers"})
+    'evenkey.papers.publish_subscribe'
     """
     parts = module.split(".")
     depth = 3 if ".".join(parts[:2]) in houses else 2

@@ -10,7 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
-from evenkey.dashboard import Server
+from evenkey.reports.dashboard import Server
 from tools.chromium import SIZES, chromium
 
 __all__ = ["main"]

@@ -6,18 +6,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenkey.exporters.prometheus import prometheus_name
-from evenkey.metrics import FIGURES, Balance, JoinFigures, Outcome, Pace, RunMetrics
+from evenkey.core.metrics import FIGURES, Balance, JoinFigures, Outcome, Pace, RunMetrics
+from evenkey.pipeline.exporters.prometheus import prometheus_name
 
 if TYPE_CHECKING:
-    from evenkey.metrics import Figure, Figures
+    from evenkey.core.metrics import Figure, Figures
 
 __all__ = ["main", "page"]
 
 _HEAD = """\
 # Figures
 
-Made by `make figures` of the declarations in `src/evenkey/metrics/figures.py`; a test keeps it
+Made by `make figures` of the declarations in `src/evenkey/core/metrics/figures.py`; a test keeps it
 current.
 
 A figure has one name everywhere: in `--json`, in records of epochs, in histories, InfluxDB, Kafka,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evenkey.exporters.prometheus import prometheus_name
-from evenkey.metrics import FIGURES, JoinFigures, shown_in
+from evenkey.core.metrics import FIGURES, JoinFigures, shown_in
+from evenkey.pipeline.exporters.prometheus import prometheus_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from evenkey.metrics import Figure
-    from evenkey.metrics.figure import Place
+    from evenkey.core.metrics import Figure
+    from evenkey.core.metrics.figure import Place
 
 __all__ = ["PANELS", "Panel"]
 

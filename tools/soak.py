@@ -21,7 +21,12 @@ PARTS = {
     "clusters": ("tests/cluster",),
     "stores": ("tests/stores",),
     "runs": ("tests/runs", "tests/kills", "tests/cli"),
-    "pipelines": ("tests/pipelines", "tests/applications"),
+    "pipelines": (
+        "tests/aggregate",
+        "tests/learn",
+        "tests/publish_subscribe",
+        "tests/applications",
+    ),
     "kafka": ("tests/kafka",),
     "operators": ("tests/spark", "tests/joins"),
     "faults": ("tests/faults",),

@@ -30,8 +30,8 @@ from evenkey.aggregators import (
     number_groups,
     reduce_groups,
 )
-from evenkey.doors import late
-from evenkey.errors import ConfigurationError, EvenkeyError, RunError
+from evenkey.core.doors import late
+from evenkey.core.errors import ConfigurationError, EvenkeyError, RunError
 from evenkey.groupings import (
     CardinalityAffinity,
     DChoices,
@@ -51,18 +51,18 @@ from evenkey.groupings import (
 )
 
 if TYPE_CHECKING:
-    from evenkey.advice import Advice, Sample, Setting, advise
-    from evenkey.diagnosis import Diagnosis, Thresholds, diagnose
-    from evenkey.pipelines.aggregate import (
+    from evenkey.core.sketches import ApproximateHistogram, SpaceSaving
+    from evenkey.core.streams import MessageStream, generated
+    from evenkey.pipeline.aggregate import (
         PipelineConfig,
         RunReport,
         compare,
         run,
     )
-    from evenkey.runs import EpochProgress, read_results
+    from evenkey.pipeline.runs import EpochProgress, read_results
+    from evenkey.reports.advice import Advice, Sample, Setting, advise
+    from evenkey.reports.diagnosis import Diagnosis, Thresholds, diagnose
     from evenkey.simulation import SimulationReport, simulate
-    from evenkey.sketches import ApproximateHistogram, SpaceSaving
-    from evenkey.streams import MessageStream, generated
 
 __all__ = [
     "Advice",
@@ -128,24 +128,24 @@ __version__ = "0.1.0"
 __getattr__ = late(
     __name__,
     {
-        "Advice": "evenkey.advice",
-        "ApproximateHistogram": "evenkey.sketches",
-        "Diagnosis": "evenkey.diagnosis",
-        "EpochProgress": "evenkey.runs",
-        "MessageStream": "evenkey.streams",
-        "PipelineConfig": "evenkey.pipelines.aggregate",
-        "RunReport": "evenkey.pipelines.aggregate",
-        "Sample": "evenkey.advice",
-        "Setting": "evenkey.advice",
+        "Advice": "evenkey.reports.advice",
+        "ApproximateHistogram": "evenkey.core.sketches",
+        "Diagnosis": "evenkey.reports.diagnosis",
+        "EpochProgress": "evenkey.pipeline.runs",
+        "MessageStream": "evenkey.core.streams",
+        "PipelineConfig": "evenkey.pipeline.aggregate",
+        "RunReport": "evenkey.pipeline.aggregate",
+        "Sample": "evenkey.reports.advice",
+        "Setting": "evenkey.reports.advice",
         "SimulationReport": "evenkey.simulation",
-        "SpaceSaving": "evenkey.sketches",
-        "Thresholds": "evenkey.diagnosis",
-        "advise": "evenkey.advice",
-        "compare": "evenkey.pipelines.aggregate",
-        "diagnose": "evenkey.diagnosis",
-        "generated": "evenkey.streams",
-        "read_results": "evenkey.runs",
-        "run": "evenkey.pipelines.aggregate",
+        "SpaceSaving": "evenkey.core.sketches",
+        "Thresholds": "evenkey.reports.diagnosis",
+        "advise": "evenkey.reports.advice",
+        "compare": "evenkey.pipeline.aggregate",
+        "diagnose": "evenkey.reports.diagnosis",
+        "generated": "evenkey.core.streams",
+        "read_results": "evenkey.pipeline.runs",
+        "run": "evenkey.pipeline.aggregate",
         "simulate": "evenkey.simulation",
     },
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from evenkey.errors import ConfigurationError, of_file_handles
-from evenkey.extras import named_extra
+from evenkey.core.errors import ConfigurationError, of_file_handles
+from evenkey.core.extras import named_extra
 
 
 def main() -> None:

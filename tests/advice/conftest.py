@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.advice import Prediction, Sample, Setting
-from evenkey.streams import generated
+from evenkey.core.streams import generated
+from evenkey.reports.advice import Prediction, Sample, Setting
 
 
 def write_visits(directory):

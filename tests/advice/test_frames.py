@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 
 import evenkey as ek
 from evenkey import spark as eks
-from evenkey.advice.frames import _coded, sample_of_frame
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.reports.advice.frames import _coded, sample_of_frame
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.advice import fit_zipf, measure
+from evenkey.reports.advice import fit_zipf, measure
 from tests.advice.conftest import sample_of
 from tests.advice.naive import zipf_likelihood
 

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from evenkey.advice import Setting, advise
-from evenkey.advice.page import check_page, write_page
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.reports.advice import Setting, advise
+from evenkey.reports.advice.page import check_page, write_page
 from tests.advice.conftest import sample_of
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.advice import advise, predict
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.reports.advice import advise, predict
 from evenkey.simulation import simulate
 from tests.advice.conftest import sample_of
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenkey.advice import Recommendation, Setting, advise, check_split
-from evenkey.advice.program import program_for
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.reports.advice import Recommendation, Setting, advise, check_split
+from evenkey.reports.advice.program import program_for
 from tests.advice.conftest import sample_of
 
 WORDS = ["to", "be", "or", "not", "to", "be"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.advice import combined_by_spark, measure, recommend
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.reports.advice import combined_by_spark, measure, recommend
 from tests.advice.conftest import predicted, sample_of
 
 

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenkey.advice import Sample, Setting, advise, measure, sampled
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import LineIndex, RowIndex, SplitLines, generated
+from evenkey.core.streams.splits import Columns, Lines
+from evenkey.reports.advice import Sample, Setting, advise, measure, sampled
 from evenkey.simulation import simulate
-from evenkey.streams import LineIndex, RowIndex, SplitLines, generated
-from evenkey.streams.splits import Columns, Lines
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from evenkey.aggregators import Fold
 from evenkey.checks.aggregators import sample_messages, yield_aggregator_checks
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import pytest
 
 from evenkey import fold
 from evenkey.checks.aggregators import yield_aggregator_checks
-from evenkey.ddl import read_columns
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.ddl import read_columns
+from evenkey.core.errors import ConfigurationError, RunError
 
 
 def plus(first, second):

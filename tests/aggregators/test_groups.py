@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from evenkey.aggregators import number_groups, reduce_groups
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
 
 if TYPE_CHECKING:
     from evenkey.aggregators.groups import Reduction

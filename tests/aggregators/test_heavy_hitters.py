@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.aggregators import WORKER, HeavyHitters
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.hashing import hash_strings
+from evenkey.core.streams import Zipf
 from evenkey.groupings import parse
-from evenkey.hashing import hash_strings
-from evenkey.streams import Zipf
 from tests.aggregators.naive import naive_weights
 
 WORKERS = 6

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.aggregators import Histogram
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
 
 VALUES = st.lists(st.one_of(st.floats(-50, 50), st.integers(-3, 3).map(float)), max_size=40)
 

@@ -9,7 +9,7 @@ import pytest
 
 from evenkey.aggregators import Count, Histogram, Mean, Sum, TopK, modules_of, parse
 from evenkey.aggregators.base import Cast
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_unknown_names_and_parameters_list_what_there_is():
 
 def test_importing_loads_neither_spark_nor_numba():
     code = (
-        "import sys, evenkey.aggregators, evenkey.sketches;"
+        "import sys, evenkey.aggregators, evenkey.core.sketches;"
         "sys.exit(bool({'pyspark', 'numba'} & set(sys.modules)))"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

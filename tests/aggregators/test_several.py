@@ -7,7 +7,7 @@ import pytest
 
 from evenkey.aggregators import Algebraic, Count, Sum, Tally, fold, parse, parse_all
 from evenkey.checks.aggregators import yield_aggregator_checks
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
 
 SPELLINGS = [
     "orders=count,revenue=sum(column=amount)",

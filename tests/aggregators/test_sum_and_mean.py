@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.aggregators import Mean, Sum
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from tests.aggregators.naive import naive_values
 
 LONGEST = 2**63 - 1

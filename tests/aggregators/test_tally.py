@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.aggregators import Tally
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 
 MESSAGES = st.lists(
     st.tuples(st.sampled_from("abc"), st.sampled_from([None, "x", "y", "z"])), max_size=60

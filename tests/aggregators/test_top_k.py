@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.aggregators import TopK
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
 from tests.aggregators.naive import naive_weights
 
 KEYS = st.sampled_from("abcdefghijkl")

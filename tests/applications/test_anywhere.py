@@ -11,8 +11,8 @@ import pytest
 from evenkey.aggregators import WORKER, Count, HeavyHitters
 from evenkey.applications import Documents, NaiveBayes
 from evenkey.applications.heavy_keys import workers_of_a_key
+from evenkey.core.hashing import hash_strings
 from evenkey.groupings import available, parse
-from evenkey.hashing import hash_strings
 
 WORKERS, SOURCES, EPOCHS = 6, 3, 4
 RECORDS = Documents(classes=3, words=400, size=8, length=600).records(0, 600)

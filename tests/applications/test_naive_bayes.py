@@ -12,9 +12,9 @@ from sklearn.naive_bayes import MultinomialNB
 
 from evenkey.applications import Documents, NaiveBayes
 from evenkey.applications.bayes_model import UNIT
-from evenkey.errors import ConfigurationError, RunError
-from evenkey.pipelines.learn.config import LearnConfig
-from evenkey.pipelines.learn.models import Models
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.pipeline.learn.config import LearnConfig
+from evenkey.pipeline.learn.models import Models
 
 DOCUMENTS = st.lists(
     st.tuples(st.sampled_from(["x", "y", "z"]), st.lists(st.sampled_from("abcdefgh"), max_size=6)),

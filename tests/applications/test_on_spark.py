@@ -17,9 +17,9 @@ from evenkey.applications import (
     heavy_hitters,
     run,
 )
-from evenkey.errors import ConfigurationError
-from evenkey.streams import Zipf
-from tests.pipelines.learn.test_learning import SMALL, groupings, in_one_go
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import Zipf
+from tests.learn.test_learning import SMALL, groupings, in_one_go
 
 KEYS = Zipf(1.2, 60, messages=1500)
 TEXTS = KEYS.texts(KEYS.ids(0, 1500)).to_pylist()

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 import evenkey.applications
-import evenkey.pipelines.aggregate
+import evenkey.pipeline.aggregate
 from evenkey.cli import app
-from evenkey.runs import EpochProgress
+from evenkey.pipeline.runs import EpochProgress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from typer.testing import Result
 
-    from evenkey.pipelines.aggregate import PipelineConfig
-    from evenkey.runs.progress import Phase
+    from evenkey.pipeline.aggregate import PipelineConfig
+    from evenkey.pipeline.runs.progress import Phase
 
 PACE = {"sg": 2.5, "kg": 1.0, "pkg": 1.8, "dkg": 3.4}
 
@@ -67,7 +67,7 @@ class FakeReport:
 
 @dataclass
 class FakePipeline:
-    """Stands in for `evenkey.applications.run` and `evenkey.pipelines.aggregate.compare`."""
+    """Stands in for `evenkey.applications.run` and `evenkey.pipeline.aggregate.compare`."""
 
     configs: list[PipelineConfig] = field(default_factory=list)
     changes: dict[str, Any] = field(default_factory=dict)
@@ -99,7 +99,7 @@ def pipeline(monkeypatch: pytest.MonkeyPatch) -> FakePipeline:
     fake = FakePipeline()
     # Into the module's own names: to look there first would import Spark.
     monkeypatch.setitem(vars(evenkey.applications), "run", fake.run)
-    monkeypatch.setitem(vars(evenkey.pipelines.aggregate), "compare", fake.compare)
+    monkeypatch.setitem(vars(evenkey.pipeline.aggregate), "compare", fake.compare)
     return fake
 
 

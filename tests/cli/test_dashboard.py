@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.dashboard import Server
+from evenkey.reports.dashboard import Server
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from evenkey.streams import catalogue
+from evenkey.core.streams import catalogue
 
 
 def test_list_names_every_family(invoke):

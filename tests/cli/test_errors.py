@@ -13,8 +13,8 @@ import pytest
 
 from evenkey.cli import errors
 from evenkey.cli.errors import explain
-from evenkey.errors import ConfigurationError, RunError
-from evenkey.runs.faults import file_handles_named
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.pipeline.runs.faults import file_handles_named
 
 RUN = ("run", "--dataset", "country-skew-r80")
 
@@ -55,8 +55,8 @@ JVM = """An error occurred while calling o1.start.
 Caused by: java.io.IOException: No space left on device
 \tat java.base/java.io.FileOutputStream.writeBytes(FileOutputStream.java:349)
 """
-CONFIGURATION = "evenkey.errors.ConfigurationError: no column 'user'; it has: name"
-RUNNING = "evenkey.errors.RunError: the routing table is corrupt: delete it"
+CONFIGURATION = "evenkey.core.errors.ConfigurationError: no column 'user'; it has: name"
+RUNNING = "evenkey.core.errors.RunError: the routing table is corrupt: delete it"
 
 
 class SparkLikeError(Exception):

@@ -7,15 +7,15 @@ import json
 import pandas as pd
 import pytest
 
-import evenkey.experiments
-from evenkey.experiments import QUICK, Outcome
+from evenkey.papers import experiments
+from evenkey.papers.experiments import QUICK, Outcome
 from tests.experiments.conftest import SmallExperiment
 
 
 @pytest.fixture
 def small(monkeypatch):
     experiment = SmallExperiment()
-    monkeypatch.setattr(evenkey.experiments, "available", lambda: {experiment.id: experiment})
+    monkeypatch.setattr(experiments, "available", lambda: {experiment.id: experiment})
     return experiment
 
 
@@ -62,7 +62,7 @@ def test_a_word_stands_for_all_that_are_simulated_or_run_on_spark(invoke, monkey
         ran.append(experiment.id)
         return Outcome(experiment, QUICK, 0, pd.DataFrame(), (), tmp_path, "")
 
-    monkeypatch.setattr(evenkey.experiments, "run", stop)
+    monkeypatch.setattr(experiments, "run", stop)
     told = {}
     for word in ("simulated", "spark", "all"):
         ran.clear()

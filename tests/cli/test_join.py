@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-import evenkey.pipelines.join
+import evenkey.papers.publish_subscribe
 from evenkey.kafka.producing import Produced
-from evenkey.runs import EpochProgress
+from evenkey.pipeline.runs import EpochProgress
 
 FIGURES: dict[str, Any] = {
     "messages": 20_000,
@@ -60,8 +60,8 @@ def configs(monkeypatch):
     def compare(config, modes, *, on_progress):
         return [run(config.with_options(mode=mode), on_progress=on_progress) for mode in modes]
 
-    monkeypatch.setitem(vars(evenkey.pipelines.join), "run_join", run)
-    monkeypatch.setitem(vars(evenkey.pipelines.join), "compare_joins", compare)
+    monkeypatch.setitem(vars(evenkey.papers.publish_subscribe), "run_join", run)
+    monkeypatch.setitem(vars(evenkey.papers.publish_subscribe), "compare_joins", compare)
     return asked
 
 
@@ -132,7 +132,7 @@ def test_publications_are_produced_into_a_topic(invoke, monkeypatch):
         asked.append((config.skew, config.partitions_or_default, str(address), options))
         return Produced(config.publications, 2.0)
 
-    monkeypatch.setitem(vars(evenkey.pipelines.join), "produce_publications", produce)
+    monkeypatch.setitem(vars(evenkey.papers.publish_subscribe), "produce_publications", produce)
     arguments = ("join", "produce", "localhost:9092/places", "--skew", "0.7", "--workers", "4")
     told = invoke(*arguments, "--publications", "3000", "--topic-partitions", "8", "--live")
     assert told.exit_code == 0, told.output

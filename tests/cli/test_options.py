@@ -12,7 +12,7 @@ from evenkey.applications import ApplicationConfig
 from evenkey.cli import app
 from evenkey.cli.options import option_name
 from evenkey.kafka import Address
-from evenkey.pipelines.aggregate import PipelineConfig
+from evenkey.pipeline.aggregate import PipelineConfig
 
 OWN = {"--config", "--json", "--debug", "--help", "--help-all"}
 FIELDS = ApplicationConfig.model_fields

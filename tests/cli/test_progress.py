@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenkey.cli.progress import shown_progress
-from evenkey.runs import EpochProgress
+from evenkey.pipeline.runs import EpochProgress
 
 
 @pytest.fixture(autouse=True)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
-    from evenkey.stores import Store
+    from evenkey.core.stores import Store
 
 _ROWS = 20_000
 _EPOCHS_TO_WAIT = 120.0

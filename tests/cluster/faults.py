@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evenkey.streams import generated
+from evenkey.core.streams import generated
 from tests.cluster.spark_cluster import PLACES, SparkCluster, through
 from tests.servers import ROOT
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from evenkey.exporters import EpochRecord, History, RunInfo
+from evenkey.core.metrics import Pace, Paced
 from evenkey.joins.planner import greedy
 from evenkey.joins.work import load_per_location
-from evenkey.metrics import Pace, Paced
-from evenkey.pipelines.join.seen import JoinSeen
+from evenkey.papers.publish_subscribe.seen import JoinSeen
+from evenkey.pipeline.exporters import EpochRecord, History, RunInfo
 
 __all__ = ["EPOCHS", "INFO", "write_join"]
 

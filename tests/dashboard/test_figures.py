@@ -7,12 +7,12 @@ import functools
 
 import pytest
 
-from evenkey.dashboard import figures
-from evenkey.dashboard.page import CHARTS
-from evenkey.dashboard.runs import Run, State
-from evenkey.exporters import HotKey
-from evenkey.metrics import FIGURES
-from evenkey.pictures import THEMES
+from evenkey.core.metrics import FIGURES
+from evenkey.pipeline.exporters import HotKey
+from evenkey.reports.dashboard import figures
+from evenkey.reports.dashboard.page import CHARTS
+from evenkey.reports.dashboard.runs import Run, State
+from evenkey.reports.pictures import THEMES
 from tests.exporters.records import JOIN, RUN, join_record, record
 
 THEME = THEMES["light"]

@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from evenkey.dashboard import Server
+from evenkey.reports.dashboard import Server
 
 UPDATE = "_dash-update-component"
 VALUES = {"asked": {"number": 1}, "theme": "light", "seen": None}

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from dash import html
 
-from evenkey.dashboard.cards import cards, standing
-from evenkey.dashboard.runs import Runs
-from evenkey.exporters import History
-from evenkey.pictures import THEMES
+from evenkey.pipeline.exporters import History
+from evenkey.reports.dashboard.cards import cards, standing
+from evenkey.reports.dashboard.runs import Runs
+from evenkey.reports.pictures import THEMES
 from tests.exporters.records import JOIN, RUN, join_record, record
 
 

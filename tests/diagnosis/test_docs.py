@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from evenkey.diagnosis import Thresholds
+from evenkey.reports.diagnosis import Thresholds
 from tests.diagnosis.writing import skewed
 from tests.snippets.blocks import snippets
 

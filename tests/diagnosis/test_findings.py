@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.diagnosis import Thresholds, diagnose
+from evenkey.reports.diagnosis import Thresholds, diagnose
 from tests.diagnosis.writing import Log, adaptive, applied, exchange, node, skewed
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from evenkey.diagnosis import diagnose, limits
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.reports.diagnosis import diagnose, limits
 from tests.diagnosis.writing import Log, adaptive, applied, skewed
 
 GOOD = skewed().text().encode()
@@ -64,7 +64,7 @@ def test_what_is_beyond_a_limit_is_not_read(tmp_path, monkeypatch, limit, value,
         file.write(GOOD + b"\n" * 5_000_000)
     monkeypatch.setattr(limits, limit, value)
     if limit == "LOG_BYTES":
-        monkeypatch.setattr("evenkey.diagnosis.packing._CHUNK_BYTES", len(GOOD))
+        monkeypatch.setattr("evenkey.reports.diagnosis.packing._CHUNK_BYTES", len(GOOD))
         assert said in cautions(tmp_path / "log.gz")
     else:
         with pytest.raises(ConfigurationError, match=said):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkey.diagnosis import diagnose
+from evenkey.reports.diagnosis import diagnose
 
 LOGS = Path(__file__).with_name("logs")
 SLOTS, ROWS = 4, 4_000

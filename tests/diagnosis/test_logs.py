@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from evenkey.diagnosis import diagnose
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.reports.diagnosis import diagnose
 from tests.diagnosis.writing import Log, skewed
 
 GOOD = skewed().text().encode()

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from evenkey.diagnosis import check_page, diagnose, write_page
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.reports.diagnosis import check_page, diagnose, write_page
 from tests.diagnosis.writing import Log, skewed
 
 

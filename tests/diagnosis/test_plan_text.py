@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evenkey.diagnosis.plan_text import read_plan
-from evenkey.diagnosis.plans import keyed_reads
+from evenkey.reports.diagnosis.plan_text import read_plan
+from evenkey.reports.diagnosis.plans import keyed_reads
 
 ADAPTIVE = """== Physical Plan ==
 AdaptiveSparkPlan (21)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.diagnosis.application import Execution, Task
-from evenkey.diagnosis.plans import keyed_reads, node_of
-from evenkey.diagnosis.predicting import Work, heaviest
-from evenkey.diagnosis.remedies import Remedy
-from evenkey.diagnosis.runs import Run
+from evenkey.reports.diagnosis.application import Execution, Task
+from evenkey.reports.diagnosis.plans import keyed_reads, node_of
+from evenkey.reports.diagnosis.predicting import Work, heaviest
+from evenkey.reports.diagnosis.remedies import Remedy
+from evenkey.reports.diagnosis.runs import Run
 from tests.diagnosis.writing import applied, exchange, node
 
 SPLIT, WHOLE = (Remedy(how, "", "") for how in ("split", "whole"))

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from evenkey.diagnosis import diagnose, limits
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.reports.diagnosis import diagnose, limits
 from tests.diagnosis.writing import skewed
 
 PLAN = """== Physical Plan ==

@@ -15,7 +15,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from evenkey.diagnosis import diagnose
+from evenkey.reports.diagnosis import diagnose
 
 pytestmark = pytest.mark.soak
 
@@ -26,7 +26,7 @@ from collections import Counter
 os.environ["PYSPARK_PYTHON"] = sys.executable
 import pandas as pd
 from pyspark.sql import SparkSession, functions as F
-from evenkey.diagnosis import diagnose
+from evenkey.reports.diagnosis import diagnose
 
 logs, codec = sys.argv[1:]
 settings = {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.diagnosis.timing import fit_line, fullness, makespan, skew_cost
+from evenkey.reports.diagnosis.timing import fit_line, fullness, makespan, skew_cost
 
 SECONDS = st.lists(st.integers(0, 1000), min_size=1, max_size=30)
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 import pyarrow as pa
 import pytest
 
-from evenkey.experiments import Dataset, Experiment, Finding, Measurement, Scenario
-from evenkey.pictures import Axis, Chart, Column, Plot, Table
+from evenkey.papers.experiments import Dataset, Experiment, Finding, Measurement, Scenario
+from evenkey.reports.pictures import Axis, Chart, Column, Plot, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
-    from evenkey.experiments import Scale
+    from evenkey.papers.experiments import Scale
 
 MEASURED: list[str] = []
 

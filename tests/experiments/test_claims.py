@@ -7,9 +7,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from evenkey.metrics import max_over_mean, stddev_percent
+from evenkey.core.metrics import max_over_mean, stddev_percent
+from evenkey.core.streams import generated
 from evenkey.simulation import SimulationReport, simulate
-from evenkey.streams import generated
 
 MESSAGES = 100_000
 ZIPF = "zipf(z=1,keys=10000)"  # its most frequent key has 10.2 %

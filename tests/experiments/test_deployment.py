@@ -8,14 +8,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from evenkey.experiments import FULL, QUICK
-from evenkey.experiments.dataset import published
-from evenkey.experiments.pkg.deployment import PERIODS, TW, WP, by_period, replayed
-from evenkey.experiments.pkg.figure_10_a import with_costs
-from evenkey.experiments.pkg.figure_10_b import saturated
-from evenkey.experiments.pkg.streams import STREAMS
+from evenkey.core.streams import generated
+from evenkey.papers.experiments import FULL, QUICK
+from evenkey.papers.experiments.dataset import published
+from evenkey.papers.experiments.pkg.deployment import PERIODS, TW, WP, by_period, replayed
+from evenkey.papers.experiments.pkg.figure_10_a import with_costs
+from evenkey.papers.experiments.pkg.figure_10_b import saturated
+from evenkey.papers.experiments.pkg.streams import STREAMS
 from evenkey.simulation import simulate
-from evenkey.streams import generated
 
 WORKERS = {"kg": WP.key_workers, "pkg": WP.split_workers, "sg": WP.split_workers}
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from evenkey.experiments import Scale, available, find, pkg, run, write_page
+from evenkey.papers.experiments import Scale, available, find, pkg, run, write_page
 from tests.snippets.blocks import snippets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from evenkey.experiments import Experiment
+    from evenkey.papers.experiments import Experiment
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
 
@@ -28,7 +28,7 @@ def example(tmp_path, monkeypatch) -> Iterator[Experiment]:
     monkeypatch.setattr(pkg, "__path__", [*pkg.__path__, str(tmp_path)])
     importlib.invalidate_caches()
     yield find("pkg-figure-20")
-    sys.modules.pop("evenkey.experiments.pkg.figure_20", None)
+    sys.modules.pop("evenkey.papers.experiments.pkg.figure_20", None)
 
 
 def test_the_worked_example_is_all_that_a_figure_takes(example, tmp_path):

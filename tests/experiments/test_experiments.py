@@ -11,18 +11,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.experiments import FULL, QUICK, available, find, scale_named
-from evenkey.experiments.joins.join_run import JoinRun
-from evenkey.experiments.key_share import KeyShare, TopKeys
-from evenkey.experiments.pipeline import PipelineRun
-from evenkey.experiments.simulation import Simulation
-from evenkey.experiments.timed import MACHINE, Timed
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import generated
 from evenkey.groupings import parse
-from evenkey.streams import generated
+from evenkey.papers.experiments import FULL, QUICK, available, find, scale_named
+from evenkey.papers.experiments.joins.join_run import JoinRun
+from evenkey.papers.experiments.key_share import KeyShare, TopKeys
+from evenkey.papers.experiments.pipeline import PipelineRun
+from evenkey.papers.experiments.simulation import Simulation
+from evenkey.papers.experiments.timed import MACHINE, Timed
 
 if TYPE_CHECKING:
-    from evenkey.experiments import Scenario
+    from evenkey.papers.experiments import Scenario
 
 PAPERS = {
     *(f"pkg-table-{number}" for number in (1, 2)),
@@ -136,7 +136,7 @@ def test_every_table_and_figure_that_can_be_made_is_there():
 def test_an_experiment_lies_in_the_file_of_its_name():
     for name, experiment in available().items():
         paper, item = name.split("-", 1)
-        place = type(experiment).__module__.removeprefix("evenkey.experiments.")
+        place = type(experiment).__module__.removeprefix("evenkey.papers.experiments.")
         item = item.removesuffix(experiment.way.suffix)
         assert place == f"{paper}.{item.replace('-', '_')}"
         assert re.fullmatch(

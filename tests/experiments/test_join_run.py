@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenkey.experiments import QUICK, find
-from evenkey.experiments.dataset import Dataset
-from evenkey.experiments.joins.join_run import JoinRun, join_run
+from evenkey.papers.experiments import QUICK, find
+from evenkey.papers.experiments.dataset import Dataset
+from evenkey.papers.experiments.joins.join_run import JoinRun, join_run
 
 SMALL: dict[str, Any] = {
     "subscriptions": 100,

@@ -7,11 +7,11 @@ from collections import Counter
 
 import pytest
 
-from evenkey.experiments.dataset import EPINIONS, Dataset
-from evenkey.experiments.key_share import KeyShare, TopKeys
-from evenkey.experiments.simulation import Simulation
+from evenkey.core.streams import generated
+from evenkey.papers.experiments.dataset import EPINIONS, Dataset
+from evenkey.papers.experiments.key_share import KeyShare, TopKeys
+from evenkey.papers.experiments.simulation import Simulation
 from evenkey.simulation import simulate
-from evenkey.streams import generated
 
 STREAM = Dataset("zipf(z=1,keys=50)", 3000)
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.experiments.dataset import Dataset
-from evenkey.experiments.pipeline import PipelineRun
-from evenkey.experiments.simulation import Simulation
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import generated
+from evenkey.papers.experiments.dataset import Dataset
+from evenkey.papers.experiments.pipeline import PipelineRun
+from evenkey.papers.experiments.simulation import Simulation
 from evenkey.simulation import simulate
-from evenkey.streams import generated
 
 STREAM = Dataset("zipf(z=1,keys=50)", 400)
 SMALL: dict[str, Any] = {"sources": 2, "epochs": 2, "aggregators": 1}

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import re
 
-from evenkey.experiments import QUICK, run, write_index, write_page
+from evenkey.papers.experiments import QUICK, run, write_index, write_page
 
 
 def test_a_page_has_all_in_it(small, tmp_path):

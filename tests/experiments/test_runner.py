@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.experiments import QUICK, Progress, Scale, run, write_page
-from evenkey.experiments.dkg.table_1 import LargestPools
+from evenkey.core.errors import ConfigurationError
+from evenkey.papers.experiments import QUICK, Progress, Scale, run, write_page
+from evenkey.papers.experiments.dkg.table_1 import LargestPools
 
 TINY = Scale("tiny", 2000)
 

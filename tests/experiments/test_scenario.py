@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from evenkey.experiments.dataset import Dataset
-from evenkey.experiments.key_share import KeyShare, TopKeys
-from evenkey.experiments.simulation import Simulation
+from evenkey.papers.experiments.dataset import Dataset
+from evenkey.papers.experiments.key_share import KeyShare, TopKeys
+from evenkey.papers.experiments.simulation import Simulation
 
 STREAM = Dataset("zipf(z=1,keys=100)", 1000)
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import pyarrow.parquet as pq
 import pytest
 
-from evenkey.errors import RunError
-from evenkey.experiments import Measurement
-from evenkey.experiments.dataset import Dataset
-from evenkey.experiments.frames import series
-from evenkey.experiments.store import Store
+from evenkey.core.errors import RunError
+from evenkey.papers.experiments import Measurement
+from evenkey.papers.experiments.dataset import Dataset
+from evenkey.papers.experiments.frames import series
+from evenkey.papers.experiments.store import Store
 from tests.experiments.conftest import Squares
 
 SCENARIO = Squares(Dataset("uniform(keys=2)", 10, seed=4), 3)

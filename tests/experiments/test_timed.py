@@ -10,10 +10,10 @@ from typing import ClassVar
 import pyarrow as pa
 import pytest
 
-from evenkey.errors import RunError
-from evenkey.experiments import QUICK, run, write_page
-from evenkey.experiments.dataset import Dataset
-from evenkey.experiments.timed import MACHINE, Timed, TimedRun
+from evenkey.core.errors import RunError
+from evenkey.papers.experiments import QUICK, run, write_page
+from evenkey.papers.experiments.dataset import Dataset
+from evenkey.papers.experiments.timed import MACHINE, Timed, TimedRun
 from tests.experiments.conftest import Squares
 
 STREAM = Dataset("uniform(keys=2)", 10)

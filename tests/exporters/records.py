@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evenkey.exporters import EpochRecord, HotKey, RunInfo
+from evenkey.pipeline.exporters import EpochRecord, HotKey, RunInfo
 
 RUN = RunInfo("dkg-1", "country-skew-r80", "dkg(warm_up=5)", workers=2, sources=3)
 JOIN = RunInfo("sps-1", "publications", "sps dynamic-lb-stal", 2, 3, load_unit="microseconds")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.exporters import check_address
-from evenkey.exporters.address import ExportAddress, HostPort
-from evenkey.pipelines.aggregate import PipelineConfig
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.aggregate import PipelineConfig
+from evenkey.pipeline.exporters import check_address
+from evenkey.pipeline.exporters.address import ExportAddress, HostPort
 
 SECRET = "hunter2"
 

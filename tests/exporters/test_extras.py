@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from evenkey.dashboard import Server
-from evenkey.errors import ConfigurationError
-from evenkey.exporters import Exports
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.exporters import Exports
+from evenkey.reports.dashboard import Server
 from tests.exporters.records import RUN
 
 

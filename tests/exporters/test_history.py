@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.exporters import Exports, History
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.exporters import Exports, History
 from tests.exporters.records import JOIN, RUN, join_record, record
 
 

@@ -7,8 +7,8 @@ import dataclasses
 import influxdb
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.exporters import Exports
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.exporters import Exports
 from tests.exporters.records import RUN, record
 from tests.servers import InfluxServer, eventually, fetch, free_port
 

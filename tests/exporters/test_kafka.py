@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.exporters import Exports, Unreachable
-from evenkey.exporters.address import ExportAddress
-from evenkey.exporters.kafka import Kafka
-from evenkey.exporters.line_protocol import lines
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.exporters import Exports, Unreachable
+from evenkey.pipeline.exporters.address import ExportAddress
+from evenkey.pipeline.exporters.kafka import Kafka
+from evenkey.pipeline.exporters.line_protocol import lines
 from tests.exporters.records import RUN, record
 from tests.servers import free_port
 
@@ -103,7 +103,7 @@ def test_what_cannot_be_is_told_before_the_run(address, message):
 
 
 def test_a_dead_broker_is_told_of_at_the_end(monkeypatch):
-    monkeypatch.setattr("evenkey.exporters.kafka._TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr("evenkey.pipeline.exporters.kafka._TIMEOUT_SECONDS", 0.2)
     exports = Exports([f"kafka://127.0.0.1:{free_port()}/metrics"], RUN)
     exports.offer(record(0))
     (summary,) = exports.close("finished")

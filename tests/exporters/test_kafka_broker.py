@@ -7,7 +7,7 @@ import urllib.request
 
 import pytest
 
-from evenkey.exporters import Exports
+from evenkey.pipeline.exporters import Exports
 from tests.brokers import fill, records, start_broker
 from tests.exporters.records import RUN, record
 from tests.servers import InfluxServer, eventually

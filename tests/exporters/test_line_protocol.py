@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from influxdb.line_protocol import make_lines
 
-from evenkey.exporters.line_protocol import line, lines
+from evenkey.pipeline.exporters.line_protocol import line, lines
 from tests.exporters.records import JOIN, RUN, join_record, record
 
 texts = st.text(st.sampled_from("ab,= \"\\'é/"))

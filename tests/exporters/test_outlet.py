@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from evenkey.exporters import Exporter, ExportSummary, Outlet, Unreachable
+from evenkey.pipeline.exporters import Exporter, ExportSummary, Outlet, Unreachable
 from tests.exporters.records import record
 from tests.servers import eventually
 
@@ -121,7 +121,7 @@ def test_an_exporter_that_cannot_close_is_only_told_of():
 
 
 def test_signs_of_life_are_given_between_epochs(monkeypatch):
-    monkeypatch.setattr("evenkey.exporters.outlet._BEAT_SECONDS", 0.01)
+    monkeypatch.setattr("evenkey.pipeline.exporters.outlet._BEAT_SECONDS", 0.01)
     exporter = Fake()
     outlet = Outlet(exporter)
     eventually(lambda: exporter.beats >= 3)

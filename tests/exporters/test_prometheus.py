@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from evenkey.errors import ConfigurationError
-from evenkey.exporters import Exports
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.exporters import Exports
 from tests.exporters.records import JOIN, RUN, join_record, record
 from tests.servers import eventually, fetch, free_port
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.exporters.secrets import secret
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.secrets import secret
 
 NAME = "EVENKEY_TEST_PASSWORD"
 

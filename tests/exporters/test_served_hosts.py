@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from evenkey.dashboard import Server
-from evenkey.errors import ConfigurationError
-from evenkey.exporters import Exports, ServedHosts
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.exporters import Exports, ServedHosts
+from evenkey.reports.dashboard import Server
 from tests.exporters.records import RUN, record
 from tests.servers import eventually, free_port
 

@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor
 
 from evenkey import spark as operators
+from evenkey.core.streams import generated
 from evenkey.spark.sessions import session
-from evenkey.streams import generated
 from tests.spark import oracle
 
 if TYPE_CHECKING:

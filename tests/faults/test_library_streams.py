@@ -17,7 +17,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
-from evenkey.streams import generated
+from evenkey.core.streams import generated
 from tests.faults.streamed import EPOCHS, KINDS, MESSAGES, NAME
 from tests.processes import end_session, java_of
 from tests.runs.killing import running

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from tests.faults.operated import OURS, compare, contents, plain, skewed
 from tests.faults.outside import command
 

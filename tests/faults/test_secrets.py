@@ -24,7 +24,7 @@ ON_S3 = """
 import sys
 from pathlib import Path
 from evenkey import spark as operators
-from evenkey.streams import generated
+from evenkey.core.streams import generated
 from tests.servers import s3_settings
 from tests.spark import oracle
 

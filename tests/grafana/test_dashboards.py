@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from evenkey.exporters import Exports
-from evenkey.pipelines.aggregate import PipelineConfig, run
+from evenkey.pipeline.aggregate import PipelineConfig, run
+from evenkey.pipeline.exporters import Exports
 from tests.exporters.records import JOIN, join_record
 from tests.servers import InfluxServer, PrometheusServer, eventually
 from tools.grafana_dashboards import dashboards

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenkey.event_clock import EventClock
+from evenkey.core.event_clock import EventClock
+from evenkey.core.hashing import hash_longs
+from evenkey.core.metrics import max_over_mean
 from evenkey.groupings import DynamicKeyGrouping, Snapshot
 from evenkey.groupings.key_space import KeySpace
-from evenkey.hashing import hash_longs
-from evenkey.metrics import max_over_mean
 
 WORKERS, EPOCHS, SECONDS, MESSAGES = 10, 30, 10.0, 4000
 FUTURE, PAST, YEAR_9999, ORIGIN = 4e9, 0.0, 253_402_300_799.0, 1.6e9

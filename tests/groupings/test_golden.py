@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evenkey.core.hashing import hash_strings
 from evenkey.groupings import available, parse
-from evenkey.hashing import hash_strings
 
 GOLDEN = Path(__file__).with_name("golden.json")
 WORKERS = 5

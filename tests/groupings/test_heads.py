@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.metrics import max_over_mean
+from evenkey.core.sketches import SpaceSaving
 from evenkey.groupings import DChoices, WChoices
 from evenkey.groupings.heads import _kernels
-from evenkey.metrics import max_over_mean
-from evenkey.sketches import SpaceSaving
 from tests.groupings import naive
 
 WORKERS = 50

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import DynamicKeyGrouping
 from evenkey.groupings.key_space import BABY, DEPARTED, ITEM, OLD, TEENAGE, KeySpace
 

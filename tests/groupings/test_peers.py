@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import generated
 from evenkey.groupings import IsolatingGrouping, PromptGrouping, parse
 from evenkey.simulation import simulate
-from evenkey.streams import generated
 from tests.groupings import naive
 
 batches = st.dictionaries(st.integers(0, 2**64 - 1), st.integers(1, 400), min_size=1, max_size=40)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenkey.errors import RunError
+from evenkey.core.errors import RunError
 from evenkey.groupings import parse
 
 WORKERS = 4

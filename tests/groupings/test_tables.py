@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import CardinalityAffinity, OfflineGreedy, OnlineGreedy, StaticChoices
 from tests.groupings import naive
 

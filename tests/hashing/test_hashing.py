@@ -12,7 +12,7 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.hashing import SPARK_SEED, hash_longs, hash_strings, mix, murmur3_strings
+from evenkey.core.hashing import SPARK_SEED, hash_longs, hash_strings, mix, murmur3_strings
 
 SPARK_STRINGS = {  # as Spark's xxhash64 gives them
     "": 0x98B1582B0977E704,

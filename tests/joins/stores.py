@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from threading import Lock
 
-from evenkey.stores import LocalStore
+from evenkey.core.stores import LocalStore
 
 COUNTED: Counter[str] = Counter()
 """Requests that this process has made of counting stores, by kind."""

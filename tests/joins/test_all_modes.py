@@ -13,7 +13,7 @@ from evenkey.joins.on import PIPELINES
 from evenkey.joins.pairs import PairsDigest
 from evenkey.joins.reference import reference_digest
 from evenkey.joins.worker_cache import process_cache
-from evenkey.pipelines.join.places import (
+from evenkey.papers.publish_subscribe.places import (
     PublicationMix,
     Publications,
     draw_subscriptions,

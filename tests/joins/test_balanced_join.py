@@ -9,7 +9,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.joins import DynamicDistributor, StaticStore, balanced_join, refresh
 from evenkey.joins.epoch_log import EpochLog
 

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 import shapely
 
+from evenkey.core.metrics import max_load_distance
 from evenkey.joins import DynamicDistributor
 from evenkey.joins.distributor import Window
 from evenkey.joins.placement import Placement
 from evenkey.joins.planning import first_owners
 from evenkey.joins.work import PartitionWork, items, seconds
-from evenkey.metrics import max_load_distance
-from evenkey.pipelines.join.places import (
+from evenkey.papers.publish_subscribe.places import (
     PublicationMix,
     Publications,
     draw_subscriptions,

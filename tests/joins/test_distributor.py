@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.joins.distributor import DynamicDistributor, Window
 from evenkey.joins.placement import Placement
 from evenkey.joins.work import PartitionWork, items

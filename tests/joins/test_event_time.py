@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
+from evenkey.core.stores import LocalStore
 from evenkey.joins import balanced_join
 from evenkey.joins.distributor import DynamicDistributor, Window
 from evenkey.joins.epoch_log import EpochLog, EpochPlan, SlotRecord
@@ -17,7 +18,6 @@ from evenkey.joins.planning import JoinPlanner, first_owners
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.work import PartitionWork, items
 from evenkey.spark.task import TaskId
-from evenkey.stores import LocalStore
 
 WORKERS, PARTITIONS, EPOCHS, SECONDS = 4, 16, 60, 5.0
 ORIGIN, FUTURE, PAST = 1.6e9, 4e9, 0.0

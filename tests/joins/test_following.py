@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import functions as F
 
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.joins import DynamicDistributor, balanced_join
 from evenkey.joins.distributor import Window
 from evenkey.joins.epoch_log import EpochLog, work_of

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.joins import balanced
 from evenkey.joins.distributor import DynamicDistributor
 from evenkey.joins.modes import Mode

@@ -9,15 +9,15 @@ import shapely
 from pyspark.sql import functions as F
 
 from evenkey.joins.partitioners import kdb
-from evenkey.pipelines.join import JoinConfig, run_join
-from evenkey.pipelines.join.places import (
+from evenkey.papers.publish_subscribe import JoinConfig, run_join
+from evenkey.papers.publish_subscribe.places import (
     CandidateOwners,
     PublicationMix,
     Publications,
     draw_subscriptions,
     synthetic_atlas,
 )
-from evenkey.pipelines.join.places.owners import PlaceRows, chances
+from evenkey.papers.publish_subscribe.places.owners import PlaceRows, chances
 
 WORKERS, PARTITIONS = 16, 64
 

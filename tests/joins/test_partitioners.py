@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.joins.partitioners import Leaves, kdb, quad_tree
 from tests.joins.naive import leaves_of_box
 

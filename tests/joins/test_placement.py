@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.joins.epoch_log import EpochPlan
 from evenkey.joins.placement import Placement, divided
 from evenkey.joins.static_manifest import StaticVersion

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import shapely
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.metrics import max_load_distance
 from evenkey.joins.partitioners import kdb
-from evenkey.metrics import max_load_distance
-from evenkey.pipelines.join.places import (
+from evenkey.papers.publish_subscribe.places import (
     PublicationMix,
     Publications,
     draw_subscriptions,

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evenkey.errors import RunError
+from evenkey.core.errors import RunError
+from evenkey.core.stores import LocalStore
 from evenkey.joins.distributor import DynamicDistributor
 from evenkey.joins.epoch_log import SlotRecord
 from evenkey.joins.planning import COUNTS, DecideTask, JoinPlanner, first_owners
@@ -19,7 +20,6 @@ from evenkey.joins.static_store import StaticStore
 from evenkey.joins.work import PartitionWork
 from evenkey.spark.packed_plan import pack_places
 from evenkey.spark.task import BATCH, TaskId
-from evenkey.stores import LocalStore
 
 
 def add_version(directory, partitions=8):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import shapely
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.joins import SpatialMatch, balanced_join
 from evenkey.joins.relations import RELATIONS, codes_of, holds, mirrored
-from evenkey.pipelines.join import JoinConfig, run_join
+from evenkey.papers.publish_subscribe import JoinConfig, run_join
 
 SHAPES = np.array(
     [

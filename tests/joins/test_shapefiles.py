@@ -12,9 +12,9 @@ import pytest
 import shapefile
 import shapely
 
-from evenkey.errors import ConfigurationError
-from evenkey.pipelines.join import JoinConfig, run_join
-from evenkey.pipelines.join.places import read_atlas
+from evenkey.core.errors import ConfigurationError
+from evenkey.papers.publish_subscribe import JoinConfig, run_join
+from evenkey.papers.publish_subscribe.places import read_atlas
 
 WGS_84 = (
     'GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137.0,298.257223563]],'
@@ -112,7 +112,7 @@ def test_names_are_read_in_their_encoding(tmp_path, written_as, cpg):
         path.with_suffix(".cpg").write_text(cpg)
     elif path.with_suffix(".cpg").exists():
         path.with_suffix(".cpg").unlink()
-    from evenkey.pipelines.join.places.shapefiles import read_shapefile
+    from evenkey.papers.publish_subscribe.places.shapefiles import read_shapefile
 
     assert [name for name, _ in read_shapefile(path)] == list(polygons)
 

@@ -9,7 +9,7 @@ import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.joins.geometry import vet
 from evenkey.joins.on import PIPELINES, SpatialMatch
 from evenkey.joins.pairs import PairsDigest
@@ -17,7 +17,7 @@ from evenkey.joins.partition_join import CANDIDATES, RELATION
 from evenkey.joins.partitioners import kdb, quad_tree
 from evenkey.joins.reference import reference_digest
 from evenkey.joins.relations import RELATIONS, codes_of, holds
-from evenkey.pipelines.join.places import (
+from evenkey.papers.publish_subscribe.places import (
     PublicationMix,
     Publications,
     draw_subscriptions,

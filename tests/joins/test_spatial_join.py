@@ -9,7 +9,7 @@ import pytest
 import shapely
 from pyspark.sql import functions as F
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.joins import SpatialMatch, balanced_join, refresh
 
 rng = np.random.default_rng(7)

@@ -7,7 +7,7 @@ import shutil
 import pytest
 from pyspark.sql import functions as F
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.joins import MODES, Mode, StaticStore, balanced_join, refresh
 from evenkey.joins.epoch_log import EpochLog
 

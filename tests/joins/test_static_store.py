@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.joins.static_manifest import Manifest, StaticVersion
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.stored import FORMAT

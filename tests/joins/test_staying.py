@@ -10,7 +10,7 @@ import pytest
 import shapely
 from pyspark.sql import functions as F
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.joins import DynamicDistributor, SpatialMatch, balanced_join, refresh
 from tests.spark.oracle import plan_of
 

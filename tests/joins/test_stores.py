@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.stores import LocalStore
 from evenkey.joins import StaticStore, balanced_join, refresh
 from evenkey.joins.distributor import DynamicDistributor
 from evenkey.joins.epoch_log import KEPT, EpochLog, SlotRecord
@@ -21,7 +22,6 @@ from evenkey.joins.partition_join import HASH, PARTITION
 from evenkey.joins.planning import JoinPlanner
 from evenkey.joins.write_tasks import CommitTask, WriteTask
 from evenkey.spark.task import TaskId
-from evenkey.stores import LocalStore
 from tests.joins.stores import COUNTED, AwayStore, CountingStore, SlowStore
 
 PARTITIONS, WORKERS = 8, 4

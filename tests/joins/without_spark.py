@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import shapely
 
+from evenkey.core.stores import LocalStore
 from evenkey.joins.distributor import DynamicDistributor
 from evenkey.joins.join_task import JoinTask
 from evenkey.joins.modes import Mode
@@ -20,7 +21,6 @@ from evenkey.joins.static_store import StaticStore
 from evenkey.joins.work import items, seconds
 from evenkey.joins.write_tasks import WriteTask
 from evenkey.spark.task import TaskId
-from evenkey.stores import LocalStore
 
 QUERY = "q"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from evenkey.core.streams import generated
 from evenkey.kafka import read_results
 from evenkey.kafka.address import Address
 from evenkey.kafka.producing import produce
 from evenkey.kafka.records import find_records, parse_time
-from evenkey.streams import generated
 
 __all__ = ["counted", "send", "truth"]
 

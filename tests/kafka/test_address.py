@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.kafka import Address
 
 

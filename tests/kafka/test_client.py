@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.kafka import ClientSettings
 
 SECRET = "open sesame"

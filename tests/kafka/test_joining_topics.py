@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.joins.pairs import PairsDigest
 from evenkey.joins.reference import reference_digest
 from evenkey.joins.static_spreading import leaves_of
 from evenkey.kafka import Address
-from evenkey.pipelines.join import (
+from evenkey.papers.publish_subscribe import (
     JoinConfig,
     compare_joins,
     produce_publications,
     run_join,
 )
-from evenkey.pipelines.join.inputs import subscriptions_of
-from evenkey.pipelines.join.publishing import publications_of
+from evenkey.papers.publish_subscribe.inputs import subscriptions_of
+from evenkey.papers.publish_subscribe.publishing import publications_of
 from tests.brokers import begin_transaction, consume
 
 SMALL: dict[str, Any] = {

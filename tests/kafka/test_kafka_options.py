@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.pipelines.aggregate import PipelineConfig
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.aggregate import PipelineConfig
 
 TOPIC = "127.0.0.1:1/clicks"
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.kafka import read_results
-from evenkey.pipelines.aggregate import PipelineConfig, compare
-from evenkey.pipelines.aggregate import run as run_prepared
-from evenkey.runs.directory import RunDirectory
-from evenkey.runs.epoch_files import DEAD_LETTERS, EpochFiles
-from evenkey.runs.topics import run_topics
+from evenkey.pipeline.aggregate import PipelineConfig, compare
+from evenkey.pipeline.aggregate import run as run_prepared
+from evenkey.pipeline.runs.directory import RunDirectory
+from evenkey.pipeline.runs.epoch_files import DEAD_LETTERS, EpochFiles
+from evenkey.pipeline.runs.topics import run_topics
 from tests.brokers import consume, delivered, fill
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from evenkey.pipelines.aggregate import PipelineConfig
-from evenkey.pipelines.aggregate import run as run_prepared
-from evenkey.runs.directory import RunDirectory
-from evenkey.runs.topics import run_topics
+from evenkey.pipeline.aggregate import PipelineConfig
+from evenkey.pipeline.aggregate import run as run_prepared
+from evenkey.pipeline.runs.directory import RunDirectory
+from evenkey.pipeline.runs.topics import run_topics
 from tests.brokers import delivered, fill
 
 pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.faults]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.kafka.offsets import OffsetRange, _chosen, offsets_of, parse_offsets
 
 EARLIEST = {"a": {0: 5, 1: 0}, "b": {0: 0}}

@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from evenkey.cli import app
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import generated
 from evenkey.kafka import Address, produce
 from evenkey.kafka.records import find_records, parse_time
-from evenkey.streams import generated
 
 
 def records_of(broker, topic):

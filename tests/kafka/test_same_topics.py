@@ -6,12 +6,12 @@ import itertools
 
 import pytest
 
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.kafka import TopicState
-from evenkey.pipelines.aggregate import PipelineConfig
-from evenkey.pipelines.aggregate import run as run_prepared
-from evenkey.runs.directory import RunDirectory
-from evenkey.runs.topics import _difference, run_topics
+from evenkey.pipeline.aggregate import PipelineConfig
+from evenkey.pipeline.aggregate import run as run_prepared
+from evenkey.pipeline.runs.directory import RunDirectory
+from evenkey.pipeline.runs.topics import _difference, run_topics
 from tests.brokers import delete_records, delete_topic, fill
 
 pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.slow(7)]

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.kafka import Address, ClientSettings, produce, topics
 from evenkey.kafka.records import find_records
 from tests.brokers import PASSWORD
@@ -20,7 +20,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from evenkey.spark.sessions import session
-from evenkey.pipelines.aggregate import PipelineConfig, run
+from evenkey.pipeline.aggregate import PipelineConfig, run
 from evenkey.kafka import ClientSettings, read_results
 from evenkey.kafka.connector import connector_settings
 

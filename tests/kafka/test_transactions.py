@@ -9,9 +9,9 @@ from collections import Counter
 import pytest
 
 from evenkey.kafka import read_results
-from evenkey.pipelines.aggregate import PipelineConfig
-from evenkey.pipelines.aggregate import run as run_prepared
-from evenkey.runs import EpochProgress, held_up, waiting
+from evenkey.pipeline.aggregate import PipelineConfig
+from evenkey.pipeline.aggregate import run as run_prepared
+from evenkey.pipeline.runs import EpochProgress, held_up, waiting
 from tests.brokers import begin_transaction, fill
 
 pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.slow(9)]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow.dataset as ds
 
-from evenkey.errors import ConfigurationError
-from evenkey.pipelines.join.places import draw_subscriptions, read_atlas
-from evenkey.runs import read_results
+from evenkey.core.errors import ConfigurationError
+from evenkey.papers.publish_subscribe.places import draw_subscriptions, read_atlas
+from evenkey.pipeline.runs import read_results
 from tests.kills.counting import difference, expected, found
 from tests.kills.inputs import write_lines, write_parts
 from tests.kills.shapes import all_pairs, write_places, write_publications

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenkey.metrics import EpochMetrics, PairCounts, epoch_figures
+from evenkey.core.metrics import EpochMetrics, PairCounts, epoch_figures
 
 
 def test_metrics_are_those_of_what_the_workers_got():

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evenkey.metrics import (
+from evenkey.core.metrics import (
     FIGURES,
     Figures,
     PairCounts,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.metrics import imbalance, imbalance_fraction, max_over_mean, stddev_percent
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.metrics import imbalance, imbalance_fraction, max_over_mean, stddev_percent
 
 METRICS = [max_over_mean, imbalance, imbalance_fraction, stddev_percent]
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.errors import ConfigurationError
-from evenkey.metrics import LoadCounts, PairCounts, dist_cost_lower_bound
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.metrics import LoadCounts, PairCounts, dist_cost_lower_bound
 
 WORKERS = 5
 keys = st.one_of(st.integers(0, 6), st.sampled_from([2**63, 2**64 - 1]))

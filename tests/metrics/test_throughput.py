@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.metrics import messages_per_second
-from evenkey.metrics.seen import Paced
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.metrics import messages_per_second
+from evenkey.core.metrics.seen import Paced
 
 
 def test_hand_checked():

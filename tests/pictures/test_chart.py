@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenkey.pictures import Axis, Chart, Grid
+from evenkey.reports.pictures import Axis, Chart, Grid
 
 FRAME = pd.DataFrame(
     {

@@ -8,8 +8,8 @@ import sys
 import pandas as pd
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.pictures import THEMES, Axis, Chart, check_packages, write_page
+from evenkey.core.errors import ConfigurationError
+from evenkey.reports.pictures import THEMES, Axis, Chart, check_packages, write_page
 
 FRAME = pd.DataFrame({"workers": [5, 10], "load": [1.5, 2.5], "method": ["<b>", "PKG"]})
 CHART = Chart("Loads & more", Axis("workers", "Workers"), Axis("load", "Load"), "method")

@@ -6,7 +6,7 @@ import json
 
 import pandas as pd
 
-from evenkey.pictures import Column, Table
+from evenkey.reports.pictures import Column, Table
 
 TABLE = Table(
     "Figures",

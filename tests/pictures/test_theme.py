@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import evenkey
-from evenkey.pictures import THEMES, heat, look, stacked, themed
+from evenkey.reports.pictures import THEMES, heat, look, stacked, themed
 
 PACKAGE = Path(next(iter(evenkey.__path__)))
 SHEETS = sorted(PACKAGE.rglob("style.css"))

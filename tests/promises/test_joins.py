@@ -84,7 +84,7 @@ def test_static_partitions_are_loaded_once_and_moving_some_balances_the_load(out
     # What moved is loaded once more, by its new slot.
     assert 0 < sum(data[1:]) < PARTITIONS
     # LB goes by processor time, which so few items hardly take: whether it moves is up to the
-    # machine. tests/pipelines/join/test_joining_cluster.py has more items.
+    # machine. tests/publish_subscribe/test_joining_cluster.py has more items.
     assert sum(load[1:]) < PARTITIONS
     balanced = distances_of(records["dynamic-db-stal"])
     assert balanced[0] == pytest.approx(static[0])

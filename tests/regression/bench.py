@@ -7,9 +7,9 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evenkey.core.streams import generated
 from evenkey.groupings import available, parse
 from evenkey.simulation import simulate
-from evenkey.streams import generated
 
 HERE = Path(__file__).parent
 FIGURES = HERE / "figures.json"

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from evenkey.pipelines.aggregate.worker import PLACED
-from evenkey.runs import EpochFiles
+from evenkey.pipeline.aggregate.worker import PLACED
+from evenkey.pipeline.runs import EpochFiles
 from tests.processes import end_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from evenkey.stores import Store
+    from evenkey.core.stores import Store
 
 __all__ = [
     "finish",

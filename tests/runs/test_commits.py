@@ -15,15 +15,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenkey.errors import RunError
-from evenkey.files import sealed
-from evenkey.runs import read_results
-from evenkey.runs.claims import Claim
-from evenkey.runs.commits import Commit, Commits, epoch_name
-from evenkey.runs.epoch_files import EpochFiles
-from evenkey.runs.parts import encoded
-from evenkey.runs.tallies import Tallies
-from evenkey.stores import store_at
+from evenkey.core.errors import RunError
+from evenkey.core.files import sealed
+from evenkey.core.stores import store_at
+from evenkey.pipeline.runs import read_results
+from evenkey.pipeline.runs.claims import Claim
+from evenkey.pipeline.runs.commits import Commit, Commits, epoch_name
+from evenkey.pipeline.runs.epoch_files import EpochFiles
+from evenkey.pipeline.runs.parts import encoded
+from evenkey.pipeline.runs.tallies import Tallies
 from tests.stores.far import STORES
 
 EPOCH = epoch_name(3)

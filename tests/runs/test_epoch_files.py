@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from evenkey.errors import RunError
-from evenkey.runs.commits import BEFORE
-from evenkey.runs.epoch_files import EpochFiles
+from evenkey.core.errors import RunError
+from evenkey.pipeline.runs.commits import BEFORE
+from evenkey.pipeline.runs.epoch_files import EpochFiles
 
 
 def table(*numbers):

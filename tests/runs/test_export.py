@@ -7,11 +7,11 @@ from collections import Counter
 
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.exporters import Exporter, History, exports
-from evenkey.pipelines.aggregate import PipelineConfig
-from evenkey.pipelines.aggregate import run as run_prepared
-from evenkey.streams import generated
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import generated
+from evenkey.pipeline.aggregate import PipelineConfig
+from evenkey.pipeline.aggregate import run as run_prepared
+from evenkey.pipeline.exporters import Exporter, History, exports
 from tests.pausing import when_running
 from tests.servers import free_port
 

@@ -10,8 +10,8 @@ from collections import Counter
 import pyarrow.dataset as ds
 import pytest
 
-from evenkey.exporters import History
-from evenkey.runs import read_results
+from evenkey.pipeline.exporters import History
+from evenkey.pipeline.runs import read_results
 from tests.runs.killing import finish, started, wait_for_the_middle
 
 LINES = 3000

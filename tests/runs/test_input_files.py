@@ -6,11 +6,11 @@ import os
 
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.pipelines.aggregate import AggregateJob, PipelineConfig
-from evenkey.runs import run
-from evenkey.runs.directory import RunDirectory
-from evenkey.runs.input_files import check_same_input, digested
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.aggregate import AggregateJob, PipelineConfig
+from evenkey.pipeline.runs import run
+from evenkey.pipeline.runs.directory import RunDirectory
+from evenkey.pipeline.runs.input_files import check_same_input, digested
 
 
 @pytest.fixture

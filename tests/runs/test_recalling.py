@@ -7,19 +7,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.joins.static_spreading import leaves_of
-from evenkey.pipelines.aggregate.config import PipelineConfig
-from evenkey.pipelines.aggregate.inputs import find_input
-from evenkey.pipelines.join.config import JoinConfig
-from evenkey.pipelines.join.inputs import subscriptions_of
-from evenkey.pipelines.join.publishing import (
+from evenkey.papers.publish_subscribe.config import JoinConfig
+from evenkey.papers.publish_subscribe.inputs import subscriptions_of
+from evenkey.papers.publish_subscribe.publishing import (
     PublicationsReading,
     keep_publications,
     publications_of,
 )
-from evenkey.runs.directory import RunDirectory
-from evenkey.runs.recalling import READING, recall_reading
+from evenkey.pipeline.aggregate.config import PipelineConfig
+from evenkey.pipeline.aggregate.inputs import find_input
+from evenkey.pipeline.runs.directory import RunDirectory
+from evenkey.pipeline.runs.recalling import READING, recall_reading
 
 
 def input_of(kind, directory):

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from evenkey.exporters import Exports, History
-from evenkey.runs.recorder import Recorder
-from evenkey.runs.timing import Span
+from evenkey.pipeline.exporters import Exports, History
+from evenkey.pipeline.runs.recorder import Recorder
+from evenkey.pipeline.runs.timing import Span
 from tests.exporters.records import RUN
 
 

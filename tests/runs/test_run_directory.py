@@ -8,14 +8,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from evenkey.errors import ConfigurationError, RunError
-from evenkey.exporters import History
-from evenkey.runs.directory import RunDirectory
-from evenkey.runs.epoch_files import DEAD_LETTERS
-from evenkey.runs.local_copies import local_copy
-from evenkey.runs.recalling import keep_reading, recall_reading
-from evenkey.runs.results import read_results
-from evenkey.runs.spark_logs import COMMITS, OFFSETS, SparkLogs
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.pipeline.exporters import History
+from evenkey.pipeline.runs.directory import RunDirectory
+from evenkey.pipeline.runs.epoch_files import DEAD_LETTERS
+from evenkey.pipeline.runs.local_copies import local_copy
+from evenkey.pipeline.runs.recalling import keep_reading, recall_reading
+from evenkey.pipeline.runs.results import read_results
+from evenkey.pipeline.runs.spark_logs import COMMITS, OFFSETS, SparkLogs
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from tests.exporters.records import RUN, record
 from tests.stores.far import STORES, FarStore

@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.pipelines.aggregate import PipelineConfig
-from evenkey.pipelines.aggregate import run as run_prepared
-from evenkey.runs import read_results, runner
-from evenkey.runs.sources import _ORIGIN_SECONDS
-from evenkey.streams import generated
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import generated
+from evenkey.pipeline.aggregate import PipelineConfig
+from evenkey.pipeline.aggregate import run as run_prepared
+from evenkey.pipeline.runs import read_results, runner
+from evenkey.pipeline.runs.sources import _ORIGIN_SECONDS
 from tests.pausing import when_running
 
 pytestmark = pytest.mark.usefixtures("spark")

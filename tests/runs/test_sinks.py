@@ -12,14 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.kafka.address import Address
 from evenkey.kafka.client import ClientSettings
-from evenkey.runs import read_results
-from evenkey.runs.commits import Commits, epoch_name
-from evenkey.runs.epoch_files import EpochFiles
-from evenkey.runs.sinks import FileSink
-from evenkey.runs.topic_sink import KafkaSink
+from evenkey.pipeline.runs import read_results
+from evenkey.pipeline.runs.commits import Commits, epoch_name
+from evenkey.pipeline.runs.epoch_files import EpochFiles
+from evenkey.pipeline.runs.sinks import FileSink
+from evenkey.pipeline.runs.topic_sink import KafkaSink
 
 SCHEMA = (
     "window_start timestamp, key string, count bigint, mean double, small int, "

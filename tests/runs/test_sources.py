@@ -14,9 +14,13 @@ from hypothesis import strategies as st
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.datasource import ReadMaxRows
 
-from evenkey.errors import RunError
-from evenkey.runs.closing import closing_rows
-from evenkey.runs.sources import (
+from evenkey.core.errors import RunError
+from evenkey.core.streams import generated
+from evenkey.core.streams.files import LineIndex
+from evenkey.core.streams.rows import RowIndex
+from evenkey.core.streams.splits import Columns
+from evenkey.pipeline.runs.closing import closing_rows
+from evenkey.pipeline.runs.sources import (
     GeneratorReading,
     LinesReading,
     RowsReading,
@@ -24,10 +28,6 @@ from evenkey.runs.sources import (
     _PositionReader,
     stream_of,
 )
-from evenkey.streams import generated
-from evenkey.streams.files import LineIndex
-from evenkey.streams.rows import RowIndex
-from evenkey.streams.splits import Columns
 
 ORIGIN = datetime(2020, 1, 1, tzinfo=UTC)
 TOTAL = 1500
@@ -213,8 +213,8 @@ class Clock:
 def clock(monkeypatch):
     # The module's own names: Spark's threads in this process sleep by the real ones.
     made = Clock()
-    monkeypatch.setattr("evenkey.runs.sources.monotonic", lambda: made.time)
-    monkeypatch.setattr("evenkey.runs.sources.sleep", made.sleep)
+    monkeypatch.setattr("evenkey.pipeline.runs.sources.monotonic", lambda: made.time)
+    monkeypatch.setattr("evenkey.pipeline.runs.sources.sleep", made.sleep)
     return made
 
 

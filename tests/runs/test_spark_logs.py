@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.errors import RunError
-from evenkey.runs.spark_logs import SparkLogs
-from evenkey.stores import LocalStore
+from evenkey.core.errors import RunError
+from evenkey.core.stores import LocalStore
+from evenkey.pipeline.runs.spark_logs import SparkLogs
 
 SOUND = 'v1\n{"batchWatermarkMs":0,"batchTimestampMs":1500,"conf":{}}\n{"end": 7}\n-\n'
 

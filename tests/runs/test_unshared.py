@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.errors import ConfigurationError, RunError
-from evenkey.pipelines.aggregate import PipelineConfig, run
-from evenkey.runs import read_results
-from evenkey.runs.commits import Commits
-from evenkey.runs.directory import RunDirectory
-from evenkey.runs.places import output_store
-from evenkey.stores import LocalStore
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.stores import LocalStore
+from evenkey.pipeline.aggregate import PipelineConfig, run
+from evenkey.pipeline.runs import read_results
+from evenkey.pipeline.runs.commits import Commits
+from evenkey.pipeline.runs.directory import RunDirectory
+from evenkey.pipeline.runs.places import output_store
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -40,7 +40,7 @@ def hosts(tmp_path, monkeypatch):
         del place, spark
         return OwnDisk(*disks)
 
-    monkeypatch.setattr("evenkey.runs.runner.output_store", store)
+    monkeypatch.setattr("evenkey.pipeline.runs.runner.output_store", store)
     return disks
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from evenkey.hashing import hash_longs
-from evenkey.streams import MessageBatch
+from evenkey.core.hashing import hash_longs
+from evenkey.core.streams import MessageBatch
 
 
 class ListStream:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkey.metrics import max_over_mean, stddev_percent
+from evenkey.core.metrics import max_over_mean, stddev_percent
 from evenkey.simulation import simulate
 from tests.simulation.streams import list_streams
 

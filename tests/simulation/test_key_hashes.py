@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from evenkey.hashing import murmur3_strings
+from evenkey.core.hashing import murmur3_strings
 from evenkey.simulation.key_hashes import KeyHashes
 from tests.simulation.streams import list_streams
 

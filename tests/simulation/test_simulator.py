@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkey import metrics
-from evenkey.errors import ConfigurationError
+from evenkey.core import metrics
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.hashing import hash_longs
+from evenkey.core.streams import generated
 from evenkey.groupings import available, parse
-from evenkey.hashing import hash_longs
 from evenkey.simulation import Setting, simulate, simulate_all
-from evenkey.streams import generated
 from tests.simulation import naive
 from tests.simulation.streams import ListStream, list_streams
 

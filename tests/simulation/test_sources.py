@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from evenkey.core.streams import generated
 from evenkey.groupings import parse
 from evenkey.simulation import simulate
 from evenkey.simulation.estimation import Global, Local, Probing, parse_estimation
 from evenkey.simulation.sources import Messages, Sources
-from evenkey.streams import generated
 
 PAPERS = "pkg(variant=paper)"
 

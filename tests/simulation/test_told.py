@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkey.hashing import hash_longs, murmur3_strings
+from evenkey.core.hashing import hash_longs, murmur3_strings
 from evenkey.simulation import simulate
 from evenkey.simulation.frequencies import frequencies
 from evenkey.simulation.key_hashes import KeyHashes

@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from evenkey.experiments import available
+from evenkey.papers.experiments import available
 from tools.reproduction.__main__ import archive, known_commit, outcomes
 from tools.reproduction.pages import chapter, pages
 from tools.reproduction.records import FOLDER, ROOT, VERDICTS, Record, records

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark import cloudpickle
 
-from evenkey.errors import ConfigurationError, RunError
-from evenkey.sketches import ApproximateHistogram
-from evenkey.sketches.histograms import Bins
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.sketches import ApproximateHistogram
+from evenkey.core.sketches.histograms import Bins
 from tests.sketches.naive import naive_histogram, naive_sum
 
 # Few distinct numbers make equal values, equal gaps and full histograms common.

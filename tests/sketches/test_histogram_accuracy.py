@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenkey.sketches import ApproximateHistogram
+from evenkey.core.sketches import ApproximateHistogram
 
 COUNT, BINS, PARTS = 40_000, 64, 16
 RANK_ERROR = 0.03

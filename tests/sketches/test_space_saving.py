@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark import cloudpickle
 
-from evenkey.errors import ConfigurationError, RunError
-from evenkey.sketches import SpaceSaving
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.sketches import SpaceSaving
 from tests.sketches.naive import naive_space_saving
 
 # Few small keys and capacities make evictions, ties and long probe sequences common; the

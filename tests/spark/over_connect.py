@@ -22,8 +22,8 @@ from pyspark.sql import functions as F
 from evenkey import Sum
 from evenkey import applications as app
 from evenkey import spark as operators
+from evenkey.core.stores import LocalStore
 from evenkey.joins import balanced_join, refresh
-from evenkey.stores import LocalStore
 
 WORKERS, ROWS, FILES = 5, 4000, 4
 SPEED = 100

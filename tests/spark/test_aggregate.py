@@ -14,9 +14,9 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.aggregators import Fold, TopK
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import generated
 from evenkey.groupings import available
-from evenkey.streams import generated
 from tests.spark import oracle
 
 if TYPE_CHECKING:

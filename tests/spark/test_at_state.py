@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evenkey.errors import RunError
+from evenkey.core.errors import RunError
+from evenkey.core.stores import LocalStore
 from evenkey.joins.static_manifest import StaticVersion
-from evenkey.runs.claims import Claim
+from evenkey.pipeline.runs.claims import Claim
 from evenkey.spark import at_state
 from evenkey.spark.open_task import open_task
 from evenkey.spark.routing_table import OtherLayoutError
 from evenkey.spark.state_access import _Raised, _unpickled
-from evenkey.stores import LocalStore
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_an_answer_runs_no_code(calling):
     ("module", "name"),
     [
         ("evenkey.spark.java", "subprocess.Popen"),
-        ("evenkey.stores.local", "Path"),
+        ("evenkey.core.stores.local", "Path"),
         ("builtins", "eval"),
         ("evenkey.not_there", "Anything"),
     ],

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import functions as F
 from pyspark.sql.types import DecimalType
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark import aggregate_by_worker, merge_workers, route
 from evenkey.spark.real_time import REAL_TIME_SETTINGS
 

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.aggregators import Fold
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import parse
 from evenkey.spark.deciding import Learning, OfRouters
 from evenkey.spark.lessons import Lesson

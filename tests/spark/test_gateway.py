@@ -11,7 +11,7 @@ import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkContext
 
-from evenkey.errors import RunError
+from evenkey.core.errors import RunError
 from evenkey.spark import gateway
 
 START = """
@@ -120,7 +120,7 @@ def test_a_java_that_does_not_start_is_one_line():
     done = start(SPARK_DRIVER_MEMORY="1")
     last = done.stderr.splitlines()[-1]
     assert last.startswith(
-        "evenkey.errors.RunError: Spark's Java process ended before it was ready"
+        "evenkey.core.errors.RunError: Spark's Java process ended before it was ready"
     )
     assert "EVENKEY_SPARK_LOG=INFO shows all that it says" in last
 

@@ -16,7 +16,7 @@ from pyspark import TaskContext
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import KeyStatistics
 from evenkey.spark.plan_statistics import weighed
 from tests.spark.skewed_frame import skewed_frame, text_of

@@ -23,7 +23,7 @@ from pyspark.sql.types import StringType
 
 from evenkey import Count, KeyGrouping, Sum
 from evenkey import spark as operators
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark.grouped import calls, stateful_calls
 from evenkey.spark.grouped.keys import keyed
 from evenkey.spark.grouped.texts import KeyTexts

@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor
 
 from evenkey import spark as operators
-from evenkey.errors import ConfigurationError
-from evenkey.streams import generated
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import generated
 from tests.spark import oracle
 
 # Wrong calls and Spark's own options go untyped.

@@ -16,7 +16,7 @@ from pyspark.sql.streaming import StatefulProcessor
 
 from evenkey import Sum
 from evenkey import spark as operators
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from tests.spark import oracle
 from tests.spark.offered import offer, stream_of
 from tests.spark.skewed_frame import skewed_frame, text_of

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from evenkey.hashing import hash_longs, hash_strings
+from evenkey.core.hashing import hash_longs, hash_strings
 
 CORNERS = [
     "",

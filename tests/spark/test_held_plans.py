@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark import held_plans
 from evenkey.spark.held_plans import HeldPlans, reached
 from evenkey.spark.routing_table import RoutingTable, RoutingTables

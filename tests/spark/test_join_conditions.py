@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from tests.spark import oracle, skewed_joins
 from tests.spark.offered import offer, stream_of
 from tests.spark.skewed_joins import KINDS

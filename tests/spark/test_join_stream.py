@@ -15,14 +15,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import generated
 from evenkey.groupings import PlannedGrouping
 from evenkey.spark.joining.streams import Pinned
 from evenkey.spark.meeting import Meeting
 from evenkey.spark.plan_lookup import Followed
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from evenkey.spark.task import TaskId
-from evenkey.streams import generated
 from tests.spark import oracle, skewed_joins
 from tests.spark.offered import offer, stream_of
 

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from evenkey import spark as operators
 from evenkey.aggregators import Fold, TopK
 from evenkey.applications import heavy_hitters
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.joins import balanced_join, refresh
 from tests.spark.oracle import skewed
 

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from pyspark.errors import StreamingQueryException
 
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.metrics import max_over_mean
+from evenkey.core.stores import LocalStore
+from evenkey.core.streams import generated
 from evenkey.groupings import parse
-from evenkey.metrics import max_over_mean
 from evenkey.spark import RoutingTables, aggregate, route
 from evenkey.spark.deciding import Learning, OfRouters
 from evenkey.spark.lessons import Lesson, Lessons
 from evenkey.spark.meeting import Meeting, meet_at
 from evenkey.spark.task import TaskId
-from evenkey.stores import LocalStore
-from evenkey.streams import generated
 from tests.spark import oracle
 
 WORKERS, EPOCHS = 10, 3

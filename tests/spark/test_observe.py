@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from evenkey import spark as operators
-from evenkey.errors import ConfigurationError, RunError
-from evenkey.metrics import PairCounts
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.metrics import PairCounts
+from evenkey.core.streams import generated
 from evenkey.spark import LoadObserver
-from evenkey.streams import generated
 from tests.spark import oracle
 
 WORKERS = 6

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.applications import heavy_hitters
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark.pinned_layout import PinnedLayout
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from evenkey.spark.task import TaskId

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.spark.grouped.pinned import PinnedPlan, _pin, digest_of
 from evenkey.spark.meeting import Meeting
 from evenkey.spark.routing_table import RoutingTable, RoutingTables

@@ -13,9 +13,9 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import generated
 from evenkey.spark.placing import _murmur3, _split
-from evenkey.streams import generated
 from tests.spark import oracle
 
 WORKERS = 4  # as many as there are shuffle partitions

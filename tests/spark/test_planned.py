@@ -9,12 +9,12 @@ import pytest
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import generated
 from evenkey.groupings import PlannedGrouping, parse
 from evenkey.groupings.planned import Plan
 from evenkey.spark.routing import routed as routed_by
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
-from evenkey.streams import generated
 from tests.spark import oracle
 
 ROWS, WORKERS = 6000, 5

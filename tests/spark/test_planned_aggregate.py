@@ -10,11 +10,11 @@ import pytest
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
+from evenkey.core.streams import generated
 from evenkey.groupings import KeyCounts
-from evenkey.pipelines.aggregate import PipelineConfig, run
+from evenkey.pipeline.aggregate import PipelineConfig, run
 from evenkey.spark import RoutingTables
 from evenkey.spark.lessons import Lessons
-from evenkey.streams import generated
 from tests.groupings.planned.guarantee import most_uneven
 from tests.spark import oracle
 

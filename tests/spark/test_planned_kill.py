@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.dataset as ds
 import pytest
 
-from evenkey.streams import generated
+from evenkey.core.streams import generated
 from tests.runs.killing import kill_in_the_middle, running
 from tests.spark.planned_stream import EPOCHS, MESSAGES, NAME, WORKERS
 

@@ -8,11 +8,11 @@ import pytest
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import generated
 from evenkey.groupings import available, parse
 from evenkey.spark.routing import routed as routed_by
 from evenkey.spark.routing_tasks import routing_task
-from evenkey.streams import generated
 from tests.spark import oracle
 
 ROWS, PARTITIONS, WORKERS = 6000, 3, 5

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.groupings import parse
 from evenkey.spark import RoutingTable, RoutingTables
 from evenkey.spark.arrays import decoded, encoded

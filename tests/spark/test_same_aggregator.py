@@ -15,11 +15,11 @@ from pyspark.errors import StreamingQueryException
 from evenkey import fold
 from evenkey import spark as operators
 from evenkey.aggregators import Count, parse_all
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.stores import LocalStore
 from evenkey.spark.meeting import Meeting
 from evenkey.spark.same_aggregator import SameAggregator
 from evenkey.spark.task import TaskId
-from evenkey.stores import LocalStore
 from tests.spark import oracle
 from tests.spark.offered import offer, stream_of
 

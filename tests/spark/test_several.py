@@ -12,11 +12,11 @@ from pyspark.sql.types import StructType
 
 from evenkey import Sum, fold
 from evenkey import spark as operators
-from evenkey.ddl import read_columns
-from evenkey.errors import ConfigurationError
+from evenkey.core.ddl import read_columns
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import generated
 from evenkey.groupings import available
 from evenkey.spark.versions import from_arrow_schema
-from evenkey.streams import generated
 from tests.spark import oracle
 
 if TYPE_CHECKING:

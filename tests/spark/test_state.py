@@ -6,10 +6,10 @@ import pickle
 
 import pytest
 
+from evenkey.core.stores import LocalStore, store_at
 from evenkey.spark import store_of
 from evenkey.spark.places import tables_of
 from evenkey.spark.state_access import is_remote
-from evenkey.stores import LocalStore, store_at
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from evenkey import spark as operators
+from evenkey.core.streams import generated
 from evenkey.groupings import PlannedGrouping, parse
 from evenkey.spark import RoutingTable, RoutingTables, routes_natively, routing_task
 from evenkey.spark.routing import routed as routed_by
 from evenkey.spark.task import TaskId
-from evenkey.streams import generated
 from tests.spark import oracle
 
 GROUPING, WORKERS = PlannedGrouping(planning="previous"), 10

@@ -12,7 +12,7 @@ import pyspark
 import pytest
 from pyspark import cloudpickle
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark import open_task, workers
 
 PROGRAM = """
@@ -61,7 +61,7 @@ def test_a_chosen_python_without_evenkey_is_one_line(bare_python):
     done = run_program({"PYSPARK_PYTHON": str(bare_python)})
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
-    assert last.startswith(f"evenkey.errors.ConfigurationError: PYSPARK_PYTHON = '{bare_python}'")
+    assert f"ConfigurationError: PYSPARK_PYTHON = '{bare_python}'" in last
     assert "has no evenkey" in last
     assert f"unset it, or set it to {sys.executable}" in last
     assert "PythonException" not in done.stderr

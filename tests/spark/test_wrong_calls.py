@@ -12,9 +12,12 @@ import pytest
 from pyspark.sql import functions as F
 
 import evenkey
-from evenkey import advice, aggregators, applications, groupings, joins, sketches, streams
+from evenkey import aggregators, applications, groupings, joins
 from evenkey import simulation as simulator
 from evenkey import spark as operators
+from evenkey.core import sketches, streams
+from evenkey.papers import publish_subscribe
+from evenkey.reports import advice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +27,8 @@ if TYPE_CHECKING:
 # What is wrong may have any type: that is what these calls are about.
 _anything: Any = (evenkey, operators, advice, aggregators, applications, groupings)
 ek, eks, adv, agg, app, gro = _anything
-_more: Any = (joins, sketches, streams, simulator)
-joi, ske, stre, sim = _more
+_more: Any = (joins, sketches, streams, simulator, publish_subscribe)
+joi, ske, stre, sim, pub = _more
 PANDAS = pd.DataFrame({"user": [1], "n": [1]})
 
 
@@ -148,7 +151,7 @@ ROUTES: Wrong = [
     ("config = None: pass a PipelineConfig(...)", lambda _: ek.run(None)),
     ("PipelineConfig(**options) makes one of a dict", lambda _: ek.run({"dataset": "uniform"})),
     ("config = None: pass a PipelineConfig(...)", lambda _: ek.compare(None, ["kg"])),
-    ("config = {}: pass a JoinConfig(...)", lambda _: app.run_join({})),
+    ("config = {}: pass a JoinConfig(...)", lambda _: pub.run_join({})),
     (
         "workers = '8': must be a whole number",
         lambda _: ek.PipelineConfig(dataset="uniform(keys=5)", workers="8"),

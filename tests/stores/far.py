@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from evenkey.stores import LocalStore, Store
+from evenkey.core.stores import LocalStore, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable

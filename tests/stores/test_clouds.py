@@ -6,11 +6,11 @@ import uuid
 
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.stores import store_at
-from evenkey.stores.abfs import AbfsContainer
-from evenkey.stores.buckets import Verdict
-from evenkey.stores.gcs import GcsBucket
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.stores import store_at
+from evenkey.core.stores.abfs import AbfsContainer
+from evenkey.core.stores.buckets import Verdict
+from evenkey.core.stores.gcs import GcsBucket
 from tests.servers import AzureServer, GcsServer
 from tests.stores.conformance import CHECKS
 from tests.stores.relays import Relay
@@ -62,7 +62,7 @@ def cloud(request, monkeypatch):
 def _no_clients_are_kept(module):
     from importlib import import_module
 
-    import_module(f"evenkey.stores.{module}")._client.cache_clear()
+    import_module(f"evenkey.core.stores.{module}")._client.cache_clear()
 
 
 @pytest.mark.soak

@@ -6,9 +6,9 @@ import uuid
 
 import pytest
 
-from evenkey.stores import hdfs, patience, store_at
-from evenkey.stores.hdfs import HdfsStore
-from evenkey.stores.webhdfs import namenodes_of
+from evenkey.core.stores import hdfs, patience, store_at
+from evenkey.core.stores.hdfs import HdfsStore
+from evenkey.core.stores.webhdfs import namenodes_of
 from tests.servers import free_port
 from tests.stores.conformance import CHECKS
 from tests.stores.relays import Relay

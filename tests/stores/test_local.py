@@ -6,8 +6,8 @@ import pickle
 
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.stores import LocalStore, store_at
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.stores import LocalStore, store_at
 from tests.stores.conformance import CHECKS
 
 

@@ -11,9 +11,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.stores import object_store, patience, store_at
-from evenkey.stores.s3 import S3Store, options_of
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.stores import object_store, patience, store_at
+from evenkey.core.stores.s3 import S3Store, options_of
 from tests.servers import free_port, s3_settings
 from tests.stores.conformance import CHECKS
 from tests.stores.relays import Relay

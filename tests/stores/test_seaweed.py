@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from evenkey.stores import object_store, patience, store_at
+from evenkey.core.stores import object_store, patience, store_at
 from tests.servers import SeaweedServer, eventually, s3_settings
 from tests.stores.conformance import CHECKS
 from tests.stores.relays import Relay

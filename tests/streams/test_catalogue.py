@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.streams import (
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import (
     Cashtags,
     CountryHalfSkew,
     CountrySkew,

@@ -10,9 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.streams import LineIndex
-from evenkey.streams.compressed import unpack
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import LineIndex
+from evenkey.core.streams.compressed import unpack
 
 LINES = [f"line {number}".encode() for number in range(3000)]
 TEXT = b"\n".join(LINES)

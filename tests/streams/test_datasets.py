@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.streams import datasets, generated
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import datasets, generated
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evenkey.streams import KeyStream
+    from evenkey.core.streams import KeyStream
 
 
 @pytest.fixture(params=["country-skew-r80", "zipf(z=1.2,keys=50)"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.streams import Drift, Uniform, Zipf, generated
-from evenkey.streams.country import HOT_COUNTRY, countries
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import Drift, Uniform, Zipf, generated
+from evenkey.core.streams.country import HOT_COUNTRY, countries
 
 MESSAGES = 200_000
 

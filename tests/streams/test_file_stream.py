@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenkey.errors import ConfigurationError
-from evenkey.hashing import hash_strings
-from evenkey.streams import FileStream, LineIndex, MessageStream, RowIndex, SplitLines
-from evenkey.streams.splits import SPLITTERS, Columns, CsvRecords, Words
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.hashing import hash_strings
+from evenkey.core.streams import FileStream, LineIndex, MessageStream, RowIndex, SplitLines
+from evenkey.core.streams.splits import SPLITTERS, Columns, CsvRecords, Words
 
 TEXT = "to be or\n\nnot to be\n"
 

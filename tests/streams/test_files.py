@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.errors import ConfigurationError, RunError
-from evenkey.streams import LineIndex, files, find_files
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.streams import LineIndex, files, find_files
 
 contents = st.lists(st.lists(st.sampled_from([b"a", b"bcd", b"\r", b"\n", b"\xff"]), max_size=30))
 

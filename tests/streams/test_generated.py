@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.errors import ConfigurationError
-from evenkey.hashing import hash_strings
-from evenkey.streams import generated
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.hashing import hash_strings
+from evenkey.core.streams import generated
 
 NAMES = [
     "country-skew-r0",

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.streams import _kernels
+from evenkey.core.streams import _kernels
 from tests.streams import naive
 
 seeds = st.integers(0, 2**64 - 1)

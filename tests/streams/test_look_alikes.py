@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.hashing import hash_strings
-from evenkey.streams import Lognormal, LookAlike, RecordLookAlike, catalogue, generated
-from evenkey.streams.law import harmonic, law_of, occurring
+from evenkey.core.hashing import hash_strings
+from evenkey.core.streams import Lognormal, LookAlike, RecordLookAlike, catalogue, generated
+from evenkey.core.streams.law import harmonic, law_of, occurring
 from tests.streams import naive
 
 GOLDEN = json.loads(Path(__file__).with_name("golden.json").read_text())

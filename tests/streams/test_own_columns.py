@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.errors import ConfigurationError
-from evenkey.streams import RowIndex
-from evenkey.streams.splits import Columns, CsvRecords, JsonLines, read_names, spell_names
-from evenkey.streams.splits.composite import compose
-from evenkey.streams.splits.times import read_times, times_of
-from evenkey.streams.splits.typed import Guess, read_types, read_values, spell_type
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import RowIndex
+from evenkey.core.streams.splits import Columns, CsvRecords, JsonLines, read_names, spell_names
+from evenkey.core.streams.splits.composite import compose
+from evenkey.core.streams.splits.times import read_times, times_of
+from evenkey.core.streams.splits.typed import Guess, read_types, read_values, spell_type
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

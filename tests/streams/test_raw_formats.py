@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.streams.splits import SPLITTERS
+from evenkey.core.streams.splits import SPLITTERS
 from tests.streams import naive
 
 WIKI = "http://en.wikipedia.org/wiki/"

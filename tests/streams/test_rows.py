@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenkey.errors import ConfigurationError, RunError
-from evenkey.streams import RowIndex
-from evenkey.streams.splits import Columns
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.streams import RowIndex
+from evenkey.core.streams.splits import Columns
 
 KEYS = [f"key {number}" for number in range(25)]
 COUNTS = list(range(1, 26))

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.streams import FirstRecords, SpreadRecords
-from evenkey.streams import sampling as module
-from evenkey.streams.splits import Lines, Words
+from evenkey.core.streams import FirstRecords, SpreadRecords
+from evenkey.core.streams import sampling as module
+from evenkey.core.streams.splits import Lines, Words
 from tests.advice.naive import spread
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evenkey.errors import ConfigurationError
-from evenkey.streams.splits import SPLITTERS, Columns, CsvRecords, JsonLines, Lines, Words
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams.splits import SPLITTERS, Columns, CsvRecords, JsonLines, Lines, Words
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r"), max_size=20)
 raw_lines = st.lists(st.one_of(texts.map(str.encode), st.binary(max_size=5)), max_size=20)

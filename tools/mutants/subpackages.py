@@ -29,6 +29,8 @@ __all__ = [
 
 TOP = "evenkey"
 """Modules that lie in no folder of the package are one subpackage of this name."""
+GROUPS = ("core", "papers", "pipeline", "reports")
+"""Folders of subpackages; what lies in none of these is a subpackage too."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class Subpackage:
     Parameters
     ----------
     name
-        Of the folder in ``src/evenkey`` and in ``tests``; `TOP`.
+        Of the folder in ``src/evenkey``, with a dot for a folder in it, whose tests lie in a folder
+        of the last part's name; `TOP`.
     first
         Modules whose mutants come before all others.
     on_spark
@@ -53,15 +56,21 @@ class Subpackage:
     def sources(self, root: Path) -> list[Path]:
         """List its modules."""
         folder = root / "src" / "evenkey"
-        found = folder.glob("*.py") if self.name == TOP else (folder / self.name).rglob("*.py")
-        return sorted(found)
+        if self.name != TOP:
+            folder = folder.joinpath(*self.name.split("."))
+        return sorted(folder.rglob("*.py") if self._is_whole else folder.glob("*.py"))
 
     def tests(self, root: Path) -> list[Path]:
         """List its test files; a subpackage without a folder in ``tests`` has none."""
         folder = root / "tests"
-        if self.name == TOP:
+        if not self._is_whole:
             return sorted(folder.glob("test_*.py"))
-        return sorted((folder / self.name).rglob("test_*.py"))
+        return sorted((folder / self.name.rpartition(".")[2]).rglob("test_*.py"))
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether it has all that lies in its folder."""
+        return self.name != TOP and self.name not in GROUPS
 
 
 _OWN, _NAMED, _ELSEWHERE, _FAR, _PROMISE = range(5)
@@ -88,7 +97,10 @@ def subpackages(root: Path) -> dict[str, Subpackage]:
     root
         Of the repository.
     """
-    folders = [each.parent.name for each in (root / "src" / "evenkey").glob("*/__init__.py")]
+    top = root / "src" / "evenkey"
+    folders = [each.parent.name for each in top.glob("*/__init__.py")]
+    for group in GROUPS:
+        folders += [f"{group}.{each.parent.name}" for each in (top / group).glob("*/__init__.py")]
     found = {}
     for name in [TOP, *sorted(folders)]:
         sources = Subpackage(name).sources(root)
@@ -153,7 +165,8 @@ def nearest_tests(root: Path, subpackage: Subpackage, path: str) -> tuple[list[s
     """
     near = _own_tests(root, subpackage, path) or _tests_elsewhere(root, subpackage, path)
     if min(near.values(), default=_NAMED) == _FAR:  # None names it: those of its folder, or all.
-        inner = path.removeprefix(f"src/evenkey/{subpackage.name}/").rpartition("/")[0]
+        folder = subpackage.name.replace(".", "/")
+        inner = path.removeprefix(f"src/evenkey/{folder}/").rpartition("/")[0]
         own = {test for test in near if inner and f"/{inner}/" in test}
         near |= dict.fromkeys(own or near, _NAMED)
     ordered = _ordered(near)
@@ -181,7 +194,7 @@ def fast_tests(root: Path, subpackage: Subpackage, path: str) -> tuple[list[str]
 
 
 def _imports(root: Path, one: Subpackage, other: Subpackage) -> bool:
-    said = re.compile(rf"^\s*from evenkey\.{other.name}\b", re.MULTILINE)
+    said = re.compile(rf"^\s*from evenkey\.{re.escape(other.name)}\b", re.MULTILINE)
     return one != other and any(said.search(f.read_text("utf-8")) for f in one.sources(root))
 
 

@@ -16,13 +16,13 @@ assert report.metrics.messages == 1000
 """Tried with every extra, and without any."""
 
 _STORE = """
-from evenkey.stores import store_at
+from evenkey.core.stores import store_at
 store_at({place!r})
 import {module}
 """
 
 _EXPORT = """
-from evenkey.exporters import check_address
+from evenkey.pipeline.exporters import check_address
 check_address({address!r})
 import {module}
 """
@@ -53,7 +53,7 @@ assert done.stderr.rstrip().endswith("pip install 'evenkey[cli]'"), done.stderr
         arguments=("simulate", "--dataset", "country-skew-r80", "--messages", "10000", "--json")
     ),
     "connect": "from pyspark.sql.connect.session import SparkSession",
-    "dashboard": "from evenkey.dashboard import Server\nServer([], port=0)",
+    "dashboard": "from evenkey.reports.dashboard import Server\nServer([], port=0)",
     "experiments": _PROGRAM.format(arguments=("experiment", "list")),
     "gcs": _STORE.format(place="gs://bucket/n", module="google.cloud.storage"),
     "geo": "from evenkey.joins import SpatialMatch\nSpatialMatch(relation='within')",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from evenkey.experiments import available
+from evenkey.papers.experiments import available
 from tools.reproduction.records import VERDICTS, artefact, records
 
 if TYPE_CHECKING:

@@ -27,9 +27,9 @@ from evenkey.aggregators.several import Several, named_spellings, several
 from evenkey.aggregators.sum import Sum
 from evenkey.aggregators.tally import Tally
 from evenkey.aggregators.top_k import TopK
-from evenkey.doors import late
-from evenkey.errors import ConfigurationError
-from evenkey.spelling import read
+from evenkey.core.doors import late
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.spelling import read
 
 if TYPE_CHECKING:
     from evenkey.aggregators.base import Cast as Cast

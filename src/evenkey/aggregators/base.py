@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 import pyarrow as pa  # noqa: TC002 - spellings read the hints of an aggregator
 
 from evenkey.aggregators.groups import reduce_groups
-from evenkey.checking import check_fields, columns_listed
-from evenkey.errors import ConfigurationError
-from evenkey.spelling import spell_changed
+from evenkey.core.checking import check_fields, columns_listed
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.spelling import spell_changed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

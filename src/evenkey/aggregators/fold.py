@@ -13,8 +13,8 @@ from evenkey.aggregators.base import Aggregator
 from evenkey.aggregators.code import code_of
 from evenkey.aggregators.groups import check_names, number_groups
 from evenkey.aggregators.states import NO_VALUES, check_state_type, restored, stored
-from evenkey.checking import shown
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError, RunError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

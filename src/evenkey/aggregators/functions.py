@@ -12,9 +12,9 @@ import pyarrow as pa  # noqa: TC002 - the example makes a table
 from evenkey.aggregators.code import code_of
 from evenkey.aggregators.fold import Fold
 from evenkey.aggregators.states import check_state_type
-from evenkey.checking import shown
-from evenkey.ddl import read_columns
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import shown
+from evenkey.core.ddl import read_columns
+from evenkey.core.errors import ConfigurationError
 
 
 def fold(

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.checking import columns_listed
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.checking import columns_listed
+from evenkey.core.errors import ConfigurationError, RunError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

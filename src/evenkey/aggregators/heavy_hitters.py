@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from evenkey.aggregators.base import WORKER, Aggregator
 from evenkey.aggregators.groups import check_names, number_groups
 from evenkey.aggregators.top_k import TopK, check_places, places_in
-from evenkey.checking import check_fields
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import check_fields
+from evenkey.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

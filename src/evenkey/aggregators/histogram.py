@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from evenkey.aggregators.base import Aggregator
 from evenkey.aggregators.groups import check_names, number_groups
-from evenkey.checking import check_fields
-from evenkey.errors import ConfigurationError, RunError
-from evenkey.sketches import ApproximateHistogram, Bins, check_capacity, check_values
+from evenkey.core.checking import check_fields
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.sketches import ApproximateHistogram, Bins, check_capacity, check_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ _STATE = ("positions", "weights", "lows", "highs")
 class Histogram(Aggregator):
     """The distribution of a column's values, and its quantiles, by histograms that merge.
 
-    State of a group: the bins of an `evenkey.sketches.ApproximateHistogram`, as lists
+    State of a group: the bins of an `evenkey.core.sketches.ApproximateHistogram`, as lists
     ``positions``, ``weights``, ``lows`` and ``highs`` (float64). Nulls are left out.
 
     Result: the state, and the lists ``points`` (float64[parts - 1], where the values are to

@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from evenkey.aggregators.base import Aggregator, Algebraic, Cast, Merge
 from evenkey.aggregators.groups import check_names, number_groups
-from evenkey.checking import shown
-from evenkey.errors import ConfigurationError, RunError
-from evenkey.spelling import split_list
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.spelling import split_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from evenkey.checking import shown
-from evenkey.ddl import read_type
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import shown
+from evenkey.core.ddl import read_type
+from evenkey.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

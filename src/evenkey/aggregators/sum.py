@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from evenkey.aggregators.base import Algebraic, Cast, Merge
 from evenkey.aggregators.groups import Reduction, fitting, reduce_groups
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

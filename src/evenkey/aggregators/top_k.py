@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from evenkey.aggregators.base import Aggregator
 from evenkey.aggregators.groups import check_names, number_groups, reduce_groups
-from evenkey.checking import check_fields, columns_listed
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.checking import check_fields, columns_listed
+from evenkey.core.errors import ConfigurationError, RunError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

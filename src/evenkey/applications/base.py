@@ -6,12 +6,12 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenkey.pipelines.application import Application
+from evenkey.pipeline.application import Application
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evenkey.pipelines.aggregate import PipelineOptions
+    from evenkey.pipeline.aggregate import PipelineOptions
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenkey.aggregators import reduce_groups
-from evenkey.pipelines.learn import Model
-from evenkey.streams import Words
+from evenkey.core.streams import Words
+from evenkey.pipeline.learn import Model
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

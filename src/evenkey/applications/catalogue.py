@@ -6,8 +6,8 @@ from evenkey.applications.heavy_keys import FindHeavyHitters
 from evenkey.applications.naive_bayes import NaiveBayes
 from evenkey.applications.trees import DecisionTree
 from evenkey.applications.word_count import WordCount
-from evenkey.pipelines.application import Application
-from evenkey.spelling import read
+from evenkey.core.spelling import read
+from evenkey.pipeline.application import Application
 
 APPLICATIONS: dict[str, type[Application]] = {
     application.name: application

@@ -12,9 +12,9 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from evenkey.aggregators import WORKER
 from evenkey.applications.bayes_model import BayesModel, words_of
-from evenkey.checking import shown
-from evenkey.errors import ConfigurationError
-from evenkey.pipelines.learn import Model, Models
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.learn import Model, Models
 from evenkey.spark import absent, check_frame, in_workers, key_columns, place, route
 
 if TYPE_CHECKING:

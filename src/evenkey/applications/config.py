@@ -8,13 +8,13 @@ from pydantic import AfterValidator
 
 from evenkey.applications.base import PipelineApplication
 from evenkey.applications.catalogue import parse
-from evenkey.errors import ConfigurationError
-from evenkey.options import option
-from evenkey.pipelines.aggregate import PipelineConfig, PipelineOptions
-from evenkey.pipelines.learn import LearnConfig, Learner, LearningOptions, labelled
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.aggregate import PipelineConfig, PipelineOptions
+from evenkey.pipeline.learn import LearnConfig, Learner, LearningOptions, labelled
+from evenkey.pipeline.options import option
 
 if TYPE_CHECKING:
-    from evenkey.pipelines.application import Application
+    from evenkey.pipeline.application import Application
 
 
 class ApplicationConfig(PipelineOptions, LearningOptions):
@@ -35,8 +35,8 @@ class ApplicationConfig(PipelineOptions, LearningOptions):
     'documents(classes=2,words=10000,z=1.1,size=12,own=0.2)'
     >>> ApplicationConfig(application="word-count")
     Traceback (most recent call last):
-    evenkey.errors.ConfigurationError: unknown application 'word-count' (did you mean 'wordcount'?);
-    there are: ...
+    evenkey.core.errors.ConfigurationError: unknown application 'word-count' (did you mean
+    'wordcount'?); there are: ...
 
     >>> str(config.resolved_application()), config.learner() is None
     ('wordcount', True)

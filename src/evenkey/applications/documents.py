@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.checking import check_fields
-from evenkey.errors import ConfigurationError
-from evenkey.pipelines.learn import LabelledStream
-from evenkey.streams import Zipf
+from evenkey.core.checking import check_fields
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import Zipf
+from evenkey.pipeline.learn import LabelledStream
 
 _LABEL, _OWN = 1, 2
 """Which of the derived hash functions draws what."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from evenkey.groupings import Grouping
-    from evenkey.pipelines.aggregate import PipelineOptions
+    from evenkey.pipeline.aggregate import PipelineOptions
 
 
 @dataclass(frozen=True)

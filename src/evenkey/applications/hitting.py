@@ -8,8 +8,8 @@ from pyspark.sql import functions as F
 
 from evenkey.aggregators import HeavyHitters
 from evenkey.applications.heavy_keys import workers_of_a_key
-from evenkey.checking import check_one_of
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import check_one_of
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import parse as parse_grouping
 from evenkey.spark import (
     aggregate,

@@ -14,15 +14,15 @@ import pyarrow.compute as pc
 from evenkey.aggregators import Tally
 from evenkey.applications.bayes_model import DOCUMENT, BayesModel, words_of
 from evenkey.applications.documents import Documents
-from evenkey.checking import check_fields
-from evenkey.errors import ConfigurationError
-from evenkey.pipelines.learn import Learner
+from evenkey.core.checking import check_fields
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.learn import Learner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evenkey.aggregators import Aggregator
-    from evenkey.pipelines.learn import LearnConfig
+    from evenkey.pipeline.learn import LearnConfig
 
 
 @dataclass(frozen=True)

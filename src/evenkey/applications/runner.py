@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TextIO
 
 from evenkey.applications.config import ApplicationConfig
-from evenkey.options import check_configuration
-from evenkey.pipelines.aggregate import AggregateJob, PipelineConfig
-from evenkey.pipelines.learn import LearnConfig, LearnJob
-from evenkey.runs import run as run_job
+from evenkey.pipeline.aggregate import AggregateJob, PipelineConfig
+from evenkey.pipeline.learn import LearnConfig, LearnJob
+from evenkey.pipeline.options import check_configuration
+from evenkey.pipeline.runs import run as run_job
 
 if TYPE_CHECKING:
-    from evenkey.pipelines.aggregate import RunReport
-    from evenkey.pipelines.learn import Learner, LearningReport
-    from evenkey.runs import OnProgress
+    from evenkey.pipeline.aggregate import RunReport
+    from evenkey.pipeline.learn import Learner, LearningReport
+    from evenkey.pipeline.runs import OnProgress
 
 
 def run(
@@ -31,7 +31,7 @@ def run(
     Parameters
     ----------
     config, on_progress, console, prepare
-        As for `evenkey.pipelines.aggregate.run`.
+        As for `evenkey.pipeline.aggregate.run`.
 
     Returns
     -------

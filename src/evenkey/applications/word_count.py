@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenkey.applications.base import PipelineApplication
-from evenkey.streams import split_of
+from evenkey.core.streams import split_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evenkey.pipelines.aggregate import PipelineOptions
+    from evenkey.pipeline.aggregate import PipelineOptions
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from evenkey.aggregators import Algebraic, available, parse, reduce_groups
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -12,7 +12,7 @@ from rich.table import Table
 from evenkey.cli.output import number, print_title, whole
 
 if TYPE_CHECKING:
-    from evenkey.advice import Advice
+    from evenkey.reports.advice import Advice
 
 _SHOWN_KEYS = 5
 _LONGEST_KEY = 40

@@ -13,13 +13,13 @@ from evenkey.cli.advice_text import print_advice
 from evenkey.cli.errors import reported
 from evenkey.cli.options import distinct_groupings, with_pipeline_options
 from evenkey.cli.output import JsonOption, print_json
-from evenkey.errors import ConfigurationError
-from evenkey.pipelines.aggregate import PipelineConfig
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.aggregate import PipelineConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from evenkey.advice import Advice, Sample, Sampling
+    from evenkey.reports.advice import Advice, Sample, Sampling
 
 _FIELDS = ("input", "split", "key", "time", "sources")
 _PANEL = "Advice"
@@ -96,14 +96,14 @@ def _advise(
         config = config.with_options(aggregator=aggregator)
     config.check_paths()
     # Not before: what is wrong is reported, and help shown, without kernels.
-    from evenkey import advice
+    from evenkey.reports import advice
 
     setting = advice.Setting(
         tuple(map(str, config.input)), config.resolved_split(), config.key, aggregator
     )
     advice.check_split(setting.split)
     if html is not None:
-        from evenkey.advice import check_page
+        from evenkey.reports.advice import check_page
 
         check_page(html)
     taken = _sample(config, sample, cast("Sampling", sampling))
@@ -128,8 +128,8 @@ def _worker_counts(text: str) -> list[int]:
 
 
 def _sample(config: PipelineConfig, length: int, sampling: Sampling) -> Sample:
-    from evenkey import advice
-    from evenkey.pipelines.aggregate import opened_records
+    from evenkey.pipeline.aggregate import opened_records
+    from evenkey.reports import advice
 
     with opened_records(config) as records:
         return advice.sampled(", ".join(map(str, config.input)), records, length, sampling)
@@ -149,7 +149,7 @@ def _shown_step() -> Iterator[Callable[[str], None]]:
 def _print(outcome: Advice, html: Path | None, *, as_json: bool) -> None:
     page = None
     if html is not None:
-        from evenkey.advice import write_page
+        from evenkey.reports.advice import write_page
 
         page = str(write_page(outcome, html))
     if as_json:

@@ -11,7 +11,7 @@ from evenkey.cli.options import distinct_groupings, with_options_of
 from evenkey.cli.output import JsonOption, print_json, standard_output_kept
 from evenkey.cli.progress import shown_progress
 from evenkey.cli.summary import print_comparison
-from evenkey.pipelines.aggregate import PipelineConfig
+from evenkey.pipeline.aggregate import PipelineConfig
 
 _EXAMPLE = (
     "Example: evenkey compare --input clicks.csv --key user --groupings kg,planned. "
@@ -44,7 +44,7 @@ def _compare(
         standard_output_kept(wanted=as_json),
         shown_progress() as show,
     ):
-        from evenkey.pipelines import aggregate
+        from evenkey.pipeline import aggregate
 
         reports = aggregate.compare(config, spellings, on_progress=show)
     if as_json:

@@ -41,7 +41,7 @@ def _dashboard(
 
     Runs with an output are found by their history in it.
     """
-    from evenkey.dashboard import Server
+    from evenkey.reports.dashboard import Server
 
     server = Server(run or ["."], host=host, port=port, allow_hosts=allow_host or ())
     typer.echo(f"dashboard at {server.url} (Ctrl-C ends it)")

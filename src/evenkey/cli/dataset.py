@@ -15,7 +15,7 @@ from evenkey.cli.errors import reported
 from evenkey.cli.output import JsonOption, number, print_json, print_title, whole
 from evenkey.cli.produce import produce_command
 from evenkey.cli.progress import message_bar
-from evenkey.streams import (
+from evenkey.core.streams import (
     DatasetFormat,
     catalogue,
     generated,
@@ -24,7 +24,7 @@ from evenkey.streams import (
 )
 
 if TYPE_CHECKING:
-    from evenkey.streams import Published
+    from evenkey.core.streams import Published
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset, such as country-skew-r80.")]
 Messages = Annotated[

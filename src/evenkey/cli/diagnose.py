@@ -10,10 +10,10 @@ import typer
 from evenkey.cli.diagnosis_text import print_diagnosis
 from evenkey.cli.errors import reported
 from evenkey.cli.output import JsonOption, print_json
-from evenkey.diagnosis import Thresholds, diagnose
+from evenkey.reports.diagnosis import Thresholds, diagnose
 
 if TYPE_CHECKING:
-    from evenkey.diagnosis import Diagnosis
+    from evenkey.reports.diagnosis import Diagnosis
 
 _USUAL = Thresholds()
 _PANEL = "From where on a stage is named"
@@ -75,7 +75,7 @@ def _diagnose(
     """
     limits = Thresholds(least_fullness, least_gain, least_seconds)
     if page is not None:
-        from evenkey.diagnosis import check_page
+        from evenkey.reports.diagnosis import check_page
 
         check_page(page)
     found = diagnose(source, application=application, thresholds=limits)
@@ -85,7 +85,7 @@ def _diagnose(
 def _print(found: Diagnosis, page: Path | None, *, as_json: bool) -> None:
     written = None
     if page is not None:
-        from evenkey.diagnosis import write_page
+        from evenkey.reports.diagnosis import write_page
 
         written = str(write_page(found, page))
     if as_json:

@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.table import Table
 
 from evenkey.cli.output import number, print_title, whole
-from evenkey.diagnosis import stage_names, stage_title
+from evenkey.reports.diagnosis import stage_names, stage_title
 
 if TYPE_CHECKING:
-    from evenkey.diagnosis import Diagnosed, Diagnosis, Finding
+    from evenkey.reports.diagnosis import Diagnosed, Diagnosis, Finding
 
 _VERDICTS = {
     "change": "change",

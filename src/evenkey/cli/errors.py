@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from evenkey import errors
-from evenkey.addresses import without_password
-from evenkey.errors import ConfigurationError, EvenkeyError, of_file_handles, text_of
+from evenkey.core import errors
+from evenkey.core.addresses import without_password
+from evenkey.core.errors import ConfigurationError, EvenkeyError, of_file_handles, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,13 +16,13 @@ from rich.table import Table
 
 from evenkey.cli.errors import interrupted_with, reported
 from evenkey.cli.output import JsonOption, print_json, print_title, whole
-from evenkey.options import check_output
+from evenkey.pipeline.options import check_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from evenkey import experiments
-    from evenkey.experiments import Experiment, Outcome
+    from evenkey.papers import experiments
+    from evenkey.papers.experiments import Experiment, Outcome
 
 _WIDTH = 160  # of tables that are not printed on a terminal
 
@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
 
 def _list(*, as_json: JsonOption = False) -> None:
     """List the experiments."""
-    from evenkey import experiments
+    from evenkey.papers import experiments
 
     found = experiments.available().values()
     if as_json:
@@ -104,7 +104,8 @@ def _run(
     as_json: JsonOption = False,
 ) -> None:
     """Run experiments: measure what has no result yet, then print tables and write pages."""
-    from evenkey import experiments, pictures
+    from evenkey.papers import experiments
+    from evenkey.reports import pictures
 
     chosen, size = _chosen(names), experiments.scale_named(scale)
     size = dataclasses.replace(size, repeats=repeats or size.repeats)
@@ -136,7 +137,7 @@ def _run(
 
 
 def _chosen(names: list[str]) -> list[Experiment]:
-    from evenkey import experiments
+    from evenkey.papers import experiments
 
     found = experiments.available().values()
     groups = {

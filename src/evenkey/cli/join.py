@@ -12,10 +12,10 @@ from evenkey.cli.options import with_options_of
 from evenkey.cli.output import JsonOption, print_json, standard_output_kept, whole
 from evenkey.cli.produce import SENT
 from evenkey.cli.progress import message_bar, shown_progress
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.spelling import split_list
 from evenkey.kafka import Address
-from evenkey.pipelines.join import JoinConfig, ModeName
-from evenkey.spelling import split_list
+from evenkey.papers.publish_subscribe import JoinConfig, ModeName
 
 _ALL_MODES = ",".join(get_args(ModeName))
 _PRODUCES = {
@@ -54,7 +54,7 @@ def _run(*, config: JoinConfig, as_json: JsonOption = False) -> None:
         standard_output_kept(wanted=as_json),
         shown_progress() as show,
     ):
-        from evenkey.pipelines import join as joining
+        from evenkey.papers import publish_subscribe as joining
 
         report = joining.run_join(config, on_progress=show)
     if as_json:
@@ -89,7 +89,7 @@ def _compare(
         standard_output_kept(wanted=as_json),
         shown_progress() as show,
     ):
-        from evenkey.pipelines import join as joining
+        from evenkey.papers import publish_subscribe as joining
 
         reports = joining.compare_joins(config, names, on_progress=show)
     if as_json:
@@ -122,7 +122,7 @@ def _produce(
         interrupted_with(SENT),
         message_bar("producing", config.publications) as show,
     ):
-        from evenkey.pipelines import join as joining
+        from evenkey.papers import publish_subscribe as joining
 
         produced = joining.produce_publications(
             config, address, partitions=topic_partitions, live=live, on_progress=show

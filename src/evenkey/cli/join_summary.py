@@ -10,12 +10,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from evenkey.cli.output import number, print_title, whole
-from evenkey.metrics import Pace
+from evenkey.core.metrics import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenkey.pipelines.join import JoinReport
+    from evenkey.papers.publish_subscribe import JoinReport
 
 
 def print_join(report: JoinReport) -> None:

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperOption
 
-from evenkey.errors import ConfigurationError
-from evenkey.options import fact
-from evenkey.pipelines.aggregate import PipelineConfig
-from evenkey.spelling import split_list
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.spelling import split_list
+from evenkey.pipeline.aggregate import PipelineConfig
+from evenkey.pipeline.options import fact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from pydantic.fields import FieldInfo
 
-    from evenkey.options import Configuration
+    from evenkey.pipeline.options import Configuration
 
 _CONFIG_FILE = inspect.Parameter(
     "config_file",

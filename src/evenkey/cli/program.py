@@ -9,7 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from evenkey.addresses import without_password
+from evenkey.core.addresses import without_password
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__
 """What stands for any call that is not understood; Typer offers it under this name only."""

@@ -21,7 +21,7 @@ from evenkey.cli.output import number, whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from evenkey.runs import EpochProgress
+    from evenkey.pipeline.runs import EpochProgress
 
 _LONGEST_NAME = 20
 

@@ -11,8 +11,8 @@ from evenkey.cli.options import distinct_groupings, with_pipeline_options
 from evenkey.cli.output import JsonOption, print_json
 from evenkey.cli.progress import message_bar
 from evenkey.cli.simulation_table import print_simulations
-from evenkey.errors import ConfigurationError
-from evenkey.pipelines.aggregate import PipelineConfig
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.aggregate import PipelineConfig
 
 if TYPE_CHECKING:
     from evenkey.simulation import Feed, HashName
@@ -105,7 +105,7 @@ def _simulate(
     spellings = _spellings(config, groupings)
     config.check_paths()
     # Not before: what is wrong is reported, and help shown, without kernels.
-    from evenkey.pipelines.aggregate import opened_stream
+    from evenkey.pipeline.aggregate import opened_stream
     from evenkey.simulation import simulate
 
     results = []

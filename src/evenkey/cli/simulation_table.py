@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evenkey.cli.output import number, print_title, whole
-from evenkey.metrics import shown_in
+from evenkey.core.metrics import shown_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,14 +11,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from evenkey.cli.output import number, print_title, whole
-from evenkey.metrics import shown_in
+from evenkey.core.metrics import shown_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pyarrow as pa
 
-    from evenkey.pipelines.aggregate import RunReport
+    from evenkey.pipeline.aggregate import RunReport
 
 _PREVIEW_ROWS = 10
 

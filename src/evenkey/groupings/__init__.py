@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.doors import late
+from evenkey.core.doors import late
+from evenkey.core.spelling import read
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.dynamic_key import DynamicKeyGrouping
 from evenkey.groupings.heads import DChoices, WChoices
@@ -26,7 +27,6 @@ from evenkey.groupings.tables import (
     StaticChoices,
 )
 from evenkey.groupings.weights import By
-from evenkey.spelling import read
 
 if TYPE_CHECKING:
     from evenkey.groupings.greedy import least_loaded as least_loaded

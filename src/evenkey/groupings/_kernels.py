@@ -19,7 +19,7 @@ DEPARTED, BABY, OLD = -1, 0, 2
 
 @njit(cache=True, inline="always")
 def mix(key, salt):
-    """Derive the hash number `salt` of a key's hash, as `evenkey.hashing.mix` does."""
+    """Derive the hash number `salt` of a key's hash, as `evenkey.core.hashing.mix` does."""
     key = key + np.uint64(salt) * GOLDEN
     key ^= key >> SHIFT_33
     key *= MIX_1

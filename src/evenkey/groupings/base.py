@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from evenkey.checking import check_fields, check_workers, whole_number
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import check_fields, check_workers, whole_number
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.spelling import spell_changed
 from evenkey.groupings.weights import limited
-from evenkey.spelling import spell_changed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

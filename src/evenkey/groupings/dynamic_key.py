@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from evenkey.checking import check_fields
-from evenkey.errors import ConfigurationError
-from evenkey.event_clock import FAR, in_step
+from evenkey.core.checking import check_fields
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.event_clock import FAR, in_step
 from evenkey.groupings.base import Grouping, LocalLoadRouter, Router, Snapshot
 from evenkey.groupings.key_space import ITEM, KeySpace, moved
 from evenkey.groupings.key_table import check_read, items_of, table_of, within

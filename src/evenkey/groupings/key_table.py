@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenkey.errors import RunError
+from evenkey.core.errors import RunError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

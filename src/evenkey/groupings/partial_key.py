@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from evenkey.checking import check_fields
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import check_fields
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings.base import Grouping, LocalLoadRouter, Router
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.doors import late
+from evenkey.core.doors import late
 from evenkey.joins.balanced import balanced_join
 from evenkey.joins.dead_letters import DeadLetters
 from evenkey.joins.distributor import DynamicDistributor

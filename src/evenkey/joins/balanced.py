@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from evenkey.checking import check_one_of, check_workers, shown, whole_number
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import check_one_of, check_workers, shown, whole_number
+from evenkey.core.errors import ConfigurationError
 from evenkey.joins.distributor import DynamicDistributor
 from evenkey.joins.following import following
 from evenkey.joins.join_task import JoinTask
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
+    from evenkey.core.stores import Store
     from evenkey.joins.dead_letters import DeadLetters
     from evenkey.joins.following import Then
     from evenkey.joins.keyed import How
     from evenkey.joins.modes import Balance
     from evenkey.joins.partition_join import PartitionJoin
     from evenkey.joins.static_side import IfChanged
-    from evenkey.stores import Store
 
 PARTITIONS_A_WORKER = 4
 """Partitions for each worker where their number is not given, as in the experiments."""

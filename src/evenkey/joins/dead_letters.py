@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import pyarrow as pa
 
-from evenkey.errors import RunError
-from evenkey.extras import Extra
+from evenkey.core.errors import RunError
+from evenkey.core.extras import Extra
 from evenkey.spark import current_task
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenkey.checking import check_fields, shown
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import check_fields, shown
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.metrics import max_load_distance
+from evenkey.core.spelling import unknown_name
 from evenkey.joins.placement import Placement, divided
 from evenkey.joins.planner import greedy
 from evenkey.joins.work import CLOCKS, PartitionWork, seconds
-from evenkey.metrics import max_load_distance
-from evenkey.spelling import unknown_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

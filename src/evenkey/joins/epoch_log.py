@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.stores import at_once, store_at
 from evenkey.joins.distributor import Window
 from evenkey.joins.meeting import unseen
 from evenkey.joins.placement import Placement
 from evenkey.joins.static_manifest import StaticVersion
 from evenkey.joins.stored import create, fields_of, find, put, with_format
 from evenkey.joins.work import PartitionWork
-from evenkey.stores import at_once, store_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from evenkey.stores import Store
+    from evenkey.core.stores import Store
 
 KEPT = 1000
 """Epochs whose plans and records are kept."""
@@ -164,7 +164,7 @@ class EpochLog:
     Parameters
     ----------
     place
-        A path, a URI or a `evenkey.stores.Store`, which the driver and all executors share.
+        A path, a URI or a `evenkey.core.stores.Store`, which the driver and all executors share.
     """
 
     def __init__(self, place: str | Path | Store) -> None:

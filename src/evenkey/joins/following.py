@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.errors import ParseException
 from pyspark.sql.types import StructType
 
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.spark import to_arrow_schema
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evenkey.extras import Extra
+from evenkey.core.extras import Extra
 
 if TYPE_CHECKING:
     import pyarrow as pa

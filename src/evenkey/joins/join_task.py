@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.event_clock import EventClock
+from evenkey.core.event_clock import EventClock
 from evenkey.joins.epoch_log import SlotRecord
 from evenkey.joins.partition_join import FIRST, PARTITION, SLOT
 from evenkey.joins.work import CLOCKS

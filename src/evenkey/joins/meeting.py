@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey import stores
-from evenkey.stores import SHARED
+from evenkey.core import stores
+from evenkey.core.stores import SHARED
 
 if TYPE_CHECKING:
-    from evenkey.errors import RunError
-    from evenkey.stores import Store
+    from evenkey.core.errors import RunError
+    from evenkey.core.stores import Store
 
 _MEND = (
     f"state must be {SHARED}; pass it as state=... (or what was there is deleted: then call "
@@ -18,7 +18,7 @@ _MEND = (
 
 
 def meet(store: Store, name: str, host: str) -> bytes:
-    """Read what a host has written, or was the last to see, as `evenkey.stores.meet` does."""
+    """Read what a host has written, or was the last to see, as `evenkey.core.stores.meet` does."""
     return stores.meet(store, name, f"host {host}", _MEND)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from evenkey.checking import shown
-from evenkey.errors import ConfigurationError
-from evenkey.spelling import unknown_name
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.spelling import unknown_name
 
 Balance = Literal["load", "rows"]
 """What the Dynamic Distributor takes for load: seconds of work, or rows."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from evenkey.checking import check_fields
-from evenkey.errors import ConfigurationError
-from evenkey.extras import load_extra
+from evenkey.core.checking import check_fields
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.extras import load_extra
+from evenkey.core.spelling import unknown_name
 from evenkey.joins.relations import codes_of
 from evenkey.joins.spatial import BruteForce, Candidates, Indexed, SpatialJoin
-from evenkey.spelling import unknown_name
 
 Pipeline = Literal["sps", "spis", "rihps", "risps"]
 

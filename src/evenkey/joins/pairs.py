@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenkey.hashing import hash_longs, mix
+from evenkey.core.hashing import hash_longs, mix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

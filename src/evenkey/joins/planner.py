@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from evenkey.core.metrics import max_load_distance
 from evenkey.joins.work import load_per_location
-from evenkey.metrics import max_load_distance
 
 Planner: TypeAlias = Callable[
     [NDArray[np.int32], NDArray[np.float64], int],

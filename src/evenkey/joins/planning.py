@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from evenkey.errors import RunError
-from evenkey.event_clock import FAR, in_step
+from evenkey.core.errors import RunError
+from evenkey.core.event_clock import FAR, in_step
 from evenkey.joins.epoch_log import EpochLog, EpochPlan, work_of
 from evenkey.joins.meeting import unseen
 from evenkey.joins.partition_join import RESERVED
@@ -21,12 +21,12 @@ from evenkey.spark import BATCH, current_epoch, current_task, pack_places
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from evenkey.core.stores import Store
     from evenkey.joins.distributor import DynamicDistributor
     from evenkey.joins.epoch_log import SlotRecord
     from evenkey.joins.static_manifest import StaticVersion
     from evenkey.joins.static_store import StaticStore
     from evenkey.spark import TaskId
-    from evenkey.stores import Store
 
 
 COUNTS = f"{RESERVED}counts"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from evenkey.extras import Extra
+from evenkey.core.extras import Extra
 from evenkey.joins.pairs import PairsDigest
 from evenkey.joins.relations import RELATIONS
 

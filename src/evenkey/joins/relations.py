@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evenkey.extras import Extra
-from evenkey.spelling import unknown_name
+from evenkey.core.extras import Extra
+from evenkey.core.spelling import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,8 +16,8 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from evenkey.checking import check_one_of
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import check_one_of
+from evenkey.core.errors import ConfigurationError
 from evenkey.joins.on import Keys, SpatialMatch
 from evenkey.joins.partition_join import RESERVED
 from evenkey.joins.static_writing import kept_columns

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from evenkey.extras import Extra
+from evenkey.core.extras import Extra
 from evenkey.joins.partition_join import CANDIDATES, RELATION, PartitionJoin
 from evenkey.joins.relations import holds
 

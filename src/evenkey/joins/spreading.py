@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from evenkey.extras import Extra
+from evenkey.core.extras import Extra
 from evenkey.joins.dead_letters import DEAD_LETTERS, LetterBox
 from evenkey.joins.geometry import vet
 from evenkey.joins.partition_join import CANDIDATES, FIRST, PARTITION

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.spelling import unknown_name
 from evenkey.joins.fingerprint import fingerprint_of
 from evenkey.joins.on import Keys, SpatialMatch
 from evenkey.joins.partitioners import Leaves
@@ -15,17 +16,16 @@ from evenkey.joins.static_writing import write_static
 from evenkey.joins.stored import state_at
 from evenkey.joins.stored_letters import letters_at
 from evenkey.spark import at_state, check_frame
-from evenkey.spelling import unknown_name
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from evenkey.core.stores import Store
     from evenkey.joins.dead_letters import DeadLetters
     from evenkey.joins.fingerprint import Fingerprint
     from evenkey.joins.static_manifest import Manifest
-    from evenkey.stores import Store
 
 STATIC = "static"
 """Name under which the static side lies in a join's state."""

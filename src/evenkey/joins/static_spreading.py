@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from evenkey.extras import Extra
+from evenkey.core.extras import Extra
 from evenkey.joins.dead_letters import STATIC_DEAD_LETTERS, LetterBox
 from evenkey.joins.geometry import vet
 from evenkey.joins.partition_join import PARTITION, RELATION

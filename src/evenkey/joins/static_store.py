@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.stores import at_once, scheme_of, store_at
 from evenkey.joins.meeting import unseen
 from evenkey.joins.static_manifest import Manifest, StaticFile, StaticVersion, checksum
 from evenkey.joins.static_writer import MANIFEST, StaticWriter, name_of
 from evenkey.joins.stored import create, delete_all, find, put
-from evenkey.stores import at_once, scheme_of, store_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from evenkey.core.stores import Store
     from evenkey.joins.fingerprint import Fingerprint
-    from evenkey.stores import Store
 
 _VERSION = re.compile(r"v(\d+)\.json")
 
@@ -37,7 +37,7 @@ class StaticStore:
     Parameters
     ----------
     place
-        A path, a URI or a `evenkey.stores.Store`, which the driver and all executors share.
+        A path, a URI or a `evenkey.core.stores.Store`, which the driver and all executors share.
     host
         Which wrote the version that a join goes by; another that does not see it names both.
 

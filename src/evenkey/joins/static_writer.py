@@ -16,8 +16,8 @@ from evenkey.joins.static_manifest import StaticFile, checksum
 from evenkey.joins.stored import create, parquet, put
 
 if TYPE_CHECKING:
+    from evenkey.core.stores import Store
     from evenkey.joins.static_manifest import StaticVersion
-    from evenkey.stores import Store
 
 MANIFEST = "manifest.json"
 _BEGUN = "begun.json"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql.types import ByteType, IntegerType, StructField, StructType
 
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.joins.on import Keys, SpatialMatch
 from evenkey.joins.partition_join import HASH, PARTITION, RELATION
 from evenkey.joins.static_spreading import StaticSpread, divide

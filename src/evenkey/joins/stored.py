@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evenkey.checking import check_path
-from evenkey.errors import RunError
-from evenkey.files import check_format
+from evenkey.core.checking import check_path
+from evenkey.core.errors import RunError
+from evenkey.core.files import check_format
+from evenkey.core.stores import Store, at_once
 from evenkey.spark import store_of
-from evenkey.stores import Store, at_once
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

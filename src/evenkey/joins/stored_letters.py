@@ -5,9 +5,9 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
+from evenkey.core.stores import Store
 from evenkey.joins.stored import parquet, put, state_at
 from evenkey.spark import BATCH, current_task
-from evenkey.stores import Store
 
 if TYPE_CHECKING:
     from pathlib import Path

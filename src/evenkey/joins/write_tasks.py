@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.errors import ConfigurationError, RunError
-from evenkey.extras import Extra
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.extras import Extra
 from evenkey.joins.meeting import unseen
 from evenkey.joins.on import Keys, SpatialMatch
 from evenkey.joins.partition_join import HASH, PARTITION

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.doors import late
+from evenkey.core.doors import late
 from evenkey.kafka.address import Address
 from evenkey.kafka.client import ClientSettings
 from evenkey.kafka.client import Isolation as Isolation

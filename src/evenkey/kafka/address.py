@@ -8,8 +8,8 @@ import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evenkey.addresses import without_password
-from evenkey.errors import ConfigurationError
+from evenkey.core.addresses import without_password
+from evenkey.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -58,7 +58,7 @@ class Address:
     >>> Address.parse_one("localhost:1/clicks").check_reachable()
     Traceback (most recent call last):
         ...
-    evenkey.errors.ConfigurationError: no Kafka broker answers (localhost:1...
+    evenkey.core.errors.ConfigurationError: no Kafka broker answers (localhost:1...
     """
 
     servers: str

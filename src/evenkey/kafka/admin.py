@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from py4j.protocol import Py4JJavaError
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

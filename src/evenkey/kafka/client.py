@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from evenkey.errors import ConfigurationError
-from evenkey.exporters import secret
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.secrets import secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

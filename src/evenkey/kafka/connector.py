@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from py4j.protocol import Py4JJavaError
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

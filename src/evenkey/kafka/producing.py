@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenkey.errors import RunError
+from evenkey.core.errors import RunError
 from evenkey.kafka.client import ClientSettings
 from evenkey.kafka.topics import SILENT, Topic, confluent_kafka
 

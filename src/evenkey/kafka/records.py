@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from evenkey.errors import ConfigurationError
-from evenkey.streams import SPAN_SECONDS, LineIndex, check_input, find_files, generated
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import SPAN_SECONDS, LineIndex, check_input, find_files, generated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from evenkey.streams import KeyStream
+    from evenkey.core.streams import KeyStream
 
 ValueFormat = Literal["lines", "json"]
 
@@ -62,7 +62,7 @@ def dataset_records(stream: KeyStream, form: ValueFormat = "lines") -> Iterator[
 
     Examples
     --------
-    >>> from evenkey.streams import generated
+    >>> from evenkey.core.streams import generated
     >>> next(dataset_records(generated("country-skew-r100", messages=10)))
     Record(key=b'Turkey', value=b'Turkey', seconds=0.0)
     """

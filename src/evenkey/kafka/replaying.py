@@ -15,8 +15,8 @@ from evenkey.kafka.topics import Topic
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from evenkey.core.streams import KeyStream
     from evenkey.kafka.records import ValueFormat
-    from evenkey.streams import KeyStream
 
 
 def check_servers(servers: str) -> None:

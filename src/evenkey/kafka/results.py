@@ -10,12 +10,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType, TimestampType
 
 from evenkey.aggregators import parse as parse_aggregator
+from evenkey.core.streams import read_names, read_types
 from evenkey.kafka.address import Address
 from evenkey.kafka.admin import admin_client, no_topic
 from evenkey.kafka.client import ClientSettings
 from evenkey.kafka.connector import check_loaded
 from evenkey.spark import from_arrow_schema, from_arrow_type
-from evenkey.streams import read_names, read_types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

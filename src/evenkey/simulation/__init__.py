@@ -1,6 +1,6 @@
 """The simulator: many sources, many workers and a virtual clock, without Spark.
 
->>> from evenkey.streams import generated
+>>> from evenkey.core.streams import generated
 >>> stream = generated("zipf(z=1.4,keys=100)", messages=1000)
 >>> report = simulate(stream, "pkg", workers=4, sources=2)
 >>> int(report.loads.sum()), report.pairs <= 2 * report.keys

@@ -9,10 +9,10 @@ from abc import ABC
 from dataclasses import dataclass
 from typing import ClassVar
 
-from evenkey.checking import check_fields
-from evenkey.errors import ConfigurationError
-from evenkey.spelling import build, spell, unknown_name
-from evenkey.spelling import parse as parse_spelling
+from evenkey.core.checking import check_fields
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.spelling import build, spell, unknown_name
+from evenkey.core.spelling import parse as parse_spelling
 
 _LONE_NUMBER = re.compile(r"\s*probing\s*\(\s*(?P<seconds>[^()=,]+?)\s*\)\s*", re.IGNORECASE)
 

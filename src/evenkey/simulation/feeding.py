@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from evenkey.checking import whole_number
-from evenkey.errors import ConfigurationError
-from evenkey.hashing import mix
-from evenkey.spelling import unknown_name
+from evenkey.core.checking import whole_number
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.hashing import mix
+from evenkey.core.spelling import unknown_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

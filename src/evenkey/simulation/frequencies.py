@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenkey.core.streams import MessageStream
     from evenkey.groupings import By
     from evenkey.simulation.key_hashes import KeyHashes
     from evenkey.simulation.sources import Messages
-    from evenkey.streams import MessageStream
 
 _NO_WEIGHTS = np.empty(0, dtype=np.int64)
 

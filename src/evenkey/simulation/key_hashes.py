@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from evenkey.hashing import murmur3_strings
-from evenkey.spelling import unknown_name
+from evenkey.core.hashing import murmur3_strings
+from evenkey.core.spelling import unknown_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenkey.streams import MessageBatch, MessageStream
+    from evenkey.core.streams import MessageBatch, MessageStream
 
 HashName = Literal["xxhash64", "murmur3"]
 """Hashes of keys that figures can be made with."""
@@ -22,7 +22,7 @@ class KeyHashes:
     """Gives the messages of a stream the hashes of their keys.
 
     ``xxhash64`` is what streams bear, and what Spark computes. ``murmur3`` is what the papers'
-    programs use (`evenkey.hashing.murmur3_strings`); each key is hashed once, when it is first
+    programs use (`evenkey.core.hashing.murmur3_strings`); each key is hashed once, when it is first
     met, and its hash kept: 9 bytes a key.
 
     Parameters

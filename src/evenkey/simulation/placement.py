@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.metrics import EpochMetrics, LoadCounts, PairCounts, RunMetrics, Seen
+from evenkey.core.metrics import EpochMetrics, LoadCounts, PairCounts, RunMetrics, Seen
 
 if TYPE_CHECKING:
     import numpy as np

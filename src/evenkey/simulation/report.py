@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenkey.errors import ConfigurationError
-from evenkey.metrics import epoch_figures, known, messages_per_second
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.metrics import epoch_figures, known, messages_per_second
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from evenkey.metrics import EpochMetrics, RunMetrics
+    from evenkey.core.metrics import EpochMetrics, RunMetrics
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 
 _SCHEMA = pa.schema(
     [

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, get_args
 
-from evenkey.checking import check_workers
+from evenkey.core.checking import check_workers
+from evenkey.core.spelling import unknown_name
 from evenkey.groupings import By, parse
 from evenkey.simulation.estimation import parse_estimation
-from evenkey.spelling import unknown_name
 
 if TYPE_CHECKING:
     from evenkey.groupings import Grouping

@@ -6,8 +6,9 @@ import itertools
 import time
 from typing import TYPE_CHECKING
 
-from evenkey.checking import shown
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import FileStream, KeyStream
 from evenkey.groupings import limited
 from evenkey.simulation.feeding import Feeding
 from evenkey.simulation.frequencies import frequencies
@@ -17,7 +18,6 @@ from evenkey.simulation.series import Series
 from evenkey.simulation.setting import Setting
 from evenkey.simulation.sources import Messages
 from evenkey.simulation.system import System
-from evenkey.streams import FileStream, KeyStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from evenkey.core.streams import MessageBatch, MessageStream
     from evenkey.groupings import By, Grouping
     from evenkey.simulation.estimation import Estimation
     from evenkey.simulation.feeding import Feed
     from evenkey.simulation.key_hashes import HashName
-    from evenkey.streams import MessageBatch, MessageStream
 
 _BATCH_MESSAGES = 1 << 16
 
@@ -106,7 +106,7 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
 
     Examples
     --------
-    >>> from evenkey.streams import generated
+    >>> from evenkey.core.streams import generated
     >>> stream = generated("country-skew-r80", messages=1000)
     >>> report = simulate(stream, "kg", workers=10)
     >>> report.to_json()["max_over_mean"], report.to_json()["dist_cost"]
@@ -162,7 +162,7 @@ def simulate_all(
 
     Examples
     --------
-    >>> from evenkey.streams import generated
+    >>> from evenkey.core.streams import generated
     >>> stream = generated("country-skew-r80", messages=1000)
     >>> settings = [Setting(grouping, workers=10) for grouping in ("kg", "sg")]
     >>> [report.metrics.max_over_mean for report in simulate_all(stream, settings)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.simulation.estimation import Global, Probing
 
 if TYPE_CHECKING:

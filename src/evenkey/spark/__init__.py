@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.doors import late
+from evenkey.core.doors import late
 from evenkey.spark.aggregating import aggregate
 from evenkey.spark.by_worker import aggregate_by_worker
 from evenkey.spark.grouped import Grouped, groupBy

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from evenkey.checking import shown
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError
 
 _SPELLING = re.compile(r"(count)|(count|sum|min|max)\((.+)\)", re.DOTALL)
 COUNT = {"count": "count"}

@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType, TimestampNTZType
 
 from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse, parse_all
-from evenkey.checking import check_text, shown
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import check_text, shown
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping
 from evenkey.groupings import parse as parse_grouping
 from evenkey.spark.columns import (
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from evenkey.core.stores import Store
     from evenkey.groupings import Grouping
     from evenkey.spark.routing_tasks import Load
-    from evenkey.stores import Store
 
 _DURATION = re.compile(
     r"(\d+\s+(week|day|hour|minute|second|millisecond|microsecond)s?(\s+|$))+", re.IGNORECASE

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql.types import DecimalType, IntegralType, NumericType, TimestampNTZType
 
-from evenkey.checking import check_workers, shown
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import check_workers, shown
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import parse
 from evenkey.spark.aggregates_by_name import COUNT, AggregateByName, parsed_aggregates
 from evenkey.spark.aggregating import check_windows
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from evenkey.core.stores import Store
     from evenkey.groupings import Grouping
-    from evenkey.stores import Store
 
 _TIME, _VALUE = "__evenkey_time", "__evenkey_value_"
 WINDOW, WORKER, SPLIT = "window", "worker", "split"

@@ -22,8 +22,8 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from evenkey.checking import check_text, columns_listed, shown
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import check_text, columns_listed, shown
+from evenkey.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

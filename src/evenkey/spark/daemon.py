@@ -26,7 +26,7 @@ _IMPORTS = (
     "pyspark.worker",
     "evenkey.aggregators",
     "evenkey.spark",
-    "evenkey.streams",
+    "evenkey.core.streams",
 )
 
 

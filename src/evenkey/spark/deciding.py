@@ -16,13 +16,13 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
-from evenkey.errors import EvenkeyError
+from evenkey.core.errors import EvenkeyError
+from evenkey.core.stores import STATE_MEND, unseen
 from evenkey.spark.lessons import Lessons
 from evenkey.spark.open_task import problem_words
 from evenkey.spark.routing_table import RoutingTable
 from evenkey.spark.task import current_epoch
 from evenkey.spark.workers import in_workers
-from evenkey.stores import STATE_MEND, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

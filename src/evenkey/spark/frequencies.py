@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pyspark.sql import functions as F
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from evenkey.spark.state import store_of
 from evenkey.spark.state_access import at_state
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from evenkey.core.stores import Store
     from evenkey.groupings import Grouping, Snapshot
-    from evenkey.stores import Store
 
 
 def plan_of(

@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from evenkey.errors import RunError, most_handles, too_few_handles
+from evenkey.core.errors import RunError, most_handles, too_few_handles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
-from evenkey.errors import EvenkeyError
+from evenkey.core.errors import EvenkeyError
 from evenkey.spark.listening import listen
 from evenkey.spark.pinned_layout import layout_kept
 from evenkey.spark.routing_table import RoutingTables
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from evenkey.core.stores import Store
     from evenkey.spark.plan_lookup import Followed
     from evenkey.spark.routing_table import RoutingTable
     from evenkey.spark.task import TaskId
-    from evenkey.stores import Store
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from evenkey.errors import RunError
+from evenkey.core.errors import RunError
+from evenkey.core.stores import at_once
 from evenkey.spark.arrays import decoded, encoded
-from evenkey.stores import at_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from evenkey.core.stores import Store
     from evenkey.groupings import Snapshot
-    from evenkey.stores import Store
 
 _PLACE = "lessons"
 _NAME = re.compile(_PLACE + r"/(\d{10})/(\d{6,})\.npz")

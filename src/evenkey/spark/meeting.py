@@ -15,14 +15,14 @@ import platform
 import uuid
 from typing import TYPE_CHECKING, NamedTuple
 
-from evenkey.errors import RunError
+from evenkey.core.errors import RunError
+from evenkey.core.stores import SHARED, STATE_MEND, meet
 from evenkey.spark.state_access import at_state
-from evenkey.stores import SHARED, STATE_MEND, meet
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from evenkey.stores import Store
+    from evenkey.core.stores import Store
 
 _PLACE = "_meeting"
 _KEPT = 100

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from evenkey.checking import check_text, check_workers
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import check_text, check_workers
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark.aggregates_by_name import COUNT, parsed_aggregates
 from evenkey.spark.columns import check_frame, column_names, find_columns, key_columns, quoted
 

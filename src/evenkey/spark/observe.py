@@ -11,8 +11,8 @@ import numpy as np
 from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
-from evenkey.checking import check_text, check_workers, shown
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.checking import check_text, check_workers, shown
+from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.spark.columns import check_frame, key_columns, key_hash
 from evenkey.spark.listening import listen
 

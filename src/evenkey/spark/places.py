@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenkey.checking import check_path
+from evenkey.core.checking import check_path
+from evenkey.core.stores import LocalStore, Store
 from evenkey.spark.listening import listen
 from evenkey.spark.meeting import meet_at
 from evenkey.spark.routing_table import RoutingTables
 from evenkey.spark.sessions import TABLES, temporary_directory
 from evenkey.spark.state import store_of
-from evenkey.stores import LocalStore, Store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType, LongType
 
-from evenkey.checking import check_one_of, check_text, check_workers, shown
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import check_one_of, check_text, check_workers, shown
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark.columns import absent, check_frame, find_columns, key_columns, quoted
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import OFFSET, OWNER_BITS, Plan, unplanned
 from evenkey.spark.deciding import WORDS, with_decided
 from evenkey.spark.packed_plan import (

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
-from evenkey.errors import ConfigurationError, EvenkeyError
+from evenkey.core.errors import ConfigurationError, EvenkeyError
 from evenkey.spark.listening import listen
 from evenkey.spark.plan_lookup import read_memory
 from evenkey.spark.routing_table import RoutingTable, RoutingTables

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from evenkey.checking import number
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import number
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import Plan, PlannedGrouping, parse
 from evenkey.spark.columns import check_frame, key_columns, key_hash, number_column
 from evenkey.spark.deciding import Learning
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
+    from evenkey.core.stores import Store
     from evenkey.groupings import Grouping, Snapshot
     from evenkey.spark.deciding import Tables
-    from evenkey.stores import Store
 
 
 def fit(

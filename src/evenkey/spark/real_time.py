@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyspark
 from pyspark.errors import PySparkException
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import KeyGrouping, PlannedGrouping
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, get_args
 
 from pyspark.sql import functions as F
 
-from evenkey.checking import check_one_of, number
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import check_one_of, number
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import Grouping, KeyGrouping, PlannedGrouping, ShuffleGrouping, parse
 from evenkey.spark.columns import (
     absent,
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from evenkey.core.stores import Store
     from evenkey.groupings import Snapshot
     from evenkey.spark.deciding import Learning
-    from evenkey.stores import Store
 
 
 def route(

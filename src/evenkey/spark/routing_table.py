@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenkey.checking import check_workers
-from evenkey.errors import ConfigurationError, RunError
-from evenkey.files import check_format
+from evenkey.core.checking import check_workers
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.files import check_format
+from evenkey.core.stores import store_at
 from evenkey.spark.arrays import decoded, encoded
-from evenkey.stores import store_at
 
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
+    from evenkey.core.stores import Store
     from evenkey.groupings import Snapshot
-    from evenkey.stores import Store
 
 FORMAT = 2
 """Of the objects in a state; raised where an earlier version's cannot be read any more."""

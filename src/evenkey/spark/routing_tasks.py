@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pyarrow as pa
 
-from evenkey.checking import shown
-from evenkey.errors import ConfigurationError
-from evenkey.event_clock import EventClock
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.event_clock import EventClock
 from evenkey.groupings import PlannedGrouping
 from evenkey.spark.deciding import Learning, OfRouters, decided
 from evenkey.spark.lessons import Lesson
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
+    from evenkey.core.stores import Store
     from evenkey.groupings import Grouping, Router, Snapshot
     from evenkey.spark.deciding import Tables
     from evenkey.spark.task import TaskId
-    from evenkey.stores import Store
 
 Load = Literal["epoch", "lifetime"]
 """Whether a source counts loads anew in each epoch or over its life.

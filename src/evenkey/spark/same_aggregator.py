@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pyspark.sql import functions as F
 
-from evenkey.errors import ConfigurationError, RunError
-from evenkey.files import check_format
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.files import check_format
 from evenkey.spark.deciding import with_decided
 from evenkey.spark.listening import listen
 from evenkey.spark.routing_table import FORMAT, NEW_STATE, RoutingTable
@@ -25,11 +25,11 @@ from evenkey.spark.routing_table import FORMAT, NEW_STATE, RoutingTable
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from evenkey.core.stores import Store
     from evenkey.spark.deciding import Words
     from evenkey.spark.meeting import Meeting
     from evenkey.spark.pinned_layout import PinnedLayout
     from evenkey.spark.task import TaskId
-    from evenkey.stores import Store
 
 logger = logging.getLogger(__name__)
 

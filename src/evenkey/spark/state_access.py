@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from evenkey.errors import EvenkeyError, RunError
+from evenkey.core.errors import EvenkeyError, RunError
 from evenkey.spark.workers import in_workers
 
 if TYPE_CHECKING:
@@ -60,14 +60,14 @@ _OWN = frozenset(
         ("evenkey.joins.static_writer", "StaticWriter"),
         ("evenkey.spark.routing_table", "RoutingTable"),
         ("evenkey.spark.state_access", "_Raised"),
-        ("evenkey.stores.abfs", "AbfsContainer"),
-        ("evenkey.stores.abfs", "AbfsStore"),
-        ("evenkey.stores.gcs", "GcsBucket"),
-        ("evenkey.stores.gcs", "GcsStore"),
-        ("evenkey.stores.hdfs", "HdfsStore"),
-        ("evenkey.stores.local", "LocalStore"),
-        ("evenkey.stores.s3", "S3Bucket"),
-        ("evenkey.stores.s3", "S3Store"),
+        ("evenkey.core.stores.abfs", "AbfsContainer"),
+        ("evenkey.core.stores.abfs", "AbfsStore"),
+        ("evenkey.core.stores.gcs", "GcsBucket"),
+        ("evenkey.core.stores.gcs", "GcsStore"),
+        ("evenkey.core.stores.hdfs", "HdfsStore"),
+        ("evenkey.core.stores.local", "LocalStore"),
+        ("evenkey.core.stores.s3", "S3Bucket"),
+        ("evenkey.core.stores.s3", "S3Store"),
     }
 )
 """Types of our own that answers consist of, besides errors."""

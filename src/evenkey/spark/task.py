@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark import TaskContext
 
-from evenkey.errors import RunError
+from evenkey.core.errors import RunError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyspark
 from pyspark.sql.pandas import types
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark import cloudpickle
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark import open_task as opening
 
 if TYPE_CHECKING:

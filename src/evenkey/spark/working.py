@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType, TimestampType
 
 from evenkey.aggregators import WORKER
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark.any_names import NamedTask, with_plain_names
 from evenkey.spark.columns import column_names, key_columns, windowed_column
 from evenkey.spark.keys import one_key

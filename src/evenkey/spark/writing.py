@@ -11,8 +11,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import MapType, VariantType
 
-from evenkey.checking import whole_number
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import whole_number
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import Plan, PlannedGrouping
 from evenkey.spark.columns import (
     check_frame,

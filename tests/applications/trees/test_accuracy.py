@@ -8,7 +8,7 @@ import pytest
 
 from evenkey.applications.trees import Clusters, DecisionTree
 from evenkey.applications.trees.model import feature_matrix
-from evenkey.pipelines.learn.in_process import InProcess
+from evenkey.pipeline.learn.in_process import InProcess
 
 datasets = pytest.importorskip("sklearn.datasets", reason="scikit-learn is not installed")
 tree = pytest.importorskip("sklearn.tree")

@@ -8,7 +8,7 @@ import pytest
 
 from evenkey.applications.trees import Clusters
 from evenkey.applications.trees.model import feature_matrix
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 
 
 def test_two_batches_are_one():

@@ -8,9 +8,9 @@ import pytest
 
 from evenkey.applications.trees import Clusters, DecisionTree
 from evenkey.applications.trees.decision_tree import CLASS
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.groupings import available
-from evenkey.pipelines.learn.in_process import InProcess
+from evenkey.pipeline.learn.in_process import InProcess
 
 WORKERS = 6
 

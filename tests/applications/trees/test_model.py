@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evenkey.applications.trees import TreeModel
 from evenkey.applications.trees.model import NodeSplit
-from evenkey.errors import RunError
+from evenkey.core.errors import RunError
 from tests.applications.trees.naive import naive_leaf
 
 CLASSES = ("a", "b")

@@ -18,9 +18,9 @@ from evenkey.applications import (
     run,
     train,
 )
-from evenkey.errors import ConfigurationError
-from evenkey.pipelines.learn.config import LearnConfig
-from evenkey.pipelines.learn.kept_records import keep_records
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.learn.config import LearnConfig
+from evenkey.pipeline.learn.kept_records import keep_records
 from tests.pausing import when_running
 
 pytestmark = pytest.mark.usefixtures("spark")

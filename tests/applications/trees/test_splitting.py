@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.applications.trees.splitting import best_split, impurity
-from evenkey.sketches import ApproximateHistogram
+from evenkey.core.sketches import ApproximateHistogram
 from tests.applications.trees.naive import naive_gain, naive_gini
 
 LABELS = "abc"

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evenkey.core.streams import generated
 from evenkey.groupings.planned import make_plan
 from evenkey.simulation import simulate
-from evenkey.streams import generated
 
 WORKERS, EPOCHS = 10, 4
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.groupings.planned import make_plan, unplanned
 from evenkey.groupings.planned.plan import Plan
 from tests.groupings.planned import naive

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping, parse
 from evenkey.groupings.planned import KeyStatistics, Plan, compile_plan
 from tests.groupings.planned import naive

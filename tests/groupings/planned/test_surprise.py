@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evenkey.core.streams import generated
 from evenkey.groupings import PlannedGrouping, parse
 from evenkey.groupings.planned import Plan
 from evenkey.groupings.planned.surprise import SurpriseRules
 from evenkey.simulation import simulate
-from evenkey.streams import generated
 from tests.groupings.planned import naive
 from tests.groupings.planned.guarantee import most_uneven
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from evenkey.checking import check_fields
-from evenkey.errors import ConfigurationError
-from evenkey.pipelines.learn import LabelledStream
+from evenkey.core.checking import check_fields
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.learn import LabelledStream
 
 _CENTRE, _CLUSTER, _RADIUS, _ANGLE = 1, 2, 3, 4
 """Which of the derived hash functions draws what."""

@@ -15,17 +15,17 @@ from evenkey.applications.trees.clusters import Clusters
 from evenkey.applications.trees.leaf_histograms import LeafHistograms
 from evenkey.applications.trees.model import NodeSplit, TreeModel, feature_matrix
 from evenkey.applications.trees.splitting import Criterion, best_split
-from evenkey.checking import check_fields
-from evenkey.errors import ConfigurationError
-from evenkey.pipelines.learn import Learner
-from evenkey.sketches import check_capacity
+from evenkey.core.checking import check_fields
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.sketches import check_capacity
+from evenkey.pipeline.learn import Learner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from evenkey.pipelines.learn import LearnConfig
+    from evenkey.pipeline.learn import LearnConfig
 
 CLASS = "class"
 """Key of the messages of leaves that are not split any more: only their class is counted."""

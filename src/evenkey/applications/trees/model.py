@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.errors import RunError
-from evenkey.pipelines.learn import Model
+from evenkey.core.errors import RunError
+from evenkey.pipeline.learn import Model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

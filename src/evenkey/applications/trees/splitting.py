@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenkey.sketches import ApproximateHistogram
+    from evenkey.core.sketches import ApproximateHistogram
 
 Criterion: TypeAlias = Literal["gini", "entropy"]
 

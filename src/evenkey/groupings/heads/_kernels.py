@@ -1,7 +1,7 @@
 """Numba kernels of the groupings that give the head more choices than the tail.
 
 `rows`, `table`, `heap`, `head` are the arrays of a SpaceSaving sketch
-(`evenkey.sketches.space_saving.Counters`).
+(`evenkey.core.sketches.space_saving.Counters`).
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from evenkey.core.sketches._kernels import EMPTY, admit, find
 from evenkey.groupings._kernels import second_choice
-from evenkey.sketches._kernels import EMPTY, admit, find
 
 
 @njit(cache=True)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from evenkey.checking import check_fields
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import check_fields
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.sketches import SpaceSaving
 from evenkey.groupings.base import Grouping, LocalLoadRouter, Snapshot
 from evenkey.groupings.key_table import check_read
-from evenkey.sketches import SpaceSaving
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from evenkey.checking import check_fields, check_workers
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import check_fields, check_workers
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.sketches import SpaceSaving
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.key_table import check_read, items_of, table_of, within
 from evenkey.groupings.tables.base import PLACE
 from evenkey.groupings.tables.frequencies import descending, on_least_loaded
-from evenkey.sketches import SpaceSaving
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

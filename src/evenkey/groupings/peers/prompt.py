@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from evenkey.checking import check_workers
+from evenkey.core.checking import check_workers
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.key_table import check_read, items_of, table_of, within
 from evenkey.groupings.tables.base import PLACE

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenkey.checking import shown
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

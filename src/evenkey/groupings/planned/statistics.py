@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenkey.errors import ConfigurationError
-from evenkey.sketches import SpaceSaving
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.sketches import SpaceSaving
 
 if TYPE_CHECKING:
     from typing import Self

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenkey.checking import check_workers
+from evenkey.core.checking import check_workers
 from evenkey.groupings.greedy import least_loaded
 from evenkey.groupings.planned.plan import Plan, unplanned
 

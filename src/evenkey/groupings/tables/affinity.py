@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from evenkey.checking import check_fields
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import check_fields
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.tables.base import TableRouter, merge_places
 

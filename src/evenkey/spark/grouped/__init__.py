@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.doors import late
+from evenkey.core.doors import late
 
 if TYPE_CHECKING:
     from evenkey.spark.grouped.grouped import Grouped, groupBy

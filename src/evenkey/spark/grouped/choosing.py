@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from evenkey import spelling
-from evenkey.checking import shown
-from evenkey.errors import ConfigurationError
+from evenkey.core import spelling
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import Grouping, KeyGrouping, PlannedGrouping, parse
 from evenkey.spark.grouped.keys import unplaceable
 

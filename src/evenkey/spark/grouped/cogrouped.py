@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark.grouped import calls
 from evenkey.spark.grouped.choosing import choose
 from evenkey.spark.grouped.hints import arguments_of, named

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Column
 
 from evenkey.aggregators import WORKER, Aggregator
-from evenkey.checking import shown
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark.grouped.aggregated import aggregated
 
 if TYPE_CHECKING:

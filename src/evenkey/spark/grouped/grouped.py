@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark import cloudpickle
 
-from evenkey.checking import shown
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark.grouped import calls
 from evenkey.spark.grouped.cogrouped import Cogrouped
 from evenkey.spark.grouped.combining import Combining
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, GroupedData
     from pyspark.sql.types import StructType
 
+    from evenkey.core.stores import Store
     from evenkey.groupings import Grouping
     from evenkey.spark.grouped.keys import Keys
-    from evenkey.stores import Store
 
     Function = Callable[..., Any]
     Schema = StructType | str

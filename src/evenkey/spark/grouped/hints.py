@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.pandas import typehints
 from pyspark.util import PythonEvalType
 
-from evenkey.checking import shown
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

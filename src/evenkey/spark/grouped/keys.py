@@ -10,8 +10,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from evenkey.checking import shown
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark.columns import (
     OWN,
     check_own_names,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Column
 from pyspark.sql.types import StringType, StructField, StructType
 
-from evenkey.checking import shown
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark.columns import quoted
 from evenkey.spark.grouped import calls
 from evenkey.spark.grouped.hints import arguments_of, labelled, takes_pieces

@@ -15,7 +15,7 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from evenkey.errors import ConfigurationError, RunError
+from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.spark.arrays import encoded
 from evenkey.spark.deciding import decided
 from evenkey.spark.meeting import meet_at

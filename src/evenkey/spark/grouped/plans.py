@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import Plan, PlannedGrouping, whole_plan
 from evenkey.spark.routing_table import RoutingTable, RoutingTables
 from evenkey.spark.state import store_of
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from evenkey.core.stores import Store
     from evenkey.groupings import KeyStatistics, Snapshot
     from evenkey.spark.grouped.weights import Weights
-    from evenkey.stores import Store
 
 logger = logging.getLogger(__name__)
 

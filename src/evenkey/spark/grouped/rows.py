@@ -6,8 +6,8 @@ import logging
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from evenkey.checking import check_workers, shown
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import check_workers, shown
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark.columns import check_frame
 from evenkey.spark.grouped.choosing import Choice, choose, read_grouping
 from evenkey.spark.grouped.exchange import SPLIT, exchanged
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, GroupedData
 
+    from evenkey.core.stores import Store
     from evenkey.groupings import Grouping, KeyStatistics
-    from evenkey.stores import Store
 
 logger = logging.getLogger(__name__)
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark import cloudpickle
 
-from evenkey.checking import shown
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark.grouped import stateful_calls
 from evenkey.spark.grouped.exchange import SPLIT, with_split
 from evenkey.spark.grouped.hints import arguments_of, named

@@ -11,7 +11,7 @@ import numpy as np
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.spark.columns import number_column
 from evenkey.spark.plan_statistics import weighed
 

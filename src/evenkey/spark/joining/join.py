@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import numpy as np
 from pyspark.sql import functions as F
 
-from evenkey.checking import check_one_of, check_workers
+from evenkey.core.checking import check_one_of, check_workers
 from evenkey.groupings import PlannedGrouping
 from evenkey.spark.columns import check_frame, check_own_names, column_names, find_columns, quoted
 from evenkey.spark.joining.conditions import (
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from evenkey.core.stores import Store
     from evenkey.spark.joining.keys import JoinKeys
     from evenkey.spark.joining.kinds import Kind
-    from evenkey.stores import Store
 
 logger = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pyspark.sql import functions as F
 
-from evenkey.checking import check_one_of, check_text
-from evenkey.errors import ConfigurationError
+from evenkey.core.checking import check_one_of, check_text
+from evenkey.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evenkey.errors import ConfigurationError
+from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping
 from evenkey.spark.joining.keys import hash_of
 from evenkey.spark.joining.placing import SPLIT, Side, place_side
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from evenkey.core.stores import Store
     from evenkey.spark.joining.keys import JoinKeys
     from evenkey.spark.joining.kinds import Kind
     from evenkey.spark.routing_table import RoutingTable
     from evenkey.spark.task import TaskId
-    from evenkey.stores import Store
 
 _OF_STREAM = {"left": ("inner", "left", "semi", "anti"), "right": ("inner", "right")}
 """Kinds of joins with a batch that Spark has, by the side on which the stream is."""

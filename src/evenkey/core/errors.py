@@ -1,0 +1,111 @@
+"""Errors that evenkey raises on purpose; their messages name the thing and the mend."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Any
+
+resource: Any
+try:
+    # Now, since a module cannot be loaded any more where no file can be opened.
+    import resource
+except ImportError:  # Windows
+    resource = None
+
+
+class EvenkeyError(Exception):
+    """Base of every error that evenkey raises on purpose.
+
+    Examples
+    --------
+    >>> issubclass(ConfigurationError, EvenkeyError), issubclass(RunError, EvenkeyError)
+    (True, True)
+    """
+
+
+class ConfigurationError(EvenkeyError, ValueError):
+    """Something the caller asked for cannot be: a bad option, name, path or value.
+
+    The command line exits with code 2.
+
+    Examples
+    --------
+    >>> from evenkey import PartialKeyGrouping
+    >>> PartialKeyGrouping(choices=0)
+    Traceback (most recent call last):
+    evenkey.core.errors.ConfigurationError: pkg: choices = 0: a key needs at least 1 choice
+    """
+
+
+class RunError(EvenkeyError, RuntimeError):
+    """A run failed, or state that a run left behind cannot be read.
+
+    The command line exits with code 1.
+
+    Examples
+    --------
+    >>> try:
+    ...     raise RunError("the output was taken by another process")
+    ... except EvenkeyError as error:
+    ...     print(error)
+    the output was taken by another process
+    """
+
+
+def text_of(error: BaseException) -> str:
+    """Give an error's text; an error of Java's has none once its process has died.
+
+    Examples
+    --------
+    >>> text_of(ValueError("workers = 0"))
+    'workers = 0'
+    """
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - whatever asking for it fails with
+        return ""
+
+
+def of_file_handles(error: BaseException) -> RunError | None:
+    """Give the error that names the limit of open files, if that is behind an error; else None.
+
+    Examples
+    --------
+    >>> of_file_handles(OSError(errno.ENOENT, "No such file or directory")) is None
+    True
+    >>> str(of_file_handles(OSError(errno.EMFILE, "Too many open files", "a.csv")))
+    'too few file handles (Too many open files): ...; raise the limit (ulimit -n 65536), ...'
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if any(reason in text_of(cause) for reason in _NO_HANDLES):
+            return too_few_handles(most_handles())
+        cause = cause.__cause__ or cause.__context__
+    return None
+
+
+def too_few_handles(limit: int | None) -> RunError:
+    """Give the error that names the limit of open files."""
+    most = "" if limit is None else f": a process here may have {limit} files open"
+    return RunError(
+        f"too few file handles ({os.strerror(errno.EMFILE)}){most}; raise the limit "
+        "(ulimit -n 65536), on a cluster on all hosts, and give the same command again"
+    )
+
+
+def most_handles(*, hard: bool = False) -> int | None:
+    """How many files a process may have open; None where there is no such limit.
+
+    Parameters
+    ----------
+    hard
+        Whether it may raise its limit itself, as Java does.
+    """
+    if resource is None:
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[int(hard)]
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+_NO_HANDLES = (os.strerror(errno.EMFILE), os.strerror(errno.ENFILE))

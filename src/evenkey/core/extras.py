@@ -1,0 +1,70 @@
+"""Packages that only some of what the library does needs."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from evenkey.core.errors import ConfigurationError
+
+_OF_THE_PROGRAM = ("click", "mmh3", "pydantic", "pydantic_core", "rich", "typer")
+
+
+def load_extra(module: str, extra: str, purpose: str) -> Any:
+    """Import a module of an optional package.
+
+    Raises
+    ------
+    ConfigurationError
+        The package is missing; the message names the extra that brings it.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise _missing(package, extra, purpose) from error
+
+
+def named_extra(error: ModuleNotFoundError, purpose: str) -> Exception:
+    """Give the error that names the extra by which a missing package comes, else the error itself.
+
+    Examples
+    --------
+    >>> named_extra(ModuleNotFoundError("No module named 'rich'", name="rich.table"), "evenkey run")
+    ConfigurationError("evenkey run needs the package rich, ...: pip install 'evenkey[cli]'")
+    """
+    package = (error.name or "").partition(".")[0]
+    if package == "shapely":
+        return _missing(package, "geo", purpose)
+    if package in _OF_THE_PROGRAM:
+        return _missing(package, "cli", purpose)
+    return error
+
+
+class Extra:
+    """Stands for a module of an optional package, which is imported when it is first used.
+
+    Parameters
+    ----------
+    module, extra, purpose
+        As for `load_extra`, which says what is missing when it is used.
+    """
+
+    def __init__(self, module: str, extra: str, purpose: str) -> None:
+        self._needed = (module, extra, purpose)
+
+    def __getattr__(self, name: str) -> Any:
+        """Give what the module has under a name, and keep it."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        value = getattr(load_extra(*self._needed), name)
+        setattr(self, name, value)
+        return value
+
+
+def _missing(package: str, extra: str, purpose: str) -> ConfigurationError:
+    message = (
+        f"{purpose} needs the package {package}, which is not installed: "
+        f"pip install 'evenkey[{extra}]'"
+    )
+    return ConfigurationError(message)

@@ -1,0 +1,194 @@
+"""Hashes of keys, the same in Python, in the simulator and in Spark.
+
+The hash of a key is XXH64 with seed 42, which is Spark's ``xxhash64``. Further hash functions
+derive from it by an integer mix. The papers' own figures use MurmurHash3 instead, which is here
+for comparisons with them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import xxhash
+
+from evenkey.core.extras import load_extra
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+SPARK_SEED = 42
+"""Seed of Spark's ``xxhash64``."""
+
+_PRIME_1 = np.uint64(0x9E3779B185EBCA87)
+_PRIME_2 = np.uint64(0xC2B2AE3D27D4EB4F)
+_PRIME_3 = np.uint64(0x165667B19E3779F9)
+_PRIME_4 = np.uint64(0x85EBCA77C2B2AE63)
+_PRIME_5 = np.uint64(0x27D4EB2F165667C5)
+_LONG = 32  # bytes; longer texts take another path through XXH64
+_STEP = 1 << 14  # texts hashed together; their intermediate results stay in the cache
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
+_MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
+
+
+def hash_strings(keys: Iterable[str] | pa.Array) -> NDArray[np.uint64]:
+    """Hash texts as Spark's ``xxhash64`` of a string column does.
+
+    Parameters
+    ----------
+    keys
+        n texts; a null in an Arrow array hashes to the seed, as in Spark.
+
+    Returns
+    -------
+    uint64[n]
+        XXH64, seed 42, of the UTF-8 bytes. The same bits as Spark's signed bigint.
+
+    Examples
+    --------
+    >>> [int(each) for each in hash_strings(["Turkey", ""])]
+    [14554911762507370684, 11002672306508523268]
+    """
+    if isinstance(keys, pa.ChunkedArray):
+        chunks = keys.chunks
+    else:
+        chunks = [keys if isinstance(keys, pa.Array) else pa.array(keys, pa.string())]
+    parts = [
+        _hash_bytes(chunk.slice(start, _STEP).cast(pa.large_binary()))
+        for chunk in chunks
+        for start in range(0, len(chunk), _STEP)
+    ]
+    return np.concatenate([*parts, np.empty(0, dtype=np.uint64)])
+
+
+def hash_longs(values: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Hash integers as Spark's ``xxhash64`` of a bigint column does.
+
+    Parameters
+    ----------
+    values
+        int64[n].
+
+    Returns
+    -------
+    uint64[n]
+        XXH64, seed 42, of the eight little-endian bytes.
+
+    Examples
+    --------
+    >>> [int(each) for each in hash_longs(np.array([0, -1]))]
+    [13194218611613725804, 3858142552250413010]
+    """
+    words = np.asarray(values, dtype=np.int64).view(np.uint64)
+    with np.errstate(over="ignore"):
+        return _avalanche(_take_word(np.uint64(SPARK_SEED + 8) + _PRIME_5, words))
+
+
+def murmur3_strings(texts: Iterable[str] | pa.Array, seed: int = 13) -> NDArray[np.uint64]:
+    """Hash texts as the papers' programs do: MurmurHash3, the 128-bit variant for 64-bit machines.
+
+    It takes several times as long as `hash_strings`: hash a key once, not once a message.
+
+    Parameters
+    ----------
+    texts
+        n texts; a null hashes as no text of all, to what mixes the seed with nothing.
+    seed
+        13 is the first seed of the PKG paper's program, and the only one of the DKG paper's.
+
+    Returns
+    -------
+    uint64[n]
+        The first 64 bits for each text's UTF-8 bytes.
+
+    Examples
+    --------
+    >>> [f"{int(each):016x}" for each in murmur3_strings(["Turkey", ""])]
+    ['fa108ef069862737', 'a10ea8b22762995a']
+    """
+    mmh3 = load_extra("mmh3", "cli", "MurmurHash3")
+    values = texts.to_pylist() if isinstance(texts, pa.Array) else list(texts)
+    hashes = (mmh3.hash64(text or "", seed, signed=False)[0] for text in values)
+    return np.fromiter(hashes, np.uint64, len(values))
+
+
+def mix(hashes: NDArray[np.uint64], salt: int) -> NDArray[np.uint64]:
+    """Derive hash function number `salt` from a hash.
+
+    It is murmur3's 64-bit finisher of ``hash + salt * 0x9E3779B97F4A7C15``; the groupings'
+    kernels compute the same.
+
+    Parameters
+    ----------
+    hashes
+        uint64[n].
+    salt
+        Which of the derived functions, at least 0.
+
+    Returns
+    -------
+    uint64[n]
+
+    Examples
+    --------
+    >>> [f"{int(mix(np.array([7], dtype=np.uint64), salt)[0]):016x}" for salt in (0, 1)]
+    ['740729cbe468d1dd', '12b56a2136f84755']
+    """
+    with np.errstate(over="ignore"):
+        mixed = hashes + np.uint64(salt) * _GOLDEN
+        mixed = (mixed ^ (mixed >> np.uint64(33))) * _MIX_1
+        mixed = (mixed ^ (mixed >> np.uint64(33))) * _MIX_2
+    return mixed ^ (mixed >> np.uint64(33))
+
+
+def _hash_bytes(texts: pa.LargeBinaryArray) -> NDArray[np.uint64]:
+    """Hash texts of fewer than 32 bytes length by length, all of one length at once."""
+    _, offsets, data = texts.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset :][: len(texts) + 1]
+    content = np.frombuffer(data or b"", dtype=np.uint8)
+    lengths = np.diff(ends)
+    valid = texts.is_valid().to_numpy(zero_copy_only=False)
+    hashes = np.full(len(texts), SPARK_SEED, dtype=np.uint64)
+    for length in np.flatnonzero(np.bincount(lengths[valid & (lengths < _LONG)])):
+        rows = np.flatnonzero(valid & (lengths == length))
+        hashes[rows] = _hash_short(content[ends[rows, None] + np.arange(length)])
+    for row in np.flatnonzero(valid & (lengths >= _LONG)):
+        text = content[ends[row] : ends[row + 1]].tobytes()
+        hashes[row] = xxhash.xxh64_intdigest(text, SPARK_SEED)
+    return hashes
+
+
+def _hash_short(texts: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """XXH64 of the rows of uint8[n, length], length < 32."""
+    count, length = texts.shape
+    words, half = length // 8, length % 8 // 4
+    by_words = np.ascontiguousarray(texts[:, : words * 8]).view("<u8").T
+    by_halves = np.ascontiguousarray(texts[:, words * 8 :][:, : half * 4]).view("<u4").T
+    with np.errstate(over="ignore"):
+        hashes = np.full(count, np.uint64(SPARK_SEED + length) + _PRIME_5)
+        for word in by_words:
+            hashes = _take_word(hashes, word)
+        for part in by_halves:
+            hashes = _rotate(hashes ^ (part * _PRIME_1), 23) * _PRIME_2 + _PRIME_3
+        for byte in texts[:, words * 8 + half * 4 :].T:
+            hashes = _rotate(hashes ^ (byte * _PRIME_5), 11) * _PRIME_1
+        return _avalanche(hashes)
+
+
+def _take_word(hashes: NDArray[np.uint64] | np.uint64, words: Any) -> NDArray[np.uint64]:
+    mixed = hashes ^ (_rotate(words * _PRIME_2, 31) * _PRIME_1)
+    return _rotate(mixed, 27) * _PRIME_1 + _PRIME_4
+
+
+def _avalanche(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    hashes = (hashes ^ (hashes >> np.uint64(33))) * _PRIME_2
+    hashes = (hashes ^ (hashes >> np.uint64(29))) * _PRIME_3
+    return hashes ^ (hashes >> np.uint64(32))
+
+
+def _rotate(words: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
+    return (words << np.uint64(bits)) | (words >> np.uint64(64 - bits))

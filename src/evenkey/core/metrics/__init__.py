@@ -1,0 +1,51 @@
+"""Metrics: pure functions over the messages that workers got, and the vocabulary of figures."""
+
+from __future__ import annotations
+
+from evenkey.core.metrics.epoch import EpochMetrics, epoch_figures
+from evenkey.core.metrics.figure import Figure, Figures, Value, figure, known
+from evenkey.core.metrics.figures import (
+    FIGURES,
+    Balance,
+    JoinFigures,
+    Outcome,
+    Pace,
+    RunMetrics,
+    Spread,
+    shown_in,
+)
+from evenkey.core.metrics.load import imbalance, imbalance_fraction, max_over_mean, stddev_percent
+from evenkey.core.metrics.load_distance import load_distances, max_load_distance
+from evenkey.core.metrics.replication import LoadCounts, PairCounts, dist_cost_lower_bound
+from evenkey.core.metrics.seen import Paced, Seen
+from evenkey.core.metrics.throughput import messages_per_second
+
+__all__ = [
+    "FIGURES",
+    "Balance",
+    "EpochMetrics",
+    "Figure",
+    "Figures",
+    "JoinFigures",
+    "LoadCounts",
+    "Outcome",
+    "Pace",
+    "Paced",
+    "PairCounts",
+    "RunMetrics",
+    "Seen",
+    "Spread",
+    "Value",
+    "dist_cost_lower_bound",
+    "epoch_figures",
+    "figure",
+    "imbalance",
+    "imbalance_fraction",
+    "known",
+    "load_distances",
+    "max_load_distance",
+    "max_over_mean",
+    "messages_per_second",
+    "shown_in",
+    "stddev_percent",
+]

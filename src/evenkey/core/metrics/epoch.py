@@ -1,0 +1,69 @@
+"""How evenly each epoch's load lies, for itself."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.core.metrics.figures import Spread
+from evenkey.core.metrics.seen import Seen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+    from evenkey.core.metrics.replication import LoadCounts
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpochMetrics(Spread):
+    """How one epoch's messages were spread.
+
+    Parameters
+    ----------
+    epoch
+        Its number.
+    """
+
+    epoch: int
+
+    @classmethod
+    def of_epoch(cls, epoch: int, counts: LoadCounts, messages: int) -> Self:
+        """Make them from what the workers got in an epoch, and how many messages that were."""
+        return cls(epoch=epoch, **vars(Spread.of(Seen(counts, messages))))
+
+
+def epoch_figures(epochs: Sequence[EpochMetrics]) -> dict[str, object]:
+    """Give the epochs' figures under the names that all commands share.
+
+    Returns
+    -------
+    dict
+        ``epochs``, how many there were; and of ``epoch_max_over_mean``, ``epoch_dist_cost`` and all
+        others that are no whole numbers the median over them, ``p50``, and the largest, ``max``;
+        both None where there is no epoch.
+
+    Examples
+    --------
+    >>> from evenkey.core.metrics import PairCounts
+    >>> epochs = []
+    >>> for number, workers in enumerate([[0, 0, 0, 1], [0, 0, 1, 1]]):
+    ...     counts = PairCounts(workers=2)
+    ...     counts.add(np.array(workers), np.arange(4, dtype=np.uint64))
+    ...     epochs.append(EpochMetrics.of_epoch(number, counts, messages=4))
+    >>> epoch_figures(epochs)["epoch_max_over_mean"]
+    {'p50': 1.25, 'max': 1.5}
+    """
+    names = [each.name for each in Spread.declared() if each.of_epoch and not each.whole]
+    records = [each.named(of_epoch=True) for each in epochs]
+    figures: dict[str, object] = {"epochs": len(epochs)}
+    for name in names:
+        # An epoch of an older version lacks what that did not know.
+        values = [each for each in map(itemgetter(name), records) if not math.isnan(each)]
+        p50, most = (float(np.median(values)), max(values)) if values else (None, None)
+        figures[name] = {"p50": p50, "max": most}
+    return figures

@@ -1,0 +1,283 @@
+"""Every figure of evenkey: its name, unit and meaning, how it is computed, where it is shown.
+
+Records of epochs, reports, histories, exporters, tables, the live page, Grafana's panels and the
+table in `docs/observability.md` are made of these declarations. To add a figure, add a field here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evenkey.core.metrics.figure import Figures, figure
+from evenkey.core.metrics.load import imbalance, imbalance_fraction, max_over_mean, stddev_percent
+from evenkey.core.metrics.load_distance import max_load_distance
+
+if TYPE_CHECKING:
+    from evenkey.core.metrics.figure import Figure, Place
+
+
+@dataclass(frozen=True, kw_only=True)
+class Balance(Figures):
+    """How evenly load lies on workers; computed from what has ``messages`` and ``loads``."""
+
+    messages: int = figure(
+        "messages",
+        "Messages, of a join publications.",
+        lambda seen: seen.messages,
+        shown=("card",),
+        counts_up=True,
+    )
+    max_over_mean: float = figure(
+        "",
+        "The fullest worker's load over the mean load.",
+        lambda seen: max_over_mean(seen.loads),
+        label="max/mean",
+        shown=("card", "chart", "summary", "comparison", "simulation"),
+        decimals=3,
+    )
+    imbalance_fraction: float = figure(
+        "fraction",
+        "The fullest worker's load less the mean load, over the whole load: I(m)/m.",
+        lambda seen: imbalance_fraction(seen.loads),
+    )
+    stddev_percent: float = figure(
+        "percent",
+        "Standard deviation of the workers' shares of the load (STD_DEV).",
+        lambda seen: stddev_percent(seen.loads),
+        label="StdDev",
+        shown=("card", "chart", "summary", "comparison", "simulation"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spread(Balance):
+    """How messages were spread over workers, computed from a `Seen`."""
+
+    keys: int = figure("keys", "Distinct keys.", lambda seen: seen.counts.keys)
+    pairs: int = figure("pairs", "Distinct (worker, key) pairs.", lambda seen: seen.counts.pairs)
+    dist_cost: float = figure(
+        "",
+        "Mean number of workers that a key lies on (DIST_COST).",
+        lambda seen: seen.counts.dist_cost,
+        label="DistCost",
+        shown=("card", "chart", "summary", "comparison", "simulation"),
+    )
+    dist_cost_lower_bound: float = figure(
+        "",
+        "What DistCost cannot be below at an imbalance of 5 %.",
+        lambda seen: seen.counts.dist_cost_lower_bound,
+    )
+    size_imbalance: float = figure(
+        "load",
+        "The fullest worker's load less the mean load (our reading of Prompt's size imbalance).",
+        lambda seen: imbalance(seen.loads),
+        label="size imbalance",
+        decimals=0,
+    )
+    cardinality_imbalance: float = figure(
+        "keys",
+        "Most distinct keys on a worker less the mean of all workers (our reading of Prompt's).",
+        lambda seen: imbalance(seen.counts.keys_held),
+        label="BCI",
+        shown=("simulation", "comparison"),
+        decimals=0,
+    )
+    key_split_ratio: float = figure(
+        "",
+        "Fragments of keys over keys (our reading of Prompt's): the same number as DistCost.",
+        lambda seen: seen.counts.dist_cost,
+        label="key split ratio",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunMetrics(Spread):
+    """How all messages of a run were spread, computed from a `Seen`.
+
+    Loads, and what is made of them, are of messages or of their weights, as they are observed.
+    """
+
+    loads: tuple[int, ...] = figure(
+        "load",
+        "Load of each worker: messages, their weights, or what a join's mode balances.",
+        lambda seen: tuple(map(int, seen.loads)),
+    )
+    average_imbalance_fraction: float = figure(
+        "fraction",
+        "Mean of I(t), over the whole load.",
+        lambda seen: seen.average_imbalance / max(1, int(seen.loads.sum())),
+        label="mean I/m",
+        scope="run",
+        shown=("simulation",),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace(Figures):
+    """How fast messages went through, computed from a `Paced`.
+
+    A report has them of the whole run; a record of an epoch of the process that runs now, up to
+    the epoch's end.
+    """
+
+    messages_per_second: float = figure(
+        "messages/s",
+        "Messages over the makespan, or over what the epoch took (THROUGHPUT).",
+        lambda seen: seen.messages_per_second,
+        label="throughput",
+        shown=("card", "chart", "summary", "comparison"),
+        decimals=0,
+    )
+    makespan_ms: float = figure(
+        "ms",
+        "From the start of the first epoch to the end of the last (DURATION).",
+        lambda seen: seen.makespan_ms,
+        label="makespan",
+        scope="run",
+        shown=("card", "comparison"),
+        decimals=0,
+    )
+    latency_p50_ms: float = figure(
+        "ms",
+        "Median of what epochs took.",
+        lambda seen: seen.percentile(50),
+        label="latency p50",
+        scope="run",
+        shown=("card", "summary"),
+        decimals=0,
+    )
+    latency_p99_ms: float = figure(
+        "ms",
+        "99th percentile of what epochs took.",
+        lambda seen: seen.percentile(99),
+        label="latency p99",
+        scope="run",
+        shown=("card", "summary"),
+        decimals=0,
+    )
+    epoch_latency_ms: float = figure(
+        "ms",
+        "What the epoch took, from when its messages were there to its commit.",
+        lambda seen: seen.epoch_ms[-1] if len(seen.epoch_ms) else float("nan"),
+        label="latency",
+        scope="epoch",
+        shown=("chart",),
+        decimals=0,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome(Figures):
+    """What became of the input, computed from what has fields of these names, as a report has."""
+
+    lines: int = figure(
+        "lines", "Lines or rows that were read.", lambda seen: seen.lines, scope="run"
+    )
+    rejected: int = figure(
+        "lines",
+        "Lines in dead letters.",
+        lambda seen: seen.rejected,
+        scope="run",
+        shown=("card",),
+        counts_up=True,
+    )
+    late: int = figure(
+        "results",
+        "Partial results that came after their window was closed.",
+        lambda seen: seen.late,
+        scope="run",
+    )
+    overflows: int = figure(
+        "results",
+        "Results that are null since a sum does not fit its type.",
+        lambda seen: seen.overflows,
+        scope="run",
+    )
+    seconds: float = figure(
+        "seconds",
+        "From the start of the query to its end, warm-up left out.",
+        lambda seen: seen.seconds,
+        scope="run",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinFigures(Figures):
+    """What a join did, computed from an epoch of it or from all of them.
+
+    What is seen has loads in items and in seconds, the one that the mode balances, its threshold,
+    and how much was moved, loaded and matched.
+    """
+
+    matches: int = figure(
+        "matches",
+        "Pairs that the join gave.",
+        lambda seen: seen.matches,
+        shown=("card",),
+        counts_up=True,
+    )
+    mldc: float = figure(
+        "",
+        "Maximum load distance coefficient: the fullest worker's load over the mean, less 1.",
+        lambda seen: max_load_distance(seen.loads),
+        label="MLDC",
+        scope="epoch",
+        shown=("card", "chart"),
+        decimals=3,
+        limit="mldc_threshold",
+    )
+    mldc_items: float = figure(
+        "",
+        "MLDC of the items of each worker.",
+        lambda seen: max_load_distance(seen.items),
+        label="MLDC of items",
+        scope="epoch",
+        decimals=3,
+    )
+    mldc_seconds: float = figure(
+        "",
+        "MLDC of the seconds that each worker computed.",
+        lambda seen: max_load_distance(seen.seconds),
+        label="MLDC of seconds",
+        scope="epoch",
+        decimals=3,
+    )
+    mldc_threshold: float = figure(
+        "",
+        "MLDC above which partitions move.",
+        lambda seen: seen.threshold,
+        label="MLDC threshold",
+        scope="epoch",
+        shown=("card",),
+    )
+    moved_partitions: int = figure(
+        "partitions",
+        "Partitions that moved to another worker, before the epoch.",
+        lambda seen: seen.moved_partitions,
+        shown=("card", "chart"),
+        counts_up=True,
+    )
+    static_loads: int = figure(
+        "partitions",
+        "Static partitions that workers loaded.",
+        lambda seen: seen.static_loads,
+        shown=("card", "chart"),
+        counts_up=True,
+    )
+    redistribution_seconds: float = figure(
+        "seconds",
+        "What moving took: the decision, and the slowest worker's loading of moved partitions.",
+        lambda seen: seen.redistribution_seconds,
+    )
+
+
+_GROUPS: tuple[type[Figures], ...] = (RunMetrics, Pace, Outcome, JoinFigures)
+
+FIGURES: dict[str, Figure] = {each.name: each for group in _GROUPS for each in group.declared()}
+"""All figures by their names."""
+
+
+def shown_in(place: Place) -> list[Figure]:
+    """Give the figures that are shown in a place, in the order of their declaration."""
+    return [each for each in FIGURES.values() if place in each.shown]

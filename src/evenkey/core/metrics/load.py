@@ -1,0 +1,94 @@
+"""How evenly load lies on workers: pure functions of the messages that each worker got."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.core.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+def max_over_mean(loads: ArrayLike) -> float:
+    """The fullest worker's load over the mean load; 1 is perfect, W is one worker for all.
+
+    Parameters
+    ----------
+    loads
+        Messages per worker, idle workers included, shape [W].
+
+    Returns
+    -------
+    float
+        1 where there are no messages.
+
+    Raises
+    ------
+    ConfigurationError
+        `loads` is empty or holds a negative number.
+
+    Examples
+    --------
+    >>> max_over_mean([6, 2, 0, 0])
+    3.0
+    """
+    checked = _checked(loads)
+    total = checked.sum()
+    return float(checked.max() * len(checked) / total) if total else 1.0
+
+
+def imbalance(loads: ArrayLike) -> float:
+    """The fullest worker's load less the mean load, I(t), in messages.
+
+    PKG paper, section 3: ``I(t) = max L_i(t) - avg L_i(t)``. Takes and raises what
+    `max_over_mean` does; 0 where there are no messages.
+
+    Examples
+    --------
+    >>> imbalance([6, 2, 0, 0])
+    4.0
+    """
+    checked = _checked(loads)
+    return float(checked.max() - checked.mean())
+
+
+def imbalance_fraction(loads: ArrayLike) -> float:
+    """Imbalance over the number of messages, I(m)/m; 0 where there are none.
+
+    Examples
+    --------
+    >>> imbalance_fraction([6, 2, 0, 0])
+    0.5
+    """
+    total = _checked(loads).sum()
+    return float(imbalance(loads) / total) if total else 0.0
+
+
+def stddev_percent(loads: ArrayLike) -> float:
+    """Population standard deviation of the workers' shares of all messages, in percent points.
+
+    StdDev of the DKG paper, equation 7, over all workers, idle ones included. Takes and
+    raises what `max_over_mean` does; 0 where there are no messages.
+
+    Examples
+    --------
+    >>> stddev_percent([100, 0, 0, 0])
+    43.30127018922193
+    """
+    checked = _checked(loads)
+    total = checked.sum()
+    return float(np.std(100 * checked / total)) if total else 0.0
+
+
+def _checked(loads: ArrayLike) -> NDArray[np.float64]:
+    checked = np.asarray(loads, dtype=np.float64)
+    if checked.ndim != 1 or not len(checked):
+        message = f"loads of shape {checked.shape}: give one number a worker, at least one worker"
+        raise ConfigurationError(message)
+    if (checked < 0).any():
+        message = f"loads hold {checked.min():g}: a worker cannot have got less than 0 messages"
+        raise ConfigurationError(message)
+    return checked

@@ -1,0 +1,58 @@
+"""How far the most loaded location is above the mean: what the Dynamic Distributor watches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.core.metrics.load import imbalance
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+def load_distances(loads: ArrayLike) -> NDArray[np.float64]:
+    """Load distance coefficient of each location, ``LDC_i = (L_i - mean) / mean``.
+
+    Marić et al., Dynamic Load Balancing in Stream Processing Pipelines Containing
+    Stream-Static Joins (Electronics 2023), section 3.2.
+
+    Parameters
+    ----------
+    loads
+        Load of each location in any unit, idle ones included, shape [W].
+
+    Returns
+    -------
+    float64[W]
+        At least -1; all 0 where there is no load.
+
+    Examples
+    --------
+    >>> [round(float(each), 1) for each in load_distances([60, 20, 20])]
+    [0.8, -0.4, -0.4]
+    """
+    given = np.asarray(loads, dtype=np.float64)
+    mean = given.mean() if given.size else 0.0
+    return (given - mean) / mean if mean > 0 else np.zeros_like(given)
+
+
+def max_load_distance(loads: ArrayLike) -> float:
+    """Maximum load distance coefficient, ``MLDC = max LDC_i``; 0 where there is no load.
+
+    With a share s of the stream on 3 of 16 equal locations it is ``16 s / 3 - 1``.
+
+    Raises
+    ------
+    ConfigurationError
+        `loads` is empty or holds a negative number.
+
+    Examples
+    --------
+    >>> round(max_load_distance([60, 20, 20]), 2)
+    0.8
+    """
+    above = imbalance(loads)
+    mean = float(np.mean(np.asarray(loads, dtype=np.float64)))
+    return above / mean if mean > 0 else 0.0

@@ -1,0 +1,298 @@
+"""On how many workers keys lie: replication, counted message by message."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.core.checking import check_workers
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.metrics.fingerprints import CountedFingerprints, Fingerprints
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import ArrayLike, NDArray
+
+_STEP = 1 << 14
+_IMBALANCE = 0.05
+_UNCOUNTED = np.empty(0, dtype=np.int64)
+_UNCOUNTED.flags.writeable = False
+
+
+def dist_cost_lower_bound(counts: ArrayLike, workers: int, imbalance: float = _IMBALANCE) -> float:
+    """What DistCost cannot be below if no worker may exceed the mean load by more.
+
+    A worker takes at most ``(1 + imbalance) / W`` of all messages, so a key that has the share p
+    of them lies on at least ``ceil(p W / (1 + imbalance))`` workers. The bound is the mean of that
+    over all keys.
+
+    Parameters
+    ----------
+    counts
+        Messages of each key, above 0, shape [k].
+    workers
+        How many workers there are, W, at least 1.
+    imbalance
+        Allowed excess over the mean load, at least 0.
+
+    Returns
+    -------
+    float
+        1 where there are no keys.
+
+    Raises
+    ------
+    ConfigurationError
+        An argument is out of range.
+
+    Examples
+    --------
+    >>> dist_cost_lower_bound([80, 5, 5, 5, 5], workers=10)
+    2.4
+    """
+    checked = np.asarray(counts, dtype=np.float64)
+    if workers < 1 or not imbalance >= 0 or not (checked > 0).all():
+        message = (
+            f"workers = {workers}, imbalance = {imbalance}, counts from "
+            f"{checked.min(initial=np.inf):g}: workers must be at least 1, the imbalance at least "
+            "0, and every count above 0"
+        )
+        raise ConfigurationError(message)
+    if not len(checked):
+        return 1.0
+    return _lower_bound(checked, len(checked), workers, imbalance)
+
+
+def _lower_bound(
+    counts: NDArray[np.number], keys: int, workers: int, imbalance: float = _IMBALANCE
+) -> float:
+    """The bound for `keys` counts among which there may be zeros, that stand for no key."""
+    # Rounding must not add a worker where a share fits exactly.
+    most = counts.sum() * (1 + imbalance) / workers * (1 + 1e-12)
+    # Few keys are that heavy: the others, on one worker each, cost no more than a comparison.
+    more = np.ceil(counts[counts > most] / most) - 1
+    return float(1 + more.sum() / max(1, keys))
+
+
+class LoadCounts:
+    """Messages by worker, added up batch by batch.
+
+    Parameters
+    ----------
+    workers
+        How many workers there are, W.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no worker.
+
+    Examples
+    --------
+    >>> counts = LoadCounts(workers=3)
+    >>> counts.add(np.array([0, 1, 0, 2]), np.array([7, 7, 7, 8], dtype=np.uint64))
+    >>> counts.loads.tolist(), counts.pairs
+    ([2, 1, 1], nan)
+    """
+
+    def __init__(self, workers: int) -> None:
+        check_workers(workers)
+        self.workers = workers
+        self._loads = np.zeros(workers, dtype=np.int64)
+
+    def add(
+        self,
+        workers: NDArray[np.integer],
+        keys: NDArray[np.uint64],
+        counts: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Add messages.
+
+        Parameters
+        ----------
+        workers
+            int[n], where each lies, 0 to W - 1.
+        keys
+            uint64[n], hashes of keys.
+        counts
+            int64[n], how many messages each stands for, at least 1; None is one each.
+
+        Raises
+        ------
+        ConfigurationError
+            A worker is not one of the W, a count is below 1, or the lengths differ.
+        """
+        self._check(workers, keys, counts)
+        if counts is None:
+            self._loads += np.bincount(workers, minlength=self.workers)
+        else:
+            np.add.at(self._loads, workers, counts)
+
+    def merge(self, other: Self) -> None:
+        """Add all that `other`, of as many workers, holds.
+
+        Raises
+        ------
+        ConfigurationError
+            The numbers of workers differ.
+        """
+        if other.workers != self.workers:
+            message = f"counts of {other.workers} workers cannot be merged into {self.workers}"
+            raise ConfigurationError(message)
+        self._loads += other._loads
+
+    @property
+    def loads(self) -> NDArray[np.int64]:
+        """int64[W], messages per worker."""
+        return self._loads.copy()
+
+    @property
+    def pairs(self) -> float:
+        """Distinct (worker, key) pairs; NaN where they are not counted."""
+        return math.nan
+
+    @property
+    def keys(self) -> float:
+        """Distinct keys; NaN where they are not counted."""
+        return math.nan
+
+    @property
+    def keys_held(self) -> NDArray[np.number]:
+        """Distinct keys per worker, shape [W]; NaN where they are not counted."""
+        return np.full(self.workers, math.nan)
+
+    @property
+    def dist_cost(self) -> float:
+        """Mean number of workers a key lies on; NaN where pairs are not counted."""
+        return math.nan
+
+    @property
+    def dist_cost_lower_bound(self) -> float:
+        """What DistCost must be at least; NaN where keys are not counted."""
+        return math.nan
+
+    def _check(
+        self,
+        workers: NDArray[np.integer],
+        keys: NDArray[np.uint64],
+        counts: NDArray[np.int64] | None,
+    ) -> None:
+        if len(workers) != len(keys) or (counts is not None and len(counts) != len(keys)):
+            message = f"{len(workers)} workers for {len(keys)} keys: give one worker a key"
+            if counts is not None:
+                message += f", and one count ({len(counts)} given)"
+            raise ConfigurationError(message)
+        if len(workers) and not 0 <= workers.min() <= workers.max() < self.workers:
+            message = (
+                f"messages lie on workers {workers.min()} to {workers.max()}: with workers = "
+                f"{self.workers} they must be 0 to {self.workers - 1}"
+            )
+            raise ConfigurationError(message)
+        if counts is not None and len(counts) and counts.min() < 1:
+            message = f"a message counts {counts.min()}: it must count at least 1"
+            raise ConfigurationError(message)
+
+
+class PairCounts(LoadCounts):
+    """Messages by worker, and distinct (worker, key) pairs, added up batch by batch.
+
+    Pairs are told apart by 64-bit fingerprints, as keys are by their 64-bit hashes: among 62
+    million pairs the chance that any two are taken for one is about 1 in 10,000. (A word has the
+    worker in its upper bits, and is compared with those of the same worker only.) Memory is 11
+    to 22 bytes a pair and twice as much a key, and half as much again while it grows.
+
+    Parameters
+    ----------
+    workers
+        How many workers there are, W.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no worker.
+
+    Examples
+    --------
+    >>> counts = PairCounts(workers=3)
+    >>> counts.add(np.array([0, 1, 0, 2]), np.array([7, 7, 7, 8], dtype=np.uint64))
+    >>> counts.loads.tolist(), counts.pairs, counts.keys, counts.dist_cost
+    ([2, 1, 1], 3, 2, 1.5)
+    """
+
+    def __init__(self, workers: int) -> None:
+        super().__init__(workers)
+        self._pairs = Fingerprints()
+        self._bits = np.uint64(max(1, (workers - 1).bit_length()))
+        self._keys = CountedFingerprints()
+
+    def add(
+        self,
+        workers: NDArray[np.integer],
+        keys: NDArray[np.uint64],
+        counts: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Add messages, as `LoadCounts.add` does."""
+        super().add(workers, keys, counts)
+        for start in range(0, len(keys), _STEP):
+            step = slice(start, start + _STEP)
+            self._add(workers[step], keys[step], _UNCOUNTED if counts is None else counts[step])
+
+    def merge(self, other: Self) -> None:
+        """Add all that `other` holds, as `LoadCounts.merge` does."""
+        super().merge(other)
+        self._pairs.update(other._pairs)
+        self._keys.add(other._keys)
+
+    @property
+    def pairs(self) -> int:
+        """Distinct (worker, key) pairs."""
+        return self._pairs.held
+
+    @property
+    def keys(self) -> int:
+        """Distinct keys."""
+        return self._keys.held
+
+    @property
+    def keys_held(self) -> NDArray[np.int64]:
+        """int64[W], distinct keys per worker."""
+        from evenkey.core.metrics import _kernels
+
+        held = np.zeros(self.workers, dtype=np.int64)
+        _kernels.keys_of_workers(self._pairs.table, self._bits, held)
+        return held
+
+    @property
+    def dist_cost(self) -> float:
+        """Mean number of workers a key lies on (DistCost, DKG paper, equation 8); 1 if none."""
+        return self.pairs / self.keys if self.pairs else 1.0
+
+    @property
+    def dist_cost_lower_bound(self) -> float:
+        """What DistCost must be at least at an imbalance of 5 %; see `dist_cost_lower_bound`."""
+        return _lower_bound(self._keys.counts, self.keys, self.workers)
+
+    def _add(
+        self,
+        workers: NDArray[np.integer],
+        keys: NDArray[np.uint64],
+        counts: NDArray[np.int64],
+    ) -> None:
+        from evenkey.core.metrics import _kernels
+
+        self._pairs.make_room(len(keys))
+        self._keys.make_room(len(keys))
+        pairs, new = _kernels.insert_pairs(
+            self._pairs.table,
+            self._keys.table,
+            self._keys.counts,
+            workers,
+            keys,
+            counts,
+            self._bits,
+        )
+        self._pairs.held += pairs
+        self._keys.held += new

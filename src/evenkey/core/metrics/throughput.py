@@ -1,0 +1,28 @@
+"""How fast messages went through."""
+
+from __future__ import annotations
+
+from evenkey.core.errors import ConfigurationError
+
+
+def messages_per_second(messages: int, seconds: float) -> float:
+    """Throughput: messages over the time that they took, in messages per second.
+
+    0 where nothing was measured, neither messages nor time.
+
+    Raises
+    ------
+    ConfigurationError
+        A number is negative, or messages took no time.
+
+    Examples
+    --------
+    >>> messages_per_second(200_000, 40.0)
+    5000.0
+    """
+    if messages == 0 and seconds == 0:
+        return 0.0
+    if messages < 0 or seconds <= 0:
+        message = f"{messages} messages in {seconds:g} s: give messages >= 0 and seconds > 0"
+        raise ConfigurationError(message)
+    return messages / seconds

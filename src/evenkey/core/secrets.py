@@ -1,0 +1,46 @@
+"""Passwords: from the environment or from a file that it names, and from nowhere else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenkey.core.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def secret(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
+    """Read a secret: the variable `name`, or the file that ``<name>_FILE`` names.
+
+    Parameters
+    ----------
+    name
+        Such as ``EVENKEY_INFLUXDB_PASSWORD``.
+    environment
+        Holds the variables.
+
+    Returns
+    -------
+    str or None
+        The secret, without the line's end of a file; None where neither variable is set.
+
+    Raises
+    ------
+    ConfigurationError
+        Both are set, or the file cannot be read.
+    """
+    value, file = environment.get(name), environment.get(f"{name}_FILE")
+    if value is not None and file is not None:
+        message = f"{name} and {name}_FILE are both set: unset one of them"
+        raise ConfigurationError(message)
+    if file is None:
+        return value
+    try:
+        return Path(file).read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        message = f"{name}_FILE = {file!r} cannot be read ({reason}): name a readable file"
+        raise ConfigurationError(message) from None

@@ -1,0 +1,140 @@
+"""Azure's blobs and data lakes."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.extras import load_extra
+from evenkey.core.stores.buckets import NONCE, Bucket, Verdict
+from evenkey.core.stores.object_store import ObjectStore
+from evenkey.core.stores.patience import ANSWER, CONNECT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_CONNECTION = "AZURE_STORAGE_CONNECTION_STRING"
+_FOLDER = "hdi_isfolder"
+_TOO_MANY, _SERVER_ERRORS, _SLOW = 429, 500, 408
+
+
+class AbfsStore(ObjectStore):
+    """Blobs in Azure, at ``abfss://container@account.dfs.core.windows.net/prefix``.
+
+    A blob is created by a put with ``If-None-Match: *``.
+    """
+
+    prefixes = ("fs.azure.",)
+
+    @staticmethod
+    def bucket(scheme: str, name: str, settings: Mapping[str, str]) -> Bucket:
+        """Give the container."""
+        container, at, host = name.partition("@")
+        if not at or not container or not host:
+            message = (
+                f"{scheme}://{name}: must name a container and an account; pass "
+                f"{scheme}://container@account.dfs.core.windows.net/directory"
+            )
+            raise ConfigurationError(message)
+        return AbfsContainer(container, host, settings)
+
+
+class AbfsContainer(Bucket):
+    """One container, through azure-storage-blob."""
+
+    def __init__(self, name: str, host: str, settings: Mapping[str, str]) -> None:
+        self.name, self.host = name, host
+        self._key = settings.get(f"fs.azure.account.key.{host}", "")
+        self._signature = settings.get(f"fs.azure.sas.fixed.token.{host}", "")
+
+    @property
+    def _container(self) -> Any:
+        client = _client(os.getpid(), self.host, self._key, self._signature)
+        return client.get_container_client(self.name)
+
+    def read(self, key: str) -> bytes:
+        """Get a blob."""
+        content: bytes = self._container.download_blob(key).readall()
+        return content
+
+    def put(self, key: str, content: bytes) -> None:
+        """Put a blob."""
+        self._container.upload_blob(key, content, overwrite=True)
+
+    def create(self, key: str, content: bytes, nonce: str) -> None:
+        """Put a blob on the condition that none is there."""
+        self._container.upload_blob(key, content, overwrite=False, metadata={NONCE: nonce})
+
+    def nonce(self, key: str) -> str | None:
+        """Ask for a blob's metadata."""
+        metadata = self._container.get_blob_client(key).get_blob_properties().metadata
+        found: str | None = (metadata or {}).get(NONCE)
+        return found
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        """List page by page, without what a data lake keeps for directories."""
+        for name, is_folder in self._listed(prefix):
+            if not is_folder:
+                yield name
+
+    def directories(self, prefix: str) -> list[str]:
+        """List what a data lake keeps for directories."""
+        return [name for name, is_folder in self._listed(prefix) if is_folder]
+
+    def _listed(self, prefix: str) -> Iterator[tuple[str, bool]]:
+        for blob in self._container.list_blobs(name_starts_with=prefix, include=["metadata"]):
+            yield blob.name, bool((blob.metadata or {}).get(_FOLDER))
+
+    def delete(self, key: str) -> None:
+        """Delete a blob."""
+        self._container.delete_blob(key)
+
+    def verdict(self, error: Exception) -> Verdict:
+        """Sort by Azure's code, and take broken connections for passing."""
+        from azure.core.exceptions import (
+            HttpResponseError,
+            IncompleteReadError,
+            ServiceRequestError,
+            ServiceResponseError,
+        )
+
+        broken = (IncompleteReadError, ServiceRequestError, ServiceResponseError)
+        if isinstance(error, broken):
+            return Verdict.PASSING
+        if not isinstance(error, HttpResponseError):
+            return Verdict.FINAL
+        code = str(getattr(error, "error_code", "") or "")
+        status = error.status_code or 0
+        if code.endswith("BlobAlreadyExists"):
+            return Verdict.TAKEN
+        # The answer to a question for properties has no body that would say more than 404.
+        if code.endswith("BlobNotFound") or (status == 404 and not code):  # noqa: PLR2004
+            return Verdict.ABSENT
+        passing = status >= _SERVER_ERRORS or status in {_TOO_MANY, _SLOW}
+        return Verdict.PASSING if passing else Verdict.FINAL
+
+    def secrets(self) -> list[str]:
+        """Key and signature that the settings have."""
+        return [each for each in (self._key, self._signature) if each]
+
+
+@lru_cache(maxsize=16)
+def _client(process: int, host: str, key: str, signature: str) -> Any:
+    """One client for a process; without key or signature by the environment's own credentials."""
+    del process
+    blob = load_extra("azure.storage.blob", "abfs", "state in Azure")
+    limits = {"retry_total": 0, "connection_timeout": CONNECT, "read_timeout": ANSWER}
+    connection = os.environ.get(_CONNECTION, "")
+    account = host.partition(".")[0]
+    if f"AccountName={account};" in f"{connection};":
+        return blob.BlobServiceClient.from_connection_string(connection, **limits)
+    url = f"https://{host.replace('.dfs.', '.blob.', 1)}"
+    credential: Any = key or signature
+    if key:
+        credential = {"account_name": account, "account_key": key}
+    elif not signature:
+        identity = load_extra("azure.identity", "abfs", "state in Azure")
+        credential = identity.DefaultAzureCredential()
+    return blob.BlobServiceClient(url, credential=credential, **limits)

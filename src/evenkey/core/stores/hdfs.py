@@ -1,0 +1,182 @@
+"""A store in a directory of HDFS, reached over WebHDFS: no Java, no native library."""
+
+from __future__ import annotations
+
+import errno
+import getpass
+import json
+import os
+import uuid
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from evenkey.core.errors import EvenkeyError
+from evenkey.core.stores.patience import PATIENCE, patiently
+from evenkey.core.stores.store import Store
+from evenkey.core.stores.webhdfs import RemoteError, ask, namenodes_of, passes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Self, TypeVar
+
+    Result = TypeVar("Result")
+
+_ABSENT = "FileNotFoundException"
+_TAKEN = {"FileAlreadyExistsException"}
+_HOLDS = "PathIsNotEmptyDirectoryException"
+
+
+class HdfsStore(Store):
+    """Files under a directory of HDFS.
+
+    A file is written beside its place, under a name of its own that begins with a dot, and then
+    renamed: the namenode does this at once, and refuses it where the place is taken unless it is to
+    be replaced. Once the file is no longer under the name of its own, its renaming has been done:
+    so `create` is exact even where an answer was lost.
+
+    Parameters
+    ----------
+    place
+        ``hdfs://host:port/directory`` or ``webhdfs://host:port/directory``.
+    settings
+        Of them ``dfs.*`` are kept; `namenodes_of` says which are looked at.
+    user
+        Who writes, where the namenode trusts names: by default the place's, that of
+        ``HADOOP_USER_NAME``, or who runs this process. Tasks keep the driver's.
+    """
+
+    def __init__(self, place: str, settings: Mapping[str, str], user: str | None = None) -> None:
+        self._url = place.rstrip("/")
+        self._settings = {k: v for k, v in settings.items() if k.startswith("dfs.")}
+        parts = urlsplit(self._url)
+        self._root = unquote(parts.path)
+        asked = user or parts.username or os.environ.get("HADOOP_USER_NAME")
+        self._user = asked or getpass.getuser()
+
+    @property
+    def url(self) -> str:
+        """The URI as it was given."""
+        return self._url
+
+    def under(self, name: str) -> Self:
+        """Give the store of a subdirectory."""
+        return type(self)(f"{self._url}/{name}", self._settings, self._user)
+
+    def read(self, name: str) -> bytes:
+        """Read a file."""
+        return self._do(name, lambda: self._ask("GET", name, "OPEN"))
+
+    def put(self, name: str, content: bytes, *, durable: bool = False) -> None:
+        """Write a file beside its place, then move it there."""
+        del durable
+        self._write(name, content, replace=True)
+
+    def create(self, name: str, content: bytes, *, durable: bool = False) -> bool:
+        """Write a file beside its place, then move it there if nothing is."""
+        del durable
+        return self._write(name, content, replace=False)
+
+    def _write(self, name: str, content: bytes, *, replace: bool) -> bool:
+        directory, _, last = name.rpartition("/")
+        beside = f"{directory}/.{last}.{uuid.uuid4().hex}".lstrip("/")
+        # Whoever deletes the last file of a directory takes this with it, but not while a file is
+        # being written there.
+        self._do(name, lambda: self._ask("PUT", beside, "CREATE", content, overwrite="true"))
+        if self._do(name, lambda: self._rename(beside, name, replace=replace)):
+            return True
+        self.delete(beside)
+        return False
+
+    def _rename(self, beside: str, name: str, *, replace: bool) -> bool:
+        options = "OVERWRITE" if replace else "NONE"
+        goal = f"{self._root}/{name}"
+        try:
+            self._ask("PUT", beside, "RENAME", destination=goal, renameoptions=options)
+        except RemoteError as error:
+            if error.kind == _ABSENT:  # a call before this one was done, and its answer lost
+                return True
+            if error.kind in _TAKEN and not replace:
+                return False
+            raise
+        return True
+
+    def names(self, name: str = "") -> list[str]:
+        """Names of the files under a subdirectory, without those that are being written."""
+        return sorted(self._files(name))
+
+    def _files(self, directory: str) -> list[str]:
+        try:
+            listed = self._do(directory, lambda: self._ask("GET", directory, "LISTSTATUS"))
+        except FileNotFoundError:
+            return []
+        files: list[str] = []
+        for each in json.loads(listed)["FileStatuses"]["FileStatus"]:
+            path = f"{directory}/{each['pathSuffix']}" if directory else each["pathSuffix"]
+            if not each["pathSuffix"] or each["pathSuffix"].startswith("."):
+                continue  # the directory is a file, or is being written
+            files += self._files(path) if each["type"] == "DIRECTORY" else [path]
+        return files
+
+    def delete(self, name: str) -> None:
+        """Delete a file, and directories above it that are empty now, up to the store's own."""
+        self._do(name, lambda: self._ask("DELETE", name, "DELETE", recursive="false"))
+        parent = name.rpartition("/")[0]
+        while parent:
+            try:
+                self._do(parent, lambda at=parent: self._ask("DELETE", at, "DELETE"))  # type: ignore[misc]
+            except _HoldsError:
+                return
+            parent = parent.rpartition("/")[0]
+
+    def clear(self) -> None:
+        """Delete the directory."""
+        if not self._root.strip("/"):
+            super().clear()
+            return
+        self._do("", lambda: self._ask("DELETE", "", "DELETE", recursive="true"))
+
+    def _ask(
+        self, method: str, name: str, operation: str, content: bytes | None = None, **more: str
+    ) -> bytes:
+        path = f"{self._root}/{name}" if name else self._root or "/"
+        namenodes = namenodes_of(self._url, self._settings)
+        given = {"user.name": self._user, **more}
+        return ask(namenodes, method, path, operation, content, **given)
+
+    def _do(self, name: str, call: Callable[[], Result]) -> Result:
+        try:
+            return patiently(call, passes)
+        except EvenkeyError:
+            raise
+        except RemoteError as error:
+            where = self.path(name)
+            if error.kind == _ABSENT:
+                raise FileNotFoundError(errno.ENOENT, "there is no such file", where) from None
+            kind = _HoldsError if error.kind == _HOLDS else OSError
+            message = f"{where}: HDFS refuses it: {error}"
+            raise kind(message) from None
+        except Exception as error:
+            if not passes(error):
+                raise
+            message = (
+                f"{self.path(name)}: the namenode did not answer for {PATIENCE:.0f} seconds: "
+                f"{type(error).__name__} at {', '.join(namenodes_of(self._url, self._settings))}; "
+                "set EVENKEY_WEBHDFS=http://namenode:port on all hosts if it is elsewhere"
+            )
+            raise OSError(message) from None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HdfsStore) and (self._url, self._settings) == (
+            other._url,
+            other._settings,
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._url)
+
+    def __repr__(self) -> str:
+        return f"HdfsStore({self._url!r})"
+
+
+class _HoldsError(OSError):
+    """A directory is not empty."""

@@ -1,0 +1,112 @@
+"""A store in a directory: of this machine, or one that all hosts reach under the same path."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenkey.core.files import create_whole, write_whole
+from evenkey.core.stores.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self, TypeVar
+
+    Result = TypeVar("Result")
+
+
+class LocalStore(Store):
+    """Files under a directory, which is made when the first of them is written.
+
+    An object is created exclusively by a hard link; a file system without them is refused by its
+    own error.
+
+    Parameters
+    ----------
+    directory
+        Its path.
+    """
+
+    def __init__(self, directory: str | Path) -> None:
+        self.directory = Path(directory)
+
+    @property
+    def url(self) -> str:
+        """The directory's path."""
+        return str(self.directory)
+
+    def under(self, name: str) -> Self:
+        """Give the store of a subdirectory."""
+        return type(self)(self.directory / name)
+
+    def read(self, name: str) -> bytes:
+        """Read a file."""
+        return (self.directory / name).read_bytes()
+
+    def put(self, name: str, content: bytes, *, durable: bool = False) -> None:
+        """Write a file beside its place, then move it there."""
+        file = self.directory / name
+        _with_parent(file, lambda: write_whole(file, content, durable=durable))
+
+    def create(self, name: str, content: bytes, *, durable: bool = False) -> bool:
+        """Write a file beside its place, then link it there."""
+        file = self.directory / name
+        return _with_parent(file, lambda: create_whole(file, content, durable=durable))
+
+    def names(self, name: str = "") -> list[str]:
+        """Names of the files under a subdirectory, without those that are being written."""
+        return sorted(self._files(self.directory / name))
+
+    def _files(self, directory: Path) -> list[str]:
+        files: list[str] = []
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            for entry in os.scandir(directory):
+                if entry.name.startswith("."):
+                    continue
+                path = Path(entry.path)
+                # A linked directory lies elsewhere, where nothing of a store is.
+                if entry.is_dir(follow_symlinks=False):
+                    files += self._files(path)
+                elif not entry.is_dir():
+                    files.append(path.relative_to(self.directory).as_posix())
+        return files
+
+    def delete(self, name: str) -> None:
+        """Delete a file, and directories above it that are empty now, up to the store's own."""
+        file = self.directory / name
+        file.unlink(missing_ok=True)
+        for directory in file.parents:
+            if directory == self.directory:
+                return
+            try:
+                directory.rmdir()
+            except OSError:  # it holds something, or another process was faster
+                return
+
+    def clear(self) -> None:
+        """Delete the directory."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LocalStore) and self.directory == other.directory
+
+    def __hash__(self) -> int:
+        return hash(self.directory)
+
+    def __repr__(self) -> str:
+        return f"LocalStore({self.url!r})"
+
+
+def _with_parent(file: Path, write: Callable[[], Result]) -> Result:
+    """Write a file whose directory may be missing, or be deleted at this very moment."""
+    for _ in range(_ATTEMPTS):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            return write()
+    return write()
+
+
+_ATTEMPTS = 3

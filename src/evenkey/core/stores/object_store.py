@@ -1,0 +1,177 @@
+"""A store in a bucket of an object store, whoever made it."""
+
+from __future__ import annotations
+
+import errno
+import uuid
+from abc import abstractmethod
+from copy import copy
+from typing import TYPE_CHECKING
+
+from evenkey.core.errors import EvenkeyError
+from evenkey.core.stores.buckets import Bucket, Verdict
+from evenkey.core.stores.patience import PATIENCE, patiently
+from evenkey.core.stores.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Self, TypeVar
+
+    Result = TypeVar("Result")
+
+
+class ObjectStore(Store):
+    """Objects of a bucket below a prefix.
+
+    A call that fails for a reason that may pass is made again for `PATIENCE` seconds. `create` is
+    exact even then: an object that is created bears a nonce of the call, so that a call whose
+    answer was lost knows its own object again.
+
+    Parameters
+    ----------
+    place
+        ``scheme://bucket/prefix``.
+    settings
+        Names and values as Hadoop knows them. The bucket keeps those that it reads, and no others
+        travel.
+    """
+
+    def __init__(self, place: str, settings: Mapping[str, str]) -> None:
+        self._url = place.rstrip("/")
+        scheme, _, rest = self._url.partition("://")
+        bucket, _, self._prefix = rest.partition("/")
+        own = {name: value for name, value in settings.items() if name.startswith(self.prefixes)}
+        self._bucket = self.bucket(scheme, bucket, own)
+
+    prefixes: tuple[str, ...]
+    """How the names of settings begin that this kind has."""
+
+    @staticmethod
+    @abstractmethod
+    def bucket(scheme: str, name: str, settings: Mapping[str, str]) -> Bucket:
+        """Give the bucket; connects to nothing yet."""
+
+    @property
+    def url(self) -> str:
+        """The URI as it was given, without credentials."""
+        return self._url
+
+    def under(self, name: str) -> Self:
+        """Give the store of a longer prefix."""
+        longer = copy(self)
+        vars(longer).update(_url=f"{self._url}/{name}", _prefix=self._key(name))
+        return longer
+
+    def read(self, name: str) -> bytes:
+        """Get an object."""
+        key = self._key(name)
+        return self._do(name, lambda: self._bucket.read(key))
+
+    def put(self, name: str, content: bytes, *, durable: bool = False) -> None:
+        """Put an object; what is put is durable."""
+        del durable
+        key = self._key(name)
+        self._do(name, lambda: self._bucket.put(key, content))
+
+    def create(self, name: str, content: bytes, *, durable: bool = False) -> bool:
+        """Put an object on the condition that none is there, which the server decides."""
+        del durable
+        key, nonce = self._key(name), uuid.uuid4().hex
+
+        def attempt() -> bool:
+            try:
+                self._bucket.create(key, content, nonce)
+            except Exception as error:
+                if self._bucket.verdict(error) is not Verdict.TAKEN:
+                    raise
+                return self._is_mine(key, nonce)
+            return True
+
+        return self._do(name, attempt)
+
+    def _is_mine(self, key: str, nonce: str) -> bool:
+        try:
+            return self._bucket.nonce(key) == nonce
+        except Exception as error:
+            if self._bucket.verdict(error) is Verdict.ABSENT:
+                raise _GoneAgainError from None
+            raise
+
+    def names(self, name: str = "") -> list[str]:
+        """List a prefix, page by page."""
+        start = len(self._key(""))
+        prefix = self._key(f"{name}/" if name else "")
+        # A key that ends with a slash is what some programs make of a directory.
+        return self._do(
+            name,
+            lambda: sorted(
+                key[start:] for key in self._bucket.keys(prefix) if not key.endswith("/")
+            ),
+        )
+
+    def delete(self, name: str) -> None:
+        """Delete an object."""
+        self._drop(name, self._key(name))
+
+    def clear(self) -> None:
+        """Delete all objects, then what marks directories: for Spark a marked one is not empty."""
+        super().clear()
+        marks = self._do("", lambda: self._bucket.directories(self._key("")))
+        for key in sorted(marks, reverse=True):
+            self._drop("", key)
+
+    def _drop(self, name: str, key: str) -> None:
+        def attempt() -> None:
+            try:
+                self._bucket.delete(key)
+            except Exception as error:
+                if self._bucket.verdict(error) is not Verdict.ABSENT:
+                    raise
+
+        self._do(name, attempt)
+
+    def _key(self, name: str) -> str:
+        return f"{self._prefix}/{name}" if self._prefix else name
+
+    def _do(self, name: str, call: Callable[[], Result]) -> Result:
+        try:
+            return patiently(call, self._passes)
+        except EvenkeyError:
+            raise
+        except Exception as error:  # noqa: BLE001 - clients raise what they like
+            # Without its cause: the client's own error may hold what is to stay secret.
+            raise self._as_os_error(name, error) from None
+
+    def _passes(self, error: Exception) -> bool:
+        if isinstance(error, EvenkeyError):
+            return False
+        return isinstance(error, _GoneAgainError) or self._bucket.verdict(error) is Verdict.PASSING
+
+    def _as_os_error(self, name: str, error: Exception) -> OSError:
+        where = self.path(name)
+        if self._bucket.verdict(error) is Verdict.ABSENT:
+            return FileNotFoundError(errno.ENOENT, "there is no such object", where)
+        text = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        for secret in self._bucket.secrets():
+            text = text.replace(secret, "...")
+        since = f" for {PATIENCE:.0f} seconds" if self._passes(error) else ""
+        mend = self._bucket.mend(error)
+        last = f"; {mend}" if mend else ""
+        return OSError(f"{where}: the store failed{since}: {text}{last}")
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ObjectStore)
+            and type(other) is type(self)
+            and (self._url, self._bucket) == (other._url, other._bucket)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._url)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._url!r})"
+
+
+class _GoneAgainError(Exception):
+    """An object that was there when it was to be created is gone: create it anew."""

@@ -1,0 +1,224 @@
+"""S3, of Amazon or of others who serve its protocol."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from evenkey.core.extras import load_extra
+from evenkey.core.stores.buckets import NONCE, Bucket, Verdict
+from evenkey.core.stores.object_store import ObjectStore
+from evenkey.core.stores.patience import ANSWER, CONNECT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_SECRET = ("access.key", "secret.key", "session.token")
+_ANONYMOUS = "AnonymousAWSCredentialsProvider"
+_PASSING_CODES = {
+    "ConditionalRequestConflict",
+    "InternalError",
+    "OperationAborted",
+    "RequestTimeout",
+    "ServiceUnavailable",
+    "SlowDown",
+    "Throttling",
+    "ThrottlingException",
+}
+_TOO_MANY, _SERVER_ERRORS, _PRECONDITION, _NOT_FOUND = 429, 500, 412, 404
+_KNOWN = frozenset(
+    {
+        *("endpoint", "endpoint.region", "path.style.access", "connection.ssl.enabled"),
+        *("access.key", "secret.key", "session.token", "aws.credentials.provider"),
+    }
+)
+"""Settings that are read here; a session has more, some of Spark's own."""
+_conditions_held: set[tuple[int, str, str]] = set()
+"""Process, endpoint and bucket whose server was seen to refuse a second creation."""
+
+
+class S3Store(ObjectStore):
+    """Objects in S3, at ``s3://bucket/prefix`` or ``s3a://bucket/prefix``.
+
+    An object is created by a put with ``If-None-Match: *``. A server that pays no heed to this is
+    found out at the first creation of a process, and refused.
+    """
+
+    prefixes = ("fs.s3a.",)
+
+    @staticmethod
+    def bucket(scheme: str, name: str, settings: Mapping[str, str]) -> Bucket:
+        """Give the bucket."""
+        del scheme
+        return S3Bucket(name, settings)
+
+
+class S3Bucket(Bucket):
+    """One bucket, through boto3."""
+
+    def __init__(self, name: str, settings: Mapping[str, str]) -> None:
+        self.name = name
+        self._options = options_of(name, settings)
+
+    @property
+    def _client(self) -> Any:
+        # A client does not outlive a fork; one of a process serves all its threads and stores.
+        return _client(os.getpid(), tuple(sorted(self._options.items())))
+
+    def read(self, key: str) -> bytes:
+        """Get an object, all of it."""
+        content: bytes = self._client.get_object(Bucket=self.name, Key=key)["Body"].read()
+        return content
+
+    def put(self, key: str, content: bytes) -> None:
+        """Put an object."""
+        self._client.put_object(Bucket=self.name, Key=key, Body=content)
+
+    def create(self, key: str, content: bytes, nonce: str) -> None:
+        """Put an object on the condition that none is there."""
+        self._create(key, content, nonce)
+        known = (os.getpid(), self._options.get("endpoint", ""), self.name)
+        if known not in _conditions_held:
+            try:
+                self._create(key, content, nonce)
+            except Exception as error:
+                if self.verdict(error) is not Verdict.TAKEN:
+                    raise
+                _conditions_held.add(known)
+            else:
+                message = (
+                    "this server writes over objects in spite of If-None-Match, so two tasks "
+                    "could both hold a claim; use one that keeps to it"
+                )
+                raise OSError(message)
+
+    def _create(self, key: str, content: bytes, nonce: str) -> None:
+        self._client.put_object(
+            Bucket=self.name, Key=key, Body=content, IfNoneMatch="*", Metadata={NONCE: nonce}
+        )
+
+    def nonce(self, key: str) -> str | None:
+        """Ask for an object's metadata."""
+        found: dict[str, str] = self._client.head_object(Bucket=self.name, Key=key)["Metadata"]
+        return found.get(NONCE)
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        """List by pages of 1,000."""
+        pages = self._client.get_paginator("list_objects_v2")
+        for page in pages.paginate(Bucket=self.name, Prefix=prefix):
+            for each in page.get("Contents", []):
+                yield each["Key"]
+
+    def delete(self, key: str) -> None:
+        """Delete an object; S3 says nothing where it is not there."""
+        self._client.delete_object(Bucket=self.name, Key=key)
+
+    def verdict(self, error: Exception) -> Verdict:
+        """Sort by S3's code, and take broken connections for passing."""
+        from botocore.exceptions import (
+            ClientError,
+            ConnectionError,  # noqa: A004 - its own name
+            HTTPClientError,
+            IncompleteReadError,
+            SSLError,
+        )
+
+        if isinstance(error, ClientError):
+            code = error.response.get("Error", {}).get("Code", "")
+            status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+            if status == _PRECONDITION:
+                return Verdict.TAKEN
+            if code == "NoSuchKey" or (status == _NOT_FOUND and code == "404"):
+                return Verdict.ABSENT
+            if status >= _SERVER_ERRORS or status == _TOO_MANY or code in _PASSING_CODES:
+                return Verdict.PASSING
+            return Verdict.FINAL
+        broken = isinstance(error, (ConnectionError, HTTPClientError, IncompleteReadError))
+        return Verdict.PASSING if broken and not isinstance(error, SSLError) else Verdict.FINAL
+
+    def mend(self, error: Exception) -> str:
+        """Say where credentials come from when there are none."""
+        from botocore.exceptions import NoCredentialsError, PartialCredentialsError
+
+        if isinstance(error, (NoCredentialsError, PartialCredentialsError)):
+            return (
+                "set spark.hadoop.fs.s3a.access.key and spark.hadoop.fs.s3a.secret.key of the "
+                "session, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY on all hosts"
+            )
+        return ""
+
+    def secrets(self) -> list[str]:
+        """Keys and token that the settings have."""
+        return [self._options[name] for name in _SECRET if self._options.get(name)]
+
+
+def options_of(bucket: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """Choose the settings of a bucket that are read: its own ones go before those of all buckets.
+
+    Examples
+    --------
+    >>> options_of("a", {"fs.s3a.endpoint": "x:1", "fs.s3a.bucket.a.endpoint": "y:2"})
+    {'endpoint': 'y:2'}
+    """
+    general = {
+        name.removeprefix("fs.s3a."): value
+        for name, value in settings.items()
+        if not name.startswith("fs.s3a.bucket.")
+    }
+    own = {
+        name.removeprefix(f"fs.s3a.bucket.{bucket}."): value
+        for name, value in settings.items()
+        if name.startswith(f"fs.s3a.bucket.{bucket}.")
+    }
+    return {name: value for name, value in (general | own).items() if name in _KNOWN}
+
+
+@lru_cache(maxsize=16)
+def _client(process: int, options: tuple[tuple[str, str], ...]) -> Any:
+    """One client for a process and its settings; what these lack, boto3 finds by itself."""
+    del process
+    boto3 = load_extra("boto3", "s3", "state in S3")
+    from botocore import UNSIGNED
+    from botocore.config import Config
+
+    given = dict(options)
+    endpoint = _endpoint(given)
+    settings: dict[str, Any] = {
+        "connect_timeout": CONNECT,
+        "read_timeout": ANSWER,
+        "retries": {"total_max_attempts": 1, "mode": "standard"},
+        "s3": {"addressing_style": _addressing(given)},
+    }
+    if endpoint:
+        # Servers of others do not all know the checksums that Amazon's clients add.
+        settings["request_checksum_calculation"] = "when_required"
+        settings["response_checksum_validation"] = "when_required"
+    if given.get("aws.credentials.provider", "").endswith(_ANONYMOUS):
+        settings["signature_version"] = UNSIGNED
+    # A session of its own: the package's default one is not safe for threads.
+    session = boto3.session.Session()
+    region = given.get("endpoint.region") or os.environ.get("AWS_REGION") or session.region_name
+    return session.client(
+        "s3",
+        endpoint_url=endpoint,
+        region_name=region or "us-east-1",
+        aws_access_key_id=given.get("access.key"),
+        aws_secret_access_key=given.get("secret.key"),
+        aws_session_token=given.get("session.token"),
+        config=Config(**settings),
+    )
+
+
+def _endpoint(given: Mapping[str, str]) -> str | None:
+    endpoint = given.get("endpoint", "").strip()
+    if not endpoint:
+        return None
+    if "://" in endpoint:
+        return endpoint
+    secure = given.get("connection.ssl.enabled", "true").lower() != "false"
+    return f"{'https' if secure else 'http'}://{endpoint}"
+
+
+def _addressing(given: Mapping[str, str]) -> str:
+    return "path" if given.get("path.style.access", "").lower() == "true" else "auto"

@@ -1,0 +1,163 @@
+"""HDFS over HTTP: which namenodes serve it, one request, and what its errors mean."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+from evenkey.core.extras import load_extra
+from evenkey.core.stores.patience import ANSWER, CONNECT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ADDRESSES", "RemoteError", "ask", "namenodes_of", "passes"]
+
+ADDRESSES = "EVENKEY_WEBHDFS"
+"""Environment variable with the addresses of namenodes, such as ``http://namenode:9870``."""
+TOKEN = "EVENKEY_WEBHDFS_TOKEN"  # noqa: S105 - the name of a variable
+"""Environment variable with a delegation token, where the namenode asks for one."""
+
+_HTTP_PORT, _HTTPS_PORT = 9870, 9871
+_REDIRECT, _REFUSED, _SERVER_ERRORS = 307, 400, 500
+_PASSING = {
+    "BlockMissingException",
+    "RetriableException",
+    "SafeModeException",
+    "ServerTooBusyException",
+    "StandbyException",
+}
+_NO_DATANODE = "Failed to find datanode"
+
+
+class RemoteError(Exception):
+    """What a namenode or a datanode refuses, by the name of its own exception."""
+
+    def __init__(self, kind: str, status: int, text: str) -> None:
+        super().__init__(f"{kind}: {text}")
+        self.kind = kind
+        self.passing = status >= _SERVER_ERRORS or kind in _PASSING or _NO_DATANODE in text
+
+
+def namenodes_of(place: str, settings: Mapping[str, str]) -> list[str]:
+    """Find the web addresses of the namenodes that serve a place.
+
+    The environment's ``EVENKEY_WEBHDFS`` goes first, then ``dfs.namenode.http-address`` of the
+    settings (of each namenode of a name service, where the host is one), then the place's host at
+    Hadoop's usual port. ``webhdfs://host:port`` is an address itself.
+
+    Examples
+    --------
+    >>> namenodes_of("hdfs://namenode:8020/state", {})
+    ['http://namenode:9870']
+    >>> namenodes_of("hdfs://namenode/state", {"dfs.namenode.http-address": "0.0.0.0:50070"})
+    ['http://namenode:50070']
+    """
+    given = os.environ.get(ADDRESSES, "").replace(",", " ").split()
+    if given:
+        return [each.rstrip("/") if "://" in each else f"http://{each}" for each in given]
+    parts = urlsplit(place)
+    host = parts.hostname or ""
+    secure = settings.get("dfs.http.policy", "").upper() == "HTTPS_ONLY"
+    scheme, port = ("https", _HTTPS_PORT) if secure else ("http", _HTTP_PORT)
+    if parts.scheme == "webhdfs":
+        return [f"{scheme}://{host}:{parts.port or port}"]
+    name = f"dfs.namenode.{scheme}-address"
+    members = settings.get(f"dfs.ha.namenodes.{host}", "").replace(",", " ").split()
+    names = [f"{name}.{host}.{each}" for each in members] or [f"{name}.{host}", name]
+    known = [settings[each] for each in names if settings.get(each)]
+    if not members:
+        known = known[:1]
+    return [f"{scheme}://{_with_host(each, host)}" for each in known] or [
+        f"{scheme}://{host}:{port}"
+    ]
+
+
+def _with_host(address: str, host: str) -> str:
+    """An address at which a namenode listens on all its networks names no host."""
+    listens, _, port = address.rpartition(":")
+    return f"{host}:{port}" if listens in {"", "0.0.0.0"} else address  # noqa: S104 - not bound here
+
+
+def ask(
+    namenodes: list[str],
+    method: str,
+    path: str,
+    operation: str,
+    content: bytes | None = None,
+    **parameters: str,
+) -> bytes:
+    """Ask a namenode, and the datanode that it sends us to.
+
+    Of several namenodes one is active; the others say that they are not.
+
+    Raises
+    ------
+    RemoteError
+        It is refused.
+    """
+    standby: RemoteError | None = None
+    unreached: Exception | None = None
+    requests = load_extra("requests", "hdfs", "state in HDFS")
+    for address in namenodes:
+        url = f"{address}/webhdfs/v1{quote(path)}"
+        try:
+            return _ask(method, url, content, {"op": operation, **_login(), **parameters})
+        except RemoteError as error:
+            if error.kind != "StandbyException":
+                raise
+            standby = error
+        except requests.RequestException as error:
+            unreached = error
+    raise unreached or standby or ValueError(namenodes)
+
+
+def _login() -> dict[str, str]:
+    token = os.environ.get(TOKEN)
+    return {"delegation": token} if token else {}
+
+
+def _ask(method: str, url: str, content: bytes | None, parameters: dict[str, str]) -> bytes:
+    session = _session(os.getpid())
+    if "delegation" in parameters:
+        parameters.pop("user.name", None)
+    limits = (CONNECT, ANSWER)
+    # The namenode is asked without the content: it names the datanode that takes it.
+    answer = session.request(method, url, params=parameters, timeout=limits, allow_redirects=False)
+    if answer.status_code == _REDIRECT:
+        place = answer.headers["Location"]
+        headers = {"Content-Type": "application/octet-stream"}
+        answer = session.request(
+            method, place, data=content, headers=headers, timeout=limits, allow_redirects=False
+        )
+    if answer.status_code >= _REFUSED:
+        raise _error_of(answer)
+    whole: bytes = answer.content
+    return whole
+
+
+def _error_of(answer: Any) -> RemoteError:
+    try:
+        told = answer.json()["RemoteException"]
+        return RemoteError(told["exception"], answer.status_code, told["message"].split("\n")[0])
+    except (ValueError, KeyError, TypeError):
+        return RemoteError("HTTP", answer.status_code, f"{answer.status_code} {answer.reason}")
+
+
+def passes(error: Exception) -> bool:
+    """Whether the same request may succeed later."""
+    requests = load_extra("requests", "hdfs", "state in HDFS")
+    if isinstance(error, RemoteError):
+        return error.passing
+    return isinstance(error, requests.RequestException) and not isinstance(
+        error, (requests.exceptions.SSLError, requests.exceptions.InvalidURL)
+    )
+
+
+@lru_cache(maxsize=4)
+def _session(process: int) -> Any:
+    """Connections are kept, and not over a fork."""
+    del process
+    return load_extra("requests", "hdfs", "state in HDFS").Session()

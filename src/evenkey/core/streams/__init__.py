@@ -1,0 +1,115 @@
+"""Key streams: generated ones, and those in users' files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenkey.core.doors import late
+from evenkey.core.streams.base import SPAN_SECONDS, KeyStream, MessageBatch, MessageStream
+from evenkey.core.streams.cashtags import Cashtags
+from evenkey.core.streams.country import CountryHalfSkew, CountrySkew
+from evenkey.core.streams.drift import Drift
+from evenkey.core.streams.entries import Entry, catalogue, generated
+from evenkey.core.streams.file_stream import FileStream, SplitLines
+from evenkey.core.streams.files import LineIndex, find_files
+from evenkey.core.streams.graph import GraphLookAlike
+from evenkey.core.streams.lognormal import Lognormal
+from evenkey.core.streams.look_alike import LookAlike
+from evenkey.core.streams.published import Published
+from evenkey.core.streams.record_look_alike import RecordLookAlike
+from evenkey.core.streams.rows import RowIndex
+from evenkey.core.streams.sampling import FirstRecords, SpreadRecords
+from evenkey.core.streams.uniform import Uniform
+from evenkey.core.streams.zipf import Zipf
+
+if TYPE_CHECKING:
+    from evenkey.core.streams.compressed import bare_name as bare_name
+    from evenkey.core.streams.compressed import unpack as unpack
+    from evenkey.core.streams.datasets import DatasetFormat as DatasetFormat
+    from evenkey.core.streams.datasets import summarize_dataset as summarize_dataset
+    from evenkey.core.streams.datasets import write_dataset as write_dataset
+    from evenkey.core.streams.file_stream import Records as Records
+    from evenkey.core.streams.row_groups import RowGroup as RowGroup
+    from evenkey.core.streams.row_groups import find_row_groups as find_row_groups
+    from evenkey.core.streams.row_groups import read_group as read_group
+    from evenkey.core.streams.rows import found_in as found_in
+    from evenkey.core.streams.splits import SPLITTERS as SPLITTERS
+    from evenkey.core.streams.splits import Columns as Columns
+    from evenkey.core.streams.splits import CsvRecords as CsvRecords
+    from evenkey.core.streams.splits import Edges as Edges
+    from evenkey.core.streams.splits import JsonLines as JsonLines
+    from evenkey.core.streams.splits import Split as Split
+    from evenkey.core.streams.splits import Splitter as Splitter
+    from evenkey.core.streams.splits import Words as Words
+    from evenkey.core.streams.splits import read_names as read_names
+    from evenkey.core.streams.splits import read_types as read_types
+    from evenkey.core.streams.splits import spell_names as spell_names
+    from evenkey.core.streams.splits import vet as vet
+    from evenkey.core.streams.splits.columns import EVENT_TIME as EVENT_TIME
+    from evenkey.core.streams.splits.columns import value_name as value_name
+    from evenkey.core.streams.splits.typed import Guess as Guess
+    from evenkey.core.streams.suffixes import SplitName as SplitName
+    from evenkey.core.streams.suffixes import check_input as check_input
+    from evenkey.core.streams.suffixes import split_of as split_of
+
+__all__ = [
+    "SPAN_SECONDS",
+    "Cashtags",
+    "CountryHalfSkew",
+    "CountrySkew",
+    "Drift",
+    "Entry",
+    "FileStream",
+    "FirstRecords",
+    "GraphLookAlike",
+    "KeyStream",
+    "LineIndex",
+    "Lognormal",
+    "LookAlike",
+    "MessageBatch",
+    "MessageStream",
+    "Published",
+    "RecordLookAlike",
+    "RowIndex",
+    "SplitLines",
+    "SpreadRecords",
+    "Uniform",
+    "Zipf",
+    "catalogue",
+    "find_files",
+    "generated",
+]
+
+__getattr__ = late(
+    __name__,
+    {
+        "Columns": "evenkey.core.streams.splits",
+        "CsvRecords": "evenkey.core.streams.splits",
+        "DatasetFormat": "evenkey.core.streams.datasets",
+        "EVENT_TIME": "evenkey.core.streams.splits.columns",
+        "Edges": "evenkey.core.streams.splits",
+        "Guess": "evenkey.core.streams.splits.typed",
+        "JsonLines": "evenkey.core.streams.splits",
+        "Records": "evenkey.core.streams.file_stream",
+        "RowGroup": "evenkey.core.streams.row_groups",
+        "SPLITTERS": "evenkey.core.streams.splits",
+        "Split": "evenkey.core.streams.splits",
+        "SplitName": "evenkey.core.streams.suffixes",
+        "Splitter": "evenkey.core.streams.splits",
+        "Words": "evenkey.core.streams.splits",
+        "check_input": "evenkey.core.streams.suffixes",
+        "find_row_groups": "evenkey.core.streams.row_groups",
+        "found_in": "evenkey.core.streams.rows",
+        "read_group": "evenkey.core.streams.row_groups",
+        "read_names": "evenkey.core.streams.splits",
+        "read_types": "evenkey.core.streams.splits",
+        "spell_names": "evenkey.core.streams.splits",
+        "split_of": "evenkey.core.streams.suffixes",
+        "bare_name": "evenkey.core.streams.compressed",
+        "unpack": "evenkey.core.streams.compressed",
+        "value_name": "evenkey.core.streams.splits.columns",
+        "vet": "evenkey.core.streams.splits",
+        "summarize_dataset": "evenkey.core.streams.datasets",
+        "write_dataset": "evenkey.core.streams.datasets",
+    },
+)

@@ -1,0 +1,105 @@
+"""Numba kernels of the streams: counter-based random numbers and alias tables."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+MIX_2 = np.uint64(0x94D049BB133111EB)
+SHIFT_32 = np.uint64(32)
+LOW_32 = np.uint64(0xFFFFFFFF)
+FULL = 4294967296.0  # what a chance is a part of
+
+
+@njit(cache=True, inline="always")
+def random_word(seed, counter):
+    """Random 64 bits number `counter` of a seed: splitmix64, which is random access."""
+    word = seed + (np.uint64(counter) + np.uint64(1)) * GOLDEN
+    word = (word ^ (word >> np.uint64(30))) * MIX_1
+    word = (word ^ (word >> np.uint64(27))) * MIX_2
+    return word ^ (word >> np.uint64(31))
+
+
+@njit(cache=True, inline="always")
+def scaled(word, size):
+    """Scale a random word to 0..size-1, size < 2**32: upper half of the 128-bit product."""
+    low = ((word & LOW_32) * np.uint64(size)) >> SHIFT_32
+    return np.int64(((word >> SHIFT_32) * np.uint64(size) + low) >> SHIFT_32)
+
+
+@njit(cache=True)
+def uniform(seed, start, size, out):
+    for i in range(len(out)):
+        out[i] = scaled(random_word(seed, start + i), size)
+
+
+@njit(cache=True)
+def build_alias(weights, chance, alias):
+    """Vose's alias table: column i is key i with `chance[i]` of 2**32, else key `alias[i]`.
+
+    Overwrites `weights`. One array holds both work lists: columns with less than their share
+    grow from its left end, those with more from its right end.
+    """
+    size = len(weights)
+    weights *= size / weights.sum()
+    work = np.empty(size, np.int32)
+    smalls, larges = 0, size
+    for i in range(size):
+        chance[i] = 0
+        alias[i] = i  # for those that rounding leaves over
+        if weights[i] < 1.0:
+            work[smalls] = i
+            smalls += 1
+        else:
+            larges -= 1
+            work[larges] = i
+    while smalls > 0 and larges < size:
+        smalls -= 1
+        low, high = work[smalls], work[larges]
+        chance[low] = np.uint32(weights[low] * FULL)
+        alias[low] = high
+        weights[high] -= 1.0 - weights[low]
+        if weights[high] < 1.0:
+            larges += 1
+            work[smalls] = high
+            smalls += 1
+
+
+@njit(cache=True)
+def sample_alias(seed, start, chance, alias, out):
+    """Column by the upper half of word * size, toss by the top of its lower half."""
+    size = len(chance)
+    for i in range(len(out)):
+        word = random_word(seed, start + i)
+        column = scaled(word, size)
+        toss = (word * np.uint64(size)) >> SHIFT_32
+        out[i] = column if toss < np.uint64(chance[column]) else alias[column]
+
+
+@njit(cache=True)
+def prime_to(size, number):
+    """Smallest number of at least `number`, and at least 1, that has no factor in common."""
+    number = max(number, 1)
+    while True:
+        one, other = number, size
+        while other:
+            one, other = other, one % other
+        if one == 1:
+            return number
+        number += 1
+
+
+@njit(cache=True)
+def deal(seed, start, every, size, ids):
+    """Deal ranks to keys, period by period; see `evenkey.core.streams.drift.Drift`."""
+    first = scaled(random_word(seed, -1), size)
+    step = prime_to(size, np.int64(0.618 * size))
+    period, factor, shift = -1, 0, 0
+    for i in range(len(ids)):
+        if (start + i) // every != period:
+            period = (start + i) // every
+            factor = prime_to(size, scaled(random_word(seed, period), size))
+            shift = (first + step * (period % size)) % size
+        ids[i] = (factor * ids[i] + shift) % size

@@ -1,0 +1,66 @@
+"""A look-alike of ticker symbols in tweets, whose hot keys change from week to week."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from evenkey.core.streams.law import Law, law_of
+from evenkey.core.streams.look_alike import LookAlike, LookAlikeModel
+from evenkey.core.streams.published import Published
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_WEEKS = 4
+_HOT = 5  # ticker symbols in the paper's figure 3
+_MODELS = {
+    "cashtags": LookAlikeModel(
+        Published(
+            "ticker symbols in tweets of a month", "PKG paper, table 1", 690_000, 3.29, 2_900
+        ),
+        2_900,
+    )
+}
+
+
+@dataclass(frozen=True)
+class Cashtags(LookAlike):
+    """A power law whose five hottest keys are others in each quarter of the stream.
+
+    In week ``w = 4 * offset // messages`` rank r, counted from 0, is key ``(r + 5 w) mod 20``
+    if it is below 20, else key r. So the hot keys of one week are lukewarm in the others, as in
+    figure 3 of the PKG paper. A key's share of the whole is the mean of its weeks; the exponent
+    is such that the largest is the published one.
+
+    Parameters
+    ----------
+    like
+        ``cashtags``.
+
+    Examples
+    --------
+    >>> Cashtags("cashtags", messages=12).batch(0, 12).ids.tolist()
+    [2, 1, 1356, 0, 7, 15, 23, 297, 98, 16, 197, 44]
+    """
+
+    family: ClassVar[str] = "weekly-look-alike"
+    models: ClassVar[dict[str, LookAlikeModel]] = _MODELS
+    fixed: ClassVar[dict[str, dict[str, str]]] = {"cashtags-like": {"like": "cashtags"}}
+
+    like: str = "cashtags"
+
+    @property
+    def law(self) -> Law:
+        """Exponent and number of keys of each week's law."""
+        published, keys, _ = self.models[self.like]
+        turns = tuple(range(1, _WEEKS * _HOT, _HOT))
+        return law_of(published.messages, keys, published.top_percent / 100, turns)
+
+    def _ids(self, start: int, stop: int) -> NDArray[np.int64]:
+        ids = super()._ids(start, stop)
+        weeks = np.arange(start, stop) * _WEEKS // self.length
+        head = _WEEKS * _HOT
+        return np.where(ids < head, (ids + _HOT * weeks) % head, ids)

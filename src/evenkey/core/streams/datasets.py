@@ -1,0 +1,246 @@
+"""Generated datasets: what there is, how skewed one is, and writing one to a file."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams.suffixes import split_of_suffix
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Self
+
+    from evenkey.core.streams.base import KeyStream, MessageBatch
+    from evenkey.core.streams.published import Published
+
+DatasetFormat = Literal["lines", "csv", "json", "parquet"]
+
+_BATCH_MESSAGES = 1 << 18
+_SCHEMA = pa.schema([("key", pa.string()), ("count", pa.int64()), ("time", pa.float64())])
+
+
+@dataclass(frozen=True)
+class DatasetSummary:
+    """How a stream is made up.
+
+    Parameters
+    ----------
+    messages, keys
+        Messages, and distinct keys that occur.
+    weight
+        What all messages weigh; as many as there are where each weighs 1.
+    seconds
+        Event time that it spans.
+    top
+        The heaviest keys with the weight of their messages, heaviest first.
+    published
+        What a paper says of the data set that the stream stands in for, if it does.
+    """
+
+    dataset: str
+    messages: int
+    weight: int
+    keys: int
+    seconds: float
+    top: tuple[tuple[str, int], ...]
+    published: Published | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the figures as JSON can hold them, shares of the weight of all with them."""
+        return {
+            "dataset": self.dataset,
+            "messages": self.messages,
+            "weight": self.weight,
+            "keys": self.keys,
+            "seconds": self.seconds,
+            "top": [
+                {"key": key, "weight": count, "share_percent": 100 * count / self.weight}
+                for key, count in self.top
+            ],
+            "published": None if self.published is None else self.published.to_json(),
+        }
+
+
+def summarize_dataset(
+    stream: KeyStream, *, top: int = 10, on_progress: Callable[[int], None] | None = None
+) -> DatasetSummary:
+    """Count the keys of a stream, exactly.
+
+    Parameters
+    ----------
+    stream
+        The stream; all of it is made once.
+    top
+        How many of the heaviest keys to name.
+    on_progress
+        Called with the messages so far.
+
+    Examples
+    --------
+    >>> from evenkey.core.streams import generated
+    >>> summarize_dataset(generated("country-skew-r80", messages=1000), top=1).top
+    (('Turkey', 776),)
+    """
+    counts = np.zeros(stream.key_count, dtype=np.int64)
+    for batch in _batches(stream, on_progress):
+        np.add.at(
+            counts, batch.ids, batch.counts
+        )  # not bincount: there may be far more keys than messages
+    # Equals in order of their ids, so that the same stream always gives the same list.
+    heaviest = np.argsort(-counts, kind="stable")[:top]
+    heaviest = heaviest[counts[heaviest] > 0]
+    names = stream.texts(heaviest).to_pylist()
+    return DatasetSummary(
+        stream.name,
+        stream.length,
+        int(counts.sum()),
+        int(np.count_nonzero(counts)),
+        stream.length / stream.per_second,
+        tuple(zip(names, counts[heaviest].tolist(), strict=True)),
+        stream.published,
+    )
+
+
+def write_dataset(
+    stream: KeyStream,
+    file: Path,
+    form: DatasetFormat | None = None,
+    *,
+    overwrite: bool = False,
+    on_progress: Callable[[int], None] | None = None,
+) -> DatasetFormat:
+    """Write a stream to a file that a pipeline can read back; it appears when it is whole.
+
+    Parameters
+    ----------
+    stream
+        What to write.
+    file
+        Where; directories are made as needed.
+    form
+        ``lines`` writes one key a line; ``csv``, ``json`` (one object a line) and
+        ``parquet`` write ``key``, ``count`` and ``time`` (seconds). None goes by the suffix.
+    overwrite
+        Whether a file that is there is replaced.
+    on_progress
+        Called with the messages so far.
+
+    Returns
+    -------
+    str
+        The format written.
+
+    Raises
+    ------
+    ConfigurationError
+        The file is there already, or cannot be written, or the format has no place for the
+        stream's weights.
+    """
+    if file.exists() and not overwrite:
+        message = f"output {file} exists: choose another file or ask to overwrite it"
+        raise ConfigurationError(message)
+    chosen: Any = form or split_of_suffix(file)
+    if stream.weighs and chosen == "lines":
+        message = (
+            f"output {file}: lines hold keys only, and messages of {stream.name} have weights: "
+            "write csv, json or parquet"
+        )
+        raise ConfigurationError(message)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with _replaced(file) as target, _WRITERS[chosen](target) as writer:
+            for batch in _batches(stream, on_progress):
+                columns = [stream.texts(batch.ids), batch.counts, batch.times]
+                writer.write_table(pa.table(columns, schema=_SCHEMA))
+    except OSError as error:
+        message = f"output {file} cannot be written ({error.strerror}): choose another file"
+        raise ConfigurationError(message) from error
+    written: DatasetFormat = chosen
+    return written
+
+
+def _batches(
+    stream: KeyStream, on_progress: Callable[[int], None] | None
+) -> Iterator[MessageBatch]:
+    done = 0
+    for batch in stream.batches(_BATCH_MESSAGES):
+        yield batch
+        done += len(batch.ids)
+        if on_progress is not None:
+            on_progress(done)
+
+
+@contextlib.contextmanager
+def _replaced(file: Path) -> Iterator[IO[bytes]]:
+    """Open a temporary file that takes the place of `file` if all goes well."""
+    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with open(descriptor, "wb") as target:  # noqa: PTH123 - it is open already
+            yield target
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+class _Writer(Protocol):
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *error: object) -> object: ...
+
+    def write_table(self, table: pa.Table) -> None: ...
+
+
+class _TextWriter:
+    """Writes a line of text a message."""
+
+    def __init__(self, target: IO[bytes], lines: Callable[[pa.Table], pa.ChunkedArray]) -> None:
+        self._target = target
+        self._lines = lines
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        del error
+
+    def write_table(self, table: pa.Table) -> None:
+        self._target.write(("\n".join(self._lines(table).to_pylist()) + "\n").encode())
+
+
+def _objects(table: pa.Table) -> pa.ChunkedArray:
+    keys = table["key"].combine_chunks().dictionary_encode()
+    quoted = pa.array([json.dumps(key, ensure_ascii=False) for key in keys.dictionary.to_pylist()])
+    counts, times = (pc.cast(table[name], pa.string()) for name in ("count", "time"))
+    head, middle, tail = '{"key": ', ', "count": ', ', "time": '
+    return pc.binary_join_element_wise(
+        head, quoted.take(keys.indices), middle, counts, tail, times, "}", ""
+    )
+
+
+_WRITERS: dict[DatasetFormat, Callable[[IO[bytes]], _Writer]] = {
+    "lines": lambda target: _TextWriter(target, lambda table: table["key"]),
+    "csv": lambda target: pacsv.CSVWriter(target, _SCHEMA),
+    "json": lambda target: _TextWriter(target, _objects),
+    "parquet": lambda target: pq.ParquetWriter(target, _SCHEMA),
+}
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,129 @@
+"""The generated streams by name."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.spelling import build, fields_of, spell, unknown_name
+from evenkey.core.spelling import parse as parse_spelling
+from evenkey.core.streams.base import KeyStream
+from evenkey.core.streams.country import CountrySkew
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from evenkey.core.streams.published import Published
+
+_LEVEL = re.compile(r"(?P<family>.+)-r(?P<percent>\d+)")
+
+
+class Entry(NamedTuple):
+    """A stream or family of streams: how it is spelled, what it is, how long it usually is.
+
+    `published` has the figures of the data set that it stands in for, if it does.
+    """
+
+    spelling: str
+    summary: str
+    usual_messages: int
+    published: Published | None = None
+
+
+def catalogue() -> list[Entry]:
+    """List the generated streams: families with parameters, and those with names of their own.
+
+    Examples
+    --------
+    >>> [entry.spelling for entry in catalogue() if entry.published is None]
+    ... # doctest: +NORMALIZE_WHITESPACE
+    ['country-half-skew-rN', 'country-skew-rN', 'drift(z=...,keys=...,every=...)',
+     'uniform(keys=...)', 'zipf(z=...,keys=...)']
+    """
+    return sorted(entry for cls in _families().values() for entry in _entries(cls))
+
+
+def generated(
+    name: str, *, messages: int | None = None, seed: int = 0, rate: float | None = None
+) -> KeyStream:
+    """Make a generated stream from its spelling.
+
+    Parameters
+    ----------
+    name
+        Such as ``country-skew-r80``, ``zipf(z=1.4,keys=1000)`` or ``wikipedia-like``.
+    messages, seed, rate
+        As for `KeyStream`.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such stream or parameter, or a value does not fit.
+
+    Examples
+    --------
+    >>> generated("uniform(keys=10)", messages=5).batch(0, 5).ids.tolist()
+    [7, 8, 5, 8, 8]
+    """
+    cls, parameters = _find(name)
+    shared = {"seed": str(seed)}
+    if messages is not None:
+        shared["messages"] = str(messages)
+    if rate is not None:
+        shared["rate"] = repr(rate)
+    return build("dataset", cls, cls.family, {**parameters, **shared})
+
+
+def _find(name: str) -> tuple[type[KeyStream], dict[str, str]]:
+    """Find the class that a spelling names, and the parameters it gives, still text."""
+    base, parameters = parse_spelling(name)
+    families = _families()
+    fixed = {each: cls for cls in families.values() for each in cls.fixed}
+    level = _LEVEL.fullmatch(base)
+    if (level is not None or base in fixed) and parameters:
+        message = f"{name!r}: {base} takes no parameters; write {base}"
+        raise ConfigurationError(message)
+    if base in fixed:
+        return fixed[base], fixed[base].fixed[base]
+    family = base if level is None else level["family"]
+    cls = families.get(family)
+    if cls is None or cls.fixed or (level is None) == issubclass(cls, CountrySkew):
+        error = unknown_name("dataset", name, [entry.spelling for entry in catalogue()])
+        raise error
+    if level is not None:
+        return cls, {"percent": level["percent"]}
+    own = _own(cls)
+    for parameter in parameters:
+        if parameter not in own:
+            error = unknown_name(f"parameter of dataset {family!r}:", parameter, own)
+            raise error
+    return cls, parameters
+
+
+def _families() -> dict[str, type[KeyStream]]:
+    return {cls.family: cls for cls in _descendants(KeyStream)}
+
+
+def _descendants(cls: type[Any]) -> Iterator[type[KeyStream]]:
+    for child in cls.__subclasses__():
+        if child.__module__.startswith("evenkey.core.streams.") and not inspect.isabstract(child):
+            yield child
+        yield from _descendants(child)
+
+
+def _entries(cls: type[KeyStream]) -> Iterator[Entry]:
+    if issubclass(cls, CountrySkew):
+        yield Entry(f"{cls.family}-rN", cls.summary, cls.usual_messages)
+    elif cls.fixed:
+        for name, parameters in cls.fixed.items():
+            stream = build("dataset", cls, cls.family, parameters)
+            yield Entry(name, stream.about, stream.length, stream.published)
+    else:
+        pattern = spell(cls.family, dict.fromkeys(_own(cls), "..."))
+        yield Entry(pattern, cls.summary, cls.usual_messages)
+
+
+def _own(cls: type[KeyStream]) -> list[str]:
+    return [name for name in fields_of(cls) if name not in fields_of(KeyStream)]

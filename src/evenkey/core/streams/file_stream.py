@@ -1,0 +1,135 @@
+"""A stream of the messages in users' files, for the simulator."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.hashing import hash_strings
+from evenkey.core.streams.base import SPAN_SECONDS, MessageBatch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from evenkey.core.streams.files import LineIndex
+    from evenkey.core.streams.splits import Split, Splitter
+
+
+class Records(Protocol):
+    """Numbered pieces of input, any range of which can be split into messages."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+
+    def split(self, start: int, stop: int) -> Split:
+        """Split pieces `start` to `stop` - 1; places count from `start`."""
+
+
+@dataclass(frozen=True)
+class SplitLines:
+    """Lines of text files, with the splitter that takes them apart."""
+
+    index: LineIndex
+    splitter: Splitter
+
+    def __len__(self) -> int:
+        return self.index.lines
+
+    def split(self, start: int, stop: int) -> Split:
+        """Split lines `start` to `stop` - 1."""
+        return self.splitter.split(self.index.read(start, stop))
+
+
+class FileStream:
+    """Messages in users' files.
+
+    It is read from first to last: which number a key has depends on the keys before it.
+    A message's event time is the number of its line over `rate`.
+
+    Parameters
+    ----------
+    name
+        What to call it, such as the paths.
+    records
+        Lines with a splitter (`SplitLines`), or rows (`RowIndex`).
+    rate
+        Lines or rows per second of event time; None lets the stream span 400 s.
+
+    Raises
+    ------
+    ConfigurationError
+        The rate is not above 0.
+    """
+
+    def __init__(self, name: str, records: Records, *, rate: float | None = None) -> None:
+        self.name = name
+        self.per_second = len(records) / SPAN_SECONDS if rate is None else rate
+        self.rejected = 0
+        """Lines or rows rejected in the last reading, so far."""
+        self._records = records
+        self._numbers: dict[str | None, int] = {}
+        if not (self.per_second > 0 and math.isfinite(self.per_second)):
+            message = f"{name}: rate = {rate}: must be above 0 lines a second"
+            raise ConfigurationError(message)
+
+    def batches(self, size: int = 1 << 16) -> Iterator[MessageBatch]:
+        """Read the whole stream, the messages of `size` lines at a time.
+
+        Raises
+        ------
+        ConfigurationError
+            At the end: there was no message at all.
+        """
+        self.rejected, messages, reason = 0, 0, None
+        for start in range(0, len(self._records), size):
+            split = self._records.split(start, start + size)
+            self.rejected += split.rejected.num_rows
+            messages += split.messages.num_rows
+            if reason is None and split.rejected.num_rows:
+                reason = split.rejected["reason"][0].as_py()
+            yield self._batch(start, split)
+        if not messages:
+            why = f" (the first that was rejected: {reason})" if reason else ""
+            message = (
+                f"{self.name}: none of {len(self._records)} lines is a message{why}; check split "
+                "and key"
+            )
+            raise ConfigurationError(message)
+
+    def texts(self, ids: NDArray[np.int64]) -> pa.StringArray:
+        """Give the keys as they stand in the files; those of batches read so far."""
+        return pa.array(self._numbers, pa.string()).take(pa.array(ids))
+
+    @property
+    def key_count(self) -> int:
+        """How many keys were met so far."""
+        return len(self._numbers)
+
+    def _batch(self, start: int, split: Split) -> MessageBatch:
+        coded = split.messages["key"].combine_chunks().dictionary_encode(null_encoding="encode")
+        texts, places = coded.dictionary, coded.indices.to_numpy()
+        numbers = self._numbers
+        ids = (numbers.setdefault(text, len(numbers)) for text in texts.to_pylist())
+        lines = split.messages["line"].to_numpy()
+        return MessageBatch(
+            np.fromiter(ids, np.int64, len(texts))[places],
+            hash_strings(texts)[places],
+            split.messages["count"].to_numpy(),
+            (lines + start) / self.per_second,
+            _senders(split),
+        )
+
+
+def _senders(split: Split) -> NDArray[np.uint64] | None:
+    if "sender" not in split.messages.column_names:
+        return None
+    coded = split.messages["sender"].combine_chunks().dictionary_encode()
+    places: NDArray[np.int32] = coded.indices.to_numpy()
+    return hash_strings(coded.dictionary)[places]

@@ -1,0 +1,330 @@
+"""Lines of text files by number: any range of lines of many files, found by seeking."""
+
+from __future__ import annotations
+
+import glob
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from socket import gethostname
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from evenkey.core.errors import ConfigurationError, RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+_BLOCK_LINES = 256
+_CHUNK_BYTES = 1 << 23
+_DIGEST_BYTES = 8
+_CHANGED = "has changed since the run began"
+_CARRIAGE_RETURN = b"\r"
+_FIRST_BYTES = 1 << 23
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_SPARK_FILES = ("_SUCCESS", "_metadata", "_common_metadata")
+_SPARK_DIRECTORIES = ("_spark_metadata", "_temporary")
+
+
+def find_files(paths: Iterable[str | Path]) -> list[Path]:
+    """Find the files that paths name: files, directories (all files in them), globs.
+
+    In directories, hidden files and the files that Spark keeps its own books in are left out.
+
+    Returns
+    -------
+    list
+        Absolute paths; what one path stands for is sorted.
+
+    Raises
+    ------
+    ConfigurationError
+        A path names nothing, or may not be looked at; the message says which.
+    """
+    found: list[Path] = []
+    for path in map(Path, paths):
+        try:
+            named = [path] if path.exists() else sorted(map(Path, _glob(path)))
+            files = [file for each in named for file in _files_under(each)]
+        except OSError as error:
+            message = f"input {path} cannot be read ({error.strerror}): check its permissions"
+            raise ConfigurationError(message) from error
+        if not files:
+            what = "holds no file" if named else "is not there"
+            message = f"input {path} {what}: name a file, a directory of files or a glob"
+            raise ConfigurationError(message)
+        found += (file.absolute() for file in files)
+    return found
+
+
+def _glob(pattern: Path) -> list[str]:
+    # Path.glob takes no absolute pattern, and lets * stand for hidden files.
+    return glob.glob(str(pattern), recursive=True)  # noqa: PTH207
+
+
+def _files_under(path: Path) -> list[Path]:
+    if path.is_dir():
+        return sorted(each for each in path.rglob("*") if _counts(each, path) and each.is_file())
+    return [path]
+
+
+def _counts(file: Path, directory: Path) -> bool:
+    """Whether a file in a directory is one of its data files, judged by its name."""
+    *directories, name = file.relative_to(directory).parts
+    hidden = any(part.startswith(".") for part in (*directories, name))
+    return not (
+        hidden or name in _SPARK_FILES or any(each in _SPARK_DIRECTORIES for each in directories)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LineIndex:
+    """Where the lines of some files begin, every 256th of them.
+
+    Lines are numbered from 0 through all files in order. A line ends with a line feed
+    (a carriage return before it belongs to the line end) or with its file; in a file without
+    line feeds a line ends with a carriage return. An empty line is a line. A byte order mark at the
+    start of a file is left out.
+
+    Parameters
+    ----------
+    files
+        Absolute paths.
+    sizes
+        Bytes of each file when it was indexed; a file that changed since is refused.
+    skipped
+        Bytes left out at the start of each file, such as its header line.
+    line_ends
+        What ends a line of each file: a line feed, or a carriage return.
+    lines
+        How many lines there are.
+    starts
+        int64[blocks, 2]: number of the file, and byte offset, at which line ``256 * block``
+        begins.
+    segments
+        int64[segments, 2]: number of the file, and byte offset, of each piece between two such
+        places; a file's first piece begins with the file.
+    digests
+        uint64[segments], BLAKE2b of each piece: what changed since is refused when it is read.
+    """
+
+    files: tuple[str, ...]
+    sizes: tuple[int, ...]
+    skipped: tuple[int, ...]
+    line_ends: tuple[str, ...]
+    lines: int
+    starts: NDArray[np.int64]
+    segments: NDArray[np.int64]
+    digests: NDArray[np.uint64]
+
+    @classmethod
+    def build(cls, paths: Sequence[str | Path], *, header: bool = False) -> LineIndex:
+        """Index the lines of files, in one pass over their bytes.
+
+        Parameters
+        ----------
+        paths
+            As `find_files` gives them.
+        header
+            Whether the first line of each file is a header, which is left out.
+
+        Raises
+        ------
+        ConfigurationError
+            A file cannot be read, or there is no line at all.
+        """
+        starts, segments, digests = [], [], []
+        sizes, skipped, line_ends, lines = [], [], [], 0
+        for number, path in enumerate(paths):
+            try:
+                found = _scan(Path(path), lines, header=header)
+            except OSError as error:
+                message = f"input {path} cannot be read ({error.strerror}): check its permissions"
+                raise ConfigurationError(message) from error
+            starts.append(_numbered(number, found.starts))
+            segments.append(_numbered(number, found.segments))
+            digests.append(np.frombuffer(found.digests, np.uint64))
+            lines += found.lines
+            sizes.append(found.size)
+            skipped.append(found.skipped)
+            line_ends.append(found.line_end.decode())
+        if not lines:
+            message = f"input {', '.join(map(str, paths))} holds no line: name a file with messages"
+            raise ConfigurationError(message)
+        files = tuple(map(str, paths))
+        return cls(
+            files,
+            tuple(sizes),
+            tuple(skipped),
+            tuple(line_ends),
+            lines,
+            np.concatenate(starts),
+            np.concatenate(segments),
+            np.concatenate(digests),
+        )
+
+    def read(self, start: int, stop: int) -> pa.BinaryArray:
+        """Read lines `start` to `stop` - 1, without their line ends, as bytes.
+
+        Raises
+        ------
+        RunError
+            A file is gone, or what is read of it is not what was indexed.
+        """
+        stop = min(stop, self.lines)
+        if stop <= start:
+            return pa.array([], pa.binary())
+        block = start // _BLOCK_LINES
+        file, offset = (int(each) for each in self.starts[block])
+        ahead = start - block * _BLOCK_LINES
+        lines: list[bytes] = []
+        while len(lines) < ahead + stop - start:
+            lines += self._rest(file, offset, self._end(file, stop))
+            file += 1
+            offset = self.skipped[file] if file < len(self.files) else 0
+        return pa.array(lines[ahead : ahead + stop - start], pa.binary())
+
+    def header(self, file: int = 0) -> bytes:
+        """The header line that was left out of a file."""
+        return self._read(file, 0, self.skipped[file]).rstrip(b"\r\n")
+
+    def _end(self, file: int, stop: int) -> int:
+        """A byte offset in a file behind line `stop` - 1, as near as the index knows."""
+        block = -(-stop // _BLOCK_LINES)
+        if block < len(self.starts) and self.starts[block, 0] == file:
+            return int(self.starts[block, 1])
+        return self.sizes[file]
+
+    def _rest(self, file: int, offset: int, end: int) -> list[bytes]:
+        if end <= offset:
+            return []
+        line_end = self.line_ends[file].encode()
+        lines = self._bytes(file, offset, end).split(line_end)
+        if not lines[-1]:
+            lines.pop()
+        return (
+            lines if line_end == _CARRIAGE_RETURN else [line.removesuffix(b"\r") for line in lines]
+        )
+
+    def _bytes(self, file: int, offset: int, end: int) -> bytes:
+        """Read whole pieces of a file, or from behind what its first one leaves out."""
+        low, high = np.searchsorted(self.segments[:, 0], [file, file + 1])
+        begins = self.segments[low:high, 1]
+        first, last = np.searchsorted(begins, offset, "right") - 1, np.searchsorted(begins, end)
+        begin = int(begins[first])
+        content = self._read(file, begin, end)
+        cuts = [*(begins[first:last] - begin).tolist(), end - begin]
+        for piece in range(last - first):
+            found = _digest(memoryview(content)[cuts[piece] : cuts[piece + 1]]).digest()
+            if found != self.digests[low + first + piece].tobytes():
+                raise self._unreadable(file, _CHANGED)
+        return content[offset - begin :]
+
+    def _read(self, file: int, offset: int, end: int) -> bytes:
+        path = Path(self.files[file])
+        try:
+            if path.stat().st_size == self.sizes[file]:
+                with path.open("rb") as opened:
+                    opened.seek(offset)
+                    return opened.read(end - offset)
+            why = _CHANGED
+        except OSError as error:
+            here = f"cannot be read any more on host {gethostname()} ({error.strerror})"
+            why = f"{here}, and all executors read it under this path"
+        raise self._unreadable(file, why)
+
+    def _unreadable(self, file: int, why: str) -> RunError:
+        message = f"{why}: put it back as it was, or start again with a new output"
+        return RunError(f"input {self.files[file]} {message}")
+
+
+class _Scan(NamedTuple):
+    """What one file holds: byte offsets of those lines whose number is a multiple of 256.
+
+    Its pieces begin there, but for the first, which begins with the file.
+    """
+
+    starts: NDArray[np.int64]
+    segments: NDArray[np.int64]
+    digests: bytes
+    lines: int
+    size: int
+    skipped: int
+    line_end: bytes
+
+
+def _scan(path: Path, first: int, *, header: bool) -> _Scan:
+    """Go through a file whose first line has number `first`."""
+    size = path.stat().st_size
+    line_end = _line_end(path)
+    with path.open("rb") as file:
+        mark = file.read(len(_BYTE_ORDER_MARK))
+        skipped = len(mark) if mark == _BYTE_ORDER_MARK else 0
+        file.seek(skipped)
+        if header:
+            skipped = _behind_line(path, skipped, line_end)
+        file.seek(0)
+        digest, digests = _digest(file.read(skipped)), []
+    kept, lines = [np.array([], dtype=np.int64)], 0
+    for begins, content, offset in _line_starts(path, skipped, size, line_end):
+        chosen = begins[-(first + lines) % _BLOCK_LINES :: _BLOCK_LINES]
+        kept.append(chosen)
+        lines += len(begins)
+        done = 0
+        for cut in (chosen[chosen > skipped] - offset).tolist():
+            digest.update(memoryview(content)[done:cut])
+            digests.append(digest.digest())
+            digest, done = _digest(b""), cut
+        digest.update(memoryview(content)[done:])
+    starts = np.concatenate(kept)
+    segments = np.concatenate([np.array([0]), starts[starts > skipped]])
+    return _Scan(
+        starts, segments, b"".join([*digests, digest.digest()]), lines, size, skipped, line_end
+    )
+
+
+def _line_end(path: Path) -> bytes:
+    """Say what ends the lines of a file, by its first megabytes."""
+    with path.open("rb") as file:
+        start = file.read(_FIRST_BYTES)
+    return _CARRIAGE_RETURN if _CARRIAGE_RETURN in start and b"\n" not in start else b"\n"
+
+
+def _behind_line(path: Path, offset: int, line_end: bytes) -> int:
+    """Give the offset behind the line that begins at one."""
+    with path.open("rb") as file:
+        file.seek(offset)
+        if line_end == b"\n":
+            return offset + len(file.readline())
+        while chunk := file.read(_FIRST_BYTES):
+            found = chunk.find(line_end)
+            if found >= 0:
+                return offset + found + 1
+            offset += len(chunk)
+    return offset
+
+
+def _line_starts(
+    path: Path, offset: int, size: int, line_end: bytes
+) -> Iterator[tuple[NDArray[np.int64], bytes, int]]:
+    """Byte offsets at which lines begin, from one that is, with each chunk and its offset."""
+    yield np.array([offset] if offset < size else [], dtype=np.int64), b"", offset
+    with path.open("rb") as file:
+        file.seek(offset)
+        while offset < size and (chunk := file.read(min(_CHUNK_BYTES, size - offset))):
+            feeds = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord(line_end))
+            begins = feeds + offset + 1
+            yield begins[begins < size], chunk, offset
+            offset += len(chunk)
+
+
+def _numbered(file: int, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.column_stack((np.full(len(offsets), file), offsets))
+
+
+def _digest(content: bytes | memoryview) -> blake2b:
+    return blake2b(content, digest_size=_DIGEST_BYTES)

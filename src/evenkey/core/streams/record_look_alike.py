@@ -1,0 +1,116 @@
+"""Look-alikes of data sets whose records say how often something happened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from evenkey.core.streams.look_alike import LookAlike, LookAlikeModel
+from evenkey.core.streams.published import Published
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_DKG = "DKG paper, table 2"
+_SIZE = (1 << 32) - 1
+
+
+class RecordCounts(NamedTuple):
+    """How the published total is dealt to records.
+
+    Parameters
+    ----------
+    length
+        Records of the data set.
+    exponent
+        A key whose share of the total is p has a share of the records in proportion to
+        ``p ** exponent``: 1 is records that all count alike, 0 as many records for each key.
+    """
+
+    length: int
+    exponent: float
+
+
+# The DKG paper counts neither keys nor records: these are of the order of magnitude of the real
+# thing. An article has as many records as pages that lead to it, which grow far slower than its
+# clicks; a language has one for each of its pages in each hour.
+_MODELS = {
+    "wikipedia-clickstream": LookAlikeModel(
+        Published("articles that links led to", _DKG, 8_000_000_000, 10), keys=3_000_000
+    ),
+    "wikipedia-pageviews-by-lang": LookAlikeModel(
+        Published("languages of pages visited", _DKG, 588_000_000, 27), keys=300
+    ),
+}
+_RECORDS = {
+    "wikipedia-clickstream": RecordCounts(25_000_000, 0.5),
+    "wikipedia-pageviews-by-lang": RecordCounts(130_000_000, 0.9),
+}
+
+
+@dataclass(frozen=True)
+class RecordLookAlike(LookAlike):
+    """Messages that are records with a weight; the weights have the published figures.
+
+    The weights of all messages add up to the published total, and those of the most frequent key
+    to its published share, as `LookAlike` has it for messages: key k has the share p of the total
+    and a share r of the records, in proportion to ``p ** exponent``. A record's weight is
+    geometrically distributed about its key's mean, ``total / records * p / r``.
+
+    Parameters
+    ----------
+    like
+        Name of the data set.
+
+    Examples
+    --------
+    >>> batch = RecordLookAlike("wikipedia-pageviews-by-lang", messages=6).batch(0, 6)
+    >>> batch.ids.tolist(), batch.counts.tolist()
+    ([3, 40, 0, 1, 13, 42], [5, 4, 3, 1, 1, 5])
+    """
+
+    family: ClassVar[str] = "record-look-alike"
+    weighs: ClassVar[bool] = True
+    models: ClassVar[dict[str, LookAlikeModel]] = _MODELS
+    fixed: ClassVar[dict[str, dict[str, str]]] = {
+        f"{like}-like": {"like": like} for like in _MODELS
+    }
+
+    def __post_init__(self) -> None:
+        if self.messages is None and self.like in _RECORDS:
+            object.__setattr__(self, "messages", self.records.length)
+        super().__post_init__()
+
+    @property
+    def records(self) -> RecordCounts:
+        """How the published total is dealt to records."""
+        return _RECORDS[self.like]
+
+    def weights(self) -> NDArray[np.float64]:
+        """``(key + 1) ** -(z * exponent)`` of each key: how many records it has."""
+        weights = super().weights()
+        return np.power(weights, self.records.exponent, out=weights)
+
+    def counts(self, ids: NDArray[np.int64], start: int) -> NDArray[np.int64]:
+        """Make the weights of the messages from offset `start` on, of keys `ids`; int64[n]."""
+        from evenkey.core.streams import _kernels
+
+        numbers = np.empty(len(ids), dtype=np.int64)
+        # A second random number a message: from the complement of the stream's seed.
+        _kernels.uniform(~self.random_seed, start, _SIZE, numbers)
+        steps = np.log((numbers + 1) / (_SIZE + 1)) * _inverse_rates(self.like)[ids]
+        return 1 + steps.astype(np.int64)
+
+
+@lru_cache(maxsize=2)
+def _inverse_rates(like: str) -> NDArray[np.float64]:
+    """float64[keys], 1 / log(1 - 1 / mean) of each key's geometric distribution; 0 for mean 1."""
+    stream = RecordLookAlike(like)
+    records = stream.probabilities()
+    shares = LookAlike.weights(stream)
+    shares /= shares.sum()
+    means = stream.published.messages / stream.records.length * shares / records
+    return 1 / np.log1p(-1 / np.maximum(means, 1 + 1e-9))

@@ -1,0 +1,150 @@
+"""Columns of Parquet files: whether they can be read as messages, and of which types."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams.splits.times import times_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from evenkey.core.streams.splits import Columns
+
+_OTHERS = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20),
+    pa.float16(): pa.float32(),
+    pa.large_string(): pa.string(),
+    pa.string_view(): pa.string(),
+    pa.date64(): pa.date32(),
+}
+"""What Spark, which has no such types, reads them as."""
+_KNOWN = (
+    pa.types.is_boolean,
+    pa.types.is_date32,
+    pa.types.is_decimal128,
+    pa.types.is_floating,
+    pa.types.is_integer,
+    pa.types.is_string,
+    pa.types.is_timestamp,
+)
+_MOST_DIGITS = 38
+_MICROS = pa.timestamp("us", "UTC")
+
+
+def check_columns(
+    path: str | Path, schema: pa.Schema, columns: Columns, values: Sequence[str]
+) -> None:
+    """Make sure that a file has the columns that are read, and that they hold what they must.
+
+    Raises
+    ------
+    ConfigurationError
+        It is not so.
+    """
+    for column in (*columns.names, *values):
+        if schema.names.count(column) != 1:
+            many = "two columns" if column in schema.names else "no column"
+            has = ", ".join(schema.names)
+            message = f"input {path} has {many} {column!r}; it has: {has}"
+            raise ConfigurationError(message)
+    for key in columns.key:
+        kind = schema.field(key).type
+        binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+        if binary or not _spelled_as_text(kind):
+            message = (
+                f"input {path}: key column {key!r} holds {kind}: choose a column of single values"
+            )
+            raise ConfigurationError(message)
+    if columns.count is not None and not pa.types.is_integer(schema.field(columns.count).type):
+        message = f"input {path}: count column {columns.count!r} does not hold whole numbers"
+        raise ConfigurationError(message)
+    if columns.time is not None and not _of_times(schema.field(columns.time).type):
+        kind = schema.field(columns.time).type
+        message = (
+            f"input {path}: time column {columns.time!r} holds {kind}: choose a column of "
+            "timestamps, dates, numbers or text"
+        )
+        raise ConfigurationError(message)
+    for value in values:
+        if pa.types.is_nested(schema.field(value).type):
+            message = (
+                f"input {path}: column {value!r} holds {schema.field(value).type}: choose a column "
+                "of single values"
+            )
+            raise ConfigurationError(message)
+
+
+def _of_times(kind: pa.DataType) -> bool:
+    try:
+        times_of(pa.array([], kind), "")
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return False
+    return True
+
+
+def _spelled_as_text(kind: pa.DataType) -> bool:
+    try:
+        pa.array([], kind).cast(pa.string())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return False
+    return True
+
+
+def key_text(values: pa.Array) -> pa.StringArray:
+    """Spell keys as text, equal ones alike: times in UTC, and zero without a sign."""
+    kind = values.type
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        values = values.cast(_MICROS, safe=False)
+    elif pa.types.is_floating(kind) and kind != pa.float16():
+        values = pc.add(values, pa.scalar(0.0, kind))
+    return values.cast(pa.string())
+
+
+def key_type(schemas: Sequence[pa.Schema], name: str) -> pa.DataType:
+    """Say which type a key has in results; text where Spark has none for it or files differ."""
+    kinds = {_of_spark(schema.field(name).type) for schema in schemas}
+    kind = kinds.pop()
+    return pa.string() if kinds or kind is None else kind
+
+
+def value_type(paths: Sequence[str | Path], schemas: Sequence[pa.Schema], name: str) -> pa.DataType:
+    """Say as which type a column of all files is read.
+
+    Raises
+    ------
+    ConfigurationError
+        Spark has none for it, or the files' types do not go together.
+    """
+    kinds = [schema.field(name).type for schema in schemas]
+    fields = [pa.schema([(name, _of_spark(kind) or pa.null())]) for kind in kinds]
+    try:
+        kind = pa.unify_schemas(fields, promote_options="permissive").field(name).type
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        kind = pa.null()
+    if pa.types.is_null(kind):
+        has = ", ".join(dict.fromkeys(map(str, kinds)))
+        message = f"input {', '.join(map(str, paths))}: column {name!r} holds {has}: cast it first"
+        raise ConfigurationError(message)
+    return kind
+
+
+def _of_spark(kind: pa.DataType) -> pa.DataType | None:
+    """Give the type under which Spark holds such values; None where it has none."""
+    if pa.types.is_dictionary(kind):
+        return _of_spark(kind.value_type)
+    found = _OTHERS.get(kind, kind)
+    if pa.types.is_timestamp(kind):
+        found = pa.timestamp("us", None if kind.tz is None else "UTC")
+    elif pa.types.is_decimal(kind) and kind.precision <= _MOST_DIGITS:
+        found = pa.decimal128(kind.precision, kind.scale)
+    known = any(is_known(found) for is_known in _KNOWN)
+    return found if known else None

@@ -1,0 +1,127 @@
+"""The splitter of comma-separated records."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams.splits.base import RawMessages, Splitter
+from evenkey.core.streams.splits.composite import compose
+from evenkey.core.streams.splits.extra import read_extra
+from evenkey.core.streams.splits.fields import Fields, read_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evenkey.core.streams.splits.columns import Columns
+
+
+@dataclass(frozen=True)
+class CsvRecords(Splitter):
+    """Comma-separated records, one a line; a quoted field may not hold a line end.
+
+    A field that is empty, or blank, holds no value and no time. As a part of a composite key an
+    empty field is null, as Spark reads it; a key of one column that is empty is no key.
+
+    Parameters
+    ----------
+    header
+        Names of the columns.
+    columns
+        Those that make a message.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such column, or there are two; the message lists those there are.
+
+    Examples
+    --------
+    >>> from evenkey.core.streams.splits import Columns
+    >>> csv_records = CsvRecords(("user", "n"), Columns("user", "n"))
+    >>> split = csv_records.split(pa.array([b'"a, b",2', b"c,-1"]))
+    >>> split.messages.to_pylist()
+    [{'line': 0, 'key': 'a, b', 'count': 2}]
+    >>> split.rejected["reason"].to_pylist()
+    ["the count '-1' is not a whole number of at least 1"]
+    """
+
+    name: ClassVar[str] = "csv"
+
+    header: tuple[str, ...]
+    columns: Columns
+
+    def __post_init__(self) -> None:
+        for column in self.columns.names:
+            if self.header.count(column) != 1:
+                many = "two columns" if column in self.header else "no column"
+                has = ", ".join(self.header)
+                message = f"the input has {many} {column!r}; its header has: {has}"
+                raise ConfigurationError(message)
+
+    @property
+    def extra(self) -> pa.Schema:
+        """Own times and values, as `Columns` has them."""
+        return self.columns.extra
+
+    @staticmethod
+    def read_header(header: bytes) -> tuple[str, ...]:
+        """Read the names of the columns from a header line."""
+        text = header.decode("utf-8-sig", errors="replace")
+        return tuple(next(csv.reader([text]), []))
+
+    def texts(self, text: pa.StringArray) -> Mapping[str, pa.StringArray]:
+        """Read the columns that are wanted as they are written; null where a line has none."""
+        fields, _ = self._fields(text)
+        return {
+            name: _filled(fields.column(self.header.index(name))) for name in self.columns.names
+        }
+
+    def _fields(self, text: pa.StringArray) -> tuple[Fields, pa.StringArray]:
+        """Take lines apart, and say of those that are no records why."""
+        quoted = pc.match_substring(text, '"').to_numpy(zero_copy_only=False)
+        plain, slow = np.flatnonzero(~quoted), np.flatnonzero(quoted)
+        fields = pc.split_pattern(text.take(pa.array(plain)), ",")
+        parsed = [_read_record(line) for line in text.take(pa.array(slow)).to_pylist()]
+        faults = pa.array([fault for _, fault in parsed], pa.string())
+        quoted_fields = pa.array([record for record, _ in parsed], pa.list_(pa.string()))
+        order = pa.array(np.argsort(np.concatenate([plain, slow])))
+        width = len(self.header)
+        said = f"the record's number of fields is {{}}, the header's is {width}"
+        found = Fields(pa.concat_arrays([fields, quoted_fields]).take(order), width, said)
+        fault = pa.concat_arrays([pa.nulls(len(plain), pa.string()), faults]).take(order)
+        return found, pc.coalesce(fault, found.fault)
+
+    def _find(self, text: pa.StringArray) -> RawMessages:
+        fields, fault = self._fields(text)
+        columns = {name: fields.column(self.header.index(name)) for name in self.columns.names}
+        count = pa.array(np.ones(len(text), dtype=np.int64))
+        if self.columns.count is not None:
+            count, bad = read_counts(columns[self.columns.count])
+            fault = pc.coalesce(fault, bad)
+        parts = [columns[name] for name in self.columns.key]
+        key = compose(parts, empty_is_null=True)
+        filled = {name: _filled(columns[name]) for name in self.columns.others}
+        extra, wrong = read_extra(self.columns, filled, len(text))
+        line = pa.array(np.arange(len(text)))
+        return RawMessages(line, key, count, pc.coalesce(fault, wrong), extra=extra)
+
+
+def _filled(texts: pa.StringArray) -> pa.StringArray:
+    """Take what is blank for nothing."""
+    blank = pc.equal(pc.utf8_trim_whitespace(texts), "")
+    return pc.if_else(blank, pa.scalar(None, pa.string()), texts)
+
+
+def _read_record(line: str) -> tuple[list[str] | None, str | None]:
+    """Fields of a CSV record with quotes, or why it has none."""
+    try:
+        return next(csv.reader([line], strict=True), []), None
+    except csv.Error as error:
+        return None, f"not a CSV record: {error}"

@@ -1,0 +1,103 @@
+"""The splitter of the DKG paper's tweets about an election."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from evenkey.core.streams.splits.base import RawMessages, Splitter
+
+
+@dataclass(frozen=True)
+class TwitterElection(Splitter):
+    """Tweets as JSON, one a line: each of its hashtags is a message.
+
+    The key is the hashtag as it is written, or ``ElectionDay`` for every one that contains, in
+    upper or lower case, a word of the election; words and rule are those of the DKG paper's
+    reference implementation, so ``us`` is found in ``MusicMonday`` too. Hashtags with a question
+    mark, which stands for letters that were lost, and empty ones are left out. A tweet without
+    hashtags and a notice with a field ``limit`` hold no message; they are not rejected.
+
+    Examples
+    --------
+    >>> tweet = b'{"entities": {"hashtags": [{"text": "IVoted"}, {"text": "Sunny"}]}}'
+    >>> TwitterElection().split(pa.array([tweet, b'{"limit": {}}'])).messages["key"].to_pylist()
+    ['ElectionDay', 'Sunny']
+    """
+
+    name: ClassVar[str] = "twitter-election"
+    hot: ClassVar[str] = "ElectionDay"
+    words: ClassVar[tuple[str, ...]] = (
+        "hilary",
+        "hillary",
+        "clinton",
+        "withher",
+        "wither",
+        "voteher",
+        "lockherup",
+        "donald",
+        "trump",
+        "makeamericagreatagain",
+        "americafirst",
+        "vote",
+        "voting",
+        "poll",
+        "election",
+        "eleicoes",
+        "eleccion",
+        "electon",
+        "electoral",
+        "abdseçimleri",
+        "president",
+        "debate",
+        "democrat",
+        "republican",
+        "america",
+        "us",
+        "usa",
+    )
+
+    def _find(self, text: pa.StringArray) -> RawMessages:
+        lines: list[int] = []
+        keys: list[str | None] = []
+        faults: list[str | None] = []
+        for place, line in enumerate(text.to_pylist()):
+            tags, fault = _hashtags(line)
+            whole = (tag for tag in tags if tag and "?" not in tag)
+            found = [None] if fault else [self._key(tag) for tag in whole]
+            lines += [place] * len(found)
+            keys += found
+            faults += [fault] * len(found)
+        return RawMessages(
+            pa.array(lines, pa.int64()),
+            pa.array(keys, pa.string()),
+            pa.array(np.ones(len(keys), dtype=np.int64)),
+            pa.array(faults, pa.string()),
+        )
+
+    def _key(self, tag: str) -> str:
+        low = tag.lower()
+        return self.hot if any(word in low for word in self.words) else tag
+
+
+def _hashtags(line: str) -> tuple[list[str], str | None]:
+    """Find the hashtags of a tweet, or say why it cannot be read."""
+    try:
+        tweet: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return [], f"not JSON: {error}"
+    if isinstance(tweet, dict) and "limit" in tweet:
+        return [], None
+    try:
+        tags = [tag["text"] for tag in tweet["entities"]["hashtags"]]
+    except (KeyError, TypeError):
+        return [], "there is no field 'entities.hashtags[].text'"
+    if not all(isinstance(tag, str) for tag in tags):
+        return [], "a hashtag is not a text"
+    if "\\u" in line and any("\ud800" <= letter <= "\udfff" for tag in tags for letter in tag):
+        return [], "a hashtag holds half of a surrogate pair"
+    return tags, None

@@ -1,0 +1,199 @@
+"""The splitter of JSON objects, one a line."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenkey.core.streams.splits.base import RawMessages, Splitter
+from evenkey.core.streams.splits.composite import compose
+from evenkey.core.streams.splits.extra import read_extra
+from evenkey.core.streams.splits.fields import BAD_COUNT, WHOLE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Self
+
+    from evenkey.core.streams.splits.columns import Columns
+
+Row: TypeAlias = tuple[str | None, ...]
+"""Some fields of a record, as texts."""
+
+
+@dataclass(frozen=True)
+class JsonLines(Splitter):
+    """JSON objects, one a line.
+
+    A key that is a number, true or false is spelled as in JSON. A field that is null or missing
+    holds no value and no time. As a part of a composite key a missing field is null, as Spark
+    reads it; a record without the one field of its key has no key.
+
+    Parameters
+    ----------
+    columns
+        Fields that make a message; ``user.name`` looks into the object ``user``.
+
+    Examples
+    --------
+    >>> from evenkey.core.streams.splits import Columns
+    >>> json_lines = JsonLines(Columns("user.id"))
+    >>> split = json_lines.split(pa.array([b'{"user": {"id": 7}}', b"{}"]))
+    >>> split.messages["key"].to_pylist(), split.rejected["reason"].to_pylist()
+    (['7'], ["there is no field 'user.id'"])
+    """
+
+    name: ClassVar[str] = "json"
+
+    columns: Columns
+
+    @property
+    def extra(self) -> pa.Schema:
+        """Own times and values, as `Columns` has them."""
+        return self.columns.extra
+
+    def texts(self, text: pa.StringArray) -> Mapping[str, pa.StringArray]:
+        """Read the fields that are wanted as they are written; null where a line has none."""
+        names = self.columns.names
+        rows: list[Row] = []
+        for line in text.to_pylist():
+            try:
+                record = _parsed(line, exact=True)
+                rows.append(tuple(_text(line, record, name) for name in names))
+            except _FaultyError:
+                rows.append((None,) * len(names))
+        return dict(zip(names, _transposed(rows, len(names)), strict=True))
+
+    def fields(self, text: pa.StringArray) -> tuple[set[str], dict[str, None]]:
+        """Say which wanted fields there are, null or not, and name those at the top of records."""
+        there: set[str] = set()
+        names: dict[str, None] = {}
+        for line in text.to_pylist():
+            with contextlib.suppress(_FaultyError):
+                record = _parsed(line, exact=False)
+                there.update(each for each in self.columns.names if not _missing(record, each))
+                names |= dict.fromkeys(record if isinstance(record, dict) else ())
+        return there, names
+
+    def _find(self, text: pa.StringArray) -> RawMessages:
+        keys, others = self.columns.key, self.columns.others
+        nothing: Row = (None,) * (len(keys) + len(others))
+        rows, counts, faults = [], [], []
+        for line in text.to_pylist():
+            row, count, fault = nothing, None, None
+            try:
+                row, count = self._read(line, others)
+            except _FaultyError as error:
+                fault = str(error)
+            rows.append(row)
+            counts.append(count)
+            faults.append(fault)
+        columns = _transposed(rows, len(keys) + len(others))
+        key = compose(columns[: len(keys)])
+        texts = dict(zip(others, columns[len(keys) :], strict=True))
+        extra, wrong = read_extra(self.columns, texts, len(rows))
+        fault = pc.coalesce(pa.array(faults, pa.string()), wrong)
+        line = pa.array(np.arange(len(rows)))
+        return RawMessages(line, key, pa.array(counts, pa.int64()), fault, extra=extra)
+
+    def _read(self, line: str, others: Sequence[str]) -> tuple[Row, int]:
+        """Read the parts of the key and what else is wanted, as texts, and the count."""
+        columns = self.columns
+        record = _parsed(line, exact=bool(others))
+        # A key is spelled alike whether or not values are read, which are taken as written.
+        if len(columns.key) == 1:
+            key = _field(record, columns.key[0])
+            parts: Row = (_single(line, key, columns.key[0], "the key", as_written=False),)
+        else:
+            parts = tuple(
+                _text(line, record, name, "the key", as_written=False) for name in columns.key
+            )
+        count = 1 if columns.count is None else _field(record, columns.count)
+        if isinstance(count, str) and pc.match_substring_regex(count, WHOLE).as_py():
+            count = int(count)
+        if type(count) is not int or not 1 <= count < 1 << 63:
+            message = f"the count {repr(count)[:80]} {BAD_COUNT}"
+            raise _FaultyError(message)
+        if others:
+            parts = (*parts, *(_text(line, record, name) for name in others))
+        return parts, count
+
+
+class _FaultyError(Exception):
+    """A line cannot be read; says why."""
+
+
+class _Number(float):
+    """A number with a point or an exponent, which knows how it was written."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+_EXACT = json.JSONDecoder(parse_float=_Number)
+
+
+def _parsed(line: str, *, exact: bool) -> Any:
+    """Parse a line; `exact` keeps how numbers are written."""
+    try:
+        return _EXACT.decode(line) if exact else json.loads(line)
+    except (ValueError, RecursionError) as error:
+        message = f"not JSON: {error}"
+        raise _FaultyError(message) from error
+
+
+def _field(record: Any, path: str) -> Any:
+    names = [path] if isinstance(record, dict) and path in record else path.split(".")
+    for name in names:
+        if not isinstance(record, dict) or name not in record:
+            message = f"there is no field {path!r}"
+            raise _FaultyError(message)
+        record = record[name]
+    return record
+
+
+def _missing(record: Any, path: str) -> bool:
+    try:
+        _field(record, path)
+    except _FaultyError:
+        return True
+    return False
+
+
+def _text(
+    line: str, record: Any, path: str, what: str = "", *, as_written: bool = True
+) -> str | None:
+    """Give a field as text, None where it is null or missing."""
+    try:
+        value = _field(record, path)
+    except _FaultyError:
+        return None
+    return _single(line, value, path, what or f"field {path!r}", as_written=as_written)
+
+
+def _single(line: str, value: Any, path: str, what: str, *, as_written: bool) -> str | None:
+    """Spell a single value as text; None is None."""
+    if isinstance(value, dict | list):
+        message = f"field {path!r} is not a single value"
+        raise _FaultyError(message)
+    if value is None or (as_written and isinstance(value, _Number)):
+        return None if value is None else value.text
+    text = value if isinstance(value, str) else json.dumps(value)
+    if "\\u" in line and any("\ud800" <= letter <= "\udfff" for letter in text):
+        message = f"{what} holds half of a surrogate pair"
+        raise _FaultyError(message)
+    return text
+
+
+def _transposed(rows: list[Row], width: int) -> list[pa.StringArray]:
+    """Make columns of rows."""
+    return [pa.array([row[place] for row in rows], pa.string()) for place in range(width)]

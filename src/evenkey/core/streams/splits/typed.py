@@ -1,0 +1,182 @@
+"""Values of a type, read from the texts that CSV and JSON hold."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenkey.core.ddl import read_columns
+from evenkey.core.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+WHOLE = r"^[+-]?([0-9]{1,18}|[0-8][0-9]{18})$"  # these always fit into 64 bits
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?$"
+_FLOATING = r"(?i)^([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?|nan|[+-]?inf(inity)?)$"
+_DIGITS = r"^[+-]?[0-9]+$"
+_SHOWN = 80
+_MOST_DIGITS = 38
+_LARGEST = (1 << 63) - 1
+
+_NAMES: dict[pa.DataType, str] = {
+    pa.int64(): "bigint",
+    pa.int32(): "int",
+    pa.float64(): "double",
+    pa.float32(): "float",
+    pa.string(): "string",
+}
+
+
+def read_types(text: str) -> dict[str, pa.DataType]:
+    """Read names of columns and their types, written as Spark writes a schema.
+
+    Raises
+    ------
+    ConfigurationError
+        It cannot be read, names a column twice, or a type that texts cannot be read as.
+
+    Examples
+    --------
+    >>> read_types("amount decimal(12,2), `unit price` double")
+    {'amount': Decimal128Type(decimal128(12, 2)), 'unit price': DataType(double)}
+    """
+    found = {field.name: field.type for field in read_columns("types", text)}
+    for name, kind in found.items():
+        if kind not in _NAMES and not pa.types.is_decimal(kind):
+            message = (
+                f"types = {text!r}: texts are not read as the type of {name!r}, but as: bigint, "
+                "int, double, float, decimal(DIGITS,PLACES), string"
+            )
+            raise ConfigurationError(message)
+    return found
+
+
+def spell_type(kind: pa.DataType) -> str:
+    """Spell a type as Spark does, one of those that `read_types` reads."""
+    if pa.types.is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    return _NAMES[kind]
+
+
+def quoted(value: object) -> str:
+    """Show a value in a reason, not too long."""
+    return repr(value if isinstance(value, str) else str(value))[:_SHOWN]
+
+
+def read_values(
+    texts: pa.StringArray, kind: pa.DataType, column: str
+) -> tuple[pa.Array, pa.StringArray]:
+    """Read values of a type; a null is a null.
+
+    Nothing is rounded: a decimal with more places than its type has, and a whole number with a
+    point, are no values of it.
+
+    Returns
+    -------
+    tuple
+        The values, null where there is none; and string[n], why not, null where nothing is wrong.
+
+    Examples
+    --------
+    >>> values, faults = read_values(pa.array(["7", "n/a", None]), pa.int64(), "clicks")
+    >>> values.to_pylist(), faults.to_pylist()
+    ([7, None, None], [None, "'n/a' in column clicks is no bigint", None])
+    """
+    if pa.types.is_string(kind):
+        return texts, pa.nulls(len(texts), pa.string())
+    bare = pc.utf8_trim_whitespace(texts)
+    values = _cast(bare, kind)
+    bad = np.asarray(pc.and_(pc.is_null(values), pc.is_valid(texts)))
+    if not bad.any():
+        return values, pa.nulls(len(texts), pa.string())
+    faults = np.full(len(texts), None, dtype=object)
+    for place in np.flatnonzero(bad):
+        shown = quoted(texts[int(place)].as_py())
+        faults[place] = f"{shown} in column {column} is no {spell_type(kind)}"
+    return values, pa.array(faults, pa.string())
+
+
+def _cast(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:
+    """Cast trimmed texts, null where one is none of the type."""
+    pattern = _FLOATING if pa.types.is_floating(kind) else NUMBER
+    if pa.types.is_integer(kind):
+        pattern = _DIGITS
+    like = pc.fill_null(pc.match_substring_regex(texts, pattern), fill_value=False)
+    numbers = pc.if_else(like, texts, pa.scalar(None, pa.string()))
+    try:
+        return pc.utf8_ltrim(numbers, "+").cast(kind)
+    except pa.ArrowInvalid:  # one of them does not fit
+        return pa.array([_fitting(each, kind) for each in numbers.to_pylist()], kind)
+
+
+def _fitting(text: str | None, kind: pa.DataType) -> object:
+    """Read one number, None where it does not fit."""
+    if text is None:
+        return None
+    if pa.types.is_integer(kind):
+        if len(text.lstrip("+-0")) > _MOST_DIGITS:
+            return None
+        whole, beyond = int(text), 1 << (kind.bit_width - 1)
+        return whole if -beyond <= whole < beyond else None
+    if pa.types.is_floating(kind):
+        return float(text)
+    try:
+        return pa.scalar(Decimal(text), kind).as_py()
+    except (pa.ArrowInvalid, InvalidOperation):
+        return None
+
+
+class Guess:
+    """Finds out which type a column of texts has, over all of its values.
+
+    It is ``bigint`` where all numbers are whole, a decimal of 38 digits where some are too long
+    for that, else ``double``; and ``string`` where more values are no numbers than are. What is
+    no number in a column of numbers is for dead letters.
+
+    Examples
+    --------
+    >>> guess = Guess()
+    >>> guess.add(pa.array(["1", "2.5", "n/a", None]))
+    >>> guess.type
+    DataType(double)
+    """
+
+    def __init__(self) -> None:
+        self._values = self._numbers = self._whole = self._longest = 0
+
+    def add(self, texts: pa.StringArray) -> None:
+        """Take in some of the values."""
+        bare = pc.utf8_trim_whitespace(texts)
+        self._values += len(texts) - texts.null_count
+        self._numbers += _matching(bare, _FLOATING)
+        self._whole += _matching(bare, _DIGITS)
+        if _matching(bare, WHOLE) < _matching(bare, _DIGITS):
+            whole = bare.filter(
+                pc.fill_null(pc.match_substring_regex(bare, _DIGITS), fill_value=False)
+            )
+            self._longest = max(self._longest, *_lengths(whole.to_pylist()))
+
+    @property
+    def type(self) -> pa.DataType:
+        """What the values seen so far are."""
+        if 2 * self._numbers < self._values:
+            return pa.string()
+        if self._whole < self._numbers or self._longest > _MOST_DIGITS:
+            return pa.float64()
+        return pa.decimal128(_MOST_DIGITS) if self._longest else pa.int64()
+
+
+def _matching(texts: pa.StringArray, pattern: str) -> int:
+    return pc.sum(pc.match_substring_regex(texts, pattern)).as_py() or 0
+
+
+def _lengths(whole: Iterable[str]) -> Iterable[int]:
+    """Digits of whole numbers; 0 for those that fit into 64 bits."""
+    for text in whole:
+        digits = text.lstrip("+-0")[: _MOST_DIGITS + 1]
+        yield len(digits) if int(digits or 0) > _LARGEST else 0

@@ -1,0 +1,83 @@
+"""Ways to split files, and which of them a file's suffix names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams.compressed import bare_name
+from evenkey.core.streams.files import find_files
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SplitName = Literal[
+    "words",
+    "lines",
+    "csv",
+    "json",
+    "parquet",
+    "country",
+    "edges",
+    "twitter-election",
+    "twitter-ticker",
+    "wikipedia-clickstream",
+    "wikipedia-pageviews",
+    "wikipedia-pageviews-by-lang",
+]
+
+_SPLIT_OF_SUFFIX: dict[str, SplitName] = {
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".parquet": "parquet",
+}
+
+
+def split_of_suffix(file: Path) -> SplitName:
+    """Say how a file is split, by its suffix; one that says how it is compressed is left out.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> split_of_suffix(Path("messages.jsonl.gz")), split_of_suffix(Path("messages.txt"))
+    ('json', 'lines')
+    """
+    return _SPLIT_OF_SUFFIX.get(Path(bare_name(file)).suffix.lower(), "lines")
+
+
+def split_of(paths: Sequence[Path]) -> SplitName:
+    """Say how files are split, by their suffixes.
+
+    Raises
+    ------
+    ConfigurationError
+        A path names nothing, or the files are of several kinds.
+    """
+    files = find_files(paths)
+    splits = sorted({split_of_suffix(file) for file in files})
+    if len(splits) > 1:
+        message = f"the input has files of several kinds ({', '.join(splits)}): pass split"
+        raise ConfigurationError(message)
+    return splits[0]
+
+
+def check_input(paths: Sequence[Path]) -> None:
+    """Make sure that an input is there, can be read and holds something.
+
+    Raises
+    ------
+    ConfigurationError
+        A path names nothing or cannot be read, or all files are empty.
+    """
+    files = find_files(paths)
+    for file in files:
+        if not os.access(file, os.R_OK):
+            message = f"input {file} cannot be read: check its permissions"
+            raise ConfigurationError(message)
+    if not any(file.stat().st_size for file in files):
+        message = f"input {', '.join(map(str, paths))} is empty: name a file with messages"
+        raise ConfigurationError(message)

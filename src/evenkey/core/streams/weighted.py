@@ -1,0 +1,67 @@
+"""Streams whose keys are drawn independently, each with a probability of its own."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams.base import KeyStream
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MOST_KEYS = (1 << 31) - 1
+"""Most keys that a generated stream can have: tables hold 32-bit ids."""
+
+
+@dataclass(frozen=True)
+class Weighted(KeyStream):
+    """A stream that draws each message's key from a fixed distribution.
+
+    A draw takes one random number and one look into an alias table (Walker 1977, built by
+    Vose's method, 1991), whatever the number of keys; the table takes 8 bytes a key.
+    """
+
+    @abstractmethod
+    def weights(self) -> NDArray[np.float64]:
+        """float64[keys], what the probabilities of the keys are in proportion to."""
+
+    def probabilities(self) -> NDArray[np.float64]:
+        """float64[keys], probability of each key; they add up to 1."""
+        weights = self.weights()
+        weights /= weights.sum()
+        return weights
+
+    def _ids(self, start: int, stop: int) -> NDArray[np.int64]:
+        return self._draw(self.random_seed, start, stop)
+
+    def _draw(self, seed: np.uint64, start: int, stop: int) -> NDArray[np.int64]:
+        """Draw keys number `start` to `stop` - 1 of a seed."""
+        from evenkey.core.streams import _kernels
+
+        ids = np.empty(stop - start, dtype=np.int64)
+        _kernels.sample_alias(seed, start, *_alias_table(self), ids)
+        return ids
+
+
+@lru_cache(maxsize=2)
+def _alias_table(stream: Weighted) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
+    from evenkey.core.streams import _kernels
+
+    weights = stream.weights()
+    chance = np.empty(len(weights), dtype=np.uint32)
+    alias = np.empty(len(weights), dtype=np.int32)
+    _kernels.build_alias(weights, chance, alias)
+    return chance, alias
+
+
+def check_keys(family: str, keys: int) -> None:
+    """Raise a ConfigurationError unless there are 1 to `MOST_KEYS` keys."""
+    if not 1 <= keys <= MOST_KEYS:
+        message = f"{family}: keys = {keys}: there must be 1 to {MOST_KEYS} keys"
+        raise ConfigurationError(message)

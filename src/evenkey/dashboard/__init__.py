@@ -1,7 +1,0 @@
-"""The dashboard: a live web page over running or finished pipelines, from their histories."""
-
-from __future__ import annotations
-
-from evenkey.dashboard.server import Server
-
-__all__ = ["Server"]

@@ -1,0 +1,80 @@
+"""The DKG paper's methods against each other while one setting varies, for figures 9 to 13."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from evenkey.papers.experiments import Experiment, Finding, Frame, Scale, Scenario, Way
+from evenkey.papers.experiments.dkg.methods import named
+from evenkey.papers.experiments.dkg.metrics import metrics_table, plot_each
+from evenkey.papers.experiments.dkg.ways import ON_SPARK, SIMULATION, MethodsWay, Setting
+from evenkey.reports.pictures import Axis, Column, Plot, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Comparison(Experiment):
+    """A figure of the paper's metrics, declared once, and measured in both ways."""
+
+    ways = (SIMULATION, ON_SPARK)
+    way: MethodsWay
+    varied: Axis
+    """What varies."""
+    settings: Sequence[Setting]
+    """Where to compare the methods."""
+    only_on_spark = ""
+    """What the summary says besides where it runs on Spark."""
+
+    def __init__(self, way: Way | None = None) -> None:
+        super().__init__(way)
+        if self.on_spark:
+            self.summary = f"{self.summary} {self.only_on_spark}".rstrip()
+
+    @property
+    def on_spark(self) -> bool:
+        """Whether it runs on Spark; otherwise it is simulated."""
+        return self.way is ON_SPARK
+
+    def scenarios(self, scale: Scale) -> list[Scenario]:
+        chosen = self.chosen(scale)
+        return [each for setting in chosen for each in self.way.measured(setting, scale)]
+
+    def chosen(self, scale: Scale) -> Sequence[Setting]:
+        """Those of the settings that a scale has; all, where they are few."""
+        del scale
+        return self.settings
+
+    def labelled(self, frame: Frame) -> Frame:
+        return named(frame)
+
+    def tables(self, frame: Frame) -> list[Table]:
+        form = "" if self.varied.column == "data" else "d"
+        setting = Column(self.varied.column, self.varied.title, form)
+        return [metrics_table(frame, setting, self.way.metrics)]
+
+    def plots(self, frame: Frame) -> list[Plot]:
+        return plot_each(frame, self.varied, self.way.metrics)
+
+    def findings(self, frame: Frame) -> list[Finding]:
+        return self.measured(frame) if self.on_spark else self.simulated(frame)
+
+    @abstractmethod
+    def simulated(self, frame: Frame) -> list[Finding]:
+        """What the paper says, beside the simulations."""
+
+    @abstractmethod
+    def measured(self, frame: Frame) -> list[Finding]:
+        """What the paper says, beside the runs on Spark."""
+
+
+def percent_more(ours: float, others: float) -> str:
+    """Write how much larger a figure is than another.
+
+    Examples
+    --------
+    >>> percent_more(150, 100), percent_more(90, 100)
+    ('+50 %', '-10 %')
+    """
+    return f"{100 * (ours / others - 1):+.0f} %"

@@ -1,0 +1,108 @@
+"""The DKG paper's metrics: their table and their plots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import pandas as pd
+
+from evenkey.papers.experiments import NOT_GIVEN, Frame
+from evenkey.reports.pictures import Axis, Chart, Column, Grid, Plot, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+_PART = Axis("part", "Part of the highest value")
+
+
+class Metric(NamedTuple):
+    """A column of the frame: its short name in plots, its title with the unit, its format."""
+
+    short: str
+    title: str
+    form: str
+
+
+_BALANCE = {
+    "stddev_percent": Metric("StdDev", "StdDev of loads, % of their sum", ".3f"),
+    "dist_cost": Metric("DistCost", "DistCost, workers a key", ".3f"),
+}
+
+SIMULATED = {
+    **_BALANCE,
+    "max_over_mean": Metric("Fullest worker", "Fullest worker, of the mean load", ".3f"),
+    "throughput_percent": Metric("Throughput", "Throughput bound, % of even loads", ".1f"),
+}
+"""Metrics of simulations, by column of the frame."""
+
+MEASURED = {
+    "makespan_ms": Metric("Latency", "Latency (makespan), ms", ",d"),
+    **_BALANCE,
+    "messages_per_second": Metric("Throughput", "Throughput, messages/s", ",d"),
+}
+"""The paper's four metrics as the pipeline measures them, by column of the frame."""
+
+
+def metrics_table(frame: Frame, setting: Column, metrics: Mapping[str, Metric]) -> Table:
+    """Make the table of all metrics, a row a setting and method."""
+    figures = [Column(name, metric.title, metric.form) for name, metric in metrics.items()]
+    return Table("Metrics", [setting, Column("method", "Method"), *figures], frame, NOT_GIVEN)
+
+
+def plot_each(frame: Frame, x: Axis, metrics: Mapping[str, Metric]) -> list[Plot]:
+    """Make a plot a metric, with a line a method."""
+    return [
+        Chart(metric.title, x, Axis(name, metric.title), "method").plot(frame)
+        for name, metric in metrics.items()
+    ]
+
+
+def plot_parts(
+    frame: Frame,
+    x: Axis,
+    metrics: Mapping[str, Metric],
+    *,
+    group: str,
+    panel: str,
+    within: str | None = None,
+    kind: Literal["lines", "bars"] = "lines",
+    note: str = "",
+) -> Plot:
+    """Plot each metric divided by its highest value, as the paper does.
+
+    Parameters
+    ----------
+    frame
+        Results; the columns ``metric`` and ``part`` come in addition, with a row a metric.
+    x, group, panel
+        Columns along the axis, with a colour each, and with a panel each.
+    metrics
+        Which.
+    within
+        Column for each of whose values there is a highest one; None takes that of all rows.
+    kind
+        Of marks.
+    note
+        Stands below the plot.
+    """
+    chart = Chart(
+        "Metrics as parts of the highest",
+        x,
+        _PART,
+        group,
+        panels=Grid(panel),
+        kind=kind,
+        note=note,
+    )
+    return chart.plot(_parts_of_highest(frame, within, metrics))
+
+
+def _parts_of_highest(frame: Frame, within: str | None, metrics: Mapping[str, Metric]) -> Frame:
+    """A row a result and metric, with the metric's part of its highest value."""
+    figures = frame[list(metrics)]
+    highest = figures.max() if within is None else figures.groupby(frame[within]).transform("max")
+    parts = figures / highest
+    return pd.concat(
+        frame.assign(metric=metric.short, part=parts[name]) for name, metric in metrics.items()
+    )

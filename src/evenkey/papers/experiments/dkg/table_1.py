@@ -1,0 +1,72 @@
+"""DKG, table 1: thresholds, and the largest pools of workers."""
+
+from __future__ import annotations
+
+import math
+
+from evenkey.papers.experiments import Dataset, Experiment, Finding, Frame, Scale, Simulation
+from evenkey.reports.pictures import Axis, Chart, Column
+
+_PAPER = {5: (24.47, 5), 10: (13.16, 8), 20: (7.24, 14), 50: (3.41, 30), 100: (2.00, 51)}
+"""Workers: threshold in percent, largest pool."""
+
+_MESSAGES = 1_000_000
+_SECONDS = 8000
+
+
+class LargestPools(Experiment):
+    id = "dkg-table-1"
+    title = "Thresholds, and the largest pools of workers"
+    summary = (
+        "A stream with a single key, which is the worst that can be: dkg widens the key's pool "
+        "while even the least loaded of its workers is above the threshold, L + sqrt(L) with "
+        "L = 100/W %. The pool is counted, as the workers that got messages. The stream is long, "
+        "so that what went to two workers before the key was found to be hot does not show."
+    )
+
+    table = "Thresholds and pools"
+    columns = (
+        Column("workers", "Workers", "d"),
+        Column("ideal", "Ideal load, %", ".2f"),
+        Column("threshold", "Threshold, %, L + sqrt(L)", ".2f"),
+        Column("paper_threshold", "Threshold, %, paper", ".2f"),
+        Column("pairs", "Largest pool, ours", "d"),
+        Column("paper_pool", "Largest pool, paper", "d"),
+    )
+    note = ""
+    charts = (
+        Chart(
+            "Largest pool of a key",
+            Axis("workers", "Workers", "category"),
+            Axis("pool", "Largest pool, workers"),
+            kind="bars",
+            beside={"ours": "pairs", "paper": "paper_pool"},
+        ),
+    )
+
+    def scenarios(self, scale: Scale) -> list[Simulation]:
+        messages = scale.messages(_MESSAGES)
+        stream = Dataset("uniform(keys=1)", messages, messages / _SECONDS)
+        return [Simulation(stream, "dkg", workers, sources=1) for workers in _PAPER]
+
+    def labelled(self, frame: Frame) -> Frame:
+        ideal = 100 / frame["workers"]
+        return frame.assign(
+            ideal=ideal,
+            threshold=ideal + ideal.map(math.sqrt),
+            paper_threshold=[_PAPER[workers][0] for workers in frame["workers"]],
+            paper_pool=[_PAPER[workers][1] for workers in frame["workers"]],
+        )
+
+    def findings(self, frame: Frame) -> list[Finding]:
+        pools = frame["pairs"].tolist()
+        return [
+            Finding(
+                "The largest pools are "
+                + ", ".join(str(pool) for _, pool in _PAPER.values())
+                + " workers of "
+                + ", ".join(map(str, _PAPER)),
+                ", ".join(map(str, pools)),
+                pools == frame["paper_pool"].tolist(),
+            )
+        ]

@@ -1,0 +1,103 @@
+"""The two ways to measure the DKG paper's methods: simulated, and by the pipeline on Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from evenkey.papers.experiments import PipelineRun, Simulation, Way
+from evenkey.papers.experiments.dkg.methods import METHODS, dataset, observed_by
+from evenkey.papers.experiments.dkg.metrics import MEASURED, SIMULATED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from evenkey.papers.experiments import Scale, Scenario
+    from evenkey.papers.experiments.dkg.metrics import Metric
+    from evenkey.simulation import HashName
+
+_HASH: HashName = "murmur3"
+_COST_MS = 1.0
+_AGGREGATORS = 2
+_FROM_FILE = {"wikipedia-pageviews"}
+"""Its law has 20 million keys."""
+_QUICK = 0.04
+_QUICK_EPOCHS, _EPOCHS = 4, 50
+
+
+class Setting(NamedTuple):
+    """Where the methods are compared: a data set by the paper's name, workers, sources."""
+
+    data: str
+    workers: int = 10
+    sources: int = 5
+
+
+@dataclass(frozen=True)
+class MethodsWay(Way):
+    """A way to measure the methods.
+
+    Parameters
+    ----------
+    metrics
+        What it gives, by column of the frame.
+    measured
+        Declares a scenario a method, in a setting and at a scale.
+    """
+
+    metrics: Mapping[str, Metric] = field(kw_only=True)
+    measured: Callable[[Setting, Scale], Iterator[Scenario]] = field(kw_only=True)
+
+
+def _simulated(setting: Setting, scale: Scale) -> Iterator[Simulation]:
+    """Simulate each of the paper's methods, with the reference code's hash."""
+    stream = dataset(setting.data, scale)
+    for method in METHODS:
+        yield Simulation(
+            stream,
+            method,
+            setting.workers,
+            setting.sources,
+            hash=_HASH,
+            observe_by=observed_by(stream),
+        )
+
+
+def _on_spark(setting: Setting, scale: Scale) -> Iterator[PipelineRun]:
+    """Run each of the paper's methods, and planned grouping."""
+    stream = dataset(setting.data, scale, quick=_QUICK)
+    for method in (*METHODS, "planned"):
+        yield PipelineRun(
+            stream,
+            method,
+            setting.workers,
+            setting.sources,
+            cost_ms=_COST_MS,
+            epochs=_EPOCHS if scale.whole else _QUICK_EPOCHS,
+            aggregators=_AGGREGATORS,
+            from_file=setting.data in _FROM_FILE,
+            repeats=scale.repeats,
+            observe_by=observed_by(stream),
+        )
+
+
+SIMULATION = MethodsWay(
+    note="Latency and throughput are the paper's measurements on a cluster; the simulator has no "
+    "such clock. Where the workers are the bottleneck the time is in proportion to the load of the "
+    "fullest worker, and the throughput to its inverse: these stand in for them.",
+    metrics=SIMULATED,
+    measured=_simulated,
+)
+
+ON_SPARK = MethodsWay(
+    "-spark",
+    ", throughput and latency measured",
+    ", on Spark",
+    "Run by the pipeline on Spark from the generator. Each worker sleeps for 1 ms a message, so "
+    "that all of them work side by side on any number of cores; 2 aggregators. Latency is the "
+    "paper's, the time that all messages take, from the start of the first epoch to the last "
+    "commit; about a second of each epoch is Spark's own. Streams are cut short at scale quick, "
+    "so compare methods rather than digits. Planned grouping is not the paper's.",
+    metrics=MEASURED,
+    measured=_on_spark,
+)

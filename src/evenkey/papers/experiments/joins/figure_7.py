@@ -1,0 +1,67 @@
+"""Joins, figure 7: MLDC through time."""
+
+from __future__ import annotations
+
+from evenkey.papers.experiments import Finding, Frame, series
+from evenkey.papers.experiments.joins.join_run import DEVIATIONS
+from evenkey.papers.experiments.joins.modes import SETTING
+from evenkey.papers.experiments.joins.through_time import ThroughTime, through_time
+from evenkey.reports.pictures import Axis, Column, Plot
+
+_THRESHOLD = 0.5
+
+
+class DistanceThroughTime(ThroughTime):
+    id = "joins-figure-7"
+    title = "Maximum load distance coefficient (MLDC) of sPS through time"
+    summary = (
+        "The epochs of one run; it shares its results with figure 6. MLDC of Dynamic LB STAL is of "
+        "seconds of work, and so is that of Static STAL; partitions move when it is above 0.5, "
+        "in the sum over the last 30 s. Part of a slot's work is overhead that skew does not "
+        f"change, so MLDC begins lower than the share of items says. {DEVIATIONS}"
+    )
+    charts = (
+        through_time(
+            "MLDC through time", Axis("mldc", "MLDC"), "Dashed: the threshold of redistribution."
+        ),
+    )
+    table = "MLDC"
+    columns = (
+        *SETTING,
+        Column("mldc_first", "MLDC, first epoch", ".2f"),
+        Column("mldc_last", "last epoch", ".2f"),
+        Column("redistributions", "Redistributions", ".0f"),
+        Column("moved_partitions", "Moved partitions", ".0f"),
+    )
+    note = (
+        "A realised share s on 3 of 16 workers, evenly among the three, is an MLDC of "
+        "16 s / 3 - 1 of items at first; of seconds it differs."
+    )
+
+    def plots(self, frame: Frame) -> list[Plot]:
+        plots = super().plots(frame)
+        for plot in plots:
+            plot.figure.add_hline(y=_THRESHOLD, line_dash="dash", line_color="grey")
+        return plots
+
+    def findings(self, frame: Frame) -> list[Finding]:
+        moving = frame[frame["mode"] == "dynamic-lb-stal"]
+        static = frame[frame["mode"] == "static-stal"].sort_values("skew")
+        epochs = series(moving)
+        later = epochs[epochs["seconds"] > epochs["seconds"].max() / 2]["mldc"].max()
+        return [
+            Finding(
+                "Dynamic LB STAL needs one redistribution, and stays under the threshold then",
+                f"{moving['redistributions'].max():.0f} at most; MLDC is at most {later:.2f} in "
+                "the second half",
+                moving["redistributions"].max() <= 1 and later <= _THRESHOLD,
+            ),
+            Finding(
+                "MLDC of Static STAL stays as it is, the higher the greater the skew",
+                ", ".join(
+                    f"{row.mldc_first:.2f} to {row.mldc_last:.2f} at s = {row.skew}"
+                    for row in static.itertuples()
+                ),
+                static["mldc_last"].is_monotonic_increasing,
+            ),
+        ]

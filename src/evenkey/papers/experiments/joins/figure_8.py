@@ -1,0 +1,67 @@
+"""Joins, figure 8: redistribution time against the size of the static side."""
+
+from __future__ import annotations
+
+from evenkey.papers.experiments import Experiment, Finding, Frame, Scale
+from evenkey.papers.experiments.joins.join_run import DEVIATIONS, JoinRun, join_run
+from evenkey.reports.pictures import Axis, Chart, Column
+
+_SUBSCRIPTIONS = (10_000, 20_000, 30_000, 40_000, 50_000)
+_QUICK = (1000, 2000, 4000, 8000)
+
+
+class RedistributionTime(Experiment):
+    id = "joins-figure-8"
+    title = "Redistribution time against static data size"
+    summary = (
+        "sPS in mode Dynamic LB STAL at s = 0.7, partitions forced to move before the third "
+        "epoch. The paper draws a line for each number of concurrent jobs; in Structured Streaming "
+        "a query runs one micro-batch at a time, so there is one line, and the tasks of an epoch "
+        f"are what runs side by side. The sizes are ours: the paper gives none. {DEVIATIONS}"
+    )
+
+    table = "Redistribution time"
+    columns = (
+        Column("subscriptions", "Subscriptions", ",d"),
+        Column("moved_partitions", "Moved partitions", ".0f"),
+        Column("redistribution_seconds", "Decision and longest slot, s", ".3f"),
+        Column("load_seconds", "Loading of all slots, s", ".3f"),
+    )
+    charts = (
+        Chart(
+            "Redistribution time",
+            Axis("subscriptions", "Subscriptions"),
+            Axis("taken", "Seconds"),
+            legend="Time of",
+            beside={
+                "decision and longest slot": "redistribution_seconds",
+                "all slots": "load_seconds",
+            },
+        ),
+    )
+
+    def scenarios(self, scale: Scale) -> list[JoinRun]:
+        sizes = _SUBSCRIPTIONS if scale.whole else _QUICK
+        return [
+            join_run(
+                scale,
+                "sps",
+                "dynamic-lb-stal",
+                0.7,
+                subscriptions=subscriptions,
+                force_redistribution=2,
+            )
+            for subscriptions in sizes
+        ]
+
+    def findings(self, frame: Frame) -> list[Finding]:
+        ordered = frame.sort_values("subscriptions")
+        first, last = ordered["load_seconds"].iloc[0], ordered["load_seconds"].iloc[-1]
+        return [
+            Finding(
+                "Redistribution time grows with the size of the static data",
+                f"{1000 * first:.1f} ms of loading for {ordered['subscriptions'].iloc[0]:,} "
+                f"subscriptions, {1000 * last:.1f} ms for {ordered['subscriptions'].iloc[-1]:,}",
+                last > first,
+            )
+        ]

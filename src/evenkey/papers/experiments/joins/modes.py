@@ -1,0 +1,94 @@
+"""The modes and pipelines against the skew, as figures 4 and 5 have them.
+
+Polygons cluster here: where their share is the same everywhere, items are as good a measure of
+load as seconds, and LB and DB do the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenkey.papers.experiments import Experiment, Frame, Scale
+from evenkey.papers.experiments.joins.join_run import JoinRun, join_run, skews
+from evenkey.reports.pictures import Axis, Chart, Column, Grid
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MODES = (
+    "static-strl",
+    "static-stal",
+    "dynamic-db-strl",
+    "dynamic-db-stal",
+    "dynamic-lb-strl",
+    "dynamic-lb-stal",
+)
+CLUSTERED = (
+    "Publications are 30 % polygons, which fill regions of their own, on 128 partitions: where "
+    "polygons are spread evenly, balancing items and balancing load come to the same."
+)
+# Hash partitions cannot be skewed further, the paper says.
+_RIHPS_SKEWS = (0.3, 0.4)
+_PIPELINES = {"sps": "sPS", "spis": "sPIS", "rihps": "RIhPS", "risps": "RIsPS"}
+
+SETTING = (
+    Column("skew", "Skew, nominal s", ".1f"),
+    Column("realised_skew", "realised", ".2f"),
+    Column("mode", "Mode"),
+)
+"""Columns with which a table of joins begins."""
+
+SETTING_OF_MODES = (Column("pipeline", "Pipeline"), *SETTING)
+"""The same where pipelines are compared."""
+
+
+def against_skew(name: str, unit: str, modelled: str, measured: str) -> tuple[Chart, ...]:
+    """Declare the plots of a figure, as modelled and as measured: a panel a pipeline."""
+    return tuple(
+        Chart(
+            f"{how} {name}",
+            Axis("realised_skew", "Skew coefficient, realised"),
+            Axis(column, unit),
+            "mode",
+            panels=Grid("pipeline"),
+        )
+        for how, column in (("Modelled", modelled), ("Measured", measured))
+    )
+
+
+class ModesAgainstSkew(Experiment):
+    """A figure of every mode and pipeline; all of them share their results."""
+
+    table = "Modes against skew"
+
+    def scenarios(self, scale: Scale) -> list[JoinRun]:
+        return [
+            join_run(scale, pipeline, mode, skew, clustered=True)
+            for pipeline in _PIPELINES
+            for skew in (_RIHPS_SKEWS if pipeline == "rihps" else skews(scale))
+            for mode in MODES
+        ]
+
+    def labelled(self, frame: Frame) -> Frame:
+        return frame.assign(pipeline=frame["pipeline"].map(_PIPELINES))
+
+
+def paired(frame: Frame, figure: str, one: str, other: str) -> pd.Series[float]:
+    """Give ratios of a figure: modes with `one` in their name over their twins with `other`.
+
+    Parameters
+    ----------
+    figure
+        Column of the frame.
+    one, other
+        Parts of modes' names, such as ``lb`` and ``db``.
+
+    Returns
+    -------
+    pandas.Series
+        A ratio for each pipeline, skew and pair of modes.
+    """
+    wide = frame.pivot_table(figure, ["pipeline", "skew"], "mode")
+    pairs = [(mode, mode.replace(one, other)) for mode in wide.columns if one in mode.split("-")]
+    ratios = {mode: wide[mode] / wide[twin] for mode, twin in pairs if twin in wide.columns}
+    return type(frame)(ratios).stack()

@@ -1,0 +1,44 @@
+"""The sPS pipeline through time, with redistribution and without, as figures 6 and 7 have it."""
+
+from __future__ import annotations
+
+from evenkey.papers.experiments import Experiment, Frame, Scale, series
+from evenkey.papers.experiments.joins.join_run import JoinRun, join_run, skews
+from evenkey.reports.pictures import Axis, Chart, Grid, Plot
+
+_MODES = ("dynamic-lb-stal", "static-stal")
+_QUICK_PUBLICATIONS, _SUBSCRIPTIONS = 24_000, 10_000
+"""More than elsewhere at scale quick: MLDC of a few rows an epoch is that of overheads."""
+
+
+def through_time(title: str, y: Axis, note: str = "") -> Chart:
+    """Declare a plot with a panel a nominal skew, the realised one in its title."""
+    seconds = Axis("seconds", "Stream time, s")
+    return Chart(title, seconds, y, "mode", panels=Grid("panel"), note=note)
+
+
+class ThroughTime(Experiment):
+    """A figure of the epochs of a run, in both modes at each skew."""
+
+    def scenarios(self, scale: Scale) -> list[JoinRun]:
+        return [
+            join_run(
+                scale,
+                "sps",
+                mode,
+                skew,
+                epochs=12,
+                publications=_QUICK_PUBLICATIONS,
+                subscriptions=_SUBSCRIPTIONS,
+            )
+            for skew in skews(scale)
+            for mode in _MODES
+        ]
+
+    def labelled(self, frame: Frame) -> Frame:
+        realised = frame.groupby("skew")["realised_skew"].transform("mean")
+        pairs = zip(frame["skew"], realised, strict=True)
+        return frame.assign(panel=[f"s = {s} ({r:.2f} realised)" for s, r in pairs])
+
+    def plots(self, frame: Frame) -> list[Plot]:
+        return [chart.plot(series(frame)) for chart in self.charts]

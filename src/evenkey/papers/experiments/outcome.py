@@ -1,0 +1,142 @@
+"""What a run of an experiment gave."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from evenkey.papers.experiments.scale import scale_named
+from evenkey.papers.experiments.timed import LEAST, MACHINE, MOST
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from evenkey.papers.experiments.experiment import Experiment, Finding
+    from evenkey.papers.experiments.scale import Scale
+    from evenkey.reports.pictures import Plot, Table
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The results of an experiment, and what it makes of them.
+
+    Parameters
+    ----------
+    experiment, scale, seed
+        What was run.
+    frame
+        A row a scenario: its parameters and figures.
+    skipped
+        Reasons for which scenarios were left out, each once.
+    results
+        Folder of the scenarios' files.
+    digest
+        SHA-256 of all results, as `Store.frame_and_digest` gives it.
+    kafka
+        Servers through which the streams came; None: from the generator.
+    """
+
+    experiment: Experiment
+    scale: Scale
+    seed: int
+    frame: pd.DataFrame
+    skipped: Sequence[str]
+    results: Path
+    digest: str
+    kafka: str | None = None
+
+    @cached_property
+    def labelled(self) -> pd.DataFrame:
+        """The results with the paper's names and figures."""
+        return self.experiment.labelled(self.frame)
+
+    @cached_property
+    def tables(self) -> Sequence[Table]:
+        """The experiment's tables; none where everything was skipped."""
+        return self.experiment.tables(self.labelled) if len(self.frame) else ()
+
+    @cached_property
+    def plots(self) -> Sequence[Plot]:
+        """The experiment's plots."""
+        return self.experiment.plots(self.labelled) if len(self.frame) else ()
+
+    @cached_property
+    def findings(self) -> Sequence[Finding]:
+        """What the paper says in words, beside the results."""
+        return self.experiment.findings(self.labelled) if len(self.frame) else ()
+
+    @property
+    def machines(self) -> Sequence[str]:
+        """Where figures were timed; none where all are simulated."""
+        machines = self.frame.get(MACHINE, ())
+        return list(dict.fromkeys(each for each in machines if isinstance(each, str)))
+
+    @property
+    def repeats(self) -> Sequence[int]:
+        """Of how many runs the timings are medians."""
+        if not self.machines:
+            return []
+        timed = self.frame[self.frame[MACHINE].notna()]
+        return sorted(int(each) for each in timed["repeats"].unique())
+
+    @property
+    def command(self) -> str:
+        """The command that gives the same figures."""
+        seed = f" --seed {self.seed}" if self.seed else ""
+        kafka = f" --kafka {self.kafka}" if self.kafka else ""
+        repeats = ""
+        if self.machines and self.scale.repeats != scale_named(self.scale.name).repeats:
+            repeats = f" --repeats {self.scale.repeats}"
+        return (
+            f"evenkey experiment run {self.experiment.id} --scale {self.scale.name}"
+            f"{repeats}{seed}{kafka}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Give tables and findings as JSON can hold them."""
+        return {
+            "experiment": self.experiment.id,
+            "title": self.experiment.title,
+            "reference": self.experiment.reference,
+            "scale": self.scale.name,
+            "seed": self.seed,
+            "kafka": self.kafka,
+            "command": self.command,
+            "summary": self.experiment.summary,
+            "machines": list(self.machines),
+            "repeats": list(self.repeats),
+            "digest": self.digest,
+            "messages": int(self.frame["messages"].sum()) if len(self.frame) else 0,
+            "plots": [plot.title for plot in self.plots],
+            "tables": [
+                {
+                    "title": table.title,
+                    "note": table.note,
+                    "columns": [column.title for column in table.columns],
+                    "cells": _with_ranges(table),
+                    "rows": table.rows(),
+                }
+                for table in self.tables
+            ],
+            "findings": [dataclasses.asdict(finding) for finding in self.findings],
+            "skipped": list(self.skipped),
+            "scenarios": len(self.frame),
+        }
+
+
+def _with_ranges(table: Table) -> list[list[str]]:
+    """Give a table as it is shown, behind medians of runs that differ the least and the largest."""
+    cells = table.cells()
+    for place, column in enumerate(table.columns):
+        ends = [f"{column.name}{end}" for end in (LEAST, MOST)]
+        if {*ends} <= {*table.frame.columns}:
+            for row, values in zip(cells, table.frame[ends].to_numpy(), strict=True):
+                least, most = map(column.written, values)
+                if least != most:
+                    row[place] += f" ({least} to {most})"
+    return cells

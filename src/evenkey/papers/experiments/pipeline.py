@@ -1,0 +1,180 @@
+"""Scenarios of the pipeline: a grouping on a stream, run on Spark."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import generated
+from evenkey.papers.experiments.timed import Timed, TimedRun
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Self
+
+    from evenkey.groupings import By
+    from evenkey.kafka import ValueFormat
+    from evenkey.papers.experiments.scenario import OnMessages, Value
+    from evenkey.pipeline.aggregate import PipelineConfig, RunReport
+    from evenkey.pipeline.runs import EpochProgress
+
+_SLOTS = 100
+"""Task slots of the one session of a process: as many as any scenario has workers, so that all of
+them can wait at once, and the same for every scenario, whichever started the session."""
+
+_PREPARED: set[int] = set()
+"""Numbers of workers for which this process has started Python workers: they serve the next run of
+as many, and a small run before it would only cost time."""
+
+_FIGURES = (
+    "messages",
+    "keys",
+    "pairs",
+    "max_over_mean",
+    "imbalance_fraction",
+    "average_imbalance_fraction",
+    "stddev_percent",
+    "dist_cost",
+    "dist_cost_lower_bound",
+    "epochs",
+)
+"""What is kept of a report's figures that no clock measured."""
+
+
+@dataclass(frozen=True)
+class PipelineRun(Timed):
+    """A grouping on a stream, run by the pipeline on Spark.
+
+    Sources, workers and aggregators share the machine's cores; a worker sleeps for the cost of its
+    messages, so that many of them wait side by side (decision 006). Besides what ``evenkey run
+    --json`` prints, the result has ``latency_mean_ms``, and ``epoch_pairs_mean`` and
+    ``epoch_pairs_max``: the (key, worker) pairs of an epoch, which are the counters that the
+    workers hold together before they hand them over.
+
+    Parameters
+    ----------
+    grouping, workers, sources, cost_ms, epochs, aggregators, arrival_rate, route_by, observe_by
+        As for `evenkey.pipeline.aggregate.PipelineConfig`.
+    from_file
+        Whether the stream is written to a file first and read from there: one whose law has
+        millions of keys is slow to draw from in every source.
+    kafka
+        Servers through a topic of which the stream comes, ``HOST:PORT`` with commas between;
+        None: from the generator.
+    """
+
+    kind: ClassVar[str] = "pipeline"
+
+    grouping: str
+    workers: int
+    sources: int = 5
+    cost_ms: float = 0.0
+    epochs: int = 8
+    aggregators: int = 4
+    arrival_rate: float | None = None
+    from_file: bool = False
+    kafka: str | None = None
+    route_by: By = "messages"
+    observe_by: By = "messages"
+
+    def through(self, kafka: str) -> Self:
+        """Make the same scenario on a stream that comes through a topic."""
+        if self.arrival_rate is not None:
+            message = (
+                f"kafka = {kafka!r}: messages arrive at {self.arrival_rate:,.0f} a second here, "
+                "which is for the generator alone; leave kafka out"
+            )
+            raise ConfigurationError(message)
+        return dataclasses.replace(self, kafka=kafka, from_file=False)
+
+    def once(self, on_messages: OnMessages | None = None) -> TimedRun:
+        """Run the pipeline from its source to the last commit."""
+        from evenkey.pipeline.aggregate import run
+        from evenkey.spark import change_session
+
+        fresh = change_session(self.kind)
+        if fresh:
+            _PREPARED.clear()
+        prepare = self.workers not in _PREPARED
+        _PREPARED.add(self.workers)
+
+        def show(progress: EpochProgress) -> None:
+            if on_messages is not None and progress.messages:
+                on_messages(progress.messages)
+
+        with self._input() as given:
+            config = self.config(**given)
+            if fresh:
+                # While a session's first stream runs, Spark's own code is compiled.
+                run(config)
+            return _measured(run(config, on_progress=show, prepare=prepare and not fresh))
+
+    @contextlib.contextmanager
+    def _input(self) -> Iterator[dict[str, Any]]:
+        """Give the options that say where the stream is, and clean up after it."""
+        name, messages, seed = self.dataset.name, self.dataset.messages, self.dataset.seed
+        rate = self.dataset.rate
+        if self.kafka is not None:
+            from evenkey.kafka import replayed
+
+            stream = generated(name, messages=messages, seed=seed, rate=rate)
+            form: ValueFormat = "json" if stream.weighs else "lines"
+            columns = {"split": "json", "key": "key", "count": "count"} if stream.weighs else {}
+            with replayed(stream, self.kafka, partitions=self.sources, form=form) as topic:
+                yield {"kafka": topic, **columns}
+        elif self.from_file:
+            from evenkey.core.streams import write_dataset
+
+            with tempfile.TemporaryDirectory(prefix="evenkey-") as directory:
+                file = Path(directory) / "stream.txt"
+                write_dataset(generated(name, messages=messages, seed=seed), file, "lines")
+                yield {"input": file, "split": "lines", "messages": messages, "rate": rate}
+        else:
+            yield {}
+
+    def config(self, **given: Any) -> PipelineConfig:
+        """Give the pipeline's configuration; its stream is generated unless one is given."""
+        from evenkey.pipeline.aggregate import PipelineConfig
+        from evenkey.spark import local_master
+
+        stream = self.dataset
+        generator = {"dataset": stream.name, "messages": stream.messages, "rate": stream.rate}
+        return PipelineConfig(
+            **(given or generator),
+            seed=self.dataset.seed,
+            grouping=self.grouping,
+            workers=self.workers,
+            sources=self.sources,
+            cost_ms=self.cost_ms,
+            epochs=self.epochs,
+            aggregators=self.aggregators,
+            arrival_rate=self.arrival_rate,
+            route_by=self.route_by,
+            observe_by=self.observe_by,
+            master=os.environ.get("SPARK_MASTER") or local_master(_SLOTS),
+        )
+
+
+def _measured(report: RunReport) -> TimedRun:
+    figures = report.to_json()
+    pairs = [epoch.pairs for epoch in report.epochs]
+    kept: dict[str, Value] = {name: figures[name] for name in _FIGURES}
+    return TimedRun(
+        {**kept, "epoch_pairs_mean": float(np.mean(pairs)), "epoch_pairs_max": max(pairs)},
+        {
+            "messages_per_second": figures["messages_per_second"],
+            "makespan_ms": figures["makespan_ms"],
+            "seconds": figures["seconds"],
+            "latency_p50_ms": figures["latency_p50_ms"],
+            "latency_p99_ms": figures["latency_p99_ms"],
+            "latency_mean_ms": float(np.mean(report.timing.epoch_ms)),
+        },
+    )

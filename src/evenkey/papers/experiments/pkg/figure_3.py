@@ -1,0 +1,60 @@
+"""PKG, figure 3: hot keys that change."""
+
+from __future__ import annotations
+
+from evenkey.papers.experiments import (
+    FULL,
+    NOT_GIVEN,
+    Experiment,
+    Finding,
+    Frame,
+    Scale,
+    TopKeys,
+    series,
+)
+from evenkey.papers.experiments.pkg.streams import SECONDS, dataset
+from evenkey.reports.pictures import Axis, Chart, Column, Table
+
+_WEEKS = 4
+
+
+class CashtagDrift(Experiment):
+    id = "pkg-figure-3"
+    title = "The five most frequent cashtags, week by week"
+    summary = (
+        "How often the five cashtags that are the most frequent ones overall occur in each week "
+        "of the stream that stands in for CT. It is short, and run whole at every scale."
+    )
+
+    charts = (
+        Chart(
+            "Frequency of the five most frequent cashtags",
+            Axis("week", "Week", "category"),
+            Axis("messages", "Messages in the week"),
+            "key",
+            "Cashtag",
+        ),
+    )
+
+    def scenarios(self, scale: Scale) -> list[TopKeys]:
+        del scale
+        return [TopKeys(dataset("CT", FULL, timed=True), SECONDS["CT"] / _WEEKS)]
+
+    def labelled(self, frame: Frame) -> Frame:
+        points = series(frame)
+        return points.assign(week=points["period"] + 1)
+
+    def tables(self, frame: Frame) -> list[Table]:
+        weeks = [Column("week", "Week", "d")]
+        messages = Column("messages", "{}", ",d")
+        return [Table.crossed("Messages a week", frame, weeks, "key", messages, NOT_GIVEN)]
+
+    def findings(self, frame: Frame) -> list[Finding]:
+        hottest = frame.loc[frame.groupby("week")["messages"].idxmax(), "key"].tolist()
+        return [
+            Finding(
+                "The most frequent keys change throughout time",
+                f"the hottest of the weeks in turn: {', '.join(hottest)}",
+                len(set(hottest)) > 1,
+            )
+        ]

@@ -1,0 +1,82 @@
+"""PKG, table 1: the data sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from evenkey.papers.experiments import Experiment, Finding, Frame, KeyShare, Scale, published
+from evenkey.papers.experiments.pkg.streams import STREAMS, ZIPF_MESSAGES, dataset, zipf
+from evenkey.reports.pictures import Axis, Chart, Column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+_ZIPF_KEYS = (1_000, 10_000, 100_000, 1_000_000)
+
+
+class DataSets(Experiment):
+    id = "pkg-table-1"
+    title = "The data sets of the PKG paper"
+    summary = (
+        "The real data sets cannot be had any more, or not here; synthetic streams stand in for "
+        "them, with the published number of messages and keys and the published share of the "
+        "most frequent key, p1. Keys are counted as they occur: a stream that is cut short has "
+        "fewer of them. ZF is shown at z = 1; its p1 is the paper's formula."
+    )
+
+    table = "Data sets"
+    columns = (
+        Column("symbol", "Symbol"),
+        Column("dataset", "Stream"),
+        Column("paper_messages", "Messages, paper", ",d"),
+        Column("messages", "Messages, ours", ",d"),
+        Column("paper_keys", "Keys, paper", ",d"),
+        Column("keys", "Keys, ours", ",d"),
+        Column("paper_share", "p1, %, paper", ".2f"),
+        Column("top_share_percent", "p1, %, ours", ".2f"),
+    )
+    note = ""
+    charts = (
+        Chart(
+            "Share of the most frequent key, p1",
+            Axis("symbol", "Data set", "category"),
+            Axis("share", "p1, % of all messages", "log"),
+            kind="bars",
+            beside={"paper": "paper_share", "ours": "top_share_percent"},
+        ),
+    )
+
+    def scenarios(self, scale: Scale) -> list[KeyShare]:
+        real = [KeyShare(dataset(symbol, scale, quick=2)) for symbol in STREAMS]
+        return [*real, *(KeyShare(zipf(1, keys, scale, quick=2)) for keys in _ZIPF_KEYS)]
+
+    def labelled(self, frame: Frame) -> Frame:
+        rows = dict(_rows())
+        paper = [rows[stream] for stream in frame["dataset"]]
+        return frame.join(pd.DataFrame(paper, index=frame.index))
+
+    def findings(self, frame: Frame) -> list[Finding]:
+        off = (frame["top_share_percent"] - frame["paper_share"]).abs().max()
+        return [
+            Finding(
+                "The most frequent key has from 0.29 % (LJ) to 14.71 % (LN1) of the messages",
+                f"ours differ by at most {off:.2f} percentage points",
+                off < 0.2,
+            )
+        ]
+
+
+def _rows() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Table 1 of the paper, by stream."""
+    names = "symbol", "paper_messages", "paper_keys", "paper_share"
+    for symbol, stream in STREAMS.items():
+        paper = published(stream)
+        values = [symbol, paper.messages, paper.keys, paper.top_percent]
+        yield stream, dict(zip(names, values, strict=True))
+    for keys in _ZIPF_KEYS:
+        share = 100 / sum(1 / rank for rank in range(1, keys + 1))
+        values = [f"ZF {keys:,}", ZIPF_MESSAGES, keys, share]
+        yield f"zipf(z=1,keys={keys})", dict(zip(names, values, strict=True))

@@ -1,0 +1,108 @@
+"""What the PKG paper compares, by the paper's names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenkey.papers.experiments import NOT_GIVEN, Simulation
+from evenkey.papers.experiments.pkg.streams import STREAMS
+from evenkey.reports.pictures import Axis, Column, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from evenkey.papers.experiments.dataset import Dataset
+    from evenkey.simulation import Feed, HashName
+
+
+PKG = "pkg(variant=paper)"
+"""Two independent hashes, which may meet, as in the paper; Storm's class moves the second on."""
+
+PROBING = "probing(seconds=60)"
+"""The paper's P1: every minute."""
+
+WORKERS = (5, 10, 50, 100)
+
+BY_WORKERS = Axis("workers", "Workers, W", "category")
+EXPONENT = Axis("z", "Zipf exponent, z")
+IMBALANCE = Axis("average_imbalance_fraction", "Average imbalance, fraction of messages", "log")
+
+BALANCED = 1e-3
+"""Average imbalance, as a fraction of the messages, below which a system counts as balanced: the
+paper's systems are either well below or well above."""
+
+FEW = 10
+"""Messages of imbalance below which all count as equally good."""
+
+_HASH: HashName = "murmur3"
+
+
+def pkg(
+    dataset: Dataset,
+    workers: int,
+    *,
+    estimation: str,
+    sources: int = 5,
+    grouping: str = PKG,
+    feed: Feed = "shuffle",
+    agreement: bool = False,
+    samples: int = 0,
+    replication: bool = False,
+) -> Simulation:
+    """Simulate partial key grouping, or another `grouping`, with the paper's hash.
+
+    With global estimation there is one router, whatever the number of sources. Most of the paper's
+    figures are of loads alone, and its streams have millions of keys, so that replication is not
+    counted unless it is asked for.
+    """
+    return Simulation(
+        dataset,
+        grouping,
+        workers,
+        sources=1 if estimation == "global" else sources,
+        feed=feed,
+        estimation=estimation,
+        hash=_HASH,
+        agreement=agreement,
+        samples=samples,
+        replication=replication,
+    )
+
+
+def hashing(dataset: Dataset, workers: int) -> Simulation:
+    """Simulate key grouping, the paper's baseline H; how many sources there are is all one."""
+    return pkg(dataset, workers, estimation="local", sources=1, grouping="kg")
+
+
+def named(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add the paper's names of data set and technique to a frame of simulations.
+
+    ``symbol`` is the data set's; ``technique`` is H for key grouping, G for global estimation,
+    L5 for local estimation by 5 sources, L5P1 with probing every minute besides; ``unbalanced``
+    is the average imbalance in messages.
+    """
+    symbols = {stream: symbol for symbol, stream in STREAMS.items()}
+    rows = zip(frame["grouping"], frame["estimation"], frame["sources"], strict=True)
+    return frame.assign(
+        symbol=frame["dataset"].map(symbols),
+        technique=[_technique(*row) for row in rows],
+        unbalanced=frame["average_imbalance_fraction"] * frame["messages"],
+    )
+
+
+def imbalance_table(
+    frame: pd.DataFrame, setting: Sequence[Column], across: str, label: str = "{}"
+) -> Table:
+    """Make the table of average imbalance, a row a setting and a column a value of `across`."""
+    figure = Column(IMBALANCE.column, label, ".1e")
+    return Table.crossed("Fraction of average imbalance", frame, setting, across, figure, NOT_GIVEN)
+
+
+def _technique(grouping: str, estimation: str, sources: int) -> str:
+    if grouping == "kg":
+        return "H"
+    if estimation == "global":
+        return "G"
+    return f"L{sources}P1" if estimation == PROBING else f"L{sources}"

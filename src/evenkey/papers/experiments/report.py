@@ -1,0 +1,49 @@
+"""Pages of results: an HTML page an experiment, with all that it needs inside, and an index."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from evenkey.core.files import write_whole
+from evenkey.papers.experiments.experiment import order
+from evenkey.reports import pictures
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evenkey.papers.experiments.outcome import Outcome
+
+
+def write_page(outcome: Outcome, directory: Path) -> Path:
+    """Write an experiment's page, and its figures as JSON beside it.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    source = "-kafka" if outcome.kafka else ""
+    name = f"{outcome.experiment.id}-{outcome.scale.name}{source}"
+    page = directory / f"{name}.html"
+    pictures.write_page(page, "page.html", __package__, outcome.plots, outcome=outcome)
+    figures = json.dumps(outcome.to_json(), indent=2)
+    write_whole(directory / f"{name}.json", f"{figures}\n".encode())
+    return page
+
+
+def write_index(directory: Path) -> Path:
+    """Write a page that leads to all experiments' pages in a folder.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    entries: list[dict[str, Any]] = []
+    for file in sorted(directory.glob("*-*.json")):
+        if file.with_suffix(".html").exists():
+            entry = json.loads(file.read_text())
+            entries.append({**entry, "page": file.with_suffix(".html").name})
+    entries.sort(key=lambda entry: (order(entry["experiment"]), entry["scale"]))
+    return pictures.write_page(directory / "index.html", "index.html", __package__, entries=entries)

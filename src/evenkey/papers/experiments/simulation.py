@@ -1,0 +1,103 @@
+"""Scenarios of the simulator: a grouping on a stream."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from evenkey.core.metrics import max_over_mean
+from evenkey.groupings import parse
+from evenkey.papers.experiments.scenario import Measurement, Scenario
+from evenkey.simulation import Setting, simulate_all
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+    from evenkey.groupings import By
+    from evenkey.papers.experiments.scenario import OnMessages
+    from evenkey.simulation import Feed, HashName, SimulationReport
+
+_FIGURES = (
+    "messages",
+    "max_over_mean",
+    "imbalance_fraction",
+    "average_imbalance_fraction",
+    "stddev_percent",
+)
+"""What is kept of a report: nothing that a clock measured."""
+
+_OF_REPLICATION = ("keys", "dist_cost", "pairs")
+"""What is kept besides where replication is counted."""
+
+
+@dataclass(frozen=True)
+class Simulation(Scenario):
+    """A grouping on a stream, simulated.
+
+    Parameters
+    ----------
+    grouping, workers, sources, feed, estimation, hash, agreement, epoch_messages
+        As for `evenkey.simulation.simulate`.
+    route_by, observe_by
+        As for `evenkey.simulation.simulate`.
+    samples
+        Points of the series to keep; 0 keeps none.
+    replication
+        As for `evenkey.simulation.simulate`.
+    """
+
+    kind: ClassVar[str] = "simulation"
+
+    grouping: str
+    workers: int
+    sources: int = 5
+    feed: Feed = "shuffle"
+    estimation: str = "local"
+    hash: HashName = "xxhash64"
+    agreement: bool = False
+    epoch_messages: int | None = None
+    route_by: By = "messages"
+    observe_by: By = "messages"
+    samples: int = 0
+    replication: bool = True
+
+    @property
+    def at_once(self) -> int:
+        """One where the grouping holds every key, which may be millions; six of all others."""
+        grouping = parse(self.grouping)
+        return 1 if grouping.remembers_every_key or grouping.given_frequencies else 6
+
+    def measure(self, on_messages: OnMessages | None = None) -> Measurement:
+        """Simulate it."""
+        (measurement,) = self.measure_all([self], on_messages)
+        return measurement
+
+    @classmethod
+    def measure_all(
+        cls, scenarios: Sequence[Self], on_messages: OnMessages | None = None
+    ) -> list[Measurement]:
+        """Simulate them in one pass over the stream."""
+        with scenarios[0].dataset.opened() as stream:
+            settings = [each.setting for each in scenarios]
+            reports = simulate_all(stream, settings, on_progress=on_messages)
+        return [each.measured(report) for each, report in zip(scenarios, reports, strict=True)]
+
+    @property
+    def setting(self) -> Setting:
+        """What the simulator is given."""
+        own = {each.name: getattr(self, each.name) for each in dataclasses.fields(Setting)}
+        return Setting(**{**own, "samples": max(1, self.samples)})
+
+    def measured(self, report: SimulationReport) -> Measurement:
+        """Keep what is of interest of a report."""
+        given = report.to_json()
+        figures = {name: given[name] for name in _FIGURES}
+        if self.replication:
+            figures |= {name: given[name] for name in _OF_REPLICATION}
+        figures |= given.get("agreement") or {}
+        if self.observe_by == "weights":
+            # Work is done by message, so it is these that a throughput goes by.
+            figures["messages_max_over_mean"] = max_over_mean(report.messages_held)
+        return Measurement(figures, report.series if self.samples else None)

@@ -1,0 +1,216 @@
+"""What a join pipeline does: every option of ``evenkey join run``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.options import (
+    MOST,
+    MOST_TASKS,
+    AnyPath,
+    KafkaOptions,
+    RunOptions,
+    check_outside,
+    option,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PipelineName = Literal["sps", "spis", "rihps", "risps"]
+ModeName = Literal[
+    "static-strl",
+    "static-stal",
+    "dynamic-db-strl",
+    "dynamic-db-stal",
+    "dynamic-lb-strl",
+    "dynamic-lb-stal",
+]
+
+
+class JoinConfig(KafkaOptions, RunOptions):
+    """The configuration of a geospatial publish/subscribe pipeline.
+
+    The Distributor's options have the defaults of the paper's Table 1.
+
+    Examples
+    --------
+    >>> JoinConfig(pipeline="spis", skew=0.7).partitions_or_default
+    64
+    >>> JoinConfig(pipeline="spis", skew=7)
+    Traceback (most recent call last):
+    evenkey.core.errors.ConfigurationError: skew = 7: must be at most 1
+
+    >>> config = JoinConfig(pipeline="spis", mode="dynamic-db-stal")
+    >>> config.name, config.draws, config.by_items, config.subject
+    ('spis dynamic-db-stal', True, True, 'static')
+    >>> config.check_paths()  # it draws its input, and writes nowhere
+    """
+
+    publications: int = option(
+        "Stream",
+        20_000,
+        "Publications of the stream; the paper has 100,000.",
+        ge=1,
+        le=MOST,
+        first=True,
+    )
+    skew: float = option(
+        "Stream",
+        0.5,
+        "Share of the stream that falls on 3 of 16 workers (of others in proportion).",
+        ge=0,
+        le=1,
+        first=True,
+    )
+    polygon_share: float = option(
+        "Stream", 0.6, "Share of polygons among publications; the rest are points.", ge=0, le=1
+    )
+    polygon_clustering: float = option(
+        "Stream", 0.0, "How far that share varies by region: 0 not at all, 1 most.", ge=0, le=1
+    )
+    seconds: float = option("Stream", 120.0, "Stream time that the run spans.", gt=0)
+    sources: int = option(
+        "Stream", 2, "Tasks that make publications.", ge=1, le=MOST_TASKS, free=True
+    )
+    input: AnyPath | None = option(
+        "Stream",
+        None,
+        "Directory of Parquet files with columns publication (bigint) and geometry (WKB), read "
+        "in place of generated publications.",
+        first=True,
+    )
+    seed: int = option("Stream", 0, "Another seed gives other subscriptions and publications.")
+
+    subscriptions: int = option(
+        "Static side", 10_000, "Subscriptions, drawn from polygons.", ge=1, first=True
+    )
+    polygons: AnyPath | None = option(
+        "Static side",
+        None,
+        "GeoJSON (perhaps gzipped) or shapefile (.shp) of postcode sectors or districts; else a "
+        "synthetic country.",
+        first=True,
+    )
+    collisions: AnyPath | None = option(
+        "Static side", None, "CSV of UK car collisions, around which publications are drawn."
+    )
+
+    relation_subject: Literal["subscription", "publication"] = option(
+        "Static side",
+        "subscription",
+        "Which of both a relation is read from: subscription CONTAINS publication, or publication "
+        "CONTAINS subscription.",
+    )
+
+    pipeline: PipelineName = option(
+        "Join", "sps", "How publications find subscriptions.", first=True
+    )
+    mode: ModeName = option(
+        "Join", "dynamic-lb-stal", "What is balanced, and where is joined.", first=True
+    )
+    workers: int = option(
+        "Join",
+        16,
+        "Worker slots.",
+        ge=1,
+        le=MOST_TASKS,
+        first=True,
+        pinned="space was divided, and publications were drawn, for as many as it began with",
+    )
+    partitions: int | None = option(
+        "Join", None, "Partitions; without it 4 a worker.", ge=1, le=MOST_TASKS
+    )
+    partitioner: Literal["kdb", "quad-tree"] = option("Join", "kdb", "How space is divided.")
+    cache_mb: int = option(
+        "Join", 1024, "Static data that a worker process holds, in MiB.", ge=1, free=True
+    )
+
+    threshold: float = option(
+        "Distributor", 0.5, "MLDC above which partitions move.", ge=0, free=True
+    )
+    min_items: int = option("Distributor", 1000, "Items that must have come.", ge=0, free=True)
+    wait_periods: int = option(
+        "Distributor", 3, "Periods to wait after partitions moved.", ge=0, free=True
+    )
+    period: float = option("Distributor", 10.0, "Seconds between two looks.", gt=0, free=True)
+    min_improvement: float = option(
+        "Distributor", 0.3, "By how much MLDC must fall.", ge=0, free=True
+    )
+    load_clock: Literal["processor", "wall"] = option(
+        "Distributor", "processor", "What the seconds of LB are of: computing, or time that passes."
+    )
+    force_redistribution: int | None = option(
+        "Distributor", None, "Epoch before which partitions move in any case.", ge=1
+    )
+
+    epochs: int = option("Run", 10, "Micro-batches that the stream is cut into.", ge=1)
+    verify: bool = option(
+        "Run", default=False, description="Compare the pairs with a join in one process."
+    )
+
+    @property
+    def partitions_or_default(self) -> int:
+        """How many partitions there are."""
+        return self.partitions or 4 * self.workers
+
+    @property
+    def name(self) -> str:
+        """What is joined how, such as ``spis dynamic-lb-stal``."""
+        return f"{self.pipeline} {self.mode}"
+
+    @property
+    def draws(self) -> bool:
+        """Whether the run draws its publications itself, as skewed as it is asked for."""
+        return self.input is None and self.kafka is None
+
+    @property
+    def subject(self) -> Literal["stream", "static"]:
+        """Whose geometry stands before a relation, as `SpatialMatch` has it."""
+        return "static" if self.relation_subject == "subscription" else "stream"
+
+    @property
+    def by_items(self) -> bool:
+        """Whether the mode's load is items, else seconds."""
+        return "-db-" in self.mode
+
+    def check_paths(self) -> None:
+        """Make sure, before anything starts, that input can be read and output written.
+
+        Raises
+        ------
+        ConfigurationError
+            An input is missing, the output cannot be a directory, the connector of Kafka is not
+            there, or no broker answers.
+        """
+        for name in ("input", "polygons", "collisions"):
+            path: Path | None = getattr(self, name)
+            if path is not None and not path.exists():
+                message = f"{name} {path} does not exist: name a file that does"
+                raise ConfigurationError(message)
+        check_outside(self.output, () if self.input is None else (self.input,))
+        super().check_paths()
+
+    def check(self) -> None:
+        """Refuse options that do not go together."""
+        if self.partitions is not None and self.partitions < self.workers:
+            message = (
+                f"partitions = {self.partitions}: {self.workers} workers need at least one each; "
+                f"pass {4 * self.workers} or so"
+            )
+            raise ConfigurationError(message)
+        given = [
+            name for name in ("input", "kafka", "collisions") if getattr(self, name) is not None
+        ]
+        if len(given) > 1:
+            message = f"{' and '.join(given)} are both given: publications are read, or drawn"
+            raise ConfigurationError(message)
+        if self.follow and self.verify:
+            message = (
+                "follow and verify are both given: what goes on has no end to compare; drop one"
+            )
+            raise ConfigurationError(message)
+        self.check_kafka_input(None)
+        self.check_kafka_output("parquet" if self.output_kafka is None else "kafka")
+        super().check()

@@ -1,0 +1,94 @@
+"""Polygon files to atlases: postcode districts or sectors, as GeoJSON or shapefiles."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import shapely
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.papers.publish_subscribe.places.atlas import Atlas
+from evenkey.papers.publish_subscribe.places.geojson import read_geojson
+from evenkey.papers.publish_subscribe.places.shapefiles import read_shapefile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+_POLYGONS = 2  # dimensions
+_LETTERS = re.compile(r"[A-Z]+")
+
+
+@lru_cache(maxsize=2)
+def read_atlas(path: Path) -> Atlas:
+    """Read postcode sectors or districts from a GeoJSON file, gzipped or not, or a shapefile.
+
+    Each feature bears its name as the property, or field, ``sector``, ``district`` or ``name``.
+    Names with a blank (``AB10 1``) are sectors, of the district before the blank; others are
+    districts, and each is cut crosswise into up to four sectors. The letters at the front
+    (``AB``) name the area. Invalid polygons are repaired. A file whose name ends in ``.shp`` is
+    read as `read_shapefile` does.
+
+    Raises
+    ------
+    ConfigurationError
+        The file cannot be read, has no polygons, or has sectors and districts mixed.
+    """
+    read = read_shapefile if path.suffix.lower() == ".shp" else read_geojson
+    features = read(path)
+    names = [name for name, _ in features]
+    geometries = _repaired(np.array([geometry for _, geometry in features], dtype=object))
+    if not names or (shapely.get_dimensions(geometries) != _POLYGONS).any():
+        message = f"{path}: every feature must have a polygon, and there must be at least one"
+        raise ConfigurationError(message)
+    by_sector = {" " in name for name in names}
+    if len(by_sector) > 1:
+        message = f"{path} has districts and sectors (names with a blank) mixed: keep one kind"
+        raise ConfigurationError(message)
+    districts, district_of = np.unique(
+        [name.partition(" ")[0] for name in names], return_inverse=True
+    )
+    area_of = np.unique([_area(name) for name in districts], return_inverse=True)[1]
+    if by_sector.pop():
+        return Atlas.from_sectors(geometries, district_of, area_of)
+    # A name may have several polygons; together they are the district.
+    wholes = Atlas.from_sectors(geometries, district_of, area_of).districts
+    sectors, of_district = _cut(wholes)
+    return Atlas.from_sectors(sectors, of_district, area_of, wholes)
+
+
+def _repaired(geometries: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Valid polygons; lines and points that repairing leaves of one are dropped."""
+    valid = shapely.make_valid(geometries)
+    for number in np.flatnonzero(
+        shapely.get_type_id(valid) == shapely.GeometryType.GEOMETRYCOLLECTION
+    ):
+        parts = shapely.get_parts(shapely.get_parts(valid[number]))
+        valid[number] = shapely.union_all(parts[shapely.get_dimensions(parts) == _POLYGONS])
+    return np.asarray(valid)
+
+
+def _area(district: str) -> str:
+    letters = _LETTERS.match(district)
+    return letters[0] if letters else district
+
+
+def _cut(districts: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np.int64]]:
+    """Cut each district at the middle of its envelope, across and along."""
+    bounds = shapely.bounds(districts)
+    low, high = bounds[:, :2], bounds[:, 2:]
+    middle = (low + high) / 2
+    sectors, owners = [], []
+    for left, right in ((low, middle), (middle, high)):
+        for lower, upper in ((low, middle), (middle, high)):
+            quarter = shapely.box(left[:, 0], lower[:, 1], right[:, 0], upper[:, 1])
+            # Buffering by nothing drops points and lines where a district only touches a cut.
+            parts = shapely.buffer(shapely.intersection(districts, quarter), 0)
+            kept = np.flatnonzero(shapely.area(parts) > 0)
+            sectors.append(parts[kept])
+            owners.append(kept)
+    return np.concatenate(sectors), np.concatenate(owners)

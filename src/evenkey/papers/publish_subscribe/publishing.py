@@ -1,0 +1,168 @@
+"""Publications as a replayable stream."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import shapely
+
+from evenkey.joins import Leaves
+from evenkey.papers.publish_subscribe.atlas import atlas_of
+from evenkey.papers.publish_subscribe.config import JoinConfig
+from evenkey.papers.publish_subscribe.places import (
+    Atlas,
+    CandidateOwners,
+    PublicationMix,
+    Publications,
+    draw_subscriptions,
+    read_collisions,
+)
+from evenkey.pipeline.runs import Reading, keep_reading, recall_reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from evenkey.core.stores import Store
+    from evenkey.pipeline.runs import RunDirectory
+
+PUBLICATIONS = "publication bigint, geometry binary, time timestamp"
+
+_BATCH_ROWS = 1 << 14
+_MOST_LOADED = 2
+
+_loaded: dict[str, Publications] = {}
+_lock = threading.Lock()
+
+
+class PublicationsReading(Reading):
+    """Generated publications; number i goes to source i mod S.
+
+    Parameters
+    ----------
+    store
+        Of the run, in which what they are made of lies: it is too large to travel with every task.
+    total, rate
+        As for every reading.
+    """
+
+    schema = PUBLICATIONS
+
+    def __init__(self, store: Store, total: int, rate: float) -> None:
+        super().__init__(total, rate)
+        self._store = store
+        # Another run's of the same place is another one.
+        self._token = uuid.uuid4().hex
+
+    @property
+    def publications(self) -> Publications:
+        """What makes them.
+
+        Raises
+        ------
+        RunError
+            It cannot be read.
+        """
+        with _lock:
+            if self._token not in _loaded:
+                while len(_loaded) >= _MOST_LOADED:
+                    del _loaded[next(iter(_loaded))]
+                _loaded[self._token] = _load(self._store)
+            return _loaded[self._token]
+
+    def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
+        """Make every S-th publication of the range."""
+        publications = self.publications
+        first = start + (source - start) % sources
+        for begin in range(first, stop, _BATCH_ROWS * sources):
+            end = min(stop, begin + _BATCH_ROWS * sources)
+            numbers = np.arange(begin, end, sources)
+            made = publications.make(numbers).append_column("time", self.times(numbers))
+            yield from made.to_batches()
+
+
+def publications_of(config: JoinConfig, leaves: Leaves) -> Publications:
+    """Make the generator of publications.
+
+    Its skew goes by the leaves of a static side, or by the owners of candidates where the
+    pipeline sends publications to these.
+    """
+    atlas, owners = atlas_of(config), None
+    if config.pipeline in ("rihps", "risps"):
+        owners = CandidateOwners.of(
+            draw_subscriptions(atlas, config.subscriptions, config.seed),
+            leaves,
+            config.partitions_or_default,
+            by_hash=config.pipeline == "rihps",
+        )
+    return _made(config, leaves, atlas, _positions(config), owners=owners)
+
+
+def keep_publications(
+    config: JoinConfig, partitioning: Mapping[str, Any], directory: RunDirectory
+) -> None:
+    """Write down what publications are made of, so that they stay the same whatever becomes of it.
+
+    Parameters
+    ----------
+    config
+        What runs.
+    partitioning
+        The leaves, as a static side has them.
+    directory
+        Of the run.
+    """
+    atlas, positions = atlas_of(config), _positions(config)
+    arrays: dict[str, NDArray[Any]] = {"area_of": atlas.area_of, "district_of": atlas.district_of}
+    for level in _LEVELS:
+        encoded = [bytes(each) for each in shapely.to_wkb(getattr(atlas, level))]
+        arrays[level] = np.frombuffer(b"".join(encoded), np.uint8)
+        arrays[f"{level}_ends"] = np.cumsum([len(each) for each in encoded])
+    if positions is not None:
+        arrays["positions"] = positions
+    ends = publications_of(config, Leaves.from_json(partitioning)).ends
+    if ends is not None:
+        arrays["ends"] = ends
+    kept = {"config": config.manifest(), "partitioning": dict(partitioning)}
+    keep_reading(directory, kept, **arrays)
+
+
+def _load(store: Store) -> Publications:
+    kept, arrays = recall_reading(store)
+    levels = {level: _polygons(arrays[level], arrays[f"{level}_ends"]) for level in _LEVELS}
+    atlas = Atlas(**levels, area_of=arrays["area_of"], district_of=arrays["district_of"])
+    leaves = Leaves.from_json(kept["partitioning"])
+    config, positions = JoinConfig(**kept["config"]), arrays.get("positions")
+    return _made(config, leaves, atlas, positions, ends=arrays.get("ends"))
+
+
+_LEVELS = ("areas", "districts", "sectors")
+
+
+def _polygons(encoded: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.object_]:
+    pieces = np.split(encoded, ends[:-1])
+    return np.asarray(shapely.from_wkb([each.tobytes() for each in pieces]), dtype=object)
+
+
+def _positions(config: JoinConfig) -> NDArray[np.float64] | None:
+    return None if config.collisions is None else read_collisions(config.collisions)
+
+
+def _made(
+    config: JoinConfig,
+    leaves: Leaves,
+    atlas: Atlas,
+    positions: NDArray[np.float64] | None,
+    *,
+    owners: CandidateOwners | None = None,
+    ends: NDArray[np.float64] | None = None,
+) -> Publications:
+    mix = PublicationMix(config.skew, config.polygon_share, config.polygon_clustering)
+    return Publications(
+        atlas, leaves, config.workers, mix, config.seed, positions, owners=owners, ends=ends
+    )

@@ -1,0 +1,336 @@
+"""What a join pipeline reports when it has ended."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenkey.core.metrics import JoinFigures, Pace, Paced, known, max_load_distance
+from evenkey.joins import items, load_per_location, work_of
+from evenkey.papers.publish_subscribe.places import skewed_workers
+from evenkey.papers.publish_subscribe.seen import JoinSeen
+from evenkey.pipeline.exporters import ExportSummary
+from evenkey.pipeline.runs import Timing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from evenkey.joins import EpochLog, EpochPlan, SlotRecord
+
+# The threshold is an option, the same in all epochs.
+_TOLD = [each for each in JoinFigures.declared() if each.name != "mldc_threshold"]
+_ARRAYS = ("items", "seconds", "slot_seconds", "first_items")
+
+
+@dataclass(frozen=True)
+class JoinEpoch:
+    """One epoch of a join.
+
+    Parameters
+    ----------
+    epoch
+        Its number.
+    items, seconds
+        float64[W], load of each slot by either metric.
+    slot_seconds
+        float64[W], computing of each slot, loading of static data included.
+    moved
+        Partitions that moved before it.
+    redistribution_seconds
+        What that took: the decision, and the longest slot's loading of moved partitions.
+    moved_load_seconds
+        Loading of moved partitions, over all slots: what one core would take for it.
+    static_loads
+        Static partitions that were loaded.
+    pairs
+        Rows that the join gave.
+    first_items
+        float64[W], items of the partitions that each slot had at first, wherever they are now.
+    messages
+        Items of the stream that came to the join, each once; 0 where a version wrote it that did
+        not count them.
+    """
+
+    epoch: int
+    items: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+    slot_seconds: NDArray[np.float64]
+    moved: tuple[int, ...]
+    redistribution_seconds: float
+    moved_load_seconds: float
+    static_loads: int
+    pairs: int
+    first_items: NDArray[np.float64]
+    messages: int = 0
+
+    def seen(self, *, by_items: bool, threshold: float = float("nan")) -> JoinSeen:
+        """Give what the figures of the epoch are computed from.
+
+        Parameters
+        ----------
+        by_items
+            Whether the mode balances items, else seconds.
+        threshold
+            MLDC above which partitions move.
+        """
+        return JoinSeen(
+            self.messages,
+            self.items,
+            self.seconds,
+            by_items,
+            threshold,
+            self.pairs,
+            len(self.moved),
+            self.static_loads,
+            self.redistribution_seconds,
+        )
+
+    def max_load_distance(self, *, by_items: bool) -> float:
+        """MLDC of the epoch, of items or of seconds."""
+        return max_load_distance(self.items if by_items else self.seconds)
+
+
+def epochs_of(
+    log: EpochLog, partitions: int, workers: int, *, only: int | None = None
+) -> list[JoinEpoch]:
+    """Read the epochs of a query from its log, or only one of them."""
+    epochs = []
+    for number in log.epochs() if only is None else [only]:
+        plan, records = log.plan(number), log.records(number)
+        if plan is not None:
+            epochs.append(_epoch(plan, records, partitions, workers))
+    return epochs
+
+
+def _restored_epoch(plain: Mapping[str, Any]) -> JoinEpoch:
+    arrays = {name: np.array(plain[name]) for name in _ARRAYS}
+    return JoinEpoch(**{**plain, **arrays, "moved": tuple(plain["moved"])})
+
+
+def _epoch(
+    plan: EpochPlan, records: Sequence[SlotRecord], partitions: int, workers: int
+) -> JoinEpoch:
+    work = work_of(records, partitions)
+    moved = set(plan.moved)
+    came, spent, busy = np.zeros(workers), np.zeros(workers), np.zeros(workers)
+    loading = [0.0]
+    for record in records:
+        came[record.slot] = sum(each[0] for each in record.work.values())
+        spent[record.slot] = sum(each[1] for each in record.work.values())
+        busy[record.slot] = record.seconds
+        loading.append(sum(s for number, s in record.loaded.items() if number in moved))
+    return JoinEpoch(
+        plan.epoch,
+        came,
+        spent,
+        busy,
+        plan.moved,
+        plan.planning_seconds + max(loading) if moved else 0.0,
+        sum(loading),
+        sum(len(record.loaded) for record in records),
+        sum(each[2] for record in records for each in record.work.values()),
+        load_per_location(np.arange(partitions, dtype=np.int32) % workers, items(work), workers),
+        work.total,
+    )
+
+
+@dataclass(frozen=True)
+class JoinReport:
+    """The figures of a join; `to_json` has the names of the command line.
+
+    Parameters
+    ----------
+    pipeline, mode
+        What ran.
+    by_items
+        Whether MLDC is of items, else of seconds.
+    publications
+        How many were published.
+    skew
+        As it was asked for; None where publications are not drawn by the run.
+    pairs_digest
+        Of all pairs of the results.
+    epochs
+        In order.
+    timing
+        Over the whole run, epochs before a restart included.
+    epoch_ms
+        How long each epoch that this process ran took, by its number.
+    rejected
+        Publications and subscriptions in dead letters.
+    expected_digest
+        Of the join in one process; None if it was not wanted.
+    finished_before
+        Whether an earlier process had finished it already, so that nothing was run.
+    exports
+        What became of the records of each exporter.
+
+    Examples
+    --------
+    >>> from evenkey.applications import JoinConfig, run_join
+    >>> config = JoinConfig(pipeline="spis", publications=500, subscriptions=50, workers=2)
+    >>> report = run_join(config)  # doctest: +SKIP
+    >>> report.finished, report.publications  # doctest: +SKIP
+    (True, 500)
+
+    How even it was, epoch by epoch and in all, and what is kept of it:
+
+    >>> len(report.mldc) == len(report.epochs)  # doctest: +SKIP
+    True
+    >>> 0 < report.realised_skew <= 1  # doctest: +SKIP
+    True
+    >>> report.pace.messages_per_second > 0  # doctest: +SKIP
+    True
+    >>> report.modelled_makespan_seconds > 0  # doctest: +SKIP
+    True
+    >>> again = JoinReport.restored(report.exported(()).to_record(), "out")  # doctest: +SKIP
+    >>> again.to_json()["matches"] == report.matches  # doctest: +SKIP
+    True
+    """
+
+    pipeline: str
+    mode: str
+    workers: int
+    partitions: int
+    by_items: bool
+    publications: int
+    subscriptions: int
+    matches: int
+    matched_publications: int
+    pairs_digest: str
+    epochs: Sequence[JoinEpoch]
+    timing: Timing
+    epoch_ms: Mapping[int, float]
+    rejected: int
+    finished: bool
+    results: Path | str | None
+    expected_digest: str | None = None
+    skew: float | None = None
+    finished_before: bool = False
+    exports: tuple[ExportSummary, ...] = ()
+
+    def exported(self, exports: tuple[ExportSummary, ...]) -> Self:
+        """Give the same report, with what became of the records of each exporter."""
+        return replace(self, exports=exports)
+
+    def to_record(self) -> dict[str, Any]:
+        """Give what `restored` makes the report of, as JSON can hold it."""
+        plain = asdict(self)
+        for epoch in plain["epochs"]:
+            epoch |= {name: epoch[name].tolist() for name in _ARRAYS}
+        return {**plain, "results": None if self.results is None else str(self.results)}
+
+    @classmethod
+    def restored(cls, record: Mapping[str, Any], results: Path | str) -> JoinReport:
+        """Make the report of a run that was finished before.
+
+        Parameters
+        ----------
+        record
+            What `to_record` gave.
+        results
+            Where its results lie now.
+        """
+        nested = {
+            "epochs": tuple(map(_restored_epoch, record["epochs"])),
+            "timing": Timing(record["timing"]["makespan_ms"], tuple(record["timing"]["epoch_ms"])),
+            "epoch_ms": {int(number): each for number, each in record["epoch_ms"].items()},
+            "results": results if record["results"] else None,
+            "exports": tuple(ExportSummary(**each) for each in record["exports"]),
+            "finished_before": True,
+        }
+        return cls(**{**record, **nested})
+
+    @property
+    def mldc(self) -> list[float]:
+        """Maximum load distance coefficient of each epoch, by the mode's own load metric."""
+        return [each.max_load_distance(by_items=self.by_items) for each in self.epochs]
+
+    @property
+    def pace(self) -> Pace:
+        """How fast publications went through, over the whole run."""
+        timing = self.timing
+        return Pace.of(Paced(self.publications, timing.makespan_ms, timing.epoch_ms))
+
+    @property
+    def realised_skew(self) -> float:
+        """Share of all items that came to partitions of the skewed workers, as they lay at first.
+
+        The nominal skew is what publications are drawn by. 0 where no item came.
+        """
+        first = sum((each.first_items for each in self.epochs), np.zeros(self.workers))
+        total = float(first.sum())
+        return float(first[: skewed_workers(self.workers)].sum()) / total if total else 0.0
+
+    @property
+    def modelled_makespan_seconds(self) -> float:
+        """Sum over epochs of the fullest slot's computing: the run with a core a slot."""
+        return float(sum(each.slot_seconds.max() for each in self.epochs))
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the figures under the names of the command line."""
+        return {
+            "pipeline": self.pipeline,
+            "mode": self.mode,
+            "workers": self.workers,
+            "partitions": self.partitions,
+            "subscriptions": self.subscriptions,
+            **self._figures(),
+            "messages": self.publications,
+            "matches": self.matches,
+            "matched_publications": self.matched_publications,
+            "pairs_digest": self.pairs_digest,
+            "expected_digest": self.expected_digest,
+            "skew": self.skew,
+            "realised_skew": self.realised_skew,
+            **known(self.pace),
+            "epoch_latency_ms": list(self.timing.epoch_ms),
+            "redistributions": [self._redistribution(each) for each in self.epochs if each.moved],
+            "modelled_makespan_seconds": self.modelled_makespan_seconds,
+            "epochs": len(self.epochs),
+            "rejected": self.rejected,
+            "finished": self.finished,
+            "finished_before": self.finished_before,
+            "exports": [each.to_json() for each in self.exports],
+            "results": None if self.results is None else str(self.results),
+        }
+
+    def _figures(self) -> dict[str, Any]:
+        """What was joined: figures of the run, and of epochs in a list over them."""
+        if not self.epochs:
+            return {each.name: [] if each.of_epoch else 0 for each in _TOLD}
+        seen = [each.seen(by_items=self.by_items) for each in self.epochs]
+        run = JoinFigures.of(reduce(JoinSeen.plus, seen)).named(of_epoch=False)
+        epochs = [JoinFigures.of(each).named(of_epoch=True) for each in seen]
+        return {
+            each.name: [epoch[each.name] for epoch in epochs] if each.of_epoch else run[each.name]
+            for each in _TOLD
+        }
+
+    def _redistribution(self, epoch: JoinEpoch) -> dict[str, Any]:
+        """What a redistribution took, beside the epochs in which nothing moved."""
+        first = min(each.epoch for each in self.epochs)
+        usual = [
+            self.epoch_ms[each.epoch]
+            for each in self.epochs
+            # The first epoch loads all static partitions.
+            if not each.moved and each.epoch != first and each.epoch in self.epoch_ms
+        ]
+        return {
+            "epoch": epoch.epoch,
+            "moved_partitions": list(epoch.moved),
+            "seconds": epoch.redistribution_seconds,
+            "load_seconds": epoch.moved_load_seconds,
+            "epoch_latency_ms": self.epoch_ms.get(epoch.epoch),
+            "usual_epoch_latency_ms": {
+                "p50": float(np.median(usual)) if usual else None,
+                "max": max(usual, default=None),
+            },
+        }

@@ -1,0 +1,72 @@
+"""Publications that are records of topics, as a stream or at once."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from evenkey.kafka import PLACES, ClientSettings, kafka_lines
+from evenkey.pipeline.runs import READ
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from evenkey.kafka import Address, OffsetRange
+    from evenkey.papers.publish_subscribe.config import JoinConfig
+
+_VALUE = "publication bigint, geometry string"
+
+
+def stream_of_topics(
+    spark: SparkSession, config: JoinConfig, address: Address, offsets: OffsetRange
+) -> DataFrame:
+    """Stream the publications of topics: ``publication``, ``geometry``, ``time``, and the place.
+
+    A record that is no such JSON object has no geometry, and so becomes a dead letter that
+    says where it lies.
+    """
+    span = offsets.span
+    lines = kafka_lines(
+        spark,
+        address,
+        ClientSettings.read(config.kafka_config),
+        offsets,
+        part=config.record_part,
+        isolation=config.isolation,
+        sources=config.sources,
+        epoch_records=None if span is None else max(1, -(-span // config.epochs)),
+    )
+    counted = lines.observe(READ, F.count(F.lit(1)).alias("records"))
+    return _parsed(counted).select("publication", "geometry", "time", *PLACES)
+
+
+def publications_of_topics(
+    spark: SparkSession, config: JoinConfig, address: Address, offsets: OffsetRange
+) -> pa.Table:
+    """Read the same publications at once: ``publication`` and ``geometry``."""
+    records = (
+        spark.read.format("kafka")
+        .options(**ClientSettings.read(config.kafka_config).for_reading(config.isolation))
+        .option("kafka.bootstrap.servers", address.servers)
+        # Those that there were when the run began.
+        .option(
+            "assign", json.dumps({topic: sorted(each) for topic, each in offsets.start.items()})
+        )
+        .option("startingOffsets", json.dumps(offsets.start))
+        .option("endingOffsets", json.dumps(offsets.end or "latest"))
+        .load()
+    )
+    rows = _parsed(records.withColumn("line", F.col(config.record_part)))
+    return rows.select("publication", "geometry").toArrow()
+
+
+def _parsed(lines: DataFrame) -> DataFrame:
+    text = F.try_validate_utf8(F.col("line").cast("string"))
+    row = F.from_json(text, _VALUE)
+    named = lines.withColumn("row", row).withColumn("publication", F.col("row.publication"))
+    # A publication without a number could match, but nobody could say what has matched.
+    well_formed = F.when(F.col("publication").isNotNull(), F.unhex("row.geometry"))
+    return named.withColumn("geometry", well_formed)

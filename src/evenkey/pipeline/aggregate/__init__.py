@@ -1,0 +1,41 @@
+"""Aggregate by window and key: sources, splitters, grouping, workers, merging, results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenkey.core.doors import late
+from evenkey.pipeline.aggregate.config import PipelineConfig
+
+if TYPE_CHECKING:
+    from evenkey.pipeline.aggregate.job import AggregateJob as AggregateJob
+    from evenkey.pipeline.aggregate.job import warm_up as warm_up
+    from evenkey.pipeline.aggregate.keyed import KeyedWork as KeyedWork
+    from evenkey.pipeline.aggregate.keyed import keyed_session as keyed_session
+    from evenkey.pipeline.aggregate.options import PipelineOptions as PipelineOptions
+    from evenkey.pipeline.aggregate.plan import routed_messages as routed_messages
+    from evenkey.pipeline.aggregate.report import RunReport
+    from evenkey.pipeline.aggregate.runner import compare, run
+    from evenkey.pipeline.aggregate.streams import opened_records as opened_records
+    from evenkey.pipeline.aggregate.streams import opened_stream as opened_stream
+    from evenkey.pipeline.aggregate.worker import PipelineWorker as PipelineWorker
+
+__all__ = ["PipelineConfig", "RunReport", "compare", "run"]
+
+__getattr__ = late(
+    __name__,
+    {
+        "AggregateJob": "evenkey.pipeline.aggregate.job",
+        "KeyedWork": "evenkey.pipeline.aggregate.keyed",
+        "PipelineOptions": "evenkey.pipeline.aggregate.options",
+        "PipelineWorker": "evenkey.pipeline.aggregate.worker",
+        "keyed_session": "evenkey.pipeline.aggregate.keyed",
+        "opened_records": "evenkey.pipeline.aggregate.streams",
+        "opened_stream": "evenkey.pipeline.aggregate.streams",
+        "routed_messages": "evenkey.pipeline.aggregate.plan",
+        "warm_up": "evenkey.pipeline.aggregate.job",
+        "RunReport": "evenkey.pipeline.aggregate.report",
+        "compare": "evenkey.pipeline.aggregate.runner",
+        "run": "evenkey.pipeline.aggregate.runner",
+    },
+)

@@ -1,0 +1,189 @@
+"""What options of a pipeline do not go together; each check raises a `ConfigurationError`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from evenkey.aggregators import WORKER
+from evenkey.aggregators import parse as parse_aggregator
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import read_types
+from evenkey.groupings import PlannedGrouping
+
+if TYPE_CHECKING:
+    from evenkey.core.streams import SplitName
+    from evenkey.pipeline.aggregate.options import PipelineOptions
+
+_SPLITS_WITH_COLUMNS = ("csv", "json", "parquet")
+_INPUTS = ("dataset", "input", "kafka")
+_MESSAGE_COLUMNS = ("count", WORKER)
+"""Numbers that every message has, besides its key and its time: its own, its worker's."""
+_OF_ALL_RESULTS = ("window_start", "window_end", "epoch")
+"""Columns of all results; the last is their directory's name, which readers make a column of."""
+KEY = "key"
+"""Name of the key inside a run."""
+
+
+def check_one_input(config: PipelineOptions) -> None:
+    """Make sure that there is one input, and nothing that describes another one."""
+    given = [name for name in _INPUTS if getattr(config, name) not in (None, ())]
+    if len(given) != 1:
+        several = f"{' and '.join(given)} are given" if given else "none is given"
+        message = f"a pipeline reads a dataset, an input or kafka, and {several}: pass one"
+        raise ConfigurationError(message)
+    usual = type(config).model_fields["max_ahead"].default
+    if config.kafka is None and config.time is None and config.max_ahead != usual:
+        message = (
+            f"max_ahead = {config.max_ahead:g}: only records of topics, and rows with a column of "
+            "times, bear times of their own, and none are read; drop max_ahead, pass time or "
+            "pass kafka"
+        )
+        raise ConfigurationError(message)
+    if config.kafka is not None and config.time is not None:
+        message = (
+            f"time = {config.time!r}: records of topics bear times of their own, and windows go by "
+            "these; drop time"
+        )
+        raise ConfigurationError(message)
+    if config.dataset is not None:
+        for name in ("split", "key", "count", "time", "types"):
+            if getattr(config, name) is not None:
+                message = (
+                    f"{name} = {getattr(config, name)!r}: it describes an input, and a dataset "
+                    f"is read; drop {name} or pass input or kafka in place of dataset"
+                )
+                raise ConfigurationError(message)
+    elif config.split is not None:
+        check_columns(config, config.split)
+
+
+def check_columns(config: PipelineOptions, split: SplitName) -> None:
+    """Make sure that columns are named where a split has some, and only there."""
+    if split in _SPLITS_WITH_COLUMNS:
+        if config.key is None:
+            message = f"split = {split!r}: it needs key, the column or field with the key"
+            raise ConfigurationError(message)
+        if split == "parquet" and config.types is not None:
+            message = (
+                f"types = {config.types!r}: Parquet files bear the types of theirs; drop types"
+            )
+            raise ConfigurationError(message)
+        return
+    for name in ("key", "count", "time", "types"):
+        if getattr(config, name) is not None:
+            message = (
+                f"{name} = {getattr(config, name)!r}: only {', '.join(_SPLITS_WITH_COLUMNS)} "
+                f"have columns, and split is {split!r}; drop {name} or pass another split"
+            )
+            raise ConfigurationError(message)
+    _check_weight_alone(config)
+
+
+def check_avro(config: PipelineOptions) -> None:
+    """Make sure that a schema is one of records, and that these are split as what they become."""
+    if config.avro_schema is None:
+        return
+    if config.kafka is None:
+        message = "avro_schema: only topics have it, and none is read; pass kafka"
+        raise ConfigurationError(message)
+    if config.split not in (None, "json"):
+        message = (
+            f"split = {config.split!r}: Avro records are split as JSON objects; drop split or "
+            "avro_schema"
+        )
+        raise ConfigurationError(message)
+
+
+def check_planning(config: PipelineOptions) -> None:
+    """Make sure that what a grouping wants to count first can be counted."""
+    grouping = config.resolved_grouping()
+    ahead = isinstance(grouping, PlannedGrouping) and grouping.planning == "current"
+    if config.kafka is not None and ahead:
+        message = (
+            f"grouping = {str(grouping)!r}: records of topics cannot be counted before they "
+            "are routed; choose planned, or planned(planning=previous)"
+        )
+        raise ConfigurationError(message)
+
+
+def check_work(config: PipelineOptions) -> None:
+    """Make sure that the aggregator finds its columns and that the windows fit."""
+    if config.dataset is not None:
+        _check_weight_alone(config)
+    if config.key is not None:
+        _check_typed(config)
+    _check_names_of_results(config)
+    parts = config.aggregator_window / config.worker_window
+    if parts < 1 or abs(parts - round(parts)) > 1e-9 * parts:
+        message = (
+            f"aggregator_window = {config.aggregator_window:g}: must be a multiple of "
+            f"worker_window = {config.worker_window:g} seconds"
+        )
+        raise ConfigurationError(message)
+
+
+def _check_weight_alone(config: PipelineOptions) -> None:
+    """Make sure that the aggregator reads nothing that messages of a key and a weight lack."""
+    for column in parse_aggregator(config.aggregator).columns:
+        if column not in _MESSAGE_COLUMNS:
+            message = (
+                f"aggregator = {config.aggregator!r}: messages have no column {column!r}; they "
+                "have: count (the option count says what it is)"
+            )
+            raise ConfigurationError(message)
+
+
+def _check_names_of_results(config: PipelineOptions) -> None:
+    """Make sure that no two columns of the results have one name, however it is written."""
+    for name in config.value_names:
+        # Spark does not tell names apart by case.
+        if name.lower() == KEY:
+            message = (
+                f"aggregator = {config.aggregator!r}: inside a run {name!r} is the name of the "
+                "key; rename this column in the input"
+            )
+            raise ConfigurationError(message)
+    aggregator = parse_aggregator(config.aggregator)
+    # Names do not depend on types.
+    numbers = [(name, pa.int64()) for name in aggregator.columns]
+    bound = aggregator.bind(pa.schema([(KEY, pa.string()), *numbers]))
+    results = bound.result.names
+    if bound.scope == "window":
+        results = [name for name in results if name != KEY]
+    own = [*_OF_ALL_RESULTS, *results]
+    for name in results:
+        if name.lower() == KEY or [each.lower() for each in own].count(name.lower()) > 1:
+            message = (
+                f"aggregator = {config.aggregator!r}: results have another column named {name!r}, "
+                "whatever its case; name this one otherwise"
+            )
+            raise ConfigurationError(message)
+    for name in config.key_names:
+        if name.lower() in (each.lower() for each in own):
+            message = (
+                f"key = {config.key!r}: results have another column named {name!r} (they have: "
+                f"{', '.join(own)}); rename this one in the input"
+            )
+            raise ConfigurationError(message)
+
+
+def _check_typed(config: PipelineOptions) -> None:
+    """Make sure that types are given to columns that are read, and to all of a topic's."""
+    typed = {} if config.types is None else read_types(config.types)
+    for name in typed:
+        if name not in config.value_names:
+            reads = ", ".join(config.value_names) or "none"
+            message = (
+                f"types = {config.types!r}: the aggregator does not read {name!r}; it reads: "
+                f"{reads}"
+            )
+            raise ConfigurationError(message)
+    for name in config.value_names:
+        if config.kafka is not None and name not in typed:
+            message = (
+                f"aggregator = {config.aggregator!r}: a topic is not read before it is split, so "
+                f"the type of {name!r} must be given; pass types='{name} double', for instance"
+            )
+            raise ConfigurationError(message)

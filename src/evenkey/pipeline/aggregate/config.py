@@ -1,0 +1,153 @@
+"""What a pipeline does: every option of ``evenkey run``, in a TOML file or from Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evenkey.aggregators import WORKER
+from evenkey.aggregators import parse as parse_aggregator
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import SplitName, generated, split_of
+from evenkey.kafka import read_schema
+from evenkey.pipeline.aggregate.checks import (
+    check_avro,
+    check_columns,
+    check_one_input,
+    check_planning,
+    check_work,
+)
+from evenkey.pipeline.aggregate.options import PipelineOptions
+
+_PLACES_OF_KEYS = (
+    "grouping",
+    "workers",
+    "expected_keys",
+    "warm_up",
+    "teenage_period",
+    "old_period",
+)
+"""Options that say on which workers a key may be."""
+_FILE_SINKS = ("parquet", "jsonl")
+
+_KAFKA_LATENESS = 60.0
+"""Seconds that the partitions of a topic may lie apart: a window of the results."""
+
+
+class PipelineConfig(PipelineOptions):
+    """The configuration of a pipeline; immutable, checked as a whole when it is made.
+
+    Field names are the long options of the command line with underscores for dashes, and
+    the keys of a configuration file. Windows and periods are seconds of event time. Options
+    that are left out take the reference implementation's defaults, with three exceptions:
+    no simulated cost, no time limit, and 4 aggregators in place of 10, because an epoch
+    commits the state of each, which makes small machines slow. `reference_defaults` sets
+    the reference's here too.
+
+    Raises
+    ------
+    ConfigurationError
+        An option does not exist or its value cannot be; the message names the option, the
+        value and what is allowed.
+
+    Examples
+    --------
+    >>> config = PipelineConfig(dataset="country-skew-r80", grouping="dkg", warm_up=5)
+    >>> str(config.resolved_grouping())
+    'dkg(warm_up=5)'
+    >>> PipelineConfig(dataset="country-skew-r80", workers=0)
+    Traceback (most recent call last):
+    evenkey.core.errors.ConfigurationError: workers = 0: must be at least 1
+
+    >>> config.routers
+    5
+    >>> config.check_paths()  # nothing to reach: a generated stream, no output
+    >>> counted = PipelineConfig(dataset="country-skew-r80", aggregator="heavy-hitters(k=3)")
+    >>> counted.pinned()["grouping"]
+    'heavy-hitters goes by which workers a key is on'
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp(), "clicks.csv")
+    >>> _ = file.write_text("user,page")
+    >>> str(PipelineConfig(input=(str(file),), key="user").resolved_split())
+    'csv'
+    """
+
+    def __init__(self, /, **options: Any) -> None:
+        # For type checkers, which would ask for the fields' own types: text and single values
+        # are read too.
+        super().__init__(**options)
+
+    @property
+    def routers(self) -> int:
+        """Tasks that split and route."""
+        return self.splitters or self.sources
+
+    def resolved_split(self) -> SplitName:
+        """Give the way to split the input: the option's, or what the files' suffixes say.
+
+        Raises
+        ------
+        ConfigurationError
+            The files are of several kinds, or of one that needs a key and there is none.
+        """
+        of_records: SplitName = "lines" if self.avro_schema is None else "json"
+        split = self.split or (of_records if self.kafka is not None else split_of(self.input))
+        check_columns(self, split)
+        return split
+
+    def check_paths(self) -> None:
+        """Make sure, before anything starts, that input and output can be reached.
+
+        Raises
+        ------
+        ConfigurationError
+            An input is missing, empty or unreadable, the output cannot be a directory, the
+            connector of Kafka is not there, or no broker answers.
+        """
+        if self.avro_schema is not None:
+            read_schema(self.avro_schema)
+        super().check_paths()
+        if self.input:
+            self.resolved_split()
+
+    def pinned(self) -> dict[str, str]:
+        """Say why some options may not change when a run goes on.
+
+        An aggregator that reads the workers' numbers asks that a key stays on its workers for as
+        long as a window is open.
+        """
+        pinned = super().pinned()
+        if WORKER in parse_aggregator(self.aggregator).columns:
+            name = self.aggregator.partition("(")[0]
+            why = f"{name} goes by which workers a key is on"
+            pinned |= dict.fromkeys(_PLACES_OF_KEYS, why)
+        return pinned
+
+    def derive(self) -> None:
+        """Set what follows from other options."""
+        if self.dataset is not None:
+            self.set_derived("dataset", generated(self.dataset).name)
+        if "sink" not in self.model_fields_set:
+            if self.output_kafka is not None:
+                self.set_derived("sink", "kafka")
+            elif self.output is not None:
+                self.set_derived("sink", "parquet")
+        if self.lateness is None and self.time is None:
+            self.set_derived("lateness", 0.0 if self.kafka is None else _KAFKA_LATENESS)
+        if "worker_window" not in self.model_fields_set and self.time is not None:
+            # A file's epochs span all of its time: smaller windows would only be more of them.
+            self.set_derived("worker_window", self.aggregator_window)
+        super().derive()
+
+    def check(self) -> None:
+        """Refuse options that do not go together."""
+        check_one_input(self)
+        self.check_kafka_input(self.split)
+        self.check_kafka_output(self.sink)
+        check_avro(self)
+        check_work(self)
+        check_planning(self)
+        if self.output is None and self.sink in _FILE_SINKS:
+            message = f"sink = {self.sink!r}: it writes files, and there is no output; pass output"
+            raise ConfigurationError(message)
+        super().check()

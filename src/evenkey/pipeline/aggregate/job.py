@@ -1,0 +1,207 @@
+"""The pipeline's own kind of run: split, route, aggregate by window and key, write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TextIO
+
+from pyspark import cloudpickle
+
+from evenkey.aggregators import modules_of
+from evenkey.aggregators import parse as parse_aggregator
+from evenkey.core.streams import find_files
+from evenkey.kafka import AVRO, ClientSettings, check_loaded
+from evenkey.pipeline.aggregate.config import PipelineConfig
+from evenkey.pipeline.aggregate.functions import note_functions
+from evenkey.pipeline.aggregate.inputs import find_input, open_input
+from evenkey.pipeline.aggregate.keyed import KeyedWork, keyed_session
+from evenkey.pipeline.aggregate.plan import results
+from evenkey.pipeline.aggregate.planning import PlannableInput
+from evenkey.pipeline.aggregate.report import RunReport
+from evenkey.pipeline.options import GroupingOptions, WorkOptions, check_configuration
+from evenkey.pipeline.runs import (
+    SPLITS,
+    ConsoleSink,
+    FileSink,
+    Job,
+    KafkaSink,
+    MemorySink,
+    RunDirectory,
+    execute,
+    run_info,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from evenkey.core.stores import Store
+    from evenkey.pipeline.aggregate.found import FoundInput
+    from evenkey.pipeline.exporters import RunInfo
+    from evenkey.pipeline.options import KeyedOptions
+    from evenkey.pipeline.runs import Outcome, Recorder, Sink
+
+_WARM_UP_MESSAGES_PER_WORKER = 20
+
+
+class AggregateJob(Job[RunReport]):
+    """A pipeline.
+
+    Parameters
+    ----------
+    config
+        What it does.
+    console
+        Where the console sink prints; None is standard output.
+    """
+
+    windowed = True
+
+    def __init__(self, config: PipelineConfig, console: TextIO | None = None) -> None:
+        check_configuration(config, PipelineConfig)
+        self.name = str(config.resolved_grouping())
+        self.options = self.topics = self.config = config
+        self._console = console
+        self._found: FoundInput | None = None
+
+    def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> RunReport:
+        """Make the report of a run that was finished before."""
+        return RunReport.restored(record, directory)
+
+    def input_files(self) -> Sequence[Path]:
+        """Find the files of an input."""
+        return find_files(self.config.input)
+
+    def find(self, directory: RunDirectory) -> None:
+        """Find a dataset, files or topics."""
+        self._found = find_input(self.config, directory)
+
+    def session(self) -> SparkSession:
+        """Take a session that can read the topics, if there are any."""
+        config = self.config
+        topics = config.kafka is not None or config.output_kafka is not None
+        spark = keyed_session(config, shuffle_partitions=config.aggregators, topics=topics)
+        if config.avro_schema is not None:
+            check_loaded(spark, AVRO)
+        for module in modules_of(config.aggregator):
+            # The workers may not have it: its functions travel with the tasks.
+            cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+        return spark
+
+    def info(self, history: Store | None) -> RunInfo:
+        """Say who runs."""
+        config = self.config
+        return run_info(
+            self.name,
+            self.found.name,
+            workers=config.workers,
+            sources=config.routers,
+            history=history,
+            load_unit=config.observe_by,
+        )
+
+    def warm_up(self, spark: SparkSession, directory: RunDirectory) -> None:
+        """Run a small stream first."""
+        warm_up(spark, self.config, directory)
+
+    def open(
+        self, spark: SparkSession, directory: RunDirectory, recorder: Recorder | None
+    ) -> _AggregateWork:
+        """Open the input and plan the results of windows."""
+        config, found = self.config, self.found
+        note_functions(parse_aggregator(config.aggregator), directory)
+        source = open_input(spark, found, config, directory)
+        ahead = None
+        if found.reading is not None:
+            epoch_messages = config.epoch_positions(found.reading.total)
+            ahead = PlannableInput(found.reading, found.splitter, epoch_messages, config.sources)
+        work = _AggregateWork(
+            spark,
+            config,
+            directory,
+            recorder,
+            name=source.name,
+            rows=results(source.messages, config, directory),
+            sink=self._sink(directory),
+            expected=source.expected,
+            routers=source.sources,
+            ahead=ahead,
+            route_by=config.route_by,
+            observe_by=config.observe_by,
+        )
+        work.offsets = source.offsets
+        work.tallied_by(SPLITS if source.split else None)
+        work.asked_to_pause = source.offsets is None
+        return work
+
+    @property
+    def found(self) -> FoundInput:
+        """What is read; `find` has found it."""
+        assert self._found is not None  # noqa: S101 - the runner calls in order
+        return self._found
+
+    def _sink(self, directory: RunDirectory) -> Sink:
+        config = self.config
+        if config.sink == "memory":
+            return MemorySink()
+        if config.sink == "console":
+            return ConsoleSink(self._console)
+        files = FileSink(directory.commits, "json" if config.sink == "jsonl" else "parquet")
+        if config.sink_address is None:
+            return files
+        topic = config.letters_topic(config.sink_address.topic)
+        settings = ClientSettings.read(config.kafka_config)
+        return KafkaSink(
+            files,
+            config.sink_address,
+            topic,
+            settings,
+            directory.dead_letters,
+            keys=config.key_names,
+        )
+
+
+class _AggregateWork(KeyedWork[RunReport]):
+    def report(self, outcome: Outcome) -> RunReport:
+        """Report the run."""
+        return RunReport(**self.figures(outcome))
+
+
+def warm_up(spark: SparkSession, options: KeyedOptions, directory: RunDirectory) -> None:
+    """Start the Python workers and compile the kernels, so that no epoch pays for it.
+
+    On a cluster its files lie where those of the run do, which all hosts share, until it is over.
+
+    Parameters
+    ----------
+    spark
+        Where.
+    options
+        Whose grouping and work are warmed up.
+    directory
+        Of the run.
+    """
+    small = AggregateJob(
+        PipelineConfig(
+            **{
+                **options.given(GroupingOptions, WorkOptions),
+                "dataset": "uniform(keys=50)",
+                "messages": _WARM_UP_MESSAGES_PER_WORKER * options.workers,
+                "epochs": 1,
+                "cost_ms": 0.0,
+            }
+        )
+    )
+    master = spark.conf.get("spark.master") or ""
+    place = None if master.startswith("local") else directory.store.under("state/warm-up")
+    if place is not None:
+        # An earlier process may have been killed in the middle of it.
+        RunDirectory(place).clear()
+    with RunDirectory.opened(place) as own:
+        small.find(own)
+        own.begin(small.options.manifest())
+        # Nobody wants its results, so its windows may stay open.
+        execute(spark, small, own, close=False)
+    if place is not None:
+        RunDirectory(place).clear()

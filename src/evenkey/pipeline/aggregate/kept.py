@@ -1,0 +1,92 @@
+"""What a run found in its files, written down for the processes that go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from evenkey.core.streams import (
+    Columns,
+    CsvRecords,
+    JsonLines,
+    LineIndex,
+    RowGroup,
+    RowIndex,
+    SplitLines,
+)
+from evenkey.pipeline.aggregate.streams import lines_splitter
+from evenkey.pipeline.runs import keep_reading, recall_reading, tuples
+
+if TYPE_CHECKING:
+    from evenkey.core.streams import Splitter
+    from evenkey.pipeline.aggregate.config import PipelineConfig
+    from evenkey.pipeline.runs import RunDirectory
+
+Extent: TypeAlias = tuple[int, float, int]
+"""How many positions are read, how many make a second, how many a source gets at a time."""
+
+
+def keep_records(records: SplitLines | RowIndex, extent: Extent, directory: RunDirectory) -> None:
+    """Write down the index of the input, for the processes that go on."""
+    if isinstance(records, RowIndex):
+        _keep_rows(records, extent, directory)
+        return
+    lines, splitter = records.index, records.splitter
+    index = {
+        "files": lines.files,
+        "sizes": lines.sizes,
+        "skipped": lines.skipped,
+        "line_ends": lines.line_ends,
+        "lines": lines.lines,
+    }
+    columns = {}
+    if isinstance(splitter, CsvRecords | JsonLines):
+        columns = {"columns": splitter.columns.to_json()}
+    header = splitter.header if isinstance(splitter, CsvRecords) else None
+    kept = {"kind": "lines", "extent": extent, "split": splitter.name, "header": header}
+    keep_reading(
+        directory,
+        {**kept, **columns, "index": index},
+        starts=lines.starts,
+        segments=lines.segments,
+        digests=lines.digests,
+    )
+
+
+def _keep_rows(rows: RowIndex, extent: Extent, directory: RunDirectory) -> None:
+    key = rows.columns.key
+    types = Columns(key, values=zip(key, rows.key_types, strict=True))
+    fields = {
+        "kind": "rows",
+        "extent": extent,
+        "index": {"files": rows.files, "groups": rows.groups, "ends": rows.ends},
+        "columns": rows.columns.to_json(),
+        "key_types": types.to_json(),
+    }
+    keep_reading(directory, fields)
+
+
+def kept_records(
+    config: PipelineConfig, directory: RunDirectory
+) -> tuple[SplitLines | RowIndex, Extent]:
+    """Give what the run in this directory found when it began.
+
+    Raises
+    ------
+    RunError
+        It cannot be read.
+    """
+    kept, arrays = recall_reading(directory.store)
+    index: dict[str, Any] = {name: tuples(value) for name, value in kept["index"].items()}
+    if kept["kind"] == "rows":
+        index["groups"] = tuple((file, RowGroup(*group)) for file, group in index["groups"])
+        types = tuple(kind for _, kind in Columns.from_json(kept["key_types"]).values)
+        columns = Columns.from_json(kept["columns"])
+        return RowIndex(**index, columns=columns, key_types=types), kept["extent"]
+    # The files, which say how they are split, may be gone: what was unpacked is read.
+    if kept["header"] is not None:
+        splitter: Splitter = CsvRecords(tuple(kept["header"]), Columns.from_json(kept["columns"]))
+    elif "columns" in kept:
+        splitter = JsonLines(Columns.from_json(kept["columns"]))
+    else:
+        splitter = lines_splitter(config.with_options(split=kept["split"]))
+    return SplitLines(LineIndex(**{**index, **arrays}), splitter), kept["extent"]

@@ -1,0 +1,156 @@
+"""What runs over keyed messages share: their session, their observer, their plans, their report."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from evenkey.groupings import PlannedGrouping
+from evenkey.kafka import connector_settings
+from evenkey.pipeline.aggregate.observer import Observer
+from evenkey.pipeline.aggregate.planning import KeyPlanner
+from evenkey.pipeline.aggregate.records import AggregateRecords
+from evenkey.pipeline.aggregate.report import ReportT
+from evenkey.pipeline.aggregate.worker import PLACED
+from evenkey.pipeline.runs import Tallies, Work, late_rows, overflowed_results
+from evenkey.spark import local_master, session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from evenkey.groupings import By
+    from evenkey.pipeline.aggregate.planning import PlannableInput
+    from evenkey.pipeline.options import KeyedOptions
+    from evenkey.pipeline.runs import Outcome, Recorder, RunDirectory, Sink
+
+
+def keyed_session(
+    options: KeyedOptions, *, shuffle_partitions: int, topics: bool = False
+) -> SparkSession:
+    """Take a session of the run's own settings, on slots that let all workers wait at once.
+
+    Parameters
+    ----------
+    options
+        Of the run.
+    shuffle_partitions
+        Tasks that merge partial results.
+    topics
+        Whether it reads or writes topics.
+    """
+    slots = max(options.workers, os.cpu_count() or 1)
+    master = options.master or os.environ.get("SPARK_MASTER") or local_master(slots)
+    own = session(master, connector_settings() if topics else {}).newSession()
+    own.conf.set("spark.sql.shuffle.partitions", shuffle_partitions)
+    own.conf.set("spark.sql.session.timeZone", "UTC")
+    return own
+
+
+class KeyedWork(Work[ReportT]):
+    """Work on keyed messages that workers hold: observed, and planned where a grouping plans.
+
+    Parameters
+    ----------
+    spark, options, directory, recorder
+        Of the run.
+    name
+        Of the dataset, or the input's paths.
+    rows, sink, expected
+        As for every `Work`.
+    routers
+        Tasks that route.
+    ahead
+        What can be counted before it is routed; None: nothing.
+    route_by, observe_by
+        What a message counts for where it is routed, and in the loads: 1, or its weight.
+    """
+
+    measures: Observer
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        options: KeyedOptions,
+        directory: RunDirectory,
+        recorder: Recorder | None,
+        *,
+        name: str,
+        rows: DataFrame,
+        sink: Sink,
+        expected: int | None,
+        routers: int,
+        ahead: PlannableInput | None = None,
+        route_by: By = "messages",
+        observe_by: By = "messages",
+    ) -> None:
+        self.rows = rows
+        self.sink = sink
+        self.expected = expected
+        records = None if recorder is None else AggregateRecords(recorder, directory.files)
+        on_epoch = None if records is None else records.add
+        self.measures = Observer(
+            directory.files,
+            options.workers,
+            by=observe_by,
+            workers_of=directory.workers_of,
+            on_epoch=on_epoch,
+        )
+        self._directory = directory
+        self._options = options
+        self._name = name
+        self._routers = routers
+        self._by = {"route_by": route_by, "observe_by": observe_by}
+        began = time.monotonic()
+        self._planner = None
+        grouping = options.resolved_grouping()
+        if isinstance(grouping, PlannedGrouping):
+            self._planner = KeyPlanner(
+                spark, grouping, options.workers, directory, ahead, by=route_by
+            )
+            self._planner.start()
+        self.planning_ms = 1000 * (time.monotonic() - began)
+
+    def tallied_by(self, splitters: str | None) -> None:
+        """Let each epoch add up before it is committed.
+
+        Parameters
+        ----------
+        splitters
+            Kind of the epoch files in which those who read the source tally; None: nobody does,
+            and workers hold all that is read.
+        """
+        place = self._directory.files.place
+        self.tallies = Tallies(None if splitters is None else place(splitters), place(PLACED))
+
+    def after(self, epoch: int) -> None:
+        """Plan the next epoch, where the grouping plans."""
+        if self._planner is not None:
+            self._planner.end(epoch)
+
+    def figures(self, outcome: Outcome) -> dict[str, Any]:
+        """Give the fields of a `RunReport`."""
+        directory, options = self._directory, self._options
+        metrics = self.measures.metrics()
+        lines, rejected = directory.files.lines_and_rejected() or (metrics.messages, 0)
+        kept = options.output is not None
+        return {
+            "dataset": self._name,
+            "grouping": str(options.resolved_grouping()),
+            "workers": options.workers,
+            "sources": self._routers,
+            "metrics": metrics,
+            "epochs": tuple(self.measures.epochs),
+            "timing": outcome.timing,
+            "seconds": outcome.seconds,
+            "lines": lines,
+            "rejected": rejected,
+            "late": late_rows(directory.commits),
+            "overflows": overflowed_results(directory.commits),
+            "finished": outcome.finished,
+            "results": directory.results if kept and self.sink.keeps_files else None,
+            "dead_letters": directory.letters if kept else None,
+            "state": directory.place("state") if kept else None,
+            "table": self.sink.table(),
+            **self._by,
+        }

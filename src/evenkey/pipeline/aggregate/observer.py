@@ -1,0 +1,144 @@
+"""The observer: metrics of each epoch and of the whole run, from what the workers held.
+
+It sees the placement of every message, as the papers' global oracle does (DKG paper,
+section 4.7), and stands outside the data path: workers write down (key, messages, weight) once an
+epoch, and the driver reads it after the epoch has ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenkey.core.hashing import hash_strings
+from evenkey.core.metrics import EpochMetrics, PairCounts, RunMetrics, Seen, imbalance
+from evenkey.pipeline.aggregate.worker import PLACED
+from evenkey.pipeline.exporters import HotKey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql.streaming import StreamingQuery
+
+    from evenkey.groupings import By
+    from evenkey.pipeline.runs import EpochFiles
+
+_HOTTEST = 10
+_LONGEST_KEY = 256
+
+
+@dataclass(frozen=True)
+class Observed:
+    """All that was seen of one epoch, and of the run up to its end."""
+
+    epoch: EpochMetrics
+    run: RunMetrics
+    loads: tuple[int, ...]
+    hottest: tuple[HotKey, ...]
+
+
+class Observer:
+    """Reads what workers held, epoch by epoch.
+
+    Parameters
+    ----------
+    files
+        Where the workers write.
+    workers
+        How many there are.
+    by
+        Whether loads are of messages, or of what these weigh.
+    workers_of
+        Says how many workers an epoch had that an earlier process committed; None: as many.
+    on_epoch
+        Is called with each epoch that was taken in, in order.
+    """
+
+    def __init__(
+        self,
+        files: EpochFiles,
+        workers: int,
+        *,
+        by: By = "messages",
+        workers_of: Callable[[int], int] | None = None,
+        on_epoch: Callable[[Observed], None] | None = None,
+    ) -> None:
+        self._files = files
+        self._workers_of = workers_of or (lambda _: workers)
+        self._load = "messages" if by == "messages" else "weight"
+        self._on_epoch = on_epoch
+        self.messages = 0
+        """Messages seen so far."""
+        self._counts = PairCounts(workers)
+        self._imbalances: list[float] = []
+        self.epochs: list[EpochMetrics] = []
+
+    @property
+    def max_over_mean(self) -> float | None:
+        """Of the loads of the last epoch; None before the first."""
+        return self.epochs[-1].max_over_mean if self.epochs else None
+
+    def catch_up(self, query: StreamingQuery | None = None, last: int | None = None) -> None:
+        """Take in the epochs that have ended since the last call, up to the last of them."""
+        del query  # workers have written down all there is to know
+        known = self.epochs[-1].epoch if self.epochs else -1
+        for epoch in self._files.epochs(PLACED):
+            if epoch > known and (last is None or epoch <= last):
+                self._take_in(epoch)
+
+    def _take_in(self, epoch: int) -> None:
+        table = self._files.read(PLACED, [epoch])
+        if table is None:
+            return
+        counts = PairCounts(self._workers_of(epoch))
+        counts.add(
+            table["worker"].to_numpy(),
+            hash_strings(table["key"].combine_chunks()),
+            table[self._load].to_numpy(),
+        )
+        if counts.workers != self._counts.workers:
+            # Loads of other numbers of workers do not add up to any that says how even they are.
+            self._counts, self._imbalances = PairCounts(counts.workers), []
+        self._counts.merge(counts)
+        messages = int(pc.sum(table["messages"]).as_py())
+        self.messages += messages
+        self._imbalances.append(imbalance(self._counts.loads))
+        metrics = EpochMetrics.of_epoch(epoch, counts, messages)
+        self.epochs.append(metrics)
+        if self._on_epoch is not None:
+            loads = tuple(map(int, counts.loads))
+            self._on_epoch(Observed(metrics, self.metrics(), loads, _hottest(table, self._load)))
+
+    def metrics(self) -> RunMetrics:
+        """Metrics over all epochs taken in so far.
+
+        Loads, balance and replication are of those since the number of workers last changed, the
+        number of messages is of all.
+        """
+        average = float(np.mean(self._imbalances or [0.0]))
+        return RunMetrics.of(Seen(self._counts, self.messages, average))
+
+
+_NULL = "(null)"
+"""How the null key is shown."""
+
+
+def _hottest(placed: pa.Table, load: str) -> tuple[HotKey, ...]:
+    """The heaviest keys of what workers held by a column of loads, and where they lay."""
+    totals = placed.group_by("key").aggregate([(load, "sum")])
+    order = [(f"{load}_sum", "descending"), ("key", "ascending")]
+    top = totals.take(pc.select_k_unstable(totals, k=min(_HOTTEST, len(totals)), sort_keys=order))
+    shares = placed.filter(pc.is_in(placed["key"], top["key"].combine_chunks()))
+    held: dict[str | None, dict[int, int]] = {}
+    for row in shares.to_pylist():
+        held.setdefault(row["key"], {})[row["worker"]] = row[load]
+    hottest = []
+    for row in top.to_pylist():
+        pool, loads = zip(*sorted(held[row["key"]].items()), strict=True)
+        name = _NULL if row["key"] is None else row["key"][:_LONGEST_KEY]
+        hottest.append(HotKey(name, row[f"{load}_sum"], pool, loads))
+    return tuple(hottest)

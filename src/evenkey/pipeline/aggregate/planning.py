@@ -1,0 +1,191 @@
+"""Plans of a running pipeline: each epoch's is made of what the workers held in the one before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenkey.core.hashing import hash_strings
+from evenkey.groupings import KeyCounts, KeyStatistics, limited
+from evenkey.pipeline.aggregate.worker import PLACED
+from evenkey.spark import RoutingTable, RoutingTables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+    from pyspark.sql import SparkSession
+
+    from evenkey.core.streams import Splitter
+    from evenkey.groupings import By, PlannedGrouping, Snapshot
+    from evenkey.pipeline.runs import Reading, RunDirectory
+
+
+@dataclass(frozen=True)
+class PlannableInput:
+    """An input that can be read at any position, and so counted before it is routed.
+
+    Parameters
+    ----------
+    reading
+        The input.
+    splitter
+        Finds the messages in its lines; None: it holds messages.
+    epoch_messages
+        Positions of an epoch.
+    sources
+        Tasks that count.
+    """
+
+    reading: Reading
+    splitter: Splitter | None
+    epoch_messages: int
+    sources: int
+
+
+class KeyPlanner:
+    """Makes the plan of each epoch before the epoch starts.
+
+    Workers report how many messages of each key they held before an epoch ends, so its plan is made
+    without a lag and without another pass, of exact counts wherever the parts of a key lay. Where
+    the grouping asks for the next epoch to be counted first, the planner counts it, if the input
+    can be read at any position; topics cannot, so their first epoch has no plan, and its heavy keys
+    are spread as keys that surprise.
+
+    Parameters
+    ----------
+    spark
+        Runs the counting.
+    grouping, workers
+        What is planned.
+    directory
+        Where the workers' counts and the plans lie.
+    ahead
+        What can be counted ahead; None: nothing.
+    by
+        Whether what is planned are loads of messages, or of what these weigh.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        grouping: PlannedGrouping,
+        workers: int,
+        directory: RunDirectory,
+        ahead: PlannableInput | None,
+        *,
+        by: By = "messages",
+    ) -> None:
+        self._spark = spark
+        self._grouping = grouping
+        self._workers = workers
+        self._files = directory.files
+        self._workers_of = directory.workers_of
+        self._tables = RoutingTables(directory.tables, str(grouping), workers)
+        self._ahead = ahead
+        self._by = by
+
+    def start(self) -> None:
+        """Plan the first epoch, unless a run that goes on has its plans.
+
+        One that goes on by another layout has none of these: it plans its next epoch of what the
+        workers held in the last one, wherever they held it.
+        """
+        if self._tables.numbers():
+            return
+        held = self._files.epochs(PLACED)
+        if held:
+            self.end(held[-1])
+        elif self._ahead and self._grouping.counts_first({}):
+            self._tables.write(0, RoutingTable(self._counted(self._ahead, {}, 0)))
+
+    def end(self, epoch: int) -> None:
+        """Plan the epoch after `epoch`, which has ended."""
+        table = self._files.read(PLACED, [epoch])
+        if table is None:
+            return
+        before = self._tables.read(epoch).memory
+        held = self._held(table, workers=self._workers_of(epoch))
+        memory = self._grouping.learned_of_workers(before, held, self._workers)
+        if self._ahead and self._grouping.counts_first(memory):
+            start = self._ahead.epoch_messages * self._epochs_until(epoch)
+            memory = self._counted(self._ahead, memory, start) or memory
+        self._tables.write(epoch + 1, RoutingTable(memory))
+
+    def _held(self, table: pa.Table, workers: int) -> dict[int, KeyCounts]:
+        """What each of an epoch's workers held, by key; of another number of them all together."""
+        load = "messages" if self._by == "messages" else "weight"
+        keys, loads = hash_strings(table["key"]), table[load].to_numpy().astype(np.float64)
+        worker_of = table["worker"].to_numpy() * (workers == self._workers)
+        empty = self._grouping.statistics(self._workers)
+        return {
+            int(worker): KeyCounts.of(
+                keys[worker_of == worker], loads[worker_of == worker], empty, all_named=True
+            )
+            for worker in np.unique(worker_of)
+        }
+
+    def _epochs_until(self, epoch: int) -> int:
+        """Count the epochs up to `epoch` that held messages: those lie before the next one."""
+        return sum(each <= epoch for each in self._files.epochs(PLACED))
+
+    def _counted(self, ahead: PlannableInput, memory: Snapshot, start: int) -> Snapshot:
+        """Count the epoch that begins at a position, and plan it; empty past the input's end."""
+        stop = min(start + ahead.epoch_messages, ahead.reading.total)
+        if start >= stop:
+            return {}
+        task = _CountTask(ahead, start, stop, self._grouping, self._workers, self._by)
+        parts = self._spark.range(0, ahead.sources, 1, ahead.sources)
+        statistics = self._grouping.statistics(self._workers)
+        for row in parts.mapInArrow(task, "sketch binary, buckets binary").toArrow().to_pylist():
+            arrays: Snapshot = {
+                "part_sketch": np.frombuffer(row["sketch"], np.uint8),
+                "part_buckets": np.frombuffer(row["buckets"], np.float64),
+            }
+            statistics.merge(KeyStatistics.from_arrays(arrays, "part"))
+        return self._grouping.plan_ahead(statistics, self._workers, memory)
+
+
+class _CountTask:
+    """Counts the keys of one source's share of an epoch."""
+
+    def __init__(
+        self,
+        ahead: PlannableInput,
+        start: int,
+        stop: int,
+        grouping: PlannedGrouping,
+        workers: int,
+        by: By,
+    ) -> None:
+        self._ahead = ahead
+        self._start = start
+        self._stop = stop
+        self._grouping = grouping
+        self._workers = workers
+        self._by = by
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        span = self._start, self._stop
+        for batch in batches:
+            statistics = self._grouping.statistics(self._workers)
+            for source in batch.column(0).to_pylist():
+                for rows in self._ahead.reading.read(*span, source, self._ahead.sources):
+                    statistics.add(*self._keys(rows))
+            arrays = statistics.to_arrays("part")
+            values = [pa.array([array.tobytes()], pa.binary()) for array in arrays.values()]
+            yield pa.RecordBatch.from_arrays(values, names=["sketch", "buckets"])
+
+    def _keys(self, rows: pa.RecordBatch) -> tuple[NDArray[np.uint64], NDArray[np.float64] | None]:
+        splitter = self._ahead.splitter
+        messages = rows if splitter is None else splitter.split(rows["line"]).messages
+        keys = hash_strings(messages["key"])
+        if self._by == "messages":
+            return keys, None
+        # Rows of a table have not been vetted yet; those that will be dead letters weigh least.
+        counts = pc.fill_null(messages["count"], 1).to_numpy(zero_copy_only=False)
+        return keys, limited(np.maximum(counts, 1)).astype(np.float64)

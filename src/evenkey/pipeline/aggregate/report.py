@@ -1,0 +1,186 @@
+"""What a run over keyed messages reports when it has ended."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from evenkey.core.metrics import (
+    EpochMetrics,
+    Outcome,
+    Pace,
+    Paced,
+    RunMetrics,
+    epoch_figures,
+    known,
+)
+from evenkey.pipeline.exporters import ExportSummary
+from evenkey.pipeline.runs import Timing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import Self
+
+    import pyarrow as pa
+
+    from evenkey.groupings import By
+    from evenkey.pipeline.runs import RunDirectory
+
+_PATHS = ("results", "dead_letters", "state")
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """The figures of a finished or paused run; `to_json` has the names of the command line.
+
+    Parameters
+    ----------
+    dataset
+        Name of the dataset, or the input's paths.
+    metrics
+        Over the whole run, epochs before a restart included.
+    epochs
+        Each epoch's own metrics.
+    timing
+        Over the whole run, too.
+    seconds
+        From the start of the query to its end, warm-up and session start left out.
+    rejected
+        Records in dead letters.
+    late
+        Partial aggregates that came after their window was closed.
+    overflows
+        Results that are null because a sum does not fit its type.
+    finished
+        Whether the whole input was processed and all windows closed.
+    exports
+        What became of the points of each exporter.
+    results, dead_letters, state
+        Paths, or URIs where the output is one; None without an output.
+    finished_before
+        Whether an earlier process had finished it already, so that nothing was run.
+    route_by, observe_by
+        What messages counted for where they were routed, and in the loads: 1 or their weight.
+
+    Examples
+    --------
+    >>> from evenkey import PipelineConfig
+    >>> config = PipelineConfig(dataset="country-skew-r80", messages=1000, epochs=1, workers=2)
+    >>> from evenkey import run
+    >>> report = run(config.with_options(grouping="sg"))  # doctest: +SKIP
+    >>> report.finished, report.metrics.messages, report.metrics.max_over_mean  # doctest: +SKIP
+    (True, 1000, 1.0)
+
+    What a program prints or keeps of it, without the rows:
+
+    >>> report.pace.messages_per_second > 0  # doctest: +SKIP
+    True
+    >>> report.to_json()["max_over_mean"]  # doctest: +SKIP
+    1.0
+    >>> report.exported(()).to_record()["lines"]  # doctest: +SKIP
+    1000
+    """
+
+    dataset: str
+    grouping: str
+    workers: int
+    sources: int
+    metrics: RunMetrics
+    epochs: Sequence[EpochMetrics]
+    timing: Timing
+    seconds: float
+    lines: int
+    rejected: int
+    late: int
+    finished: bool
+    results: Path | str | None
+    dead_letters: Path | str | None
+    state: Path | str | None
+    table: pa.Table | None = None
+    exports: tuple[ExportSummary, ...] = ()
+    overflows: int = 0
+    finished_before: bool = False
+    route_by: By = "messages"
+    observe_by: By = "messages"
+
+    def exported(self, exports: tuple[ExportSummary, ...]) -> Self:
+        """Give the same report, with what became of the points of each exporter."""
+        return replace(self, exports=exports)
+
+    def to_record(self) -> dict[str, Any]:
+        """Give what `restored` makes the report of, as JSON can hold it."""
+        plain = {each.name: getattr(self, each.name) for each in fields(RunReport)}
+        nested = {
+            "metrics": asdict(self.metrics),
+            "epochs": [asdict(each) for each in self.epochs],
+            "timing": asdict(self.timing),
+            "exports": [asdict(each) for each in self.exports],
+        }
+        return {
+            **plain,
+            **nested,
+            "table": None,
+            **{name: _text(plain[name]) for name in _PATHS},
+        }
+
+    @staticmethod
+    def restored(record: Mapping[str, Any], directory: RunDirectory) -> RunReport:
+        """Make the report of a run that was finished before.
+
+        Parameters
+        ----------
+        record
+            What `to_record` gave.
+        directory
+            Where the run lies now.
+        """
+        here = (directory.results, directory.letters, directory.place("state"))
+        paths = zip(_PATHS, here, strict=True)
+        timing = Timing(record["timing"]["makespan_ms"], tuple(record["timing"]["epoch_ms"]))
+        nested = {
+            "metrics": RunMetrics.restored(record["metrics"]),
+            "epochs": tuple(EpochMetrics.restored(each) for each in record["epochs"]),
+            "timing": timing,
+            "exports": tuple(ExportSummary(**each) for each in record["exports"]),
+            "finished_before": True,
+            **{name: path if record[name] else None for name, path in paths},
+        }
+        return RunReport(**{**record, **nested})
+
+    @property
+    def pace(self) -> Pace:
+        """How fast messages went through, over the whole run."""
+        timing = self.timing
+        return Pace.of(Paced(self.metrics.messages, timing.makespan_ms, timing.epoch_ms))
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the figures under the names that all commands share."""
+        return {
+            "dataset": self.dataset,
+            "grouping": self.grouping,
+            "workers": self.workers,
+            "sources": self.sources,
+            "route_by": self.route_by,
+            "observe_by": self.observe_by,
+            **known(self.metrics),
+            "loads": list(self.metrics.loads),
+            **known(Outcome.of(self)),
+            **known(self.pace),
+            **epoch_figures(self.epochs),
+            "finished": self.finished,
+            "finished_before": self.finished_before,
+            "exports": [each.to_json() for each in self.exports],
+            "output": {
+                "results": _text(self.results),
+                "dead_letters": _text(self.dead_letters),
+                "state": _text(self.state),
+            },
+        }
+
+
+ReportT = TypeVar("ReportT", bound=RunReport)
+
+
+def _text(path: Path | str | None) -> str | None:
+    return None if path is None else str(path)

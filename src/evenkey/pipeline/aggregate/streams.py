@@ -1,0 +1,169 @@
+"""From a configuration to its messages, without Spark."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from evenkey.aggregators import WORKER
+from evenkey.aggregators import parse as parse_aggregator
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import (
+    SPLITTERS,
+    Columns,
+    CsvRecords,
+    FileStream,
+    FirstRecords,
+    JsonLines,
+    LineIndex,
+    RowIndex,
+    SplitLines,
+    find_files,
+    generated,
+    read_types,
+    unpack,
+)
+from evenkey.pipeline.aggregate.looking import with_types
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from evenkey.core.streams import KeyStream, MessageStream, Records, Splitter
+    from evenkey.pipeline.aggregate.config import PipelineConfig
+
+
+@contextlib.contextmanager
+def opened_stream(config: PipelineConfig) -> Iterator[MessageStream]:
+    """Open what a configuration reads as one stream, from first to last.
+
+    Compressed files are unpacked for as long as the stream is open.
+
+    Yields
+    ------
+    MessageStream
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such dataset or file, it is empty or damaged, or it lacks the key.
+    """
+    if config.dataset is not None:
+        yield generated_stream(config.dataset, config)
+        return
+    if config.kafka is not None:
+        message = f"kafka = {config.kafka!r}: only `run` reads topics; pass a dataset or an input"
+        raise ConfigurationError(message)
+    with opened_records(config) as every:
+        records = every
+        if config.messages is not None and config.messages < len(every):
+            records = FirstRecords(every, config.messages)
+        yield FileStream(", ".join(map(str, config.input)), records, rate=config.rate)
+
+
+@contextlib.contextmanager
+def opened_records(config: PipelineConfig) -> Iterator[Records]:
+    """Open the files of a configuration by line or row, all of them.
+
+    Compressed files are unpacked for as long as the records are open. Yields and raises as
+    `opened_stream` does.
+    """
+    with tempfile.TemporaryDirectory(prefix="evenkey-") as unpacked:
+        yield index_input(config, Path(unpacked))
+
+
+def generated_stream(name: str, config: PipelineConfig) -> KeyStream:
+    """Make a generated stream with the length, seed and rate of a configuration."""
+    return generated(name, messages=config.messages, seed=config.seed, rate=config.rate)
+
+
+def index_input(config: PipelineConfig, unpacked: Path) -> SplitLines | RowIndex:
+    """Index the input's files and choose what takes their lines apart.
+
+    Parameters
+    ----------
+    config
+        Names them.
+    unpacked
+        Directory for the content of compressed files; it is read from there.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such file, it is empty or damaged, or it lacks the key.
+    """
+    files = unpack(find_files(config.input), unpacked)
+    split = config.resolved_split()
+    if split == "parquet":
+        rows = RowIndex.build(files, columns_of(config), config.value_names)
+        _check_taken(config, rows.columns)
+        return rows
+    index = LineIndex.build(files, header=split == "csv")
+    if split not in ("csv", "json"):
+        return SplitLines(index, lines_splitter(config))
+    name = ", ".join(map(str, config.input))
+    splitter = with_types(name, index, _splitter(config, index, split), config)
+    _check_taken(config, splitter.columns)
+    return SplitLines(index, splitter)
+
+
+def _check_taken(config: PipelineConfig, columns: Columns) -> None:
+    """Make sure that the aggregator takes its columns as they are; raises as its `bind` does."""
+    numbers = [("count", pa.int64()), (WORKER, pa.int32())]
+    messages = dict([("key", pa.string()), *numbers, *columns.values])
+    parse_aggregator(config.aggregator).bind(pa.schema(list(messages.items())))
+
+
+def columns_of(config: PipelineConfig) -> Columns:
+    """Say which columns make a message, with the aggregator's as far as their types are given.
+
+    Raises
+    ------
+    ConfigurationError
+        The key is lacking.
+    """
+    if config.key is None:
+        message = "this input needs key: the column or field that holds the key"
+        raise ConfigurationError(message)
+    typed = {} if config.types is None else read_types(config.types)
+    values = [(name, typed[name]) for name in config.value_names if name in typed]
+    return Columns(config.key_names, config.count, config.time, values)
+
+
+def lines_splitter(config: PipelineConfig) -> Splitter:
+    """Choose what takes lines apart that need no header.
+
+    Raises
+    ------
+    ConfigurationError
+        The key is lacking.
+    """
+    split = config.resolved_split()
+    return JsonLines(columns_of(config)) if split == "json" else SPLITTERS[split]
+
+
+def _header(index: LineIndex, number: int) -> tuple[str, ...]:
+    """Read the header line of a file of the index."""
+    line = index.header(number)
+    control = next((each for each in line if each < ord(" ") and each != ord("\t")), None)
+    if control is not None:
+        message = (
+            f"input {index.files[number]} is no CSV text: its first line has the byte "
+            f"{control:#04x}; name a CSV file with a header line, in UTF-8"
+        )
+        raise ConfigurationError(message)
+    return CsvRecords.read_header(line)
+
+
+def _splitter(config: PipelineConfig, index: LineIndex, split: str) -> CsvRecords | JsonLines:
+    if split == "json":
+        return JsonLines(columns_of(config))
+    filled = [number for number, size in enumerate(index.sizes) if size]
+    headers = {_header(index, number) for number in filled}
+    if len(headers) > 1:
+        message = f"the CSV files of the input have {len(headers)} different headers"
+        raise ConfigurationError(message)
+    return CsvRecords(headers.pop(), columns_of(config))

@@ -1,0 +1,77 @@
+"""The pipeline's worker: holds messages, waits their cost, and reports what it held."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenkey.groupings import MOST_WEIGHT
+from evenkey.spark import WEIGHT, WorkerTask, current_task
+
+if TYPE_CHECKING:
+    from evenkey.aggregators import Aggregator
+    from evenkey.pipeline.runs import EpochFiles
+
+PLACED = "placed"
+"""Kind of the epoch files in which workers tell what they held: worker, key, messages, and weight
+where messages are routed or observed by their weights."""
+
+
+class PipelineWorker(WorkerTask):
+    """A worker with a simulated cost per message, which counts what it held by key.
+
+    Parameters
+    ----------
+    aggregator, by
+        As for `WorkerTask`.
+    files
+        Where the counts go, one file a worker and epoch.
+    cost_seconds
+        Seconds that the work on one message takes; the worker sleeps for them.
+    """
+
+    def __init__(
+        self,
+        aggregator: Aggregator,
+        by: tuple[str, ...],
+        files: EpochFiles,
+        cost_seconds: float,
+    ) -> None:
+        super().__init__(aggregator, by)
+        self._files = files
+        self._cost_seconds = cost_seconds
+        self._held: list[pa.Table] = []
+
+    def hold(self, messages: pa.Table) -> None:
+        """Count the messages by key, and wait as long as the work on them takes."""
+        counted = messages.select(["key"])
+        figures: list[tuple[str | list[str], str]] = [([], "count_all")]
+        if WEIGHT in messages.column_names:
+            weights = pc.min_element_wise(messages[WEIGHT], pa.scalar(MOST_WEIGHT, pa.int64()))
+            counted = counted.append_column("weight", weights)
+            figures.append(("weight", "sum"))
+        self._held.append(counted.group_by("key").aggregate(figures))
+        if self._cost_seconds:
+            time.sleep(self._cost_seconds * messages.num_rows)
+
+    def close(self) -> None:
+        """Write down what was held, under the worker's number."""
+        _, epoch, worker = current_task()
+        held = pa.concat_tables(self._held) if self._held else _NOTHING
+        figures = [name for name in held.column_names if name != "key"]
+        counts = held.group_by("key").aggregate([(name, "sum") for name in figures])
+        workers = pa.repeat(pa.scalar(worker, pa.int32()), counts.num_rows)
+        columns = {"worker": workers, "key": counts["key"]}
+        for name in figures:
+            columns[_FIGURES[name]] = counts[f"{name}_sum"]
+        placed = pa.table(columns)
+        took = pc.sum(placed["messages"]).as_py() or 0
+        self._files.write(PLACED, epoch, worker, placed, took=took)
+        self._held = []
+
+
+_FIGURES = {"count_all": "messages", "weight_sum": "weight"}
+_NOTHING = pa.table({"key": pa.array([], pa.string()), "count_all": pa.array([], pa.int64())})

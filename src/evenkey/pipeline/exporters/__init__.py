@@ -1,0 +1,30 @@
+"""Exporters: the observer's metrics to InfluxDB, Prometheus, Kafka and Parquet files.
+
+Each has a bounded queue and a thread of its own, so that a slow or dead one never slows or
+stops the stream; what it could not take is counted.
+"""
+
+from __future__ import annotations
+
+from evenkey.pipeline.exporters.base import Ending, Exporter, ExportSummary, Unreachable
+from evenkey.pipeline.exporters.exports import Exports, check_address
+from evenkey.pipeline.exporters.history import RUN_FILE, History
+from evenkey.pipeline.exporters.outlet import Outlet
+from evenkey.pipeline.exporters.record import EpochRecord, HotKey, RunInfo
+from evenkey.pipeline.exporters.served_hosts import ServedHosts
+
+__all__ = [
+    "RUN_FILE",
+    "Ending",
+    "EpochRecord",
+    "ExportSummary",
+    "Exporter",
+    "Exports",
+    "History",
+    "HotKey",
+    "Outlet",
+    "RunInfo",
+    "ServedHosts",
+    "Unreachable",
+    "check_address",
+]

@@ -1,0 +1,82 @@
+"""Records as lines of InfluxDB's line protocol.
+
+Three measurements: ``evenkey_epoch`` (one point an epoch), ``evenkey_worker`` (one a worker)
+and ``evenkey_hot_key`` (one a rank). A key is a field and not a tag: every value of a tag is
+a series that InfluxDB keeps an index of, and keys are without number.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evenkey.pipeline.exporters.record import EpochRecord, RunInfo
+
+_TAG_SPECIAL = re.compile(r"([,= ])")
+_FIELD_SPECIAL = re.compile(r'(["\\])')
+
+
+def lines(run: RunInfo, record: EpochRecord) -> list[str]:
+    """Write a record as points at the millisecond in which its epoch ended."""
+    tags = {"run": run.run, "dataset": run.dataset, "grouping": run.grouping}
+    at = round(1000 * record.ended)
+    points = [line("evenkey_epoch", tags, {"epoch": record.epoch, **record.numbers()}, at)]
+    by_worker = record.by_worker()
+    # Of the epoch's own workers, should the run have gone on with others.
+    for worker in range(min(map(len, by_worker.values()), default=0)):
+        fields = {name: values[worker] for name, values in by_worker.items()}
+        points.append(line("evenkey_worker", {**tags, "worker": str(worker)}, fields, at))
+    for rank, hot in enumerate(record.hottest, start=1):
+        figures: dict[str, str | float] = {
+            "key": hot.key,
+            "messages": hot.messages,
+            "share_percent": 100 * hot.messages / max(1, record["epoch_messages"]),
+            "pool": len(hot.pool),
+            "workers": " ".join(map(str, hot.pool)),
+        }
+        points.append(line("evenkey_hot_key", {**tags, "rank": str(rank)}, figures, at))
+    return points
+
+
+def line(
+    measurement: str, tags: Mapping[str, str], fields: Mapping[str, str | float], at: int
+) -> str:
+    r"""Write one point.
+
+    Parameters
+    ----------
+    measurement
+        Its name, without commas and blanks.
+    tags
+        Empty values are left out, as the protocol has none; line ends become blanks and
+        backslashes slashes, which it cannot hold.
+    fields
+        Whole numbers stay whole; at least one.
+    at
+        Milliseconds since 1970.
+
+    Examples
+    --------
+    >>> line("load", {"grouping": "pkg(choices=3)"}, {"messages": 7, "share": 0.5, "key": "a b"}, 9)
+    'load,grouping=pkg(choices\\=3) messages=7i,share=0.5,key="a b" 9'
+    """
+    head = ",".join([measurement, *(f"{name}={_tag(text)}" for name, text in tags.items() if text)])
+    body = ",".join(f"{name}={_field(value)}" for name, value in fields.items())
+    return f"{head} {body} {at}"
+
+
+def _tag(text: str) -> str:
+    # A backslash means something before a comma, a blank or an equals sign, and itself elsewhere:
+    # which of the two cannot always be told apart, so there are none.
+    plain = " ".join(text.splitlines()).replace("\\", "/")
+    return _TAG_SPECIAL.sub(r"\\\1", plain)
+
+
+def _field(value: str | float) -> str:
+    if isinstance(value, str):
+        text = _FIELD_SPECIAL.sub(r"\\\1", value)
+        return f'"{text}"'
+    return f"{value}i" if isinstance(value, int) else repr(float(value))

@@ -1,0 +1,75 @@
+"""Export to files: a history that `evenkey dashboard`, Spark and pandas read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.exporters.base import Exporter
+from evenkey.pipeline.exporters.history import History
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from evenkey.core.stores import Store
+    from evenkey.pipeline.exporters.base import Ending
+    from evenkey.pipeline.exporters.record import EpochRecord, RunInfo
+
+
+class Parquet(Exporter):
+    """Writes one Parquet file an epoch, and signs of life between epochs.
+
+    Parameters
+    ----------
+    place
+        Where this run's history lies: a path, a URI, or a store.
+    run
+        Whose records come.
+    held
+        As for `History`.
+
+    Raises
+    ------
+    ConfigurationError
+        It cannot be written.
+    """
+
+    def __init__(
+        self, place: str | Path | Store, run: RunInfo, held: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._history = History(place, held)
+        try:
+            self._history.begin(run)
+        except OSError as error:
+            message = (
+                f"export = 'parquet:{place}': it cannot be written ({error.strerror or error}); "
+                "choose another directory"
+            )
+            raise ConfigurationError(message) from error
+
+    @property
+    def to(self) -> str:
+        """The directory, as an address."""
+        return f"parquet:{self._history.store}"
+
+    def points(self, record: EpochRecord) -> list[EpochRecord]:
+        """The record itself."""
+        return [record]
+
+    def write(self, points: Sequence[EpochRecord]) -> None:
+        """Write a file a record."""
+        for record in points:
+            self._history.add(record)
+
+    def lacks(self, epoch: int) -> bool:
+        """Say whether there is no file of this epoch."""
+        return not self._history.has(epoch)
+
+    def beat(self) -> None:
+        """Touch the sign of life."""
+        self._history.beat()
+
+    def close(self, ending: Ending) -> None:
+        """Write down how the run ended."""
+        self._history.end(ending)

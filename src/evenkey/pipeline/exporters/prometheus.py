@@ -1,0 +1,184 @@
+"""Export to Prometheus: the latest record at ``/metrics``."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from socketserver import ThreadingMixIn
+from typing import TYPE_CHECKING, Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.extras import load_extra
+from evenkey.core.metrics import FIGURES
+from evenkey.pipeline.exporters.base import Exporter
+from evenkey.pipeline.exporters.served_hosts import ServedHosts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from wsgiref.types import WSGIApplication
+
+    from evenkey.core.metrics import Figure
+    from evenkey.pipeline.exporters.address import ExportAddress, HostPort
+    from evenkey.pipeline.exporters.base import Ending
+    from evenkey.pipeline.exporters.record import EpochRecord, RunInfo
+
+_PORT = 9108
+_LONGEST_LABEL = 64
+
+_MS_A_SECOND = 1000
+
+
+class Prometheus(Exporter):
+    """Serves the latest record at ``http://HOST:PORT/metrics`` for as long as the run lasts.
+
+    Parameters
+    ----------
+    address
+        ``prometheus://HOST[:PORT][?allow-host=NAME,...]``, port 9108 where none is given. Only
+        hosts of `ServedHosts` and those that are allowed are answered.
+    run
+        Whose records come; its name, dataset and grouping label every sample.
+
+    Raises
+    ------
+    ConfigurationError
+        The address cannot be listened at, a host that is allowed is none, or the package is
+        missing.
+    """
+
+    def __init__(self, address: ExportAddress, run: RunInfo) -> None:
+        self.check(address)
+        at = address.host_port(_PORT)
+        client = load_extra("prometheus_client", "prometheus", "export to Prometheus")
+        self._core = load_extra("prometheus_client.core", "prometheus", "export to Prometheus")
+        self._address = address
+        self._labels = {"run": run.run, "dataset": run.dataset, "grouping": run.grouping}
+        self._latest: EpochRecord | None = None
+        registry = client.CollectorRegistry()
+        registry.register(self)
+        named = address.options.get("allow-host")
+        served = ServedHosts(
+            client.make_wsgi_app(registry),
+            at.host,
+            [] if named is None else named.split(","),
+            how="?allow-host=NAME at the end of its prometheus:// address",
+        )
+        try:
+            self._server = _listening(at, served)
+        except OSError as error:
+            message = (
+                f"export = {address.text!r}: {at.host}:{at.port} cannot be listened at "
+                f"({error.strerror}); choose another port"
+            )
+            raise ConfigurationError(message) from error
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    @staticmethod
+    def check(address: ExportAddress) -> None:
+        """Refuse an address that cannot be one of Prometheus."""
+        address.only("queue", "allow-host")
+        address.host_port(_PORT)
+
+    @property
+    def to(self) -> str:
+        """The address."""
+        return self._address.text
+
+    def points(self, record: EpochRecord) -> list[EpochRecord]:
+        """The record itself: only the latest is served."""
+        return [record]
+
+    def write(self, points: Sequence[EpochRecord]) -> None:
+        """Serve the last of the records from now on."""
+        self._latest = points[-1]
+
+    def close(self, ending: Ending) -> None:
+        """Stop serving."""
+        del ending
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def collect(self) -> Iterator[Any]:
+        """Give all samples; Prometheus' library calls it for each scrape."""
+        record = self._latest
+        if record is None:
+            return
+        yield self._family(
+            "evenkey_epoch", "Number of the last epoch that ended.", [({}, record.epoch)]
+        )
+        for name in record.figures:
+            yield self._figure(FIGURES[name], record[name])
+        yield self._family(
+            "evenkey_hot_key_messages",
+            "Messages of the last epoch's heaviest keys.",
+            [(each, count) for each, count, _ in _hot_keys(record)],
+        )
+        yield self._family(
+            "evenkey_hot_key_workers",
+            "Workers that held them.",
+            [(each, pool) for each, _, pool in _hot_keys(record)],
+        )
+
+    def _family(self, name: str, text: str, samples: Sequence[tuple[dict[str, str], float]]) -> Any:
+        own = list(samples[0][0]) if samples else []
+        family = self._core.GaugeMetricFamily(name, text, labels=[*self._labels, *own])
+        for labels, value in samples:
+            family.add_metric([*self._labels.values(), *labels.values()], value)
+        return family
+
+    def _figure(self, figure: Figure, value: Any) -> Any:
+        """One figure, under the name and in the unit that Prometheus asks for."""
+        name, text = prometheus_name(figure), figure.text
+        if figure.by_worker:
+            return self._family(name, text, [({"worker": str(w)}, v) for w, v in enumerate(value)])
+        if figure.counts_up:
+            family = self._core.CounterMetricFamily(name, text, labels=list(self._labels))
+            family.add_metric(list(self._labels.values()), value)
+            return family
+        return self._family(
+            name, text, [({}, value / _MS_A_SECOND if figure.unit == "ms" else value)]
+        )
+
+
+def prometheus_name(figure: Figure) -> str:
+    """What a figure is called there: times are in seconds, and what counts up ends in _total.
+
+    Examples
+    --------
+    >>> [prometheus_name(FIGURES[name]) for name in ("epoch_latency_ms", "messages")]
+    ['evenkey_epoch_latency_seconds', 'evenkey_messages_total']
+    """
+    name = figure.name.removesuffix("_ms") + ("_seconds" if figure.unit == "ms" else "")
+    return f"evenkey_{name}{'_total' if figure.counts_up else ''}"
+
+
+def _hot_keys(record: EpochRecord) -> list[tuple[dict[str, str], int, int]]:
+    return [
+        ({"rank": str(rank), "key": hot.key[:_LONGEST_LABEL]}, hot.messages, len(hot.pool))
+        for rank, hot in enumerate(record.hottest, start=1)
+    ]
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class _Quiet(WSGIRequestHandler):
+    """Keeps a line a scrape off the terminal."""
+
+    def log_message(self, format: str, *_values: object) -> None:  # noqa: A002 - the base's name
+        pass
+
+
+def _listening(at: HostPort, application: WSGIApplication) -> WSGIServer:
+    family, *_, place = socket.getaddrinfo(
+        at.host, at.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+
+    class Server(_Server):
+        address_family = family
+
+    return make_server(str(place[0]), at.port, application, Server, _Quiet)

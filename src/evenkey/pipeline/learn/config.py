@@ -1,0 +1,97 @@
+"""What a run that learns does."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import SplitName, split_of
+from evenkey.pipeline.options import Configuration, KeyedOptions, option
+
+_FORMATS = ("csv", "json", "parquet")
+
+
+def _names(value: object) -> object:
+    """Take names with commas between for a list of names."""
+    texts = (value,) if isinstance(value, str) else value
+    if not isinstance(texts, list | tuple):
+        return value
+    if not all(isinstance(text, str) for text in texts):
+        return value
+    return tuple(each.strip() for text in texts for each in text.split(","))
+
+
+class LearningOptions(Configuration):
+    """Which columns of a record are what; a part of other configurations."""
+
+    label: str | None = option(
+        "Application",
+        None,
+        "Column of a record's class, for what learns.",
+        min_length=1,
+    )
+    text: str | None = option(
+        "Application", None, "Column of a record's text, for naive-bayes.", min_length=1
+    )
+    features: Annotated[tuple[str, ...], BeforeValidator(_names)] = option(
+        "Application",
+        (),
+        "Columns of a record's numbers, for decision-tree, with commas between; without it all.",
+        metavar="COLUMNS",
+    )
+
+
+class LearnConfig(KeyedOptions, LearningOptions):
+    """The configuration of a learner's run over labelled records; immutable.
+
+    Examples
+    --------
+    >>> LearnConfig(dataset="clusters", workers=4).resolved_grouping().name
+    'dkg'
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp(), "rows.csv")
+    >>> _ = file.write_text("kind,width")
+    >>> config = LearnConfig(input=(str(file),), label="kind")
+    >>> str(config.resolved_split())
+    'csv'
+    >>> config.check_paths()  # the file is there, and has columns
+    """
+
+    def __init__(self, /, **options: Any) -> None:
+        # For type checkers, which would ask for the fields' own types.
+        super().__init__(**options)
+
+    def resolved_split(self) -> SplitName:
+        """Give the way to split the input; it has columns.
+
+        Raises
+        ------
+        ConfigurationError
+            It has none, or the files are of several kinds.
+        """
+        split = self.split or split_of(self.input)
+        if split not in _FORMATS:
+            message = (
+                f"split = {split!r}: labelled records have columns: pass an input that is "
+                f"{', '.join(_FORMATS)}"
+            )
+            raise ConfigurationError(message)
+        return split
+
+    def check_paths(self) -> None:
+        """Make sure that files of records are there, and have columns."""
+        super().check_paths()
+        if self.input:
+            self.resolved_split()
+
+    def check(self) -> None:
+        """Refuse a dataset beside an input."""
+        if (self.dataset is None) == (not self.input):
+            both = "dataset and input are both given" if self.input else "there is no input"
+            message = f"{both}: a run reads one of them"
+            raise ConfigurationError(message)
+        super().check()

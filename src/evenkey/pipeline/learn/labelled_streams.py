@@ -1,0 +1,125 @@
+"""Generated streams of labelled records: any part of one can be made again at any time."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from evenkey.core.checking import check_fields
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.hashing import hash_strings, mix
+from evenkey.core.spelling import read, spell
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+_WORD = 1 << 64
+
+
+@dataclass(frozen=True)
+class LabelledStream(ABC):
+    """A finite generated stream of labelled records, a pure function of name, seed and offset.
+
+    Parameters
+    ----------
+    length
+        How many records there are, at least 1.
+    seed
+        Another seed gives another stream of the same kind.
+
+    Raises
+    ------
+    ConfigurationError
+        There is not one record.
+
+    Examples
+    --------
+    >>> from evenkey.applications import Clusters
+    >>> stream = Clusters(features=2, length=100)
+    >>> stream.records(0, 3).column_names, stream.records(98, 200).num_rows
+    (['label', 'features'], 2)
+
+    >>> stream.name
+    'clusters(classes=4,features=2,clusters=3,spread=0.15)'
+    """
+
+    family: ClassVar[str]
+    """How it is spelled."""
+    summary: ClassVar[str]
+
+    length: int = field(default=20_000, kw_only=True)
+    seed: int = field(default=0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.length < 1:
+            message = f"{self.name}: {self.length} records: a stream has at least 1 record"
+            raise ConfigurationError(message)
+
+    @property
+    def name(self) -> str:
+        """Its spelling, such as ``documents(classes=2,words=10000)``."""
+        shared = {each.name for each in dataclasses.fields(LabelledStream)}
+        own = [each.name for each in dataclasses.fields(self) if each.name not in shared]
+        return spell(self.family, {name: getattr(self, name) for name in own})
+
+    def records(self, start: int, stop: int) -> pa.Table:
+        """Make the records `start` to `stop` - 1, cut off at the stream's end.
+
+        Returns
+        -------
+        Table
+            ``label`` (string), and whatever else the stream's records have.
+        """
+        return self._records(start, max(start, min(stop, self.length)))
+
+    @abstractmethod
+    def _records(self, start: int, stop: int) -> pa.Table: ...
+
+    def _uniform(self, numbers: NDArray[np.int64], salt: int) -> NDArray[np.float64]:
+        """Draw a number from [0, 1) for each of some numbers, the same every time."""
+        seed = hash_strings([f"{self.name} {self.seed}"])[0]
+        return np.asarray(mix(numbers.astype(np.uint64) ^ seed, salt) / _WORD)
+
+
+def labelled(
+    name: str | None,
+    streams: Mapping[str, type[LabelledStream]],
+    *,
+    messages: int | None = None,
+    seed: int = 0,
+) -> LabelledStream:
+    """Give a generated stream of labelled records.
+
+    Parameters
+    ----------
+    name
+        Its spelling; None is the first of them.
+    streams
+        Those that there are.
+    messages
+        How many records; None: as many as is usual for it.
+    seed
+        As for every stream.
+
+    Raises
+    ------
+    ConfigurationError
+        There is none of this name, or it is spelled with a length or a seed.
+    """
+    spelling = next(iter(streams)) if name is None else name
+    stream = read("dataset of labelled records", spelling, streams)
+    for parameter, other in (("length", "messages"), ("seed", "seed")):
+        if re.search(rf"\b{parameter}\b", spelling):
+            message = f"dataset = {spelling!r}: its {parameter} is the option {other}; use that"
+            raise ConfigurationError(message)
+    length = stream.length if messages is None else messages
+    return dataclasses.replace(stream, length=length, seed=seed)

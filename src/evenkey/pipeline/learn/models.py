@@ -1,0 +1,108 @@
+"""Models of a run: a numbered object an epoch, never changed once it is there."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING, Generic
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evenkey.core.errors import RunError
+from evenkey.pipeline.learn.learner import Learner, ModelT
+from evenkey.pipeline.runs import output_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evenkey.core.stores import Store
+
+_FILE = re.compile(r"model-(\d{8})\.parquet")
+_KEPT = 100
+
+
+class Models(Generic[ModelT]):
+    """Numbered models in a store.
+
+    Model n is what epoch n starts from, and what epoch n - 1 made. It is made by one exclusive
+    create, so whoever reads it sees all of it, and an epoch that runs again changes nothing.
+
+    Parameters
+    ----------
+    place
+        Where they lie: a store, or a path or URI that the driver and all executors share.
+    learner
+        Whose models they are.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from evenkey.applications import NaiveBayes
+    >>> models = Models(tempfile.mkdtemp(), NaiveBayes())
+    >>> models.write(1, NaiveBayes().start())
+    >>> models.numbers()
+    [1]
+
+    >>> models.read().predict(pa.table({"text": ["tea"]})).to_pylist()
+    [None]
+    >>> models.path(1).endswith(models.name(1))
+    True
+    """
+
+    def __init__(self, place: str | Path | Store, learner: Learner[ModelT]) -> None:
+        self.store = output_store(place)
+        self.learner = learner
+
+    def numbers(self) -> list[int]:
+        """Numbers of the models that exist, ascending."""
+        names = self.store.names()
+        return sorted(int(match[1]) for name in names if (match := _FILE.fullmatch(name)))
+
+    @staticmethod
+    def name(number: int) -> str:
+        """Name of a model in the store."""
+        return f"model-{number:08d}.parquet"
+
+    def path(self, number: int) -> str:
+        """Path or URI of a model."""
+        return self.store.path(self.name(number))
+
+    def write(self, number: int, model: ModelT) -> None:
+        """Write a model unless it is there, and drop those that nobody can need any more.
+
+        Raises
+        ------
+        RunError
+            The directory cannot be written.
+        """
+        content = io.BytesIO()
+        pq.write_table(model.to_table(), content)
+        try:
+            self.store.create(self.name(number), content.getvalue(), durable=True)
+            for old in self.numbers():
+                if old < number - _KEPT:
+                    self.store.delete(self.name(old))
+        except OSError as error:
+            path = self.path(number)
+            message = f"model {path} cannot be written: {error}; free or choose a directory"
+            raise RunError(message) from error
+
+    def read(self, epoch: int | None = None) -> ModelT:
+        """Read the model that an epoch starts from; None: the newest there is.
+
+        Raises
+        ------
+        RunError
+            The model cannot be read.
+        """
+        numbers = [each for each in self.numbers() if epoch is None or each <= epoch]
+        if not numbers:
+            return self.learner.start()
+        try:
+            content = self.store.read(self.name(numbers[-1]))
+            return self.learner.restore(pq.ParquetFile(pa.BufferReader(content)).read())
+        except (OSError, KeyError, ValueError, pa.ArrowInvalid) as error:
+            path = self.path(numbers[-1])
+            message = f"model {path} cannot be read ({error}): start again with a new output"
+            raise RunError(message) from error

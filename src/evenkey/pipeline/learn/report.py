@@ -1,0 +1,114 @@
+"""What a learner's run reports when it has ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+
+from evenkey.pipeline.aggregate import RunReport
+from evenkey.pipeline.learn.tasks import COUNTERS, TRIALS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evenkey.pipeline.learn.learner import Model
+    from evenkey.pipeline.runs import EpochFiles
+
+
+@dataclass(frozen=True)
+class EpochLearned:
+    """What was learned in an epoch, and how well the model before it did.
+
+    Parameters
+    ----------
+    records
+        Records of the epoch.
+    predicted, right
+        Those whose label the model of the epoch before predicted, and predicted rightly.
+    counters
+        What each worker held in its partial aggregates at the end of the epoch.
+    """
+
+    epoch: int
+    records: int
+    predicted: int
+    right: int
+    counters: tuple[int, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the figures."""
+        return {
+            "epoch": self.epoch,
+            "records": self.records,
+            "accuracy": _share(self.right, self.predicted),
+            "counters": sum(self.counters),
+            "most_counters": max(self.counters, default=0),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningReport(RunReport):
+    """The figures of a learner's run; messages are those that records became.
+
+    Parameters
+    ----------
+    application
+        Its spelling.
+    learned
+        Epoch by epoch, those before a restart included.
+    model
+        The last model.
+    model_file
+        Where it lies; None without an output.
+
+    Examples
+    --------
+    >>> from evenkey.applications import DecisionTree, LearnConfig, run_learner
+    >>> config = LearnConfig(dataset="clusters", messages=500, epochs=2)
+    >>> report = run_learner(DecisionTree(max_depth=2), config)  # doctest: +SKIP
+    >>> report.application, len(report.learned)  # doctest: +SKIP
+    ('decision-tree(max_depth=2)', 2)
+    >>> report.to_json()["records"]  # doctest: +SKIP
+    500
+    """
+
+    application: str
+    learned: tuple[EpochLearned, ...]
+    model: Model
+    model_file: Path | str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the figures of `RunReport`, and those of learning."""
+        figures = super().to_json()
+        figures["output"]["model"] = None if self.model_file is None else str(self.model_file)
+        predicted = sum(each.predicted for each in self.learned)
+        return {
+            **figures,
+            "application": self.application,
+            "records": sum(each.records for each in self.learned),
+            "accuracy": _share(sum(each.right for each in self.learned), predicted),
+            "counters": max((sum(each.counters) for each in self.learned), default=0),
+            "most_counters": max((max(each.counters) for each in self.learned), default=0),
+            "learned": [each.to_json() for each in self.learned],
+        }
+
+
+def epochs_learned(files: EpochFiles) -> tuple[EpochLearned, ...]:
+    """Read what sources and workers reported of each epoch."""
+    learned = []
+    for epoch in files.epochs(TRIALS):
+        trials, held = files.read(TRIALS, [epoch]), files.read(COUNTERS, [epoch])
+        if trials is None or held is None:
+            continue
+        records, predicted, right = (
+            int(pc.sum(trials[name]).as_py()) for name in ("records", "predicted", "right")
+        )
+        counters = tuple(held["counters"].to_pylist())
+        learned.append(EpochLearned(epoch, records, predicted, right, counters))
+    return tuple(learned)
+
+
+def _share(right: int, predicted: int) -> float | None:
+    return right / predicted if predicted else None

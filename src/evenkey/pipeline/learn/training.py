@@ -1,0 +1,139 @@
+"""Learn from a batch DataFrame, in one pass or in several."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import Observation
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from evenkey.aggregators import WORKER
+from evenkey.core.checking import whole_number
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.learn.learner import check_learner
+from evenkey.pipeline.learn.vetting import REASON, vetted_records
+from evenkey.spark import (
+    WorkerTask,
+    check_frame,
+    from_arrow_schema,
+    in_workers,
+    merge_partials,
+    route,
+    worked,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pyspark.sql import DataFrame
+
+    from evenkey.groupings import Grouping
+    from evenkey.pipeline.learn.learner import Learner, Model, ModelT
+
+logger = logging.getLogger(__name__)
+
+
+def train(
+    df: DataFrame,
+    learner: Learner[ModelT],
+    *,
+    grouping: str | Grouping = "pkg",
+    workers: int = 4,
+    passes: int = 1,
+    model: ModelT | None = None,
+) -> ModelT:
+    """Learn from labelled records on balanced workers; each pass over them is an epoch.
+
+    Parameters
+    ----------
+    df
+        A batch with the column ``label`` and the columns of the learner's `fields`; its
+        partitions are the sources. Rows that cannot be learned from, since they have a null, no
+        label or a number that is not finite, are left out; a warning says how many, and
+        `rejected_records` gives them.
+    learner
+        What learns.
+    grouping, workers
+        As for `evenkey.spark.route`.
+    passes
+        How often all records are read, at least 1. A decision tree grows by a level in each; for
+        what only counts, such as naive Bayes, more than one would count all of it again.
+    model
+        What to go on from; left out, the model of nothing learned.
+
+    Returns
+    -------
+    Model
+        That of the last pass.
+
+    Raises
+    ------
+    ConfigurationError
+        The DataFrame is streaming (``evenkey run --application`` reads streams) or lacks a column;
+        there is not one pass; or as `evenkey.spark.route` does.
+
+    Examples
+    --------
+    >>> from evenkey.applications import NaiveBayes
+    >>> rows = [("tea", "green tea"), ("bar", "bar of gold"), ("tea", None)]
+    >>> df = spark.createDataFrame(rows, "label string, text string")
+    >>> model = train(df.limit(2), NaiveBayes(), workers=2)
+    >>> model.predict(pa.table({"text": ["gold", "tea"]})).to_pylist()
+    ['bar', 'tea']
+    """
+    check_frame(df)
+    check_learner(learner)
+    whole_number("passes", passes)
+    if df.isStreaming:
+        message = "train() reads batches: run a stream of records by `evenkey run --application`"
+        raise ConfigurationError(message)
+    if passes < 1:
+        message = f"passes = {passes}: records are read at least 1 time"
+        raise ConfigurationError(message)
+    vetted, seen = vetted_records(df, learner), Observation()
+    bad = F.col(REASON).isNotNull()
+    counted = vetted.observe(seen, F.count_if(bad).alias("bad"), F.min(REASON).alias("why"))
+    records = counted.filter(~bad).drop(REASON)
+    model = learner.start() if model is None else model
+    for _ in range(passes):
+        task = _MessagesTask(learner, model)
+        messages = records.mapInArrow(in_workers(records.sparkSession, task), task.schema())
+        routed = route(messages, "key", grouping, workers, column=WORKER)
+        partials, bound = worked(
+            routed, "key", learner.aggregator, workers, WorkerTask, time=None, window=None
+        )
+        merged = merge_partials(partials, bound, window=None, watermark="0 seconds")
+        model = learner.learn(model, merged.toArrow().sort_by("key"))
+    bad_ones = seen.get
+    if bad_ones["bad"]:
+        logger.warning(
+            "train: %d records are left out, of one of them %s; rejected_records(df, learner) "
+            "gives them",
+            bad_ones["bad"],
+            bad_ones["why"],
+        )
+    return model
+
+
+class _MessagesTask:
+    """Takes a source's records apart."""
+
+    def __init__(self, learner: Learner[Any], model: Model) -> None:
+        self._learner = learner
+        self._model = model
+
+    def schema(self) -> StructType:
+        """What messages look like, to Spark."""
+        nothing = pa.schema([("label", pa.string()), *self._learner.fields]).empty_table()
+        return StructType(from_arrow_schema(self._messages(nothing).schema).fields)
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run over the batches of one partition."""
+        for batch in batches:
+            yield from self._messages(pa.Table.from_batches([batch])).to_batches()
+
+    def _messages(self, records: pa.Table) -> pa.Table:
+        return self._learner.messages(records, self._model).drop_columns("record")

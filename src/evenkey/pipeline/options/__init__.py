@@ -1,0 +1,37 @@
+"""How options are declared, read and checked, and the groups of them that runs share."""
+# ruff: noqa: E402 - what is missing is said before what needs it is imported
+
+from __future__ import annotations
+
+from evenkey.core.extras import load_extra
+
+load_extra("pydantic", "cli", "a run, an application or their options")
+
+from evenkey.pipeline.options.base import Configuration, check_configuration
+from evenkey.pipeline.options.fields import MOST, MOST_TASKS, AnyPath, fact, option, paths
+from evenkey.pipeline.options.files import check_output, check_outside
+from evenkey.pipeline.options.grouping import GroupingOptions, WorkOptions
+from evenkey.pipeline.options.input import EpochOptions, InputOptions
+from evenkey.pipeline.options.kafka import KafkaOptions
+from evenkey.pipeline.options.keyed import KeyedOptions
+from evenkey.pipeline.options.run import RunOptions
+
+__all__ = [
+    "MOST",
+    "MOST_TASKS",
+    "AnyPath",
+    "Configuration",
+    "EpochOptions",
+    "GroupingOptions",
+    "InputOptions",
+    "KafkaOptions",
+    "KeyedOptions",
+    "RunOptions",
+    "WorkOptions",
+    "check_configuration",
+    "check_output",
+    "check_outside",
+    "fact",
+    "option",
+    "paths",
+]

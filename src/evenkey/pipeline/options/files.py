@@ -1,0 +1,101 @@
+"""Files that a configuration names: the TOML file itself, and its output."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.stores import scheme_of, store_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def read_toml(file: Path) -> dict[str, Any]:
+    """Read options from a TOML file, dashes in their names turned into underscores.
+
+    Raises
+    ------
+    ConfigurationError
+        The file cannot be read, is not TOML (the message has the line), or gives an option
+        twice.
+    """
+    try:
+        written = tomllib.loads(file.read_text("utf-8"))
+    except OSError as error:
+        message = f"config {file} cannot be read ({error.strerror}): name a TOML file"
+        raise ConfigurationError(message) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        message = f"config {file} is not TOML: {error}"
+        raise ConfigurationError(message) from error
+    options: dict[str, Any] = {}
+    for key, value in written.items():
+        name = key.replace("-", "_")
+        if name in options:
+            message = f"config {file}: {name} is given twice, with dashes and with underscores"
+            raise ConfigurationError(message)
+        options[name] = value
+    return options
+
+
+def check_output(output: Path | str) -> None:
+    """Make sure that a place is, or can become, a directory to write in.
+
+    Parameters
+    ----------
+    output
+        A path, or a URI, of which nothing but its scheme is looked at.
+
+    Raises
+    ------
+    ConfigurationError
+        It is a file or under one, permissions forbid it, or no store is known for the scheme.
+    """
+    if scheme_of(output) != "file":
+        store_at(output)
+        return
+    output = Path(output).absolute()
+    there = next(path for path in (output, *output.parents) if path.exists())
+    if not there.is_dir():
+        message = f"output {output} cannot be a directory: {there} is a file; choose another"
+        raise ConfigurationError(message)
+    if not os.access(there, os.W_OK | os.X_OK):
+        reason = os.strerror(errno.EACCES)
+        with contextlib.suppress(OSError):
+            if os.statvfs(there).f_flag & os.ST_RDONLY:
+                reason = os.strerror(errno.EROFS)
+        message = f"output {output} cannot be written ({reason}): choose another directory"
+        raise ConfigurationError(message)
+
+
+def check_outside(output: Path | str | None, inputs: Iterable[Path | str]) -> None:
+    """Make sure that a run does not write into what it reads.
+
+    Parameters
+    ----------
+    output
+        A path; None, or a URI, is outside of all input files.
+    inputs
+        Files, directories and globs.
+
+    Raises
+    ------
+    ConfigurationError
+        The output is one of the inputs, or lies in one of them.
+    """
+    if output is None or scheme_of(output) != "file":
+        return
+    place = Path(output).resolve()
+    for each in inputs:
+        read = Path(each).resolve()
+        if any(above == read or above.match(str(read)) for above in (place, *place.parents)):
+            message = (
+                f"output {output} lies in the input {each}, and would be read as input: choose a "
+                "directory elsewhere"
+            )
+            raise ConfigurationError(message)

@@ -1,0 +1,128 @@
+"""Advice as a page with plots, with all that it needs inside."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from evenkey.reports.advice.measure import zipf_shares
+from evenkey.reports.pictures import Axis, Chart, Column, Plot, Table
+from evenkey.reports.pictures import check_page as check_written
+from evenkey.reports.pictures import write_page as write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evenkey.reports.advice.advising import Advice
+    from evenkey.reports.advice.measure import Skew
+
+_POINTS = 200
+"""Ranks that are drawn, evenly spaced by their logarithm."""
+
+_SKEW = Chart(
+    "How skewed the keys are",
+    Axis("rank", "Rank of the key, heaviest first", "log"),
+    Axis("share", "Share of all messages, %", "log"),
+    "what",
+    "Keys",
+    note="A straight line is Zipf's law; the flatter, the less skew.",
+)
+_WORKERS = Axis("workers", "Workers", "category")
+_PREDICTED = [
+    Chart(
+        "Balance",
+        _WORKERS,
+        Axis("max_over_mean", "Fullest worker over the mean", "log"),
+        "grouping",
+        note="1 is even; 2 means that the fullest worker has twice what it should.",
+    ),
+    Chart(
+        "Throughput",
+        _WORKERS,
+        Axis("relative_throughput", "Throughput, that of sg being 1"),
+        "grouping",
+        note="What the fullest worker allows, where the work after the shuffle is done message by "
+        "message and each costs the same. Merging partial results is not in it.",
+    ),
+    Chart(
+        "Replication",
+        _WORKERS,
+        Axis("dist_cost", "Workers that hold a key, on average"),
+        "grouping",
+        note="1 is the least: every key whole on one worker. More are partial results to merge.",
+    ),
+]
+
+
+def check_page(file: Path) -> None:
+    """Make sure, before anything is measured, that the page can be drawn and written.
+
+    Raises
+    ------
+    ConfigurationError
+        A package is missing, or the folder of the file is.
+    """
+    check_written("html", file)
+
+
+def write_page(advice: Advice, file: Path) -> Path:
+    """Write the page, and give its path."""
+    tables = _tables(advice)
+    return write(file, "advice.html", __package__, _plots(advice), advice=advice, tables=tables)
+
+
+def _plots(advice: Advice) -> list[Plot]:
+    predictions = pd.DataFrame([dataclasses.asdict(each) for each in advice.predictions])
+    # The recommended one is drawn last: lines of even groupings lie on one another.
+    drawn_last = predictions["grouping"] == advice.recommendation.grouping
+    predictions = pd.concat([predictions[~drawn_last], predictions[drawn_last]])
+    return [_SKEW.plot(_ranks(advice.skew)), *(each.plot(predictions) for each in _PREDICTED)]
+
+
+def _ranks(skew: Skew) -> pd.DataFrame:
+    ranks = np.unique(np.geomspace(1, skew.keys, min(_POINTS, skew.keys)).round().astype(int))
+    shares = {"measured": skew.counts / skew.messages}
+    if skew.zipf is not None:
+        law = f"Zipf's law, z = {skew.zipf.exponent:.2f}"
+        shares[law] = zipf_shares(skew.keys, skew.zipf.exponent)
+    return pd.concat(
+        [
+            pd.DataFrame({"rank": ranks, "share": 100 * each[ranks - 1], "what": what})
+            for what, each in shares.items()
+        ]
+    )
+
+
+def _tables(advice: Advice) -> list[Table]:
+    keys = pd.DataFrame([{**each._asdict(), "share": 100 * each.share} for each in advice.skew.top])
+    predictions = pd.DataFrame([dataclasses.asdict(each) for each in advice.predictions])
+    return [
+        Table(
+            "Heaviest keys",
+            (
+                Column("key", "key"),
+                Column("messages", "messages", ",d"),
+                Column("share", "share of all messages, %", ".2f"),
+            ),
+            keys,
+        ),
+        Table(
+            "Predictions",
+            (
+                Column("workers", "workers", ",d"),
+                Column("grouping", "grouping"),
+                Column("max_over_mean", "fullest over mean", ".3f"),
+                Column("dist_cost", "DistCost", ".2f"),
+                Column("dist_cost_lower_bound", "its lower bound", ".2f"),
+                Column("relative_throughput", "throughput, sg = 1", ".3f"),
+                Column("fullest", "messages of the fullest", ",d"),
+                Column("cardinality_imbalance", "most keys of a worker, less the mean", ",.0f"),
+            ),
+            predictions,
+            "Simulated on the sample, with local load estimation. planned is fitted on the sample, "
+            "as it counts a batch before it routes it; in a stream, from the second epoch on.",
+        ),
+    ]

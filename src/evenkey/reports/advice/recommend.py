@@ -1,0 +1,212 @@
+"""Rules that turn predictions into one grouping, one worker count and the reason for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evenkey.aggregators import WORKER, Algebraic, parse
+from evenkey.groupings import PlannedGrouping
+from evenkey.reports.advice.predict import BY_KEY, YARDSTICK
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenkey.reports.advice.measure import Skew
+    from evenkey.reports.advice.predict import Prediction
+
+EVEN = 1.1
+"""Largest load over the mean that counts as even."""
+
+_NEAR_FASTEST = 1.1
+"""A worker count is as good as the fastest one if it takes at most this many times as long."""
+
+_NEAR_LEAST = 1.01
+"""Replication that counts as the least there is."""
+
+_PLANNED = (
+    "In a stream each epoch is planned from the one before; `aggregate` and `evenkey run` spread "
+    "keys that surprise the plan, those of the first epoch too, and `route` alone does not."
+)
+
+_FEW_MESSAGES = 100
+"""Messages a worker below which loads are mostly chance."""
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to do.
+
+    Parameters
+    ----------
+    grouping
+        The grouping; None if Spark's own placement by key serves as well.
+    workers
+        How many workers.
+    combined
+        Whether Spark combines the aggregate before the shuffle, so that skew hardly matters.
+    reasons
+        Why, a sentence each, the main one first.
+    """
+
+    grouping: str | None
+    workers: int
+    combined: bool
+    reasons: tuple[str, ...]
+
+
+def combined_by_spark(aggregator: str | None) -> bool:
+    """Say whether Spark combines an aggregate before the shuffle, one row a key and task.
+
+    Parameters
+    ----------
+    aggregator
+        Spelling of an aggregator; None is work of the user's own.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such aggregator.
+
+    Examples
+    --------
+    >>> [combined_by_spark(each) for each in ("sum(column=amount)", "top-k(k=10)", None)]
+    [True, False, False]
+    """
+    return aggregator is not None and isinstance(parse(aggregator), Algebraic)
+
+
+def columns_of(aggregator: str | None) -> tuple[str, ...]:
+    """Name the columns of users' data that an aggregator reads, besides the key.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such aggregator.
+
+    Examples
+    --------
+    >>> columns_of("sum(column=amount)"), columns_of(None)
+    (('amount',), ())
+    """
+    columns = () if aggregator is None else parse(aggregator).columns
+    return tuple(each for each in columns if each != WORKER)
+
+
+def recommend(
+    skew: Skew,
+    predictions: Sequence[Prediction],
+    asked: Sequence[int],
+    *,
+    groupings: Sequence[str],
+    combined: bool,
+) -> Recommendation:
+    """Recommend a grouping and a worker count.
+
+    For each worker count that was asked for, key grouping is good enough if its fullest worker
+    has at most 1.1 times the mean. Else, of the groupings that are as even as that, the one that
+    replicates least is taken, and among equals the most even; if none is, the most even. The
+    worker count is the least one that takes at most 1.1 times as long as the fastest.
+
+    Parameters
+    ----------
+    skew
+        What was measured.
+    predictions
+        Of each grouping on each worker count.
+    asked
+        Worker counts to choose from.
+    groupings
+        Groupings to choose from; Spark's own placement by key is there in any case.
+    combined
+        Whether Spark combines the aggregate itself.
+    """
+    choice = [each for each in predictions if each.grouping in (BY_KEY, *groupings)]
+    chosen = {count: _best(_on(count, choice)) for count in sorted(set(asked))}
+    fastest = min(each.fullest for each in chosen.values())
+    best = next(each for each in chosen.values() if each.fullest <= _NEAR_FASTEST * fastest)
+    if combined:
+        reason = (
+            "No grouping is needed: Spark combines this aggregate before the shuffle, to one row a "
+            "key and task, so a hot key costs no more than another. Its own groupBy is faster than "
+            "any grouping."
+        )
+        return Recommendation(None, best.workers, combined=True, reasons=(reason,))
+    if best.grouping == BY_KEY:
+        reason = (
+            f"No grouping is needed on {best.workers} workers: placed by key, as Spark does it, "
+            f"the fullest has {best.max_over_mean:.2f} times the mean (up to {EVEN:g} counts as "
+            "even)."
+        )
+        notes = (reason, *_notes(skew, choice, best))
+        return Recommendation(None, best.workers, combined=False, reasons=notes)
+    reasons = [_why(skew, predictions, best), *_unneeded(chosen), *_notes(skew, choice, best)]
+    return Recommendation(best.grouping, best.workers, combined=False, reasons=tuple(reasons))
+
+
+def _on(workers: int, predictions: Sequence[Prediction]) -> list[Prediction]:
+    return [each for each in predictions if each.workers == workers]
+
+
+def _best(predictions: Sequence[Prediction]) -> Prediction:
+    for each in predictions:
+        if each.grouping == BY_KEY and each.max_over_mean <= EVEN:
+            return each
+    even = [each for each in predictions if each.max_over_mean <= EVEN]
+    if not even:
+        return min(predictions, key=lambda each: (each.fullest, each.dist_cost))
+    least = _NEAR_LEAST * min(each.dist_cost for each in even)
+    return min((each for each in even if each.dist_cost <= least), key=lambda each: each.fullest)
+
+
+def _why(skew: Skew, predictions: Sequence[Prediction], best: Prediction) -> str:
+    others = {each.grouping: each for each in _on(best.workers, predictions)}
+    text = (
+        f"{best.grouping} on {best.workers} workers: the fullest has {best.max_over_mean:.2f} "
+        f"times the mean, and a key lies on {best.dist_cost:.2f} workers on average"
+    )
+    by_key = others[BY_KEY]
+    if best is not by_key:
+        text += f". Placed by key the fullest has {by_key.max_over_mean:.2f} times the mean"
+        if best.workers > skew.most_workers(1):
+            text += f", because the heaviest key has {100 * skew.top_share:.1f} % of all messages"
+    scattered = others[YARDSTICK]
+    if best.grouping != YARDSTICK and scattered.dist_cost > best.dist_cost:
+        text += f"; scattered evenly a key lies on {scattered.dist_cost:.2f} workers"
+    return text + "."
+
+
+def _unneeded(chosen: dict[int, Prediction]) -> list[str]:
+    """Say up to which of the worker counts Spark's own placement would do."""
+    plain = [count for count, best in chosen.items() if best.grouping == BY_KEY]
+    if not plain:
+        return []
+    return [f"On {max(plain)} workers no grouping would be needed."]
+
+
+def _notes(skew: Skew, choice: Sequence[Prediction], best: Prediction) -> tuple[str, ...]:
+    notes = [_PLANNED] if best.grouping.partition("(")[0] == PlannedGrouping.name else []
+    if best.workers > skew.most_workers(2):
+        notes.append(
+            f"{best.workers} workers are more than 2/p1 = {skew.most_workers(2):.1f}: the heaviest "
+            "key is too much even for two of them, which is all that pkg gives it."
+        )
+    elif best.workers > skew.most_workers(1):
+        notes.append(
+            f"{best.workers} workers are more than 1/p1 = {skew.most_workers(1):.1f}, but not than "
+            "2/p1: the heaviest key is too much for one of them, and not for two."
+        )
+    more = max(choice, key=lambda each: each.workers).workers
+    if more > best.workers:
+        ahead = _best(_on(more, choice))
+        part = 100 * ahead.fullest / best.fullest
+        notes.append(
+            f"{more} workers with {ahead.grouping} would take {part:.0f} % of the time, if there "
+            "are cores for them."
+        )
+    if skew.messages < _FEW_MESSAGES * best.workers:
+        notes.append(
+            f"{skew.messages} messages are few for {best.workers} workers: loads are chance to a "
+            "good part; read more."
+        )
+    return tuple(notes)

@@ -1,0 +1,172 @@
+"""A sample of users' messages, held in memory: it is simulated many times over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from evenkey.core.checking import whole_number
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.spelling import unknown_name
+from evenkey.core.streams import FileStream, FirstRecords, MessageBatch, SpreadRecords
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from evenkey.core.streams import MessageStream, Records
+
+Sampling = Literal["even", "first"]
+"""Which lines or rows a sample has: some evenly spread over all, or the first ones."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Messages in memory, about 40 bytes each and their keys once; a stream for the simulator.
+
+    Parameters
+    ----------
+    name
+        What they were taken from.
+    batch
+        All of the messages.
+    keys
+        string[k], the texts of the keys by their ids.
+    lines, of_lines
+        Lines or rows that were read, and how many there are; the same if all were.
+    sampling
+        How they were chosen, where not all were read.
+    rejected
+        Lines or rows of the sample that are no message.
+
+    Examples
+    --------
+    >>> from evenkey import generated
+    >>> sample = Sample.take(generated("zipf(z=1.4,keys=1000)", messages=2000))
+    >>> sample.lines, sample.whole, sample.nulls
+    (2000, True, 0)
+
+    >>> ids = next(sample.batches(size=3)).ids
+    >>> sample.texts(ids).to_pylist()
+    ['1', '6', '9']
+    """
+
+    name: str
+    batch: MessageBatch
+    keys: pa.StringArray
+    lines: int
+    of_lines: int
+    sampling: Sampling = "even"
+    rejected: int = 0
+
+    @classmethod
+    def take(
+        cls,
+        stream: MessageStream,
+        *,
+        lines: int | None = None,
+        of_lines: int | None = None,
+        sampling: Sampling = "even",
+    ) -> Self:
+        """Read a whole stream into memory.
+
+        Parameters
+        ----------
+        stream
+            What to read.
+        lines, of_lines
+            Lines or rows that it reads, and how many there are; None: as many as messages.
+        sampling
+            How they were chosen.
+
+        Raises
+        ------
+        ConfigurationError
+            It holds no message.
+        """
+        batches = list(stream.batches())
+        batch = MessageBatch(
+            np.concatenate([each.ids for each in batches]),
+            np.concatenate([each.keys for each in batches]),
+            np.concatenate([each.counts for each in batches]),
+            np.concatenate([each.times for each in batches]),
+        )
+        read = len(batch.ids) if lines is None else lines
+        if not len(batch.ids):
+            message = f"{stream.name}: none of {read} lines is a message; check split and key"
+            raise ConfigurationError(message)
+        # Only keys that occur: a generated stream may have many more.
+        ids, places = np.unique(batch.ids, return_inverse=True)
+        numbered = MessageBatch(places, batch.keys, batch.counts, batch.times)
+        return cls(
+            stream.name,
+            numbered,
+            stream.texts(ids),
+            read,
+            read if of_lines is None else of_lines,
+            sampling,
+            stream.rejected if isinstance(stream, FileStream) else 0,
+        )
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is all there is."""
+        return self.lines == self.of_lines
+
+    @property
+    def nulls(self) -> int:
+        """Messages whose key is null, which is a key like any other."""
+        place = self.keys.is_null().index(True).as_py()
+        return int(self.batch.counts[self.batch.ids == place].sum())
+
+    def batches(self, size: int = 1 << 16) -> Iterator[MessageBatch]:
+        """Give the messages in batches of `size`."""
+        every = self.batch
+        for start in range(0, len(every.ids), size):
+            part = slice(start, start + size)
+            yield MessageBatch(
+                every.ids[part], every.keys[part], every.counts[part], every.times[part]
+            )
+
+    def texts(self, ids: NDArray[np.int64]) -> pa.StringArray:
+        """Give the keys as they stand in the input."""
+        return self.keys.take(pa.array(ids))
+
+
+def sampled(name: str, records: Records, length: int, sampling: Sampling = "even") -> Sample:
+    """Take a sample of lines or rows.
+
+    Parameters
+    ----------
+    name
+        What to call it, such as the paths.
+    records
+        All lines or rows.
+    length
+        How many to read, at least 1; all of them where there are no more.
+    sampling
+        ``even``: some evenly spread over all, by line or row number. ``first``: the first ones.
+
+    Raises
+    ------
+    ConfigurationError
+        The length is below 1, there is no such way to sample, or the sample holds no message.
+    """
+    whole_number("sample", length)
+    if length < 1:
+        message = f"sample = {length}: at least 1 line must be read"
+        raise ConfigurationError(message)
+    if sampling not in get_args(Sampling):
+        unknown = unknown_name("sampling", sampling, get_args(Sampling))
+        raise unknown
+    total = len(records)
+    if length < total:
+        chosen = FirstRecords if sampling == "first" else SpreadRecords
+        records = chosen(records, length)
+    stream = FileStream(name, records)
+    return Sample.take(stream, lines=len(records), of_lines=total, sampling=sampling)

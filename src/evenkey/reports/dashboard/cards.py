@@ -1,0 +1,93 @@
+"""The page's words and numbers: how the runs stand, and a card for each."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from dash import html
+
+from evenkey.core.metrics import shown_in
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from evenkey.pipeline.exporters import EpochRecord
+    from evenkey.reports.dashboard.runs import Run, State
+    from evenkey.reports.pictures import Theme
+
+_FIRST = "waiting for the first epoch"
+_STATES = {
+    "running": "running",
+    "finished": "finished",
+    "paused": "paused before its end",
+    "failed": "failed",
+    "silent": "no sign of life since",
+}
+
+
+def standing(runs: Sequence[Run], places: Sequence[str | Path] = ()) -> html.Div:
+    """One line above all: whether the stream runs, or that it has stopped, and when.
+
+    Parameters
+    ----------
+    runs
+        What was found.
+    places
+        Where it was looked for.
+    """
+    if not runs:
+        where = "".join(f" in {place}" for place in places if str(place) != ".")
+        return html.Div(f"Waiting for a run to begin{where} …", className="standing waiting")
+    running = [run for run in runs if run.state.running]
+    if running:
+        names = ", ".join(map(_running, running))
+        return html.Div(f"The stream is running: {names}", className="standing running")
+    last = max(runs, key=lambda run: run.state.since).state
+    text = f"The stream has stopped: {_standing(last)}"
+    return html.Div(text, className=f"standing {last.name}")
+
+
+def cards(runs: Sequence[Run], theme: Theme) -> list[html.Article]:
+    """A card a run: who runs, how it stands, the observer's metrics."""
+    return [_card(run, theme.of_run(number)) for number, run in enumerate(runs)]
+
+
+def _card(run: Run, colour: str) -> html.Article:
+    info = run.info
+    head = html.Header(
+        [
+            html.Span(className="swatch", style={"background": colour}),
+            html.H2(info.grouping),
+            html.Span(_standing(run.state), className=f"state {run.state.name}"),
+        ]
+    )
+    epoch = _FIRST if run.latest is None else f"epoch {run.latest.epoch}"
+    workers, sources = _many(info.workers, "worker"), _many(info.sources, "source")
+    about = html.P(f"{info.dataset} · {workers} · {sources} · {epoch}", className="about")
+    if run.latest is None:
+        return html.Article([head, about])
+    figures = [html.Div([html.Dt(name), html.Dd(text)]) for name, text in _figures(run.latest)]
+    return html.Article([head, about, html.Dl(figures)])
+
+
+def _figures(record: EpochRecord) -> list[tuple[str, str]]:
+    found = [each for each in shown_in("card") if record.get(each.name) is not None]
+    return [(each.label, each.written(record[each.name])) for each in found]
+
+
+def _running(run: Run) -> str:
+    return run.info.grouping if run.records else f"{run.info.grouping} ({_FIRST})"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _standing(state: State) -> str:
+    """How a run stands, and since when if it does not go on: local time of this machine."""
+    if state.running:
+        return _STATES[state.name]
+    since = datetime.fromtimestamp(state.since).astimezone()
+    return f"{_STATES[state.name]} {since:%Y-%m-%d %H:%M:%S}"

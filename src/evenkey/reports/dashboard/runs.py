@@ -1,0 +1,149 @@
+"""The runs that the page shows: found in directories, read on as they grow."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenkey.core.stores import local_path, scheme_of, store_at
+from evenkey.pipeline.exporters import RUN_FILE, EpochRecord, History
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenkey.core.stores import Store
+    from evenkey.pipeline.exporters import RunInfo
+
+_SILENCE_SECONDS = 20.0
+"""A run writes its sign of life every second: after so long it does not run any more."""
+_DEPTHS = ("", "*/", "*/*/", "*/*/*/")
+_LISTING_SECONDS = 15.0
+"""A store is listed so often; what a run writes into a history that was found is seen at once."""
+
+
+@dataclass(frozen=True)
+class State:
+    """Whether a run goes on, or how it ended.
+
+    Parameters
+    ----------
+    name
+        ``running``, ``finished``, ``paused``, ``failed`` or ``silent`` (neither alive nor
+        ended: its process was killed).
+    since
+        When it ended or was last heard of, in seconds since 1970.
+    """
+
+    name: str
+    since: float
+
+    @property
+    def running(self) -> bool:
+        """Whether more is to come."""
+        return self.name == "running"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as the page shows it.
+
+    Parameters
+    ----------
+    info
+        Who runs.
+    state
+        Whether it goes on.
+    records
+        Its epochs, ascending.
+    """
+
+    info: RunInfo
+    state: State
+    records: Sequence[EpochRecord]
+
+    @property
+    def latest(self) -> EpochRecord | None:
+        """The record of the last epoch; None before the first has ended."""
+        return self.records[-1] if self.records else None
+
+
+class Runs:
+    """Reads the histories below some directories; each record once.
+
+    Parameters
+    ----------
+    places
+        Outputs of runs or comparisons, histories, or directories that hold several of them,
+        up to three levels down: paths or URIs.
+    """
+
+    def __init__(self, places: Sequence[str | Path]) -> None:
+        self.places = places
+        self._stores: list[tuple[Path, Store | None]] = []
+        for place in places:
+            if scheme_of(place) == "file":
+                self._stores.append((local_path(place), None))
+            else:
+                self._stores.append((Path(), store_at(place)))
+        self._listed: dict[str, Store] = {}
+        self._next_listing = 0.0
+        self._records: dict[str, dict[int, EpochRecord]] = {}
+        self._lock = threading.Lock()  # one reader serves all browsers
+
+    def read(self) -> list[Run]:
+        """Give the runs as they are now, those that began first in front."""
+        with self._lock:
+            runs = [run for store in self._histories() if (run := self._read(store)) is not None]
+        return sorted(runs, key=lambda run: run.records[0].ended if run.records else time.time())
+
+    def _histories(self) -> list[Store]:
+        found: dict[str, Store] = {}
+        for directory, store in self._stores:
+            if store is None:
+                files = (file for depth in _DEPTHS for file in directory.glob(depth + RUN_FILE))
+                found |= {str(file.parent): store_at(file.parent) for file in files}
+        if time.monotonic() >= self._next_listing:
+            self._listed = self._list()
+            self._next_listing = time.monotonic() + _LISTING_SECONDS
+        found |= self._listed
+        return [found[path] for path in sorted(found)]
+
+    def _list(self) -> dict[str, Store]:
+        """Find the histories in stores, all of whose names must be listed for it."""
+        found = {}
+        for _, store in self._stores:
+            # One that is away is looked for again, as a directory that is not there yet.
+            with contextlib.suppress(OSError):
+                for name in [] if store is None else store.names():
+                    *above, last = name.split("/")
+                    if store is not None and last == RUN_FILE and len(above) < len(_DEPTHS):
+                        history = store.under("/".join(above)) if above else store
+                        found[history.url] = history
+        return found
+
+    def _read(self, store: Store) -> Run | None:
+        path, history = store.url, History(store)
+        known = self._records.setdefault(path, {})
+        try:
+            info = history.run()
+            for epoch in history.numbers():
+                if epoch not in known:
+                    known[epoch] = history.record(epoch)
+            state = _state(history, max((each.ended for each in known.values()), default=0.0))
+        except (OSError, ValueError, TypeError, KeyError):
+            # Another program's file of that name, or one that is just being deleted.
+            del self._records[path]
+            return None
+        return Run(info, state, [known[epoch] for epoch in sorted(known)])
+
+
+def _state(history: History, last_epoch: float) -> State:
+    ended = history.ended()
+    if ended is not None:
+        return State(*ended)
+    heard = history.last_sign_of_life() or last_epoch
+    return State("silent" if time.time() - heard > _SILENCE_SECONDS else "running", heard)

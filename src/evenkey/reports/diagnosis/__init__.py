@@ -1,0 +1,45 @@
+"""Diagnosis of jobs that ran: which stages suffer from skewed keys, and the lines to change.
+
+It reads Spark's event logs, or what a history server or a running application says of itself.
+
+>>> Thresholds().least_gain
+1.2
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenkey.core.doors import late
+from evenkey.reports.diagnosis.application import Application, Execution, Stage, Task
+from evenkey.reports.diagnosis.diagnosing import Diagnosed, Diagnosis, diagnose
+from evenkey.reports.diagnosis.findings import Change, Finding
+from evenkey.reports.diagnosis.thresholds import Thresholds
+from evenkey.reports.diagnosis.titles import stage_names, stage_title
+
+if TYPE_CHECKING:
+    from evenkey.reports.diagnosis.page import check_page as check_page
+    from evenkey.reports.diagnosis.page import write_page as write_page
+
+__all__ = [
+    "Application",
+    "Change",
+    "Diagnosed",
+    "Diagnosis",
+    "Execution",
+    "Finding",
+    "Stage",
+    "Task",
+    "Thresholds",
+    "diagnose",
+    "stage_names",
+    "stage_title",
+]
+
+__getattr__ = late(
+    __name__,
+    {
+        "check_page": "evenkey.reports.diagnosis.page",
+        "write_page": "evenkey.reports.diagnosis.page",
+    },
+)

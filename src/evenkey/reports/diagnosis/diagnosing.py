@@ -1,0 +1,207 @@
+"""Diagnosis as a whole: read what there is, find stages, say what to change."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenkey.core.checking import check_path
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.stores import local_path, scheme_of
+from evenkey.reports.diagnosis.logs import find_logs, listed
+from evenkey.reports.diagnosis.looking import find
+from evenkey.reports.diagnosis.reading import read_log
+from evenkey.reports.diagnosis.server import is_address, read_server
+from evenkey.reports.diagnosis.thresholds import Thresholds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenkey.reports.diagnosis.application import Application
+    from evenkey.reports.diagnosis.findings import Finding
+    from evenkey.reports.diagnosis.logs import EventLog
+
+FORMULA = (
+    "Skew costs makespan(tasks as they are; S slots) - ceil(T / S) * mean(task). A change saves "
+    "makespan(tasks by the line) - makespan(its tasks by the line), where the line is "
+    "seconds = fixed + slope * rows, fitted to the tasks; it costs another reading of its input."
+)
+"""How costs and gains are computed."""
+
+
+@dataclass(frozen=True)
+class Diagnosed:
+    """What was found of one application.
+
+    Parameters
+    ----------
+    application
+        Which one.
+    findings
+        Its stages with a keyed shuffle, those to change first.
+    cautions
+        What is not known, a sentence each.
+    """
+
+    application: Application
+    findings: tuple[Finding, ...]
+    cautions: tuple[str, ...]
+
+    @property
+    def named(self) -> tuple[Finding, ...]:
+        """The stages to change."""
+        return tuple(each for each in self.findings if each.verdict == "change")
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as JSON can hold it."""
+        known = self.application
+        return {
+            "id": known.id,
+            "name": known.name,
+            "spark": known.version,
+            "slots": known.slots,
+            "seconds": known.seconds,
+            "source": known.source,
+            "cautions": list(self.cautions),
+            "findings": [each.to_json() for each in self.findings],
+        }
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What was found in a source.
+
+    Parameters
+    ----------
+    source
+        What was read, as it was given.
+    thresholds
+        From where on a stage is named.
+    applications
+        What was found of each.
+    cautions
+        Which logs could not be read, a sentence each.
+
+    Examples
+    --------
+    >>> diagnosis = diagnose(event_log)  # an application that grouped by customer
+    >>> len(diagnosis.named), diagnosis.cautions
+    (1, ())
+
+    >>> diagnosis.to_json()["named"]
+    1
+    """
+
+    source: str
+    thresholds: Thresholds
+    applications: tuple[Diagnosed, ...] = ()
+    cautions: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> tuple[Finding, ...]:
+        """The stages to change, of all applications."""
+        return tuple(each for one in self.applications for each in one.named)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as JSON can hold it."""
+        return {
+            "source": self.source,
+            "thresholds": asdict(self.thresholds),
+            "formula": FORMULA,
+            "named": len(self.named),
+            "cautions": list(self.cautions),
+            "applications": [each.to_json() for each in self.applications],
+        }
+
+
+def diagnose(
+    source: str | Path, *, application: str | None = None, thresholds: Thresholds | None = None
+) -> Diagnosis:
+    """Say which stages of applications that ran suffer from skewed keys, and what to change.
+
+    Reads what Spark wrote while they ran. No Spark is started, and none is needed.
+
+    Parameters
+    ----------
+    source
+        An event log: a file, packed or not, the directory of a rolled log, or a directory of
+        logs. Or an address: of a history server (``http://host:18080``), or of the page of an
+        application that runs (``http://host:4040``).
+    application
+        The id of the only application to look at; None: all in a directory, and the newest 20 of a
+        history server.
+    thresholds
+        From where on a stage is named; None: the usual ones.
+
+    Raises
+    ------
+    ConfigurationError
+        There is nothing to read, it is no log, no server answers, or no application has this id.
+
+    Examples
+    --------
+    >>> (stage,) = diagnose(event_log).named  # an application that grouped by customer
+    >>> stage.keys, len(stage.run.tasks)
+    (('customer',), 4)
+    """
+    check_path("source", source)
+    limits = Thresholds() if thresholds is None else thresholds
+    known, cautions = _applications(str(source), application)
+    wanted = [each for each in known if application in (None, each.id)]
+    if not wanted:
+        ids = ", ".join(each.id for each in known)
+        message = f"application = {application!r}: {source} has {ids}; name one of them"
+        raise ConfigurationError(message)
+    diagnosed = tuple(_diagnosed(each, limits) for each in wanted)
+    return Diagnosis(str(source), limits, diagnosed, tuple(cautions))
+
+
+def _applications(source: str, application: str | None) -> tuple[Sequence[Application], list[str]]:
+    if is_address(source):
+        return read_server(source, application)
+    if scheme_of(source) != "file":
+        message = (
+            f"{source}: event logs are read from paths of this machine and from servers; copy the "
+            "log here, or give the address of a history server"
+        )
+        raise ConfigurationError(message)
+    logs, skipped = find_logs(local_path(source).expanduser())
+    # Logs are called after their applications, so that most need not be opened.
+    named = [log for log in logs if application is not None and application in Path(log.name).name]
+    read, cautions = _read(named or logs)
+    if skipped and not named:
+        files = "1 file is" if len(skipped) == 1 else f"{len(skipped):,} files are"
+        cautions.append(f"{files} left out ({listed(skipped)}).")
+    return read, cautions
+
+
+def _read(logs: Sequence[EventLog]) -> tuple[Sequence[Application], list[str]]:
+    """Read logs; of several, one that cannot be read does not keep the others from it."""
+    read, cautions = [], []
+    for log in logs:
+        try:
+            read.append(read_log(log))
+        except ConfigurationError as error:
+            if len(logs) == 1:
+                raise
+            cautions.append(str(error))
+    if not read:
+        raise ConfigurationError(cautions[0])
+    return read, cautions
+
+
+def _diagnosed(application: Application, thresholds: Thresholds) -> Diagnosed:
+    findings = find(application, thresholds)
+    cautions = list(application.cautions)
+    if not findings:
+        cautions.append("No keyed shuffle: no stage of a query takes in rows by key.")
+    of_rdds = sum(
+        stage.execution is None and any(task.rows for task in stage.tasks)
+        for stage in application.stages
+    )
+    if of_rdds:
+        cautions.append(
+            f"{of_rdds:,} stages of RDDs read a shuffle: they have no plan, and are not judged."
+        )
+    return Diagnosed(application, tuple(findings), tuple(cautions))

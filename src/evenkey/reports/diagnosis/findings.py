@@ -1,0 +1,151 @@
+"""What is found: one finding for each stage with a keyed shuffle, its runs folded together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from evenkey.reports.diagnosis.predicting import heaviest
+from evenkey.reports.diagnosis.remedies import kind_of
+
+if TYPE_CHECKING:
+    from evenkey.reports.diagnosis.application import Application
+    from evenkey.reports.diagnosis.predicting import Work
+    from evenkey.reports.diagnosis.remedies import Remedy
+    from evenkey.reports.diagnosis.runs import Run
+
+Verdict = Literal["change", "combined", "even", "small", "none"]
+"""What to do: make the change that is named; nothing, for one of four reasons."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change that would make a stage shorter, with what is predicted of it.
+
+    Parameters
+    ----------
+    remedy
+        What it is, and its lines.
+    seconds
+        Wall time of the stage with it, in all its runs together.
+    gain
+        The stage's time now over that.
+    counting
+        Seconds of it in which the input is read once more, to count keys for a plan.
+    """
+
+    remedy: Remedy
+    seconds: float
+    gain: float
+    counting: float = 0.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A stage with a keyed shuffle, in all its runs.
+
+    Parameters
+    ----------
+    application
+        Where it ran.
+    work
+        Its runs, and what their tasks took.
+    stream
+        Whether the runs are epochs of a streaming query.
+    fullness
+        The fullest task over the mean: in ``rows``, ``bytes`` and ``seconds``.
+    changes
+        What evenkey has for it, the largest gain first.
+    verdict, reason
+        What to do, and why, once it is judged.
+    """
+
+    application: Application
+    work: Work
+    stream: bool
+    fullness: dict[str, float]
+    changes: tuple[Change, ...]
+    verdict: Verdict = "even"
+    reason: str = ""
+
+    @property
+    def run(self) -> Run:
+        """The run whose tasks are the most uneven."""
+        return self.work.worst
+
+    @property
+    def kind(self) -> str:
+        """What work it does, as `kind_of` says it."""
+        return kind_of(self.run.read)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What the rows are keyed by."""
+        return self.run.read.exchanges[0].keys
+
+    @property
+    def combined(self) -> bool:
+        """Whether Spark combines before all of its exchanges."""
+        return all(each.combined for each in self.run.read.exchanges)
+
+    @property
+    def adaptive(self) -> tuple[str, ...]:
+        """What adaptive execution made of the partitions."""
+        exchanges = self.run.read.exchanges
+        return tuple(dict.fromkeys(note for each in exchanges for note in each.adaptive))
+
+    @property
+    def heaviest_share(self) -> float:
+        """What the heaviest key has of the rows of the worst run, about."""
+        rows = self.run.rows
+        return heaviest(rows) / sum(rows) if sum(rows) else 0.0
+
+    @property
+    def saved(self) -> float:
+        """Wall time that the best change would save, in seconds."""
+        best = self.changes[0].seconds if self.changes else self.work.seconds
+        return max(0.0, self.work.seconds - best)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as JSON can hold it."""
+        run, read = self.run, self.run.read
+        return {
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "stages": sorted({each.stage for each in self.work.runs}),
+            "runs": len(self.work.runs),
+            "stream": self.stream,
+            "query": run.execution.query,
+            "call_site": run.execution.call_site or None,
+            "operator": read.operator,
+            "kind": self.kind,
+            "join_type": read.join_type,
+            "keys": list(self.keys),
+            "partitions": read.exchanges[0].partitions,
+            "origin": read.exchanges[0].origin,
+            "combined": self.combined,
+            "adaptive": list(self.adaptive),
+            "tasks": len(run.tasks),
+            "rows": sum(sum(each.rows) for each in self.work.runs),
+            "fullest_over_mean": self.fullness,
+            "heaviest_key_share": self.heaviest_share,
+            "seconds": self.work.seconds,
+            "skew_costs_seconds": self.work.skew_cost,
+            "time_goes_by": "rows given" if self.work.by_output else "rows taken in",
+            "seconds_of_a_task": {"fixed": self.work.line.fixed, "per_row": self.work.line.slope},
+            "changes": [
+                {
+                    "how": each.remedy.how,
+                    "condition": each.remedy.condition,
+                    "code": each.remedy.code,
+                    "seconds": each.seconds,
+                    "gain": each.gain,
+                    "counting_seconds": each.counting,
+                }
+                for each in self.changes
+            ],
+            "tasks_of_worst_run": [
+                {"rows": rows, "bytes": task.bytes, "seconds": task.seconds}
+                for rows, task in zip(run.rows, run.tasks, strict=True)
+            ],
+        }

@@ -1,0 +1,288 @@
+"""Event logs: which files make one, and the events that it holds."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.reports.diagnosis import limits
+from evenkey.reports.diagnosis.packing import CutError, unpacked
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+_ROLLED = re.compile(r"^events_(\d+)_(.+)$")
+_ROLLED_FOLDER = "eventlog_v2_"
+_STATUS = "appstatus_"
+_COMPACT = ".compact"
+_IN_PROGRESS = ".inprogress"
+_NAMED = re.compile(rb'\s*{"Event":\s*"([^"]+)"')
+_FIRST_BYTES = 1 << 16
+_MOST_NAMED = 5
+
+
+@dataclass
+class EventLog:
+    """The log of one application: a file, or the files of a rolled one in their order.
+
+    Parameters
+    ----------
+    name
+        Where it is, as messages say it.
+    files
+        What it is made of.
+    running
+        Whether it says that its application has not ended.
+    unread
+        Lines that could not be read, once `events` has come to its end.
+    first_unread
+        The first of these lines: its number, and the name of its file.
+    cut
+        Whether a file ended in the middle of a line or of what is packed.
+    stopped
+        Why the rest was not read; empty where all was.
+    skipped
+        Files of a rolled log that could not be read, each with the reason.
+    """
+
+    name: str
+    files: tuple[Path, ...]
+    running: bool = False
+    unread: int = field(default=0, init=False)
+    first_unread: str = field(default="", init=False)
+    cut: bool = field(default=False, init=False)
+    stopped: str = field(default="", init=False)
+    skipped: list[str] = field(default_factory=list, init=False)
+
+    def events(self, wanted: Container[str]) -> Iterator[dict[str, Any]]:
+        """Give the events of the wanted names in the order in which they were written.
+
+        A line that is no event is counted and skipped, as is one that is longer than
+        `limits.LINE_BYTES`. A file that ends early gives all that comes before. Reading stops at
+        `limits.LOG_BYTES` and at `limits.LOG_SECONDS`.
+
+        Raises
+        ------
+        ConfigurationError
+            The only file cannot be read.
+        """
+        self._bytes_left = limits.LOG_BYTES
+        self._deadline = time.monotonic() + limits.LOG_SECONDS
+        for file in self.files:
+            last: tuple[int, bytes | None] | None = None
+            for number, line in enumerate(self._lines(file), start=1):
+                if last is not None:
+                    yield from self._event(file, *last, wanted)
+                last = number, line
+                if time.monotonic() > self._deadline:
+                    self.stopped = f"it takes longer than {limits.LOG_SECONDS:g} s"
+                    return
+            if last is not None:
+                before = self.unread, self.first_unread
+                yield from self._event(file, *last, wanted)
+                if self.unread > before[0]:  # half a line, as a killed process leaves it
+                    (self.unread, self.first_unread), self.cut = before, True
+            if self.stopped:
+                return
+
+    def _lines(self, file: Path) -> Iterator[bytes | None]:
+        """Give the lines of a file; None stands for one that is too long."""
+        rest: list[bytes] = []  # a line of megabytes comes in many chunks
+        length = 0
+        try:
+            for chunk in self._limited(file):
+                head, *lines = chunk.split(b"\n")
+                for place, part in enumerate((head, *lines)):
+                    if place:
+                        yield b"".join(rest) if length <= limits.LINE_BYTES else None
+                        rest, length = [], 0
+                    length += len(part)
+                    if length <= limits.LINE_BYTES:
+                        rest.append(part)
+                    else:
+                        rest.clear()
+        except CutError:
+            self.cut = True
+        except OSError as error:
+            if len(self.files) == 1:
+                reason = error.strerror or error
+                message = f"event log {file} cannot be read ({reason}): check its permissions"
+                raise ConfigurationError(message) from error
+            self.skipped.append(f"{file.name}: {error.strerror or error}")
+        if length:
+            yield b"".join(rest) if length <= limits.LINE_BYTES else None
+
+    def _limited(self, file: Path) -> Iterator[bytes]:
+        for chunk in unpacked(file):
+            self._bytes_left -= len(chunk)
+            if self._bytes_left < 0:
+                self.stopped = f"it holds more than {limits.LOG_BYTES >> 20:,} MiB"
+                return
+            if time.monotonic() > self._deadline:
+                self.stopped = f"it takes longer than {limits.LOG_SECONDS:g} s"
+                return
+            yield chunk
+
+    def _event(
+        self, file: Path, number: int, line: bytes | None, wanted: Container[str]
+    ) -> Iterator[dict[str, Any]]:
+        event = None
+        if line is not None:
+            named = _NAMED.match(line)
+            if not line.strip() or (
+                named and line.endswith(b"}") and named[1].decode("utf-8", "replace") not in wanted
+            ):  # most of a log is no concern of ours, and need not be parsed
+                return
+            with contextlib.suppress(ValueError, RecursionError):
+                event = json.loads(line)
+        if isinstance(event, dict) and isinstance(event.get("Event"), str):
+            if event["Event"] in wanted:
+                yield event
+        else:
+            self.unread += 1
+            self.first_unread = self.first_unread or f"line {number:,} of {file.name}"
+
+
+class Found(NamedTuple):
+    """The logs at a path, and what else was there.
+
+    Parameters
+    ----------
+    logs
+        The logs.
+    skipped
+        Names of files that are no logs, each with the reason.
+    """
+
+    logs: list[EventLog]
+    skipped: list[str]
+
+
+def find_logs(path: Path) -> Found:
+    """Find the logs at a path, by name.
+
+    Parameters
+    ----------
+    path
+        A log, the directory of a rolled one (``eventlog_v2_...``), or a directory of both, as
+        ``spark.eventLog.dir`` names it. In a directory, what is no log or cannot be read is
+        skipped.
+
+    Raises
+    ------
+    ConfigurationError
+        There is nothing, or no log.
+    """
+    try:
+        found = _inside(path) if path.is_dir() else Found(_single(path), [])
+    except OSError as error:
+        reason = error.strerror or error
+        message = f"event log {path} cannot be read ({reason}): name a log or a directory"
+        raise ConfigurationError(message) from error
+    if not found.logs:
+        what = "no event log is in it" if path.is_dir() else "it is no event log of Spark's"
+        what += f" ({listed(found.skipped)})" if found.skipped else ""
+        message = (
+            f"{path}: {what}; name what an application with spark.eventLog.enabled=true wrote "
+            "into spark.eventLog.dir"
+        )
+        raise ConfigurationError(message)
+    return found
+
+
+def listed(names: Sequence[str]) -> str:
+    """List names, of many the first ones.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed(list("abcdefg"))
+    ('a, b', 'a, b, c, d, e and 2 more')
+    """
+    more = len(names) - _MOST_NAMED
+    text = ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    return "".join(each if each.isprintable() else "?" for each in text)
+
+
+def _single(file: Path) -> list[EventLog]:
+    return [EventLog(str(file), (file,), _runs(file))] if _is_log(file) else []
+
+
+def _inside(directory: Path) -> Found:
+    rolled = _rolled(directory)
+    if rolled:
+        return Found(rolled, [])
+    found = Found([], [])
+    for each in sorted(directory.iterdir()):
+        if each.name.startswith((".", _STATUS)):
+            continue
+        try:
+            logs = _rolled(each) if each.is_dir() else _single(each)
+            if not logs:
+                found.skipped.append(f"{each.name}: no event log")
+            found.logs.extend(logs)
+        except OSError as error:
+            found.skipped.append(f"{each.name}: {error.strerror or error}")
+    return found
+
+
+def _rolled(directory: Path) -> list[EventLog]:
+    """Give the log that a directory is, if it is one.
+
+    A compacted file stands for all files up to its own number.
+    """
+    numbered: dict[int, list[Path]] = {}
+    running = False
+    for each in directory.iterdir():
+        found = _ROLLED.match(each.name)
+        if found:
+            numbered.setdefault(int(found[1]), []).append(each)
+        elif each.name.startswith(_STATUS):
+            running = _runs(each)
+    compacted = [n for n, files in numbered.items() if any(map(_is_compacted, files))]
+    first = max(compacted, default=min(numbered, default=0))
+    files = [
+        max(numbered[n], key=lambda each: (_is_compacted(each), each.name))
+        for n in sorted(numbered)
+        if n >= first
+    ]
+    return [EventLog(str(directory), tuple(files), running)] if _any_log(files) else []
+
+
+def _is_compacted(file: Path) -> bool:
+    return file.name.endswith(_COMPACT)
+
+
+def _runs(file: Path) -> bool:
+    return file.name.endswith(_IN_PROGRESS)
+
+
+def _any_log(files: Iterable[Path]) -> bool:
+    error: OSError | None = None
+    for file in files:
+        try:
+            if _is_log(file):
+                return True
+        except OSError as one:
+            error = error or one
+    if error is not None:
+        raise error
+    return False
+
+
+def _is_log(file: Path) -> bool:
+    """Say whether a file begins as a log does: with an object that names its event."""
+    start = b""
+    try:
+        for chunk in unpacked(file):
+            start += chunk
+            if b"\n" in start or len(start) > _FIRST_BYTES:
+                break
+    except CutError:
+        pass
+    return start.lstrip().startswith(b'{"Event":')

@@ -1,0 +1,156 @@
+"""The codecs of Spark's event logs: zstd, gzip, lz4 in Spark's own blocks, snappy in its frames."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import struct
+from typing import TYPE_CHECKING, BinaryIO
+
+import pyarrow as pa
+
+from evenkey.reports.diagnosis import limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+_CHUNK_BYTES = 1 << 18
+
+_LZ4_MAGIC = b"LZ4Block"
+_LZ4_HEADER = struct.Struct("<8sBiii")  # magic, token, packed bytes, unpacked bytes, checksum
+_LZ4_STORED = 0x10
+
+_SNAPPY_MAGIC = b"\x82SNAPPY\x00"
+_SNAPPY_VERSIONS_BYTES = 8
+_SNAPPY_LENGTH = struct.Struct(">i")
+
+
+class CutError(Exception):
+    """What is packed ends in the middle, or is damaged from there on."""
+
+
+def unpacked(file: Path) -> Iterator[bytes]:
+    """Give what a file holds in chunks, by the ending of its name.
+
+    Endings are those that Spark gives (``.zstd``, ``.lz4``, ``.snappy``) and people's own
+    (``.zst``, ``.gz``); a log that is still written has ``.inprogress`` behind.
+
+    Raises
+    ------
+    CutError
+        The file ends early, as that of an application that was killed; all chunks before are given.
+    OSError
+        It cannot be read, or it is no regular file.
+    """
+    with opened(file) as packed:
+        yield from _CODECS.get(ending(file), _plain)(packed)
+
+
+def opened(file: Path) -> BinaryIO:
+    """Open a file to read; a pipe or a device is refused, since it could wait or go on endlessly.
+
+    Raises
+    ------
+    OSError
+        It cannot be opened, or it is no regular file.
+    """
+    # Without O_NONBLOCK, opening a pipe waits for a writer.
+    number = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise OSError(errno.EINVAL, "it is no regular file", str(file))
+    return os.fdopen(number, "rb")
+
+
+def ending(file: Path) -> str:
+    """Give the ending that says how a file is packed, without those for its state.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> ending(Path("events_1_local-17.zstd.inprogress")), ending(Path("events_3_local-17.compact"))
+    ('.zstd', '.events_3_local-17')
+    """
+    name = file.name
+    for state in (".inprogress", ".compact"):
+        name = name.removesuffix(state)
+    return "." + name.rpartition(".")[2].lower()
+
+
+def _plain(packed: BinaryIO) -> Iterator[bytes]:
+    while chunk := packed.read(_CHUNK_BYTES):
+        yield chunk
+
+
+def _streamed(codec: str) -> Callable[[BinaryIO], Iterator[bytes]]:
+    def chunks(packed: BinaryIO) -> Iterator[bytes]:
+        try:
+            with pa.CompressedInputStream(pa.PythonFile(packed), codec) as content:
+                while chunk := content.read(_CHUNK_BYTES):
+                    yield chunk
+        except (OSError, MemoryError) as error:
+            if getattr(error, "errno", None) is not None:  # the disk's; the codec's have no number
+                raise
+            raise CutError from error
+
+    return chunks
+
+
+def _lz4(packed: BinaryIO) -> Iterator[bytes]:
+    while header := packed.read(_LZ4_HEADER.size):
+        if len(header) < _LZ4_HEADER.size or not header.startswith(_LZ4_MAGIC):
+            raise CutError
+        _, token, packed_bytes, unpacked_bytes, _ = _LZ4_HEADER.unpack(header)
+        block = _exactly(packed, packed_bytes)
+        if token & 0xF0 == _LZ4_STORED:
+            yield block
+        elif unpacked_bytes:
+            yield _block(block, unpacked_bytes, "lz4_raw")
+
+
+def _snappy(packed: BinaryIO) -> Iterator[bytes]:
+    if packed.read(len(_SNAPPY_MAGIC)) != _SNAPPY_MAGIC:
+        raise CutError
+    _exactly(packed, _SNAPPY_VERSIONS_BYTES)
+    while length := packed.read(_SNAPPY_LENGTH.size):
+        if len(length) < _SNAPPY_LENGTH.size:
+            raise CutError
+        block = _exactly(packed, _SNAPPY_LENGTH.unpack(length)[0])
+        yield _block(block, _varint(block), "snappy")
+
+
+def _exactly(packed: BinaryIO, length: int) -> bytes:
+    block = packed.read(length) if 0 <= length <= limits.BLOCK_BYTES else b""
+    if len(block) != length:
+        raise CutError
+    return block
+
+
+def _block(block: bytes, length: int, codec: str) -> bytes:
+    if not 0 <= length <= limits.BLOCK_BYTES:
+        raise CutError
+    try:
+        return bytes(pa.decompress(block, length, codec, asbytes=True))
+    except (OSError, ValueError) as error:
+        raise CutError from error
+
+
+def _varint(block: bytes) -> int:
+    """Read the length that a snappy block begins with, seven bits a byte, lowest first."""
+    value = 0
+    for place, byte in enumerate(block[:5]):
+        value |= (byte & 0x7F) << (7 * place)
+        if byte < 0x80:  # noqa: PLR2004 - the bit that says that more follow
+            return value
+    raise CutError
+
+
+_CODECS: dict[str, Callable[[BinaryIO], Iterator[bytes]]] = {
+    ".zstd": _streamed("zstd"),
+    ".zst": _streamed("zstd"),
+    ".gz": _streamed("gzip"),
+    ".lz4": _lz4,
+    ".snappy": _snappy,
+}

@@ -1,0 +1,123 @@
+"""The diagnosis as a page with a picture of each stage to change; all that it needs is inside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from evenkey.reports.diagnosis.diagnosing import FORMULA
+from evenkey.reports.diagnosis.titles import stage_names, stage_title
+from evenkey.reports.pictures import Axis, Chart, Column, Grid, Table
+from evenkey.reports.pictures import check_page as check_written
+from evenkey.reports.pictures import write_page as write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evenkey.reports.diagnosis.diagnosing import Diagnosed, Diagnosis
+    from evenkey.reports.diagnosis.findings import Finding
+    from evenkey.reports.pictures import Plot
+
+_MOST_TASKS = 200
+"""Tasks that are drawn; of more, the fullest."""
+
+_COLUMNS = (
+    Column("stage", "stage"),
+    Column("runs", "runs", ",d"),
+    Column("operator", "operator"),
+    Column("keys", "keys"),
+    Column("call_site", "code line"),
+    Column("rows", "rows, fullest over mean", ".2f"),
+    Column("bytes", "bytes", ".2f"),
+    Column("seconds", "time", ".2f"),
+    Column("wall", "wall time, s", ",.1f"),
+    Column("cost", "skew costs, s", ",.1f"),
+    Column("gain", "times shorter", ".2f"),
+    Column("adaptive", "adaptive execution"),
+    Column("reason", "what to do"),
+)
+
+
+def check_page(file: Path) -> None:
+    """Make sure, before anything is read, that the page can be drawn and written.
+
+    Raises
+    ------
+    ConfigurationError
+        A package is missing, or the folder of the file is.
+    """
+    check_written("page", file)
+
+
+def write_page(diagnosis: Diagnosis, file: Path) -> Path:
+    """Write the page, and give its path.
+
+    Raises
+    ------
+    ConfigurationError
+        A package is not installed; the message names the extra that brings it.
+    """
+    plots = [_plot(number, each) for number, each in enumerate(diagnosis.named, 1)]
+    tables = [_table(each) for each in diagnosis.applications if each.findings]
+    values = {"diagnosis": diagnosis, "title": stage_title, "formula": FORMULA, "tables": tables}
+    return write(file, "diagnosis.html", __package__, plots, **values)
+
+
+def _plot(number: int, finding: Finding) -> Plot:
+    """Draw the tasks of a stage, heaviest first: rows, and seconds now and as predicted."""
+    run, best = finding.run, finding.changes[0]
+    order = sorted(range(len(run.rows)), key=lambda each: -run.rows[each])[:_MOST_TASKS]
+    measures: dict[str, list[float]] = {
+        "rows": [run.rows[each] for each in order],
+        "seconds": [run.tasks[each].seconds for each in order],
+    }
+    mean = {"rows": sum(run.rows) / len(run.rows), "seconds": sum(run.seconds) / len(run.tasks)}
+    rows = [
+        {"task": place, "value": value, "what": what, "whose": whose}
+        for what, values in measures.items()
+        for place, now in enumerate(values, 1)
+        for whose, value in (("as it ran", now), ("mean", mean[what]))
+    ]
+    chart = Chart(
+        f"{number}. {stage_title(finding)}",
+        Axis("task", "Tasks, the one with most rows first"),
+        Axis("value", "Of a task"),
+        "whose",
+        "A task's",
+        Grid("what", "{} of each task"),
+        note=f"{finding.reason.capitalize()}. {_predicted(finding, best.seconds)}",
+    )
+    return chart.plot(pd.DataFrame(rows))
+
+
+def _predicted(finding: Finding, seconds: float) -> str:
+    runs = len(finding.work.runs)
+    of = f" in {runs:,} runs" if runs > 1 else ""
+    return f"It took {finding.work.seconds:,.1f} s{of}; {seconds:,.1f} s are predicted."
+
+
+def _table(diagnosed: Diagnosed) -> Table:
+    known = diagnosed.application
+    return Table(
+        f"{known.name} ({known.id}): all stages with a keyed shuffle",
+        _COLUMNS,
+        pd.DataFrame([_row(each) for each in diagnosed.findings]),
+        f"Spark {known.version}, {known.slots:,} slots. " + " ".join(diagnosed.cautions),
+    )
+
+
+def _row(finding: Finding) -> dict[str, Any]:
+    return {
+        "stage": stage_names(finding),
+        "runs": len(finding.work.runs),
+        "operator": finding.run.read.operator,
+        "keys": ", ".join(finding.keys),
+        "call_site": finding.run.execution.call_site or None,
+        **finding.fullness,
+        "wall": finding.work.seconds,
+        "cost": finding.work.skew_cost,
+        "gain": finding.changes[0].gain if finding.changes else None,
+        "adaptive": ", ".join(finding.adaptive) or None,
+        "reason": finding.reason,
+    }

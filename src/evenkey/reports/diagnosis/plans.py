@@ -1,0 +1,285 @@
+"""Plans as Spark logs them, cut at their shuffles: what reads a keyed exchange, and what it does.
+
+Between two shuffles lie the operators of one stage. For each operator that takes in the rows of
+exchanges by key, such as a join or a function on groups, there is one `KeyedRead`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evenkey.reports.diagnosis import limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+RECORDS_READ = "records read"
+"""Metric of an exchange: rows that the tasks after it have read."""
+
+RECORDS_WRITTEN = "shuffle records written"
+"""Metric of an exchange: rows that the tasks before it have sent."""
+
+OUTPUT_ROWS = "number of output rows"
+
+_PARTITIONING = re.compile(r"hashpartitioning\((?P<keys>.*), (?P<partitions>\d+)\)(?P<rest>.*)")
+_ORIGIN = re.compile(r"\b(ENSURE_REQUIREMENTS|REPARTITION_BY_\w+|REBALANCE_\w+)\b")
+_NUMBER_OF_COLUMN = re.compile(r"#\d+L?")
+_JOIN_TYPE = re.compile(
+    r"\b(Inner|LeftOuter|RightOuter|FullOuter|LeftSemi|LeftAnti|ExistenceJoin\S*)\b"
+)
+_WRAPPERS = (
+    "AdaptiveSparkPlan",
+    "ShuffleQueryStage",
+    "ResultQueryStage",
+    "AQEShuffleRead",
+    "CustomShuffleReader",
+    "InputAdapter",
+    "WholeStageCodegen",
+    "Project",
+    "Filter",
+    "Sort",
+    "ColumnarToRow",
+    "RowToColumnar",
+    "SerializeFromObject",
+    "DeserializeToObject",
+    "AppendColumns",
+)
+_OF_STREAMS = ("MicroBatchScan", "StateStore", "RealTimeStreamScan", "WithState", "Streaming")
+_CUTS = ("BroadcastExchange", "BroadcastQueryStage", "Subquery", "ReusedSubquery")
+
+
+@dataclass(frozen=True)
+class Node:
+    """An operator of a plan.
+
+    Parameters
+    ----------
+    name, text
+        Its name, and the line that Spark prints of it.
+    children
+        What it takes its rows from.
+    counters
+        Accumulators of its metrics by their names.
+    """
+
+    name: str
+    text: str
+    children: tuple[Node, ...] = ()
+    counters: Mapping[str, int] | None = None
+
+    def counter(self, name: str) -> int | None:
+        """Give the accumulator of a metric; None where it has none."""
+        return (self.counters or {}).get(name)
+
+
+def node_of(info: Mapping[str, Any], depth: int = 1) -> Node:
+    """Make a plan of what an event holds as ``sparkPlanInfo``.
+
+    Raises
+    ------
+    ValueError, TypeError, KeyError, AttributeError, OverflowError
+        It is none, or it is deeper than `limits.PLAN_DEPTH`.
+    """
+    if depth > limits.PLAN_DEPTH:
+        message = f"the plan is deeper than {limits.PLAN_DEPTH} operators"
+        raise ValueError(message)
+    children = []
+    for child in info.get("children", ()):
+        children.append(node_of(child, depth + 1))  # noqa: PERF401 - a comprehension nests deeper
+    return Node(
+        limits.text(info.get("nodeName", "")).strip(),
+        limits.text(info.get("simpleString", "")).strip(),
+        tuple(children),
+        {
+            limits.text(each["name"]): limits.whole(each["accumulatorId"])
+            for each in info.get("metrics", ())
+        },
+    )
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A shuffle by the hash of keys, as one operator reads it.
+
+    Parameters
+    ----------
+    keys
+        What it is keyed by, without the numbers of columns.
+    partitions
+        How many there are.
+    origin
+        Why Spark has it: ``ENSURE_REQUIREMENTS``, or the user's own ``REPARTITION_...``.
+    combined
+        Whether an aggregate below it leaves one row a key and task.
+    adaptive
+        What adaptive execution made of its partitions: any of ``coalesced``, ``skewed``, ``local``.
+    counter, written
+        Accumulators of the rows that are read of it, and of those that were sent.
+    """
+
+    keys: tuple[str, ...]
+    partitions: int
+    origin: str
+    combined: bool
+    adaptive: tuple[str, ...]
+    counter: int | None
+    written: int | None = None
+
+
+@dataclass(frozen=True)
+class KeyedRead:
+    """An operator and the exchanges whose rows it takes in.
+
+    Parameters
+    ----------
+    operator, text
+        Its name, and the line that Spark prints of it.
+    exchanges
+        One, or the sides of a join in their order.
+    alone
+        Whether all tasks of its stage do this work: no union runs something else beside it.
+    output
+        Accumulator of the rows that it gives.
+    """
+
+    operator: str
+    text: str
+    exchanges: tuple[Exchange, ...]
+    alone: bool
+    output: int | None
+
+    @property
+    def join_type(self) -> str | None:
+        """``Inner``, ``LeftOuter`` and so on; None where it is no join."""
+        found = _JOIN_TYPE.search(self.text) if "Join" in self.operator else None
+        return found[1] if found else None
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        """What is the same in all runs of one plan."""
+        by = tuple((each.keys, each.partitions, each.origin) for each in self.exchanges)
+        return self.operator, self.join_type, by
+
+
+def keyed_reads(plan: Node) -> list[KeyedRead]:
+    """Find what reads keyed exchanges, in the order of the plan from its root."""
+    reads = []
+    originals = {node.text: node for node in _all(plan) if _is_exchange(node)}
+    for root in _roots(plan):
+        found = list(_reads(root, None, ()))
+        readers = {id(reader): reader for reader, *_ in found}
+        for reader in readers.values():
+            sides = [(way, node) for by, way, node in found if by is reader]
+            exchanges = [_exchange(way, _original(node, originals)) for way, node in sides]
+            keyed = tuple(each for each in exchanges if each is not None)
+            if keyed:
+                alone = len(readers) == 1
+                reads.append(
+                    KeyedRead(reader.name, reader.text, keyed, alone, reader.counter(OUTPUT_ROWS))
+                )
+    return reads
+
+
+def is_streaming(plan: Node) -> bool:
+    """Say whether a plan is that of an epoch of a stream, and no batch inside of one."""
+    return any(each in node.name for node in _all(plan) for each in _OF_STREAMS)
+
+
+def shape_of(plan: Node) -> tuple[str, ...]:
+    """Give the operators of a plan, without what adaptive execution and code generation put in."""
+    return tuple(node.name for node in _all(plan) if not _is_wrapper(node))
+
+
+def _all(plan: Node) -> Iterator[Node]:
+    yield plan
+    for child in plan.children:
+        yield from _all(child)
+
+
+def _original(node: Node, originals: Mapping[str, Node]) -> Node:
+    """Give the exchange that a reused one stands for: its line ends with that one's."""
+    for text, original in originals.items():
+        if node.text.endswith(text):
+            return original
+    return node
+
+
+def _roots(plan: Node) -> Iterator[Node]:
+    """Give the top operator of each stage: the root, and what lies below each shuffle."""
+    yield plan
+    for node in _all(plan):
+        if _is_exchange(node) or node.name.startswith(_CUTS):
+            yield from node.children
+
+
+def _reads(
+    node: Node, reader: Node | None, way: tuple[Node, ...]
+) -> Iterator[tuple[Node, tuple[Node, ...], Node]]:
+    """Give each shuffle below a stage's operator: who reads it, what lies between, itself."""
+    for child in node.children:
+        if node.name.startswith(_CUTS):
+            return
+        passed = _is_wrapper(node)
+        nearest = reader if passed and reader is not None else node
+        between = (*way, node) if passed else ()
+        if _is_exchange(child) or child.name.startswith("ReusedExchange"):
+            yield nearest, between, child
+        else:
+            yield from _reads(child, nearest, between)
+
+
+def _is_wrapper(node: Node) -> bool:
+    return node.name.partition(" ")[0] in _WRAPPERS
+
+
+def _is_exchange(node: Node) -> bool:
+    return node.name == "Exchange" or node.name.startswith("Exchange ")
+
+
+def _exchange(way: tuple[Node, ...], node: Node) -> Exchange | None:
+    found = _PARTITIONING.search(node.text)
+    if found is None:
+        return None
+    origin = _ORIGIN.search(found["rest"])
+    notes = " ".join(
+        each.text for each in way if each.name.startswith(("AQEShuffleRead", "CustomShuffle"))
+    )
+    return Exchange(
+        tuple(split_keys(found["keys"])),
+        int(found["partitions"]),
+        origin[1] if origin else "ENSURE_REQUIREMENTS",
+        any(map(_combines, node.children)),
+        tuple(each for each in ("coalesced", "skewed", "local") if each in notes),
+        node.counter(RECORDS_READ),
+        node.counter(RECORDS_WRITTEN),
+    )
+
+
+def _combines(node: Node) -> bool:
+    """Say whether rows are combined by key below a shuffle, before they are sent."""
+    while _is_wrapper(node) and len(node.children) == 1:
+        (node,) = node.children
+    aggregates = node.name.endswith("Aggregate") and "Aggregate(" in node.text
+    return aggregates and ("partial_" in node.text or "functions=[]" in node.text)
+
+
+def split_keys(text: str) -> Iterator[str]:
+    """Take the list of keys of a partitioning apart, without the numbers of columns.
+
+    Examples
+    --------
+    >>> list(split_keys("customer#12L, concat(shop name#3, -)#7"))
+    ['customer', 'concat(shop name, -)']
+    """
+    depth, part = 0, ""
+    for character in _NUMBER_OF_COLUMN.sub("", text):
+        depth += (character in "([") - (character in ")]")
+        if character == "," and not depth:
+            yield part.strip()
+            part = ""
+        else:
+            part += character
+    if part.strip():
+        yield part.strip()

@@ -1,0 +1,219 @@
+"""What evenkey has for the work of a stage, and the lines to write.
+
+Only what there is today is named. What an operator asks for decides: work whose parts merge by key
+can be split; work that needs all rows of a key can only be placed better, as whole keys.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from string import Template
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenkey.reports.diagnosis.plans import KeyedRead
+
+How = Literal["split", "whole"]
+"""What happens to keys: split over workers, or placed whole."""
+
+_KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("StreamingSymmetricHashJoin", "TransformWithState", "StreamingDeduplicate"), "state"),
+    (("FlatMapGroupsInPandasWithState", "FlatMapGroupsWithState"), "state"),
+    (("FlatMapCoGroups", "CoGroup"), "cogroups"),
+    (("FlatMapGroups", "MapGroups"), "groups"),
+    (("ArrowAggregatePython", "AggregateInPandas", "ArrowAggregate"), "aggregate"),
+    (("SortMergeJoin", "ShuffledHashJoin"), "join"),
+    (("Window", "ArrowWindowPython"), "window"),
+    (("WriteFiles", "Execute InsertInto"), "write"),
+    (("HashAggregate", "ObjectHashAggregate", "SortAggregate"), "own aggregate"),
+)
+_STATEFUL = "StateStore"
+_OWN = "__evenkey_"
+
+_JOINS = {
+    "Inner": "inner",
+    "LeftOuter": "left",
+    "LeftSemi": "semi",
+    "LeftAnti": "anti",
+    "RightOuter": "right",
+    "FullOuter": "full",
+}
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A change to make.
+
+    Parameters
+    ----------
+    how
+        What becomes of keys.
+    condition
+        When it may be made, or what to see to.
+    code
+        The lines.
+    counted
+        Of how many exchanges it reads the input once more, to count the keys for a plan; a stream
+        learns from its epochs instead.
+    """
+
+    how: How
+    condition: str
+    code: str
+    counted: int = 1
+
+
+def kind_of(read: KeyedRead) -> str:
+    """Say what work a stage does on the rows of its keys.
+
+    Returns
+    -------
+    str
+        ``groups``, ``cogroups``, ``aggregate`` (in Python), ``own aggregate`` (Spark's), ``join``,
+        ``window``, ``write``, ``state``, or ``rows`` for what goes on row by row behind a
+        repartition.
+    """
+    for names, kind in _KINDS:
+        if read.operator.startswith(names):
+            return kind
+    return "state" if _STATEFUL in read.operator else "rows"
+
+
+def remedies_for(read: KeyedRead, workers: int, *, stream: bool) -> list[Remedy]:
+    """Give what evenkey has for a stage, the strongest first; empty where it has nothing.
+
+    Parameters
+    ----------
+    read
+        What the stage does.
+    workers
+        How many workers the lines name.
+    stream
+        Whether it is an epoch of a streaming query.
+    """
+    names, note = _names(read.exchanges[0].keys)
+    listed = ", ".join(json.dumps(each, ensure_ascii=False) for each in names)
+    key = listed if len(names) == 1 else f"[{listed}]"
+    other, noted = _names(read.exchanges[-1].keys)
+    note = note or noted
+    filled = {
+        "key": key,
+        "keys": listed,
+        "other_keys": ", ".join(json.dumps(each, ensure_ascii=False) for each in other),
+        "workers": workers,
+        "method": "applyInArrow" if read.operator.endswith("InArrow") else "applyInPandas",
+    }
+    kind = kind_of(read)
+    if kind == "join":
+        remedies = _of_join(read, stream=stream)
+    elif kind == "rows":
+        remedies = [_SPREAD] if not stream else []
+    elif kind in _BY_KIND and not stream:
+        remedies = list(_BY_KIND[kind])
+    elif kind in ("groups", "aggregate"):
+        remedies = [replace(_FOLD, counted=0)]
+    else:
+        remedies = []
+    return [
+        Remedy(
+            each.how,
+            " ".join(filter(None, (each.condition, note))),
+            Template(each.code).substitute(filled),
+            each.counted,
+        )
+        for each in remedies
+    ]
+
+
+def why_none(read: KeyedRead, *, stream: bool) -> str:
+    """Say why evenkey has nothing for a stage."""
+    kind = kind_of(read)
+    own = read.exchanges[0].origin != "ENSURE_REQUIREMENTS"
+    if kind == "own aggregate" and own:
+        return "leave the repartition before it out: Spark combines before a shuffle of its own"
+    reasons = {
+        "state": "its state lies where Spark put its keys, and stays there",
+        "join": "nothing serves a join of this kind",
+        "own aggregate": "Spark's own aggregate, which it combines as far as it can",
+    }
+    if kind in reasons:
+        return reasons[kind]
+    return "a stream does this epoch by epoch" if stream else "nothing serves this operator"
+
+
+_FOLD = Remedy(
+    "split",
+    "if the work on parts of a key can be merged:",
+    'eks.aggregate(df, $key, "planned", workers=$workers, aggregator=YourFold())',
+)
+_MERGED = Remedy(
+    "split",
+    "if the work on parts of a key can be merged:",
+    "eks.groupBy(df, $keys, workers=$workers).$method(work, schema, merge=merge)",
+)
+_WHOLE = Remedy(
+    "whole",
+    "if it needs all rows of a key:",
+    "eks.groupBy(df, $keys, workers=$workers).$method(work, schema)",
+)
+_COGROUPS = Remedy(
+    "whole",
+    "keys stay whole, the heaviest of both sides together are placed first:",
+    "eks.groupBy(left, $keys, workers=$workers).cogroup(eks.groupBy(right, $other_keys))"
+    ".$method(work, schema)",
+    counted=2,
+)
+_PLACED = Remedy(
+    "whole",
+    "if it needs all rows of a key; they come with two columns more, worker and split:",
+    'placed = eks.place(eks.route(df, $key, "off-greedy", $workers), $workers, by="split", '
+    'key=$key)\nplaced.groupBy($keys, "split").agg(...)',
+)
+_WINDOW = Remedy(
+    "whole",
+    "keys stay whole, the heaviest are placed first:",
+    'placed = eks.place(eks.route(df, $key, "off-greedy", $workers), $workers, by="split", '
+    'key=$key)\nWindow.partitionBy($keys, "split")',
+)
+_SPREAD = Remedy(
+    "split",
+    "if what follows takes the rows of a key in parts:",
+    'eks.place(eks.route(df, $key, "planned", $workers), $workers)',
+)
+_WRITE = Remedy(
+    "split",
+    "if the table is partitioned by these columns:",
+    "eks.partition_for_write(df, $key, files=$workers).write.partitionBy($keys)",
+)
+_BY_KIND = {
+    "groups": (_MERGED, _WHOLE),
+    "cogroups": (_COGROUPS,),
+    "aggregate": (_FOLD, _PLACED),
+    "window": (_WINDOW,),
+    "write": (_WRITE,),
+}
+
+
+def _of_join(read: KeyedRead, *, stream: bool) -> list[Remedy]:
+    """Deal one side of a hot key, and copy the other, by one call."""
+    how = _JOINS.get(read.join_type or "")
+    if how is None or len(read.exchanges) < 2:  # noqa: PLR2004 - a join has two sides
+        return []
+    code = f'eks.join(left, right, [$keys], "{how}", workers=$workers)'
+    notes = ["if one side is static:"] if stream else []
+    names = [_names(exchange.keys)[0] for exchange in read.exchanges]
+    if names[0] != names[1]:
+        notes.append("if the key is named alike on both sides:")
+    return [Remedy("split", " ".join(notes), code, 0 if stream else 2)]
+
+
+def _names(keys: Sequence[str]) -> tuple[Sequence[str], str]:
+    """Give the columns of a key, and what is to be done first where one is an expression."""
+    # A stage of our own groupBy has one column more.
+    keys = [each for each in keys if not each.startswith(_OWN)]
+    if all(each.replace("_", "a").replace(" ", "a").isalnum() for each in keys):
+        return keys, ""
+    return ["key"], f"(first give {', '.join(keys)} a column of its own, key)"

@@ -1,0 +1,39 @@
+"""The kit for pictures: colours, charts, tables and pages, for all that draws.
+
+A `Chart` is declared before there are figures, and drawn from a frame of them; what changes while
+one looks at it is drawn on a `themed` figure. Plotly and Jinja are imported when something is
+drawn, and nowhere else in the package.
+
+>>> Axis("workers", "Workers, W", "category").column
+'workers'
+"""
+
+from __future__ import annotations
+
+from evenkey.reports.pictures.axes import Axis, Grid
+from evenkey.reports.pictures.chart import Chart, Plot
+from evenkey.reports.pictures.engine import Figure
+from evenkey.reports.pictures.live import heat, look, stacked, themed
+from evenkey.reports.pictures.pages import check_packages, check_page, write_page
+from evenkey.reports.pictures.table import Column, Table
+from evenkey.reports.pictures.theme import PALETTE, THEMES, Theme
+
+__all__ = [
+    "PALETTE",
+    "THEMES",
+    "Axis",
+    "Chart",
+    "Column",
+    "Figure",
+    "Grid",
+    "Plot",
+    "Table",
+    "Theme",
+    "check_packages",
+    "check_page",
+    "heat",
+    "look",
+    "stacked",
+    "themed",
+    "write_page",
+]

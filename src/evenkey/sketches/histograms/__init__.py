@@ -1,8 +1,0 @@
-"""Approximate histograms that merge."""
-
-from __future__ import annotations
-
-from evenkey.sketches.histograms.bins import Bins, check_capacity, check_values
-from evenkey.sketches.histograms.histogram import ApproximateHistogram
-
-__all__ = ["ApproximateHistogram", "Bins", "check_capacity", "check_values"]

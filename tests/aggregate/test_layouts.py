@@ -1,0 +1,215 @@
+"""A run goes on with other workers, sources and grouping: exact, and planned anew."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.aggregate import PipelineConfig, run
+from evenkey.pipeline.aggregate.observer import Observed, Observer
+from evenkey.pipeline.exporters import History
+from evenkey.pipeline.runs.commits import Commits
+from evenkey.pipeline.runs.directory import RunDirectory
+from evenkey.pipeline.runs.epoch_files import EpochFiles
+from evenkey.pipeline.runs.layouts import Layouts
+from evenkey.spark.routing_table import RoutingTables
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+LINES, EPOCHS, A_MINUTE = 4800, 10, 1200
+FIRST = {"grouping": "planned", "workers": 4, "sources": 2}
+_LEVEL = 1.15
+LAYOUTS: list[dict[str, Any]] = [
+    FIRST,
+    {"grouping": "dkg", "workers": 7, "sources": 3, "splitters": 2, "expected_keys": 50},
+    # What the first one planned lies there still, of epochs long gone by.
+    FIRST,
+]
+
+
+@pytest.fixture(scope="module")
+def clicks(tmp_path_factory):
+    """Lines with a key that is hot in all of them, and one that is hot in a third of them each."""
+    path = tmp_path_factory.mktemp("input") / "clicks.jsonl"
+    users = [
+        ("always", f"hot {number * 3 // LINES}", f"cold {number * 7919 % 300}")[
+            0 if number % 10 < 4 else 1 if number % 10 < 7 else 2
+        ]
+        for number in range(LINES)
+    ]
+    rows = ({"user": user, "n": number} for number, user in enumerate(users))
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    windows: Counter[tuple[int, str]] = Counter()
+    sums: Counter[tuple[int, str]] = Counter()
+    for number, user in enumerate(users):
+        windows[number // A_MINUTE, user] += 1
+        sums[number // A_MINUTE, user] += number
+    return path, windows, sums
+
+
+def a_run(path, output, layout):
+    return PipelineConfig(
+        input=(path,),
+        key="user",
+        aggregator="clicks=count,total=sum(column=n)",
+        rate=A_MINUTE / 60,
+        aggregators=2,
+        epochs=EPOCHS,
+        output=output,
+        **layout,
+    )
+
+
+def begin(config):
+    with RunDirectory.opened(config.output) as directory:
+        directory.begin(config.manifest())
+
+
+def after(epochs, output):
+    """Ask for a pause when so many epochs have ended."""
+
+    def pause(progress):
+        if progress.epoch >= epochs - 1:
+            (output / "state" / "paused").touch()
+
+    return pause
+
+
+@pytest.mark.soak
+@pytest.mark.faults
+def test_results_are_exact_through_all_layouts(clicks, tmp_path):
+    path, windows, sums = clicks
+    ended: list[int] = []
+    for layout in LAYOUTS[:-1]:
+        wanted = len(ended) + 1
+        report = run(
+            a_run(path, tmp_path, layout), prepare=False, on_progress=after(wanted, tmp_path)
+        )
+        assert not report.finished
+        ended = [each.epoch for each in report.epochs]
+        assert len(ended) >= wanted
+    report = run(a_run(path, tmp_path, LAYOUTS[-1]), prepare=False)
+    assert report.finished
+
+    found: dict[tuple[int, str], int] = {}
+    totals: dict[tuple[int, str], int] = {}
+    for row in ds.dataset(report.results, partitioning="hive").to_table().to_pylist():
+        place = row["window_start"].minute, row["user"]
+        assert place not in found
+        found[place], totals[place] = row["clicks"], row["total"]
+    assert found == windows
+    assert totals == sums
+
+    # Figures of an epoch are of its own workers, those of the run of the last ones' epochs.
+    history = History(tmp_path / "history")
+    records = [history.record(number) for number in history.numbers()]
+    of_epochs = [len(each["epoch_loads"]) for each in records]
+    first, second = of_epochs.index(7), of_epochs.index(7) + of_epochs.count(7)
+    assert of_epochs == [4] * first + [7] * (second - first) + [4] * (EPOCHS - second)
+    assert 0 < first < second < EPOCHS
+    a_tenth = LINES // EPOCHS
+    assert [sum(each["epoch_loads"]) for each in records] == [a_tenth] * EPOCHS
+    assert [each["messages"] for each in records] == list(range(a_tenth, LINES + 1, a_tenth))
+    assert [sum(each["loads"]) for each in records[second:]] == list(
+        range(a_tenth, a_tenth * (EPOCHS - second) + 1, a_tenth)
+    )
+    assert report.metrics.loads == records[-1]["loads"]
+    assert report.metrics.messages == report.lines == LINES
+
+    # A layout has tables of its own, the first of which is of what came before it.
+    tables = tmp_path / "state" / "tables"
+    old, *changed = [tables, *sorted(each for each in tables.iterdir() if each.name.isdigit())]
+    assert len(changed) == len(LAYOUTS) - 1
+    assert RoutingTables(old, "planned", 4).numbers()[0] == 0
+    again = RoutingTables(changed[-1], "planned", 4)
+    # An epoch that a pause left without messages has a number, and no record.
+    assert again.numbers()[0] == history.numbers()[second - 1] + 1
+    # It plans for hot keys of now: those of the old plan's epochs would leave it uneven.
+    assert report.epochs[second].max_over_mean < _LEVEL
+
+    with pytest.raises(ConfigurationError, match="workers was 4 and is now 7"):
+        run(a_run(path, tmp_path, LAYOUTS[1]), prepare=False)
+    before = run(a_run(path, tmp_path, LAYOUTS[-1]), prepare=False)
+    assert before.finished_before
+    assert before.workers == FIRST["workers"]
+
+
+@pytest.mark.slow(6)
+def test_what_spark_pins_is_refused_with_its_reason(clicks, tmp_path):
+    path, _, _ = clicks
+    config = a_run(path, tmp_path, FIRST)
+
+    begin(config)
+    with pytest.raises(ConfigurationError) as refused:
+        run(config.with_options(aggregators=3, workers=8), prepare=False)
+    assert str(refused.value) == (
+        f"output {tmp_path} holds another run (aggregators was 2 and is now 3, but Spark keeps the "
+        "state of open windows in as many parts as it began with): choose another output, delete "
+        "it, or repeat the options of before to go on with it"
+    )
+
+
+def test_what_goes_by_the_workers_of_keys_keeps_them(tmp_path):
+    config = PipelineConfig(
+        dataset="uniform(keys=5)",
+        aggregator="heavy-hitters(k=2,choices=2)",
+        output=tmp_path,
+        grouping="pkg",
+    )
+    begin(config)
+    with pytest.raises(ConfigurationError) as refused:
+        run(config.with_options(workers=8, sources=9), prepare=False)
+    assert (
+        "(workers was 10 and is now 8, but heavy-hitters goes by which workers a key is on)"
+        in str(refused.value)
+    )
+
+
+def test_figures_of_epochs_with_other_workers_are_their_own(tmp_path):
+    """Of a run of 4 workers, then of 2, and of a late epoch of the first process."""
+    placed = {0: [0, 3, 3], 1: [0, 1, 1], 2: [3]}
+    output = RunDirectory(tmp_path)
+    output.store.create("state/manifest.json", b'{"workers": 4, "format": 4}')
+    Layouts(output.store, "state/manifest.json").change(2, {"workers": 2})
+    for epoch, workers in placed.items():
+        commits = Commits(tmp_path, claim=2 if epoch == 1 else 1)
+        table = pa.table(
+            {
+                "worker": pa.array(workers, pa.int32()),
+                "key": [f"{epoch} {number}" for number in range(len(workers))],
+                "messages": [5] * len(workers),
+            }
+        )
+        EpochFiles(commits, "state/").write("placed", epoch, 0, table)
+        commits.commit(f"epoch={epoch:08d}")
+    seen: list[Observed] = []
+    observer = Observer(output.files, 2, workers_of=output.workers_of, on_epoch=seen.append)
+    observer.catch_up()
+    assert [each.loads for each in seen] == [(5, 0, 0, 10), (5, 10), (0, 0, 0, 5)]
+    assert [each.run.loads for each in seen] == [each.loads for each in seen]
+    assert [each.run.messages for each in seen] == [15, 30, 35]
+    assert seen[0].epoch.max_over_mean == pytest.approx(10 / (15 / 4))
+    assert seen[1].run.max_over_mean == pytest.approx(10 / 7.5)
+
+
+def test_a_layout_is_written_down_where_it_changes(tmp_path):
+    def tables(claim, **options):
+        with RunDirectory.opened(tmp_path) as directory:
+            assert directory.claim.number == claim
+            directory.begin({"workers": 4, "grouping": "dkg", "seed": 1})
+            directory.lay_out(options)
+            return directory.tables.url.rpartition("state/")[2]
+
+    first = {"workers": 4, "grouping": "dkg"}
+    assert tables(1, **first) == tables(2, **first) == "tables"
+    assert tables(3, workers=8, grouping="dkg") == "tables/00000003"
+    assert tables(4, workers=8, grouping="dkg") == "tables/00000003"
+    assert tables(5, **first) == "tables/00000005"
+    layouts = RunDirectory(tmp_path).layouts
+    assert [layouts.of(claim)["workers"] for claim in range(1, 7)] == [4, 4, 8, 8, 4, 4]

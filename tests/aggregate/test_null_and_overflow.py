@@ -1,0 +1,43 @@
+"""Runs over users' own rows: null is a key, and a sum that does not fit stops nothing."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evenkey.pipeline.aggregate import PipelineConfig, run
+
+HUGE = (1 << 63) - 1
+ROWS = [("a", HUGE), ("a", HUGE), (None, 3), (None, 4), ("b", 5), ("", 6), ("c", HUGE)]
+
+
+@pytest.mark.slow(4)
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("grouping", ["pkg", "planned"])
+def test_null_is_a_key_and_a_sum_that_does_not_fit_is_null(tmp_path, grouping):
+    keys, counts = zip(*ROWS, strict=True)
+    table = pa.table({"k": pa.array(keys, pa.string()), "n": pa.array(counts, pa.int64())})
+    pq.write_table(table, tmp_path / "in.parquet")
+    config = PipelineConfig(
+        input=tmp_path / "in.parquet",
+        key="k",
+        count="n",
+        aggregator="sum(column=count)",
+        aggregator_window=1000.0,
+        worker_window=1000.0,
+        grouping=grouping,
+        workers=3,
+        sources=2,
+        aggregators=2,
+        epochs=1,
+        output=tmp_path / "out",
+        sink="memory",
+    )
+    report = run(config, prepare=False)
+    assert report.table is not None
+    sums = {row["k"]: row["sum"] for row in report.table.to_pylist()}
+    assert sums == {"a": None, None: 7, "b": 5, "c": HUGE}
+    assert (report.finished, report.lines, report.rejected) == (True, 7, 1)
+    assert report.overflows == report.to_json()["overflows"] == 1
+    assert report.metrics.keys == 4

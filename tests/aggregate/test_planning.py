@@ -1,0 +1,60 @@
+"""Plans of whole runs: counted first where asked, gone on with after a pause, exact results."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pyarrow.dataset as ds
+import pytest
+
+from evenkey.pipeline.aggregate import PipelineConfig, run
+from evenkey.spark.routing_table import RoutingTables
+from tests.pausing import when_running
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+WORKERS, LINES = 4, 6000
+
+
+@pytest.fixture(scope="module")
+def clicks(tmp_path_factory):
+    """Lines of which the first half is heavy on one key, the second half on another."""
+    path = tmp_path_factory.mktemp("input") / "clicks.jsonl"
+    users = [
+        f"hot {number * 2 // LINES}" if number % 10 < 6 else f"cold {number * 7919 % 300}"
+        for number in range(LINES)
+    ]
+    path.write_text("".join(f"{json.dumps({'user': user})}\n" for user in users))
+    return path, Counter(users)
+
+
+@pytest.mark.slow(4)
+def test_a_paused_run_goes_on_with_its_plans(clicks, tmp_path):
+    path, expected = clicks
+    config = PipelineConfig(
+        input=(path,),
+        key="user",
+        grouping="planned",
+        workers=WORKERS,
+        sources=2,
+        aggregators=2,
+        epochs=4,
+        output=tmp_path,
+    )
+    paused = tmp_path / "state" / "paused"
+    first = run(config, prepare=False, on_progress=when_running(paused))
+    assert not first.finished
+    tables = RoutingTables(tmp_path / "state" / "tables", config.grouping, WORKERS)
+    before = tables.numbers()
+    assert before
+    report = run(config, prepare=False)
+    assert report.finished
+    assert tables.numbers()[: len(before)] == before
+    counts: Counter[str] = Counter()
+    for row in ds.dataset(report.results, partitioning="hive").to_table().to_pylist():
+        counts[row["user"]] += row["count"]
+    assert counts == expected
+    # The third has another hot key; each is counted first, as there are few keys.
+    assert [epoch.max_over_mean < 1.05 for epoch in report.epochs] == [True] * 4
+    assert all(epoch.pairs <= epoch.keys + WORKERS - 1 for epoch in report.epochs)

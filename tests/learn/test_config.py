@@ -1,0 +1,109 @@
+"""What a run with an application may be told, and what pipeline it becomes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evenkey.applications import APPLICATIONS, ApplicationConfig, Documents, NaiveBayes, parse
+from evenkey.core.errors import ConfigurationError
+from evenkey.pipeline.aggregate import PipelineConfig
+from evenkey.pipeline.learn.labelled_streams import labelled
+
+STREAM = {"dataset": "zipf(z=1,keys=9)"}
+
+
+def pipeline(**options: Any) -> PipelineConfig:
+    resolved = ApplicationConfig(**options).resolved()
+    assert isinstance(resolved, PipelineConfig)
+    return resolved
+
+
+def test_without_an_application_it_is_the_pipeline_itself():
+    config = ApplicationConfig(**STREAM, workers=3, sink="console")
+    assert config.resolved() == PipelineConfig(**STREAM, workers=3, sink="console")
+
+
+def test_word_count_splits_text_into_words_and_leaves_other_input(tmp_path):
+    (tmp_path / "a.txt").write_text("to be\n")
+    (tmp_path / "a.csv").write_text("user\nann\n")
+    text = pipeline(application="wordcount", input=tmp_path / "a.txt")
+    assert (text.aggregator, text.split) == ("count", "words")
+    users = pipeline(application="wordcount", input=tmp_path / "a.csv", key="user")
+    assert (users.split, users.key) == (None, "user")
+    topic = pipeline(application="wordcount", kafka="127.0.0.1:9092/lines")
+    assert topic.split == "words"
+
+
+@pytest.mark.parametrize(
+    ("grouping", "choices"),
+    [("kg", ",choices=1"), ("pkg(choices=3)", ",choices=3"), ("sg", ""), ("dkg", "")],
+)
+def test_heavy_hitters_know_on_how_many_workers_a_key_is(grouping, choices):
+    told = {"application": "heavy-hitters(k=5,capacity=50)", "grouping": grouping}
+    assert (
+        pipeline(**STREAM, **told).aggregator
+        == f"heavy-hitters(k=5,capacity=50{choices},weight=count)"
+    )
+
+
+def test_a_learner_reads_generated_records_unless_told_otherwise():
+    config = ApplicationConfig(application="naive-bayes", messages=70, seed=4)
+    assert config.dataset == config.resolved().dataset == Documents().name
+    stream = labelled(config.dataset, NaiveBayes.streams, messages=70, seed=4)
+    assert stream == Documents(length=70, seed=4)
+    other = config.with_options(dataset="documents(classes=3)")
+    assert other.dataset == Documents(classes=3).name
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"application": "wordcont", **STREAM}, "did you mean 'wordcount'"),
+        ({"application": "wordcount(k=2)", **STREAM}, "no parameter 'k'.*; it has: none"),
+        ({"application": "heavy-hitters(k=0)", **STREAM}, "heavy-hitters: k = 0"),
+        ({"application": "naive-bayes(alpha=x)"}, "alpha = 'x': must be a number"),
+        ({"application": "naive-bayes", "aggregator": "count"}, "has no use for it"),
+        ({"application": "naive-bayes", "key": "user"}, "key = 'user': .* has no use for it"),
+        ({"application": "naive-bayes", "kafka": "127.0.0.1:9092/a"}, "has no use for it"),
+        ({"application": "naive-bayes", **STREAM}, "unknown dataset of labelled records"),
+        ({"application": "naive-bayes", "dataset": "documents(length=5)"}, "option messages"),
+        ({"application": "naive-bayes", "dataset": "documents", "input": "a.csv"}, "both given"),
+        ({"application": "wordcount", "label": "folder", **STREAM}, "only applications that learn"),
+        ({"application": "wordcount"}, "pass one"),
+        ({"dataset": "nowhere"}, "unknown dataset 'nowhere'"),
+    ],
+)
+def test_what_cannot_be_is_refused(told, message):
+    with pytest.raises(ConfigurationError, match=message):
+        ApplicationConfig(**told)
+
+
+def test_options_that_an_application_sets_are_refused():
+    config = ApplicationConfig(application="wordcount", aggregator="top-k(k=3)", **STREAM)
+    with pytest.raises(ConfigurationError, match="application wordcount sets it to 'count'"):
+        config.resolved()
+
+
+def test_labelled_records_have_columns(tmp_path):
+    (tmp_path / "a.txt").write_text("to be\n")
+    config = ApplicationConfig(application="naive-bayes", input=tmp_path / "a.txt")
+    with pytest.raises(ConfigurationError, match="split = 'lines': labelled records have columns"):
+        config.check_paths()
+
+
+def test_names_of_features_may_be_told_at_once_or_one_by_one():
+    told = [
+        ApplicationConfig(application="naive-bayes", features=each).features
+        for each in ("x, y", ["x", "y"], ["x,y"])
+    ]
+    assert told == [("x", "y")] * 3
+
+
+def test_every_application_is_what_its_spelling_says():
+    for name, cls in APPLICATIONS.items():
+        assert parse(name) == cls()
+        assert parse(str(cls())) == cls()
+    assert str(parse("naive-bayes(alpha=0.5)")) == "naive-bayes(alpha=0.5)"
+    assert parse(NaiveBayes(2.0)) == NaiveBayes(2.0)
