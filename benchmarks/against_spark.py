@@ -30,7 +30,7 @@ from rich.table import Table
 from evenkey import spark as eks
 from evenkey.core.metrics import dist_cost_lower_bound
 from evenkey.core.streams import generated
-from evenkey.spark.sessions import local_master, session
+from evenkey.spark.sessions.starting import local_master, session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -25,7 +25,7 @@ from rich.table import Table
 from evenkey import PipelineConfig, run
 from evenkey.pipeline.runs.timing import ran
 from evenkey.reports.diagnosis.logs import find_logs
-from evenkey.spark.sessions import session
+from evenkey.spark.sessions.starting import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

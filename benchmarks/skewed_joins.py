@@ -30,7 +30,7 @@ from rich.table import Table
 from benchmarks.against_spark import SKEW, settings_of
 from benchmarks.against_spark import USUAL as MERGES_NOTHING
 from evenkey import spark as eks
-from evenkey.spark.sessions import local_master, session
+from evenkey.spark.sessions.starting import local_master, session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -24,7 +24,7 @@ from evenkey.kafka import Address, produce
 from evenkey.kafka.connector import connector_settings
 from evenkey.kafka.records import find_records, parse_time
 from evenkey.pipeline.runs.timing import timing_of
-from evenkey.spark.sessions import session
+from evenkey.spark.sessions.starting import session
 from tests.brokers import start_broker
 
 MESSAGES, PARTITIONS, EPOCHS, WORKERS, ROUNDS, TARGET = 1_000_000, 5, 8, 10, 3, 0.5

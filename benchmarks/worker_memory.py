@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from evenkey.aggregators import WORKER, parse
 from evenkey.core.streams import Zipf
-from evenkey.spark.work import WorkerTask
+from evenkey.spark.aggregates.partial_task import WorkerTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -58,7 +58,7 @@ def pytest_runtest_call() -> Generator[None, object, object]:
     try:
         return (yield)
     except ConfigurationError as error:
-        from evenkey.spark.versions import check_sources
+        from evenkey.spark.sessions.versions import check_sources
 
         try:
             check_sources()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
-from evenkey.spark.java import ensure_java
+from evenkey.spark.sessions.java_home import ensure_java
 from tests.servers import free_port
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _USUAL = {
     "spark.master": "local[4]",
     "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
     # As on a classic session's own machine: workers that have imported what they need.
-    "spark.python.daemon.module": "evenkey.spark.daemon",
+    "spark.python.daemon.module": "evenkey.spark.sessions.daemon",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }

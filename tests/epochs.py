@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from evenkey.pipeline.runs.registration import register
-from evenkey.spark.state_access import is_remote
+from evenkey.spark.sessions.access import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

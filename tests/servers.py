@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenkey.spark.java import ensure_java
+from evenkey.spark.sessions.java_home import ensure_java
 from tests.components import skip_without
 
 if TYPE_CHECKING:

@@ -60,7 +60,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 @contextlib.contextmanager
 def _classic(settings: Mapping[str, str]) -> Iterator[SparkSession]:
     from evenkey.kafka.connector import connector_settings
-    from evenkey.spark.sessions import session
+    from evenkey.spark.sessions.starting import session
 
     small = session("local[4]", {**connector_settings(), **settings})
     yield small
@@ -72,7 +72,7 @@ def _over_connect(settings: Mapping[str, str]) -> Iterator[SparkSession]:
     """Give a client of a server in a process of its own, with the settings of a classic session."""
     from pyspark.sql import SparkSession
 
-    from evenkey.spark.listening import leave_over_connect
+    from evenkey.spark.sessions.query_events import leave_over_connect
     from tests.connect_server import ConnectServer
 
     with ConnectServer(settings) as server:

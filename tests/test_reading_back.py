@@ -11,8 +11,8 @@ UNPICKLES = {
     "checks/aggregators.py": "what the check pickled itself",
     "checks/groupings.py": "what the check pickled itself",
     "pipeline/runs/sources.py": "the driver's own file, after its digest was compared",
-    "spark/open_task.py": "functions that Spark brought to a worker",
-    "spark/state_access.py": "answers of tasks over Connect, of a restricted kind",
+    "spark/sessions/open_task.py": "functions that Spark brought to a worker",
+    "spark/sessions/access.py": "answers of tasks over Connect, of a restricted kind",
 }
 """Each is described in SECURITY.md."""
 

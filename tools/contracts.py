@@ -33,7 +33,7 @@ def room_of(module: str, houses: set[str]) -> str:
 
 
 class Doors(Contract):
-    """A room is entered by its ``__init__``: no inner module is imported from outside."""
+    """From outside of a subpackage only packages are imported, no module that lies in one."""
 
     type_name = "doors"
 
@@ -46,23 +46,22 @@ class Doors(Contract):
         houses: set[str] = set(self.houses)  # type: ignore[call-overload]
         names: set[str] = set(self.excepted)  # type: ignore[call-overload]
         ours = [each for each in graph.modules if each.startswith("evenkey.")]
-        past = []
-        for importer in sorted(ours):
-            for imported in sorted(graph.find_modules_directly_imported_by(importer)):
-                room = room_of(imported, houses)
-                if (
-                    imported.startswith("evenkey.")
-                    and imported != room
-                    and room != room_of(importer, houses)
-                    and imported.rpartition(".")[2] not in names
-                ):
-                    past.append(f"{importer} -> {imported}")
+        past = [
+            f"{importer} -> {imported}"
+            for importer in sorted(ours)
+            for imported in sorted(graph.find_modules_directly_imported_by(importer))
+            if imported.startswith("evenkey.")
+            and imported.count(".") > 1
+            and not graph.find_children(imported)
+            and room_of(imported, houses) not in {imported, room_of(importer, houses)}
+            and imported.rpartition(".")[2] not in names
+        ]
         return ContractCheck(kept=not past, metadata={"past": past})
 
     def render_broken_contract(self, check: ContractCheck) -> None:
         """Name the imports."""
         for each in check.metadata["past"]:
-            output.print_error(f"{each}: import it from the room's own door")
+            output.print_error(f"{each}: import it from the package that it lies in")
 
 
 class NoCircles(Contract):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pyspark import SparkContext
 
 from evenkey import spark as operators
-from evenkey.spark.sessions import session
+from evenkey.spark.sessions.starting import session
 from tools.spark_home import use_home_without_zips
 
 if TYPE_CHECKING:

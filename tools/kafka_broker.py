@@ -16,7 +16,7 @@ import time
 import uuid
 from pathlib import Path
 
-from evenkey.spark.java import ensure_java
+from evenkey.spark.sessions.java_home import ensure_java
 
 ROOT = Path(__file__).resolve().parent.parent
 JARS = ROOT / "build" / "kafka" / "broker"

@@ -18,7 +18,7 @@ from evenkey.pipeline.runs.commits import Commits
 from evenkey.pipeline.runs.directory import RunDirectory
 from evenkey.pipeline.runs.epoch_files import EpochFiles
 from evenkey.pipeline.runs.layouts import Layouts
-from evenkey.spark.routing_table import RoutingTables
+from evenkey.spark.plans.tables import RoutingTables
 
 pytestmark = pytest.mark.usefixtures("spark")
 

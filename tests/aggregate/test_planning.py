@@ -9,7 +9,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from evenkey.pipeline.aggregate import PipelineConfig, run
-from evenkey.spark.routing_table import RoutingTables
+from evenkey.spark.plans.tables import RoutingTables
 from tests.pausing import when_running
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -19,8 +19,8 @@ from evenkey.groupings import parse
 from evenkey.pipeline.aggregate.splitting import split_lines, vet_rows
 from evenkey.pipeline.runs.epoch_files import DEAD_LETTERS, SPLITS, EpochFiles
 from evenkey.pipeline.runs.sources import _ORIGIN_SECONDS, LinesReading, RowsReading, stream_of
-from evenkey.spark.routing_tasks import routing_task
-from evenkey.spark.times import FAR_AHEAD, far_ahead
+from evenkey.spark.keys.event_times import FAR_AHEAD, far_ahead
+from evenkey.spark.routing.tasks import routing_task
 
 
 class Committing(EpochFiles):

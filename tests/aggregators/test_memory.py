@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.worker_memory import held_bytes, messages
 from evenkey.aggregators import parse
-from evenkey.spark import work
+from evenkey.spark.aggregates import partial_task as work
 
 # A counter is a key of at most 10 bytes with its offset, and two numbers of 8 bytes.
 _COUNTER = 10 + 4 + 16

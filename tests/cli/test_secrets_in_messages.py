@@ -66,7 +66,7 @@ def test_a_password_is_not_printed(invoke, monkeypatch, tmp_path, command, debug
     monkeypatch.chdir(tmp_path)
     # Some of these addresses are names of local files: no run may get as far as a session.
     monkeypatch.setattr(pyspark.sql.SparkSession, "getActiveSession", refuse)
-    monkeypatch.setattr("evenkey.spark.java.subprocess.run", refuse)
+    monkeypatch.setattr("evenkey.spark.sessions.java_home.subprocess.run", refuse)
     monkeypatch.setattr(pyspark.core.context, "launch_gateway", refuse)
     monkeypatch.setattr(pyspark.java_gateway, "launch_gateway", refuse)
     for address in ADDRESSES:

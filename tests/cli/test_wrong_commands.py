@@ -119,7 +119,7 @@ def no_java(monkeypatch, directory):
         raise AssertionError(message)
 
     monkeypatch.chdir(directory)
-    monkeypatch.setattr("evenkey.spark.java.subprocess.run", refuse)
+    monkeypatch.setattr("evenkey.spark.sessions.java_home.subprocess.run", refuse)
     monkeypatch.setattr(pyspark.core.context, "launch_gateway", refuse)
     monkeypatch.setattr(pyspark.java_gateway, "launch_gateway", refuse)
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from evenkey.spark.java import ensure_java
+from evenkey.spark.sessions.java_home import ensure_java
 from tests.cluster.hosts import WORK, Hosts
 from tests.components import skip_without
 from tests.servers import HDFS_JARS, ROOT, S3A_JARS, hdfs_arguments, s3_settings

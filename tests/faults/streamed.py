@@ -13,7 +13,7 @@ from pyspark.sql.streaming import StatefulProcessor
 
 from evenkey import spark as operators
 from evenkey.core.streams import generated
-from evenkey.spark.sessions import session
+from evenkey.spark.sessions.starting import session
 from tests.spark import oracle
 
 if TYPE_CHECKING:

@@ -115,7 +115,7 @@ def test_every_grouping_has_its_own_assignments(golden):
 
 @pytest.mark.slow(11)
 def test_spark_assigns_the_same(golden, spark):
-    from evenkey.spark.routing import routed
+    from evenkey.spark.routing.add_worker import routed
 
     start = datetime(2020, 1, 1, tzinfo=UTC)
     rows = [

@@ -17,7 +17,7 @@ from evenkey.joins.placement import Placement
 from evenkey.joins.planning import JoinPlanner, first_owners
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.work import PartitionWork, items
-from evenkey.spark.task import TaskId
+from evenkey.spark.sessions.task_id import TaskId
 
 WORKERS, PARTITIONS, EPOCHS, SECONDS = 4, 16, 60, 5.0
 ORIGIN, FUTURE, PAST = 1.6e9, 4e9, 0.0

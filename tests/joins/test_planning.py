@@ -18,8 +18,8 @@ from evenkey.joins.epoch_log import SlotRecord
 from evenkey.joins.planning import COUNTS, DecideTask, JoinPlanner, first_owners
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.work import PartitionWork
-from evenkey.spark.packed_plan import pack_places
-from evenkey.spark.task import BATCH, TaskId
+from evenkey.spark.plans.packed import pack_places
+from evenkey.spark.sessions.task_id import BATCH, TaskId
 
 
 def add_version(directory, partitions=8):

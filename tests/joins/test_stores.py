@@ -21,7 +21,7 @@ from evenkey.joins.on import Keys
 from evenkey.joins.partition_join import HASH, PARTITION
 from evenkey.joins.planning import JoinPlanner
 from evenkey.joins.write_tasks import CommitTask, WriteTask
-from evenkey.spark.task import TaskId
+from evenkey.spark.sessions.task_id import TaskId
 from tests.joins.stores import COUNTED, AwayStore, CountingStore, SlowStore
 
 PARTITIONS, WORKERS = 8, 4

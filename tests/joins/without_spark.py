@@ -20,7 +20,7 @@ from evenkey.joins.static_spreading import StaticSpread
 from evenkey.joins.static_store import StaticStore
 from evenkey.joins.work import items, seconds
 from evenkey.joins.write_tasks import WriteTask
-from evenkey.spark.task import TaskId
+from evenkey.spark.sessions.task_id import TaskId
 
 QUERY = "q"
 

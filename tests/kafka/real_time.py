@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as eks
 from evenkey.kafka.connector import connector_settings
-from evenkey.spark.real_time import REAL_TIME_SETTINGS
-from evenkey.spark.sessions import session
+from evenkey.spark.routing.real_time import REAL_TIME_SETTINGS
+from evenkey.spark.sessions.starting import session
 from tests.brokers import delivered, records
 
 __all__ = [

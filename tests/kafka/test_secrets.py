@@ -19,7 +19,7 @@ from tools.kafka_broker import USER
 PROGRAM = """
 import sys
 from pathlib import Path
-from evenkey.spark.sessions import session
+from evenkey.spark.sessions.starting import session
 from evenkey.pipeline.aggregate import PipelineConfig, run
 from evenkey.kafka import ClientSettings, read_results
 from evenkey.kafka.connector import connector_settings

@@ -240,11 +240,11 @@ def test_what_tasks_report_and_the_driver_does_not_find_is_named(root, tmp_path)
 
 def test_a_task_that_does_not_see_what_the_driver_wrote_writes_nothing(root, tmp_path):
     claim = Claim(store_at(root))
-    here = Commits(root, claim.number, claim.meeting)
+    here = Commits(root, claim.number, claim.mark)
     stage(here, [1])
     other = STORES["a directory"](tmp_path / "elsewhere")
-    meeting = dataclasses.replace(claim.meeting, store=other, host="driver3")
-    there = pickle.loads(pickle.dumps(Commits(other, claim.number, meeting)))
+    mark = dataclasses.replace(claim.mark, store=other, host="driver3")
+    there = pickle.loads(pickle.dumps(Commits(other, claim.number, mark)))
     wanted = r"does not see what host driver3 wrote at .*elsewhere/state/claims/00000001\.json: an"
     with pytest.raises(RunError, match=wanted):
         stage(there, [1])

@@ -16,7 +16,7 @@ from evenkey.pipeline.runs.local_copies import local_copy
 from evenkey.pipeline.runs.recalling import keep_reading, recall_reading
 from evenkey.pipeline.runs.results import read_results
 from evenkey.pipeline.runs.spark_logs import COMMITS, OFFSETS, SparkLogs
-from evenkey.spark.routing_table import RoutingTable, RoutingTables
+from evenkey.spark.plans.tables import RoutingTable, RoutingTables
 from tests.exporters.records import RUN, record
 from tests.stores.far import STORES, FarStore
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evenkey import spark as operators
 from evenkey.core.streams import generated
-from evenkey.spark.sessions import session
+from evenkey.spark.sessions.starting import session
 from tests.spark import oracle
 
 NAME, MESSAGES, EPOCHS, WORKERS = "country-skew-r80", 18_000, 6, 5

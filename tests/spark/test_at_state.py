@@ -14,17 +14,17 @@ from evenkey.core.errors import RunError
 from evenkey.core.stores import LocalStore
 from evenkey.joins.static_manifest import StaticVersion
 from evenkey.pipeline.runs.claims import Claim
-from evenkey.spark import at_state
-from evenkey.spark.open_task import open_task
-from evenkey.spark.routing_table import OtherLayoutError
-from evenkey.spark.state_access import _Raised, _unpickled
+from evenkey.spark.plans.tables import OtherLayoutError
+from evenkey.spark.sessions import at_state
+from evenkey.spark.sessions.access import _Raised, _unpickled
+from evenkey.spark.sessions.open_task import open_task
 
 
 @pytest.fixture
 def remote(monkeypatch):
     """Take any session for one over Connect."""
     # The door's function bears the name of its module.
-    monkeypatch.setattr(sys.modules["evenkey.spark.state_access"], "is_remote", lambda _: True)
+    monkeypatch.setattr(sys.modules["evenkey.spark.sessions.access"], "is_remote", lambda _: True)
 
 
 @pytest.mark.classic("over Connect nothing runs here")
@@ -107,7 +107,7 @@ def test_an_answer_runs_no_code(calling):
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("evenkey.spark.java", "subprocess.Popen"),
+        ("evenkey.spark.sessions.java_home", "subprocess.Popen"),
         ("evenkey.core.stores.local", "Path"),
         ("builtins", "eval"),
         ("evenkey.not_there", "Anything"),

@@ -10,7 +10,7 @@ from pyspark.sql.types import DecimalType
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark import aggregate_by_worker, merge_workers, route
-from evenkey.spark.real_time import REAL_TIME_SETTINGS
+from evenkey.spark.routing.real_time import REAL_TIME_SETTINGS
 
 WORKERS = 3
 AGGREGATES = {

@@ -12,12 +12,12 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkContext
 
 from evenkey.core.errors import RunError
-from evenkey.spark import gateway
+from evenkey.spark.sessions import java_process as gateway
 
 START = """
 import subprocess, sys
 from pyspark.errors import PythonException
-from evenkey.spark.sessions import session
+from evenkey.spark.sessions.starting import session
 
 def fail(batches):
     raise ValueError("on purpose")
@@ -39,8 +39,8 @@ spark.stop()
 FAILING_QUERY = """
 import sys
 from pyspark.errors import StreamingQueryException
-from evenkey.spark.gateway import ending_unlogged
-from evenkey.spark.sessions import session
+from evenkey.spark.sessions.java_process import ending_unlogged
+from evenkey.spark.sessions.starting import session
 
 def fail(rows, epoch):
     raise ValueError("on purpose")
@@ -62,7 +62,7 @@ spark.stop()
 LIMITED = """
 import numpy as np
 import pandas as pd
-from evenkey.spark.sessions import session
+from evenkey.spark.sessions.starting import session
 
 def many(frames):
     for _ in frames:

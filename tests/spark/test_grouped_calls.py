@@ -24,9 +24,9 @@ from pyspark.sql.types import StringType
 from evenkey import Count, KeyGrouping, Sum
 from evenkey import spark as operators
 from evenkey.core.errors import ConfigurationError
-from evenkey.spark.grouped import calls, stateful_calls
-from evenkey.spark.grouped.keys import keyed
-from evenkey.spark.grouped.texts import KeyTexts
+from evenkey.spark.groups import calls, stateful_calls
+from evenkey.spark.groups.keys import keyed
+from evenkey.spark.groups.texts import KeyTexts
 from tests.spark import oracle
 
 eks: Any = operators

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.spark import held_plans
-from evenkey.spark.held_plans import HeldPlans, reached
-from evenkey.spark.routing_table import RoutingTable, RoutingTables
-from evenkey.spark.task import TaskId
+from evenkey.spark.plans import held as held_plans
+from evenkey.spark.plans.held import HeldPlans, reached
+from evenkey.spark.plans.tables import RoutingTable, RoutingTables
+from evenkey.spark.sessions.task_id import TaskId
 
 
 @dataclass

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.groupings import Plan, PlannedGrouping
-from evenkey.spark.joining.counts import JoinCounts
-from evenkey.spark.joining.kinds import kind_of
-from evenkey.spark.joining.plan import JoinPlan, _level, make_join_plan
-from evenkey.spark.joining.witnesses import _FirstOfTask
-from evenkey.spark.packed_plan import WORKER_BITS, Positions, each_worker_once, pack_plan
+from evenkey.spark.joins.counts import JoinCounts
+from evenkey.spark.joins.kinds import kind_of
+from evenkey.spark.joins.plan import JoinPlan, _level, make_join_plan
+from evenkey.spark.joins.witnesses import _FirstOfTask
+from evenkey.spark.plans.packed import WORKER_BITS, Positions, each_worker_once, pack_plan
 
 LOW = (1 << WORKER_BITS) - 1
 

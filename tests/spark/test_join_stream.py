@@ -16,13 +16,13 @@ from pyspark.sql import functions as F
 
 from evenkey import spark as operators
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.stores import SharedMark
 from evenkey.core.streams import generated
 from evenkey.groupings import PlannedGrouping
-from evenkey.spark.joining.streams import Pinned
-from evenkey.spark.meeting import Meeting
-from evenkey.spark.plan_lookup import Followed
-from evenkey.spark.routing_table import RoutingTable, RoutingTables
-from evenkey.spark.task import TaskId
+from evenkey.spark.joins.streams import Pinned
+from evenkey.spark.plans.lookup import Followed
+from evenkey.spark.plans.tables import RoutingTable, RoutingTables
+from evenkey.spark.sessions.task_id import TaskId
 from tests.spark import oracle, skewed_joins
 from tests.spark.offered import offer, stream_of
 
@@ -181,7 +181,7 @@ def test_all_who_ask_in_an_epoch_are_given_one_plan(tmp_path):
     grouping, task = PlannedGrouping(), TaskId("query", 3, 0)
     plans = [grouping.plan(np.array([key], np.uint64), np.array([9.0]), WORKERS) for key in (1, 2)]
     tables.of_query("query").write(2, RoutingTable(plans[0]))
-    seen = mock.create_autospec(Meeting, instance=True)
+    seen = mock.create_autospec(SharedMark, instance=True)
     of_epoch = Pinned(Followed(tables, seen))
     first = of_epoch.decide(task)
     tables.of_query("query").write(3, RoutingTable(plans[1]))

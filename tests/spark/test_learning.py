@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 import platform
 from concurrent.futures import ThreadPoolExecutor
@@ -17,10 +18,10 @@ from evenkey.core.stores import LocalStore
 from evenkey.core.streams import generated
 from evenkey.groupings import parse
 from evenkey.spark import RoutingTables, aggregate, route
-from evenkey.spark.deciding import Learning, OfRouters
-from evenkey.spark.lessons import Lesson, Lessons
-from evenkey.spark.meeting import Meeting, meet_at
-from evenkey.spark.task import TaskId
+from evenkey.spark.plans.deciding import Learning, OfRouters
+from evenkey.spark.plans.lessons import Lesson, Lessons
+from evenkey.spark.plans.places import mark_at
+from evenkey.spark.sessions.task_id import TaskId
 from tests.spark import oracle
 
 WORKERS, EPOCHS = 10, 3
@@ -208,28 +209,31 @@ def test_hosts_that_do_not_share_the_place_stop_in_the_first_epoch(
     assert "state must be a place that the driver and all executors share" in says
 
 
-def test_a_temporary_place_that_a_host_does_not_see_asks_for_state(tmp_path):
-    gone = Meeting(LocalStore(tmp_path / "of-the-driver"), "_meeting/one", "driver", chosen=False)
+def test_a_temporary_place_that_a_host_does_not_see_asks_for_state(spark, tmp_path):
+    made = mark_at(spark, LocalStore(tmp_path / "own"), chosen=False)
+    there = LocalStore(tmp_path / "of-the-driver")
+    gone = dataclasses.replace(made, store=there, host="driver")
     with pytest.raises(RunError) as stopped:
         gone.check()
-    assert f"does not see what host driver wrote at {tmp_path}/of-the-driver/_meeting/one" in str(
-        stopped.value
-    )
+    path = there.path(made.name)
+    assert f"does not see what host driver wrote at {path}" in str(stopped.value)
     assert "pass state=..., a place that the driver" in str(stopped.value)
 
 
 def test_of_meetings_the_last_hundred_stay(spark, tmp_path, monkeypatch):
     store = LocalStore(tmp_path)
     for number in range(120):
-        monkeypatch.setattr("evenkey.spark.meeting._program", lambda number=number: f"{number:04d}")
-        meet_at(spark, store).check()
+        monkeypatch.setattr(
+            "evenkey.spark.plans.places._program", lambda number=number: f"{number:04d}"
+        )
+        mark_at(spark, store).check()
     assert store.names() == [f"_meeting/{number:04d}" for number in range(20, 120)]
 
 
 @pytest.fixture
 def learning(spark, tmp_path):
     tables = RoutingTables(tmp_path, "pkg", WORKERS)
-    return Learning(tables, meet_at(spark, tables.store), OfRouters(parse("pkg")))
+    return Learning(tables, mark_at(spark, tables.store), OfRouters(parse("pkg")))
 
 
 def leave(learning, source, epoch=0, keys=(7, 7, 8)):

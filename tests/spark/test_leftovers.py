@@ -20,9 +20,9 @@ from pyspark import accumulators
 from evenkey import spark as operators
 from evenkey.groupings import parse
 from evenkey.spark import LoadObserver
-from evenkey.spark.routing import routed as routed_by
-from evenkey.spark.routing_table import RoutingTables
-from evenkey.spark.state_access import is_remote
+from evenkey.spark.plans.tables import RoutingTables
+from evenkey.spark.routing.add_worker import routed as routed_by
+from evenkey.spark.sessions.access import is_remote
 from tests.servers import eventually
 
 WORKERS = 3
@@ -31,8 +31,8 @@ WORKERS = 3
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     make = functools.partial(tempfile.mkdtemp, prefix="evenkey-", dir=str(tmp_path))
-    monkeypatch.setattr("evenkey.spark.sessions._make_home", make)
-    monkeypatch.setattr("evenkey.spark.sessions._homes", {})
+    monkeypatch.setattr("evenkey.spark.sessions.starting._make_home", make)
+    monkeypatch.setattr("evenkey.spark.sessions.starting._homes", {})
     return tmp_path
 
 
@@ -170,7 +170,7 @@ import json, os, sys, tempfile, threading
 tempfile.tempdir = sys.argv[1]
 from pyspark import accumulators
 from evenkey import spark as operators
-from evenkey.spark.sessions import session
+from evenkey.spark.sessions.starting import session
 from tests.servers import eventually
 
 def left():
@@ -242,7 +242,7 @@ def test_sessions_that_stopped_leave_nothing(tmp_path):
 
 ENDING = """
 from evenkey import spark as operators
-from evenkey.spark.sessions import session
+from evenkey.spark.sessions.starting import session
 from tests.servers import eventually
 
 spark = session("local[1]", {"spark.sql.shuffle.partitions": "1"})

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from pyspark.sql import Row
 
-from evenkey.spark.listening import _Listener
+from evenkey.spark.sessions.query_events import _Listener
 
 
 def test_an_error_of_one_receiver_is_logged_and_the_others_go_on(session, caplog):

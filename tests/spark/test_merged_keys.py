@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
 from evenkey import spark as operators
-from evenkey.spark.grouped.keys import keyed
-from evenkey.spark.grouped.texts import KeyTexts
+from evenkey.spark.groups.keys import keyed
+from evenkey.spark.groups.texts import KeyTexts
 from tests.session import compiling
 
 eks: Any = operators

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import Row
 
-from evenkey.spark.observed import observed_metrics
+from evenkey.spark.keys.observed import observed_metrics
 
 # As PySpark 4.3 gives it over Connect; a row of a classic session has its names.
 OVER_CONNECT = Row(

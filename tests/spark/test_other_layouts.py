@@ -14,9 +14,9 @@ from pyspark.sql import functions as F
 from evenkey import spark as operators
 from evenkey.applications import heavy_hitters
 from evenkey.core.errors import ConfigurationError
-from evenkey.spark.pinned_layout import PinnedLayout
-from evenkey.spark.routing_table import RoutingTable, RoutingTables
-from evenkey.spark.task import TaskId
+from evenkey.spark.plans.pinned_layout import PinnedLayout
+from evenkey.spark.plans.tables import RoutingTable, RoutingTables
+from evenkey.spark.sessions.task_id import TaskId
 from tests.spark import oracle
 from tests.spark.offered import offer, stream_of
 

@@ -8,8 +8,8 @@ import os
 import pytest
 
 from evenkey import spark as operators
-from evenkey.spark.exact import OVERFLOWS
-from evenkey.spark.observed import observed_metrics
+from evenkey.spark.keys.exact_sums import OVERFLOWS
+from evenkey.spark.keys.observed import observed_metrics
 from tests.spark.oracle import run
 
 MOST = (1 << 63) - 1

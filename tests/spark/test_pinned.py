@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.spark.grouped.pinned import PinnedPlan, _pin, digest_of
-from evenkey.spark.meeting import Meeting
-from evenkey.spark.routing_table import RoutingTable, RoutingTables
-from evenkey.spark.task import TaskId
+from evenkey.core.stores import SharedMark
+from evenkey.spark.groups.pinned import PinnedPlan, _pin, digest_of
+from evenkey.spark.plans.tables import RoutingTable, RoutingTables
+from evenkey.spark.sessions.task_id import TaskId
 
 WHY = "it is so"
 
@@ -33,7 +33,7 @@ def started(tables, query="query", epoch=0):
     """Start a query as an operator does, and let it reach an epoch."""
     memory = _pin(tables, WHY)
     tables.store.put("_meeting/one", b"")
-    pinned = PinnedPlan(tables, memory, Meeting(tables.store, "_meeting/one", "here"))
+    pinned = PinnedPlan(tables, memory, SharedMark(tables.store, "_meeting/one", "here"))
     pinned.decide(TaskId(query, epoch, 0))
     return memory
 

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from evenkey import spark as operators
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
-from evenkey.spark.placing import _murmur3, _split
+from evenkey.spark.routing.to_workers import _murmur3, _split
 from tests.spark import oracle
 
 WORKERS = 4  # as many as there are shuffle partitions

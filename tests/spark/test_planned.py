@@ -13,8 +13,8 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.groupings import PlannedGrouping, parse
 from evenkey.groupings.planned import Plan
-from evenkey.spark.routing import routed as routed_by
-from evenkey.spark.routing_table import RoutingTable, RoutingTables
+from evenkey.spark.plans.tables import RoutingTable, RoutingTables
+from evenkey.spark.routing.add_worker import routed as routed_by
 from tests.spark import oracle
 
 ROWS, WORKERS = 6000, 5

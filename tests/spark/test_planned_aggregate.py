@@ -14,7 +14,7 @@ from evenkey.core.streams import generated
 from evenkey.groupings import KeyCounts
 from evenkey.pipeline.aggregate import PipelineConfig, run
 from evenkey.spark import RoutingTables
-from evenkey.spark.lessons import Lessons
+from evenkey.spark.plans.lessons import Lessons
 from tests.groupings.planned.guarantee import most_uneven
 from tests.spark import oracle
 

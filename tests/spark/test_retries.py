@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from evenkey.spark import retries, route
-from evenkey.spark.versions import SAFE_RETRIES
+from evenkey.spark import route
+from evenkey.spark.sessions import retries
+from evenkey.spark.sessions.versions import SAFE_RETRIES
 from tests.spark.retried import CASES, ROWS
 
 

@@ -11,8 +11,8 @@ from evenkey import spark as operators
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.groupings import available, parse
-from evenkey.spark.routing import routed as routed_by
-from evenkey.spark.routing_tasks import routing_task
+from evenkey.spark.routing.add_worker import routed as routed_by
+from evenkey.spark.routing.tasks import routing_task
 from tests.spark import oracle
 
 ROWS, PARTITIONS, WORKERS = 6000, 3, 5

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.groupings import parse
 from evenkey.spark import RoutingTable, RoutingTables
-from evenkey.spark.arrays import decoded, encoded
-from evenkey.spark.routing_table import FORMAT, NEW_STATE
+from evenkey.spark.plans.arrays import decoded, encoded
+from evenkey.spark.plans.tables import FORMAT, NEW_STATE
 
 
 @pytest.fixture

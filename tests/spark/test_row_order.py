@@ -10,8 +10,9 @@ import pytest
 from pyspark.sql import functions as F
 
 from evenkey import spark as eks
-from evenkey.spark import retries, row_order
-from evenkey.spark.row_order import order_may_change
+from evenkey.spark.keys import row_numbers as row_order
+from evenkey.spark.keys.row_numbers import order_may_change
+from evenkey.spark.sessions import retries
 
 ROWS, WORKERS = 6000, 4
 

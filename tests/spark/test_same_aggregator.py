@@ -16,10 +16,9 @@ from evenkey import fold
 from evenkey import spark as operators
 from evenkey.aggregators import Count, parse_all
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.core.stores import LocalStore
-from evenkey.spark.meeting import Meeting
-from evenkey.spark.same_aggregator import SameAggregator
-from evenkey.spark.task import TaskId
+from evenkey.core.stores import LocalStore, SharedMark
+from evenkey.spark.aggregates.unchanged import SameAggregator
+from evenkey.spark.sessions.task_id import TaskId
 from tests.spark import oracle
 from tests.spark.offered import offer, stream_of
 
@@ -48,8 +47,8 @@ def added(step):
 
 def known(store, aggregator, spelled=None):
     store.put("_meeting/one", b"")
-    meeting = Meeting(store, "_meeting/one", "here")
-    return SameAggregator(store, meeting, spelled or str(aggregator), aggregator.functions_digest)
+    mark = SharedMark(store, "_meeting/one", "here")
+    return SameAggregator(store, mark, spelled or str(aggregator), aggregator.functions_digest)
 
 
 def changed(known, epoch, query="query"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from evenkey.spark import session_kinds
+from evenkey.spark.sessions import kinds as session_kinds
 
 
 class Session:

@@ -16,7 +16,7 @@ from evenkey.core.ddl import read_columns
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.groupings import available
-from evenkey.spark.versions import from_arrow_schema
+from evenkey.spark.sessions.versions import from_arrow_schema
 from tests.spark import oracle
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pytest
 
 from evenkey.core.stores import LocalStore, store_at
 from evenkey.spark import store_of
-from evenkey.spark.places import tables_of
-from evenkey.spark.state_access import is_remote
+from evenkey.spark.plans.places import tables_of
+from evenkey.spark.sessions.access import is_remote
 
 
 @pytest.fixture
@@ -38,8 +38,8 @@ def test_a_path_and_a_store_need_none(settled, tmp_path):
 
 def test_tables_of_a_relative_state_are_where_the_program_runs(session, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    tables, meeting = tables_of(session, "state", "dkg", 4)
-    assert tables.store == meeting.store == LocalStore(tmp_path / "state")
+    tables, mark = tables_of(session, "state", "dkg", 4)
+    assert tables.store == mark.store == LocalStore(tmp_path / "state")
 
 
 def test_what_the_session_does_not_show_may_be_passed(settled):

@@ -10,9 +10,10 @@ import pytest
 from evenkey import spark as operators
 from evenkey.core.streams import generated
 from evenkey.groupings import PlannedGrouping, parse
-from evenkey.spark import RoutingTable, RoutingTables, routes_natively, routing_task
-from evenkey.spark.routing import routed as routed_by
-from evenkey.spark.task import TaskId
+from evenkey.spark import RoutingTable, RoutingTables
+from evenkey.spark.routing import routes_natively, routing_task
+from evenkey.spark.routing.add_worker import routed as routed_by
+from evenkey.spark.sessions.task_id import TaskId
 from tests.spark import oracle
 
 GROUPING, WORKERS = PlannedGrouping(planning="previous"), 10
@@ -40,7 +41,7 @@ def test_a_task_that_runs_again_sends_every_row_where_it_went(
     memory = GROUPING.learned({}, statistics, WORKERS)
     RoutingTables(tmp_path, str(GROUPING), WORKERS).write(1, RoutingTable(memory))
     monkeypatch.setattr(
-        "evenkey.spark.routing_tasks.current_epoch", lambda: TaskId("query", 1, source)
+        "evenkey.spark.routing.tasks.current_epoch", lambda: TaskId("query", 1, source)
     )
     task = routing_task(spark, GROUPING, WORKERS, state=tmp_path, streaming=True, learn=False)
 

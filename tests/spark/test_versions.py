@@ -17,7 +17,8 @@ from pyspark.sql.types import (
 from typer.testing import CliRunner
 
 from evenkey.cli import app
-from evenkey.spark import sessions, versions
+from evenkey.spark.sessions import starting as sessions
+from evenkey.spark.sessions import versions
 
 INNER = StructType().add("time", TimestampType()).add("n", IntegerType())
 SCHEMA = (

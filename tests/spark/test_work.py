@@ -14,8 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.aggregators import parse
-from evenkey.spark import work
-from evenkey.spark.work import STATES, TIME, WINDOW, FinishTask, MergeTask, WorkerTask
+from evenkey.spark.aggregates import partial_task as work
+from evenkey.spark.aggregates.partial_task import (
+    STATES,
+    TIME,
+    WINDOW,
+    FinishTask,
+    MergeTask,
+    WorkerTask,
+)
 
 MESSAGES = 2000
 WINDOW_MICROS = 60_000_000

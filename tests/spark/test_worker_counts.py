@@ -12,8 +12,8 @@ import pytest
 
 from evenkey.aggregators import parse
 from evenkey.groupings import KeyCounts, PlannedGrouping
-from evenkey.spark import worker_counts
-from evenkey.spark.worker_counts import HASH, CountingWorker
+from evenkey.spark.aggregates import key_counts as worker_counts
+from evenkey.spark.aggregates.key_counts import HASH, CountingWorker
 
 WORKERS = 3
 

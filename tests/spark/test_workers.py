@@ -13,7 +13,8 @@ import pytest
 from pyspark import cloudpickle
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.spark import open_task, workers
+from evenkey.spark.sessions import open_task
+from evenkey.spark.sessions import worker_python as workers
 
 PROGRAM = """
 from pyspark.sql import SparkSession

@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
 from evenkey import spark as operators
-from evenkey.spark.writing import _parts, _plan_files
+from evenkey.spark.routing.for_files import _parts, _plan_files
 
 ROWS, FILES = 160_000, 16
 MEAN = ROWS / FILES

@@ -15,7 +15,9 @@ from evenkey.applications.bayes_model import BayesModel, words_of
 from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.learn import Model, Models
-from evenkey.spark import absent, check_frame, in_workers, key_columns, place, route
+from evenkey.spark import place, route
+from evenkey.spark.keys import absent, check_frame, key_columns
+from evenkey.spark.sessions import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,11 +11,11 @@ from evenkey.applications.heavy_keys import workers_of_a_key
 from evenkey.core.checking import check_one_of
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import parse as parse_grouping
-from evenkey.spark import (
-    aggregate,
+from evenkey.spark import aggregate
+from evenkey.spark.aggregates import check_windows
+from evenkey.spark.keys import (
     check_frame,
     check_names,
-    check_windows,
     column_names,
     one_key,
     time_column,

@@ -22,16 +22,8 @@ from evenkey.joins.staying import StayTask, can_stay, fits_whole, say_that_rows_
 from evenkey.joins.stored import state_at
 from evenkey.joins.stored_letters import letters_at
 from evenkey.joins.work import items, seconds
-from evenkey.spark import (
-    NamedTask,
-    column_names,
-    find_columns,
-    in_workers,
-    temporary_directory,
-    time_column,
-    with_plain_names,
-    within_query,
-)
+from evenkey.spark.keys import NamedTask, column_names, find_columns, time_column, with_plain_names
+from evenkey.spark.sessions import in_workers, temporary_directory, within_query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

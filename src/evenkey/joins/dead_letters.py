@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from evenkey.core.errors import RunError
 from evenkey.core.extras import Extra
-from evenkey.spark import current_task
+from evenkey.spark.sessions import current_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

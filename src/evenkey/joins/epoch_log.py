@@ -16,8 +16,8 @@ import numpy as np
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.stores import at_once, store_at
 from evenkey.joins.distributor import Window
-from evenkey.joins.meeting import unseen
 from evenkey.joins.placement import Placement
+from evenkey.joins.shared import unseen
 from evenkey.joins.static_manifest import StaticVersion
 from evenkey.joins.stored import create, fields_of, find, put, with_format
 from evenkey.joins.work import PartitionWork

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F
 
-from evenkey.spark import hashed_parts, key_columns
+from evenkey.spark.keys import hashed_parts, key_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

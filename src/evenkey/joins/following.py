@@ -11,7 +11,7 @@ from pyspark.errors import ParseException
 from pyspark.sql.types import StructType
 
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.spark import to_arrow_schema
+from evenkey.spark.sessions import to_arrow_schema
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -14,7 +14,8 @@ from evenkey.joins.epoch_log import SlotRecord
 from evenkey.joins.partition_join import FIRST, PARTITION, SLOT
 from evenkey.joins.work import CLOCKS
 from evenkey.joins.worker_cache import CacheKey, WorkerCache, process_cache
-from evenkey.spark import BATCH, seconds_of
+from evenkey.spark.keys import seconds_of
+from evenkey.spark.sessions import BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from evenkey.joins.planning import JoinPlanner
     from evenkey.joins.static_manifest import StaticVersion
     from evenkey.joins.work import LoadClock
-    from evenkey.spark import TaskId
+    from evenkey.spark.sessions import TaskId
 
 _ROWS = 1 << 16
 """Rows that are gathered before they are joined, so that each partition gets many at once."""

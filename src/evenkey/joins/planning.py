@@ -12,11 +12,12 @@ import pyarrow as pa
 from evenkey.core.errors import RunError
 from evenkey.core.event_clock import FAR, in_step
 from evenkey.joins.epoch_log import EpochLog, EpochPlan, work_of
-from evenkey.joins.meeting import unseen
 from evenkey.joins.partition_join import RESERVED
 from evenkey.joins.placement import Placement
+from evenkey.joins.shared import unseen
 from evenkey.joins.work import PartitionWork
-from evenkey.spark import BATCH, current_epoch, current_task, pack_places
+from evenkey.spark.plans import pack_places
+from evenkey.spark.sessions import BATCH, current_epoch, current_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from evenkey.joins.epoch_log import SlotRecord
     from evenkey.joins.static_manifest import StaticVersion
     from evenkey.joins.static_store import StaticStore
-    from evenkey.spark import TaskId
+    from evenkey.spark.sessions import TaskId
 
 
 COUNTS = f"{RESERVED}counts"

@@ -14,7 +14,9 @@ from evenkey.joins.partition_join import CANDIDATES, FIRST, HASH, PARTITION, SLO
 from evenkey.joins.partitioners import Leaves
 from evenkey.joins.planning import COUNTS, DecideTask
 from evenkey.joins.spreading import SpaceSpread
-from evenkey.spark import dealt_by_number, in_workers, key_columns, quoted
+from evenkey.spark.keys import key_columns, quoted
+from evenkey.spark.plans import dealt_by_number
+from evenkey.spark.sessions import in_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

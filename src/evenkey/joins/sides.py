@@ -21,7 +21,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.joins.on import Keys, SpatialMatch
 from evenkey.joins.partition_join import RESERVED
 from evenkey.joins.static_writing import kept_columns
-from evenkey.spark import check_frame, find_columns, key_columns, same_name
+from evenkey.spark.keys import check_frame, find_columns, key_columns, same_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,7 +15,8 @@ from evenkey.joins.static_store import StaticStore
 from evenkey.joins.static_writing import write_static
 from evenkey.joins.stored import state_at
 from evenkey.joins.stored_letters import letters_at
-from evenkey.spark import at_state, check_frame
+from evenkey.spark.keys import check_frame
+from evenkey.spark.sessions import at_state
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from evenkey.joins.geometry import vet
 from evenkey.joins.partition_join import PARTITION, RELATION
 from evenkey.joins.partitioners import PLANE, Leaves, kdb, quad_tree
 from evenkey.joins.relations import codes_of, mirrored
-from evenkey.spark import in_workers
+from evenkey.spark.sessions import in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.stores import at_once, scheme_of, store_at
-from evenkey.joins.meeting import unseen
+from evenkey.joins.shared import unseen
 from evenkey.joins.static_manifest import Manifest, StaticFile, StaticVersion, checksum
 from evenkey.joins.static_writer import MANIFEST, StaticWriter, name_of
 from evenkey.joins.stored import create, delete_all, find, put

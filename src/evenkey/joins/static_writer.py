@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evenkey.joins.meeting import meet
+from evenkey.joins.shared import read_shared
 from evenkey.joins.static_manifest import StaticFile, checksum
 from evenkey.joins.stored import create, parquet, put
 
@@ -54,7 +54,7 @@ class StaticWriter:
         begun = {"host": platform.node(), "pid": os.getpid(), "time": time.time()}
         put(self.store, _BEGUN, json.dumps(begun).encode())
 
-    def meet(self) -> None:
+    def check_shared(self) -> None:
         """Make sure that this host shares the place with the one where the version was begun.
 
         Raises
@@ -62,7 +62,7 @@ class StaticWriter:
         RunError
             It does not.
         """
-        meet(self.store, _BEGUN, self.host)
+        read_shared(self.store, _BEGUN, self.host)
 
     def write(self, partition: int | None, table: pa.Table) -> tuple[StaticFile, pa.Table]:
         """Write a partition, or the index where that is None.
@@ -82,7 +82,7 @@ class StaticWriter:
         """
         content = parquet(table)
         if not create(self.store, name_of(partition), content):
-            content = meet(self.store, name_of(partition), platform.node())
+            content = read_shared(self.store, name_of(partition), platform.node())
             table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
         return StaticFile(table.num_rows, len(content), checksum(content)), table
 

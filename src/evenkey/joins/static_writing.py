@@ -13,15 +13,8 @@ from evenkey.joins.on import Keys, SpatialMatch
 from evenkey.joins.partition_join import HASH, PARTITION, RELATION
 from evenkey.joins.static_spreading import StaticSpread, divide
 from evenkey.joins.write_tasks import OUTCOME, WRITTEN, CommitTask, WriteTask
-from evenkey.spark import (
-    NamedTask,
-    at_state,
-    from_arrow_schema,
-    in_workers,
-    key_columns,
-    to_arrow_schema,
-    with_plain_names,
-)
+from evenkey.spark.keys import NamedTask, key_columns, with_plain_names
+from evenkey.spark.sessions import at_state, from_arrow_schema, in_workers, to_arrow_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

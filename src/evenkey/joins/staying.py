@@ -16,7 +16,7 @@ from evenkey.joins.on import SpatialMatch
 from evenkey.joins.partition_join import PARTITION
 from evenkey.joins.spatial import BYTES_OF_GEOMETRY
 from evenkey.joins.spreading import good_rows
-from evenkey.spark import quoted
+from evenkey.spark.keys import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.core.stores import Store
 from evenkey.joins.stored import parquet, put, state_at
-from evenkey.spark import BATCH, current_task
+from evenkey.spark.sessions import BATCH, current_task
 
 if TYPE_CHECKING:
     from pathlib import Path

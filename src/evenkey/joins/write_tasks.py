@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.extras import Extra
-from evenkey.joins.meeting import unseen
 from evenkey.joins.on import Keys, SpatialMatch
 from evenkey.joins.partition_join import HASH, PARTITION
+from evenkey.joins.shared import unseen
 from evenkey.joins.spreading import INDEX_SCHEMA
 from evenkey.joins.static_manifest import StaticFile
 from evenkey.joins.static_writer import name_of
@@ -56,7 +56,7 @@ class WriteTask:
         """Run over all batches of a task."""
         held = [batch for batch in batches if batch.num_rows]
         try:
-            self._writer.meet()
+            self._writer.check_shared()
             for batch in held:
                 self._check(batch)
         except RunError as error:
@@ -143,7 +143,7 @@ class CommitTask:
         for row in written:
             if row["error"] is not None:
                 raise RunError(row["error"])
-        self._writer.meet()
+        self._writer.check_shared()
         rows = {row["partition"]: row for row in written if row["partition"] is not None}
         seen = set(self._writer.store.names())
         for partition, row in rows.items():

@@ -15,7 +15,7 @@ from evenkey.kafka.address import Address
 from evenkey.kafka.admin import admin_client, no_topic
 from evenkey.kafka.client import ClientSettings
 from evenkey.kafka.connector import check_loaded
-from evenkey.spark import from_arrow_schema, from_arrow_type
+from evenkey.spark.sessions import from_arrow_schema, from_arrow_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

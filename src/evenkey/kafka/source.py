@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from evenkey.kafka.admin import admin_client
 from evenkey.kafka.avro import json_lines
 from evenkey.kafka.offsets import with_new_partitions
-from evenkey.spark import FAR_AHEAD, far_ahead
+from evenkey.spark.keys import FAR_AHEAD, far_ahead
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

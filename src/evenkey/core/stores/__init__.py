@@ -1,19 +1,28 @@
 """Stores: where state lies that the driver and all executors share."""
 
 from evenkey.core.stores.local import LocalStore
-from evenkey.core.stores.meeting import SHARED, STATE_MEND, meet, unseen
 from evenkey.core.stores.places import local_path, scheme_of, store_at
+from evenkey.core.stores.shared import (
+    OUTPUT_REMEDY,
+    SHARED,
+    STATE_REMEDY,
+    SharedMark,
+    read_shared,
+    unseen,
+)
 from evenkey.core.stores.side_by_side import at_once
 from evenkey.core.stores.store import Store
 
 __all__ = [
+    "OUTPUT_REMEDY",
     "SHARED",
-    "STATE_MEND",
+    "STATE_REMEDY",
     "LocalStore",
+    "SharedMark",
     "Store",
     "at_once",
     "local_path",
-    "meet",
+    "read_shared",
     "scheme_of",
     "store_at",
     "unseen",

@@ -98,7 +98,7 @@ class PipelineRun(Timed):
     def once(self, on_messages: OnMessages | None = None) -> TimedRun:
         """Run the pipeline from its source to the last commit."""
         from evenkey.pipeline.aggregate import run
-        from evenkey.spark import change_session
+        from evenkey.spark.sessions import change_session
 
         fresh = change_session(self.kind)
         if fresh:
@@ -143,7 +143,7 @@ class PipelineRun(Timed):
     def config(self, **given: Any) -> PipelineConfig:
         """Give the pipeline's configuration; its stream is generated unless one is given."""
         from evenkey.pipeline.aggregate import PipelineConfig
-        from evenkey.spark import local_master
+        from evenkey.spark.sessions import local_master
 
         stream = self.dataset
         generator = {"dataset": stream.name, "messages": stream.messages, "rate": stream.rate}

@@ -39,7 +39,7 @@ from evenkey.pipeline.exporters import History
 from evenkey.pipeline.options import check_configuration
 from evenkey.pipeline.runs import Job, Work, committed_tables, read_records, run_info, span
 from evenkey.pipeline.runs import epochs_of as progress_of
-from evenkey.spark import from_arrow_schema
+from evenkey.spark.sessions import from_arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -8,7 +8,8 @@ from pyspark.sql import functions as F
 
 from evenkey.core.streams import EVENT_TIME, value_name
 from evenkey.pipeline.runs import RowsReading
-from evenkey.spark import from_arrow_type, quoted
+from evenkey.spark.keys import quoted
+from evenkey.spark.sessions import from_arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -16,7 +16,7 @@ from evenkey.pipeline.aggregate.kept import keep_records, kept_records
 from evenkey.pipeline.aggregate.splitting import LATEST, split_lines, vet_rows
 from evenkey.pipeline.aggregate.streams import generated_stream, index_input, lines_splitter
 from evenkey.pipeline.runs import GeneratorReading, LinesReading, RowsReading, stream_of
-from evenkey.spark import routes_natively, routing_task
+from evenkey.spark.routing import routes_natively, routing_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.aggregate.config import PipelineConfig
     from evenkey.pipeline.aggregate.kept import Extent
     from evenkey.pipeline.runs import RunDirectory
-    from evenkey.spark import RoutingTask
+    from evenkey.spark.routing import RoutingTask
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from evenkey.pipeline.aggregate.records import AggregateRecords
 from evenkey.pipeline.aggregate.report import ReportT
 from evenkey.pipeline.aggregate.worker import PLACED
 from evenkey.pipeline.runs import Tallies, Work, late_rows, overflowed_results
-from evenkey.spark import local_master, session
+from evenkey.spark import session
+from evenkey.spark.sessions import local_master
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -12,7 +12,8 @@ from evenkey.aggregators import parse as parse_aggregator
 from evenkey.pipeline.aggregate.columns import Own, with_own_keys
 from evenkey.pipeline.aggregate.worker import PipelineWorker
 from evenkey.pipeline.runs import closing_rows
-from evenkey.spark import TIME, merge_partials, routed, worked
+from evenkey.spark.aggregates import TIME, merge_partials, worked
+from evenkey.spark.routing import routed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -13,7 +13,8 @@ from evenkey.aggregators import WORKER
 from evenkey.core.hashing import hash_strings
 from evenkey.core.streams import EVENT_TIME, Split, found_in, vet
 from evenkey.pipeline.runs import DEAD_LETTERS, MESSAGES, SPLITS, spelled
-from evenkey.spark import FAR_AHEAD, current_task, seconds_of
+from evenkey.spark.keys import FAR_AHEAD, seconds_of
+from evenkey.spark.sessions import current_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from evenkey.core.streams import Splitter
     from evenkey.pipeline.runs import EpochFiles
-    from evenkey.spark import RoutingTask
+    from evenkey.spark.routing import RoutingTask
 
 LATEST = "__evenkey_latest"
 """Column of the latest time that a message of its own time may have."""

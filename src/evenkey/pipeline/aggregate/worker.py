@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenkey.groupings import MOST_WEIGHT
-from evenkey.spark import WEIGHT, WorkerTask, current_task
+from evenkey.spark.aggregates import WEIGHT, WorkerTask
+from evenkey.spark.sessions import current_task
 
 if TYPE_CHECKING:
     from evenkey.aggregators import Aggregator

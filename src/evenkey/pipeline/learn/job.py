@@ -34,7 +34,8 @@ from evenkey.pipeline.runs import (
     stream_of,
     tuples,
 )
-from evenkey.spark import from_arrow_schema, merge_partials, worked
+from evenkey.spark.aggregates import merge_partials, worked
+from evenkey.spark.sessions import from_arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

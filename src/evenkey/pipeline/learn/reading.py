@@ -12,7 +12,7 @@ from evenkey.core.errors import RunError
 from evenkey.core.streams import RowGroup, read_group
 from evenkey.pipeline.learn.kept_records import ROWS_OF_A_GROUP
 from evenkey.pipeline.runs import DealtReading, local_copy
-from evenkey.spark import from_arrow_type
+from evenkey.spark.sessions import from_arrow_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenkey.pipeline.aggregate import PipelineWorker
-from evenkey.spark import current_task
+from evenkey.spark.sessions import current_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,7 +43,7 @@ class MessagesTask:
         _, epoch, source = current_task()
         learner = self._models.learner
         # Where the driver's files are not seen, no model would be taken for one of nothing learned.
-        self._files.commits.attend()
+        self._files.commits.check_shared()
         model = self._models.read(epoch)
         records, predicted, right, passed_on = 0, 0, 0, 0
         for batch in batches:

@@ -15,15 +15,10 @@ from evenkey.core.checking import whole_number
 from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.learn.learner import check_learner
 from evenkey.pipeline.learn.vetting import REASON, vetted_records
-from evenkey.spark import (
-    WorkerTask,
-    check_frame,
-    from_arrow_schema,
-    in_workers,
-    merge_partials,
-    route,
-    worked,
-)
+from evenkey.spark import route
+from evenkey.spark.aggregates import WorkerTask, merge_partials, worked
+from evenkey.spark.keys import check_frame
+from evenkey.spark.sessions import from_arrow_schema, in_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

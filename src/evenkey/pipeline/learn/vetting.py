@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, AtomicType, NumericType
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.spark import find_columns, from_arrow_type, quoted
+from evenkey.spark.keys import find_columns, quoted
+from evenkey.spark.sessions import from_arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import platform
 import socket
 import threading
 import time
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.pipeline.runs.meeting import Meeting
+from evenkey.core.stores import OUTPUT_REMEDY, SharedMark
 
 if TYPE_CHECKING:
     from typing import Self
@@ -124,9 +125,10 @@ class Claim:
         self._thread.start()
 
     @property
-    def meeting(self) -> Meeting:
+    def mark(self) -> SharedMark:
         """What tasks must find where they write, to be sure that it is this output."""
-        return Meeting(self._output, _sign(self.number, "json"), self._content)
+        name = _sign(self.number, "json")
+        return SharedMark(self._output, name, platform.node(), OUTPUT_REMEDY, self._content)
 
     @property
     def held(self) -> bool:

@@ -22,16 +22,14 @@ from typing import TYPE_CHECKING
 
 from evenkey.core.errors import RunError
 from evenkey.core.files import digest_of, sealed, unsealed
-from evenkey.core.stores import at_once, store_at
-from evenkey.pipeline.runs.meeting import check_found
+from evenkey.core.stores import OUTPUT_REMEDY, at_once, store_at, unseen
 from evenkey.pipeline.runs.parts import Part, found_parts, verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from evenkey.core.stores import Store
-    from evenkey.pipeline.runs.meeting import Meeting
+    from evenkey.core.stores import SharedMark, Store
 
 BEFORE = "before"
 """Name of the commit of what was found before the first epoch."""
@@ -77,16 +75,16 @@ class Commits:
         The run's directory, or its store.
     claim
         Number of this process's claim; 0 only reads.
-    meeting
+    mark
         What a task must find before it writes; None: nothing.
     """
 
     def __init__(
-        self, output: str | Path | Store, claim: int = 0, meeting: Meeting | None = None
+        self, output: str | Path | Store, claim: int = 0, mark: SharedMark | None = None
     ) -> None:
         self.store = store_at(output)
         self.claim = claim
-        self._meeting = meeting
+        self._mark = mark
         self._known: dict[str, Commit] = {}  # a commit never changes
 
     def __getstate__(self) -> dict[str, object]:
@@ -120,7 +118,7 @@ class Commits:
         RunError
             It cannot be written, or the driver would not see it.
         """
-        self.attend()
+        self.check_shared()
         part = Part(place, number, rows, len(content), digest_of(content), form, took, gave)
         target = self._staged(self.claim, name, part)
         try:
@@ -129,7 +127,7 @@ class Commits:
             raise self._unwritable(target, error) from error
         return part
 
-    def attend(self) -> None:
+    def check_shared(self) -> None:
         """Make sure that this process sees what the driver wrote.
 
         Raises
@@ -137,8 +135,8 @@ class Commits:
         RunError
             It does not.
         """
-        if self._meeting is not None:
-            self._meeting.attend()
+        if self._mark is not None:
+            self._mark.check()
 
     def commit(
         self,
@@ -212,7 +210,9 @@ class Commits:
         written = [(self._staged(self.claim, name, part), host) for part, host in reported]
         missing = [each for each in written if each[0] not in names]
         # A listing may come late where a read does not.
-        check_found(self.store, [each for each in missing if self.store.find(each[0]) is None])
+        for place, host in missing:
+            if self.store.find(place) is None:
+                raise unseen(self.store.path(place), f"host {host}", OUTPUT_REMEDY)
         places = {part.place for part, _ in reported}
         staged = found_parts(names, f"{prefix}/{self.claim:08d}/")
         parts = [part for part, _ in reported]

@@ -79,7 +79,7 @@ class RunDirectory:
         if claim is None:
             self.commits = Commits(self.store)
         else:
-            self.commits = Commits(self.store, claim.number, claim.meeting)
+            self.commits = Commits(self.store, claim.number, claim.mark)
         name = None if self.begun else BEFORE
         self.dead_letters = EpochFiles(self.commits, name=name)
         self.files = EpochFiles(self.commits, _STATE, name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evenkey.pipeline.runs.commits import epoch_name
 from evenkey.pipeline.runs.spark_logs import SparkLogs
 from evenkey.pipeline.runs.timing import Span, Timing
-from evenkey.spark import OVERFLOWS
+from evenkey.spark.keys import OVERFLOWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

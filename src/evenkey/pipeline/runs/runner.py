@@ -22,7 +22,7 @@ from evenkey.pipeline.runs.recorder import Recorder
 from evenkey.pipeline.runs.timing import epochs_of, timing_of
 from evenkey.pipeline.runs.topics import run_topics
 from evenkey.pipeline.runs.waiting import executors_looked_for, waits_reported
-from evenkey.spark import check_sources, ending_unlogged, is_remote, java_deaths_named
+from evenkey.spark.sessions import check_sources, ending_unlogged, is_remote, java_deaths_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

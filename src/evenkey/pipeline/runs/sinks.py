@@ -14,7 +14,8 @@ from pyspark.sql import functions as F
 
 from evenkey.pipeline.runs.commits import RESULTS, epoch_name
 from evenkey.pipeline.runs.parts import Part
-from evenkey.spark import NamedTask, current_task, quoted, with_plain_names
+from evenkey.spark.keys import NamedTask, quoted, with_plain_names
+from evenkey.spark.sessions import current_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

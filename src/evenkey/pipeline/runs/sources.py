@@ -20,7 +20,7 @@ from pyspark.sql.datasource import DataSource, InputPartition
 from evenkey.core.errors import RunError
 from evenkey.pipeline.runs.readers import QuietReader
 from evenkey.pipeline.runs.registration import register
-from evenkey.spark import check_sources, from_arrow_type
+from evenkey.spark.sessions import check_sources, from_arrow_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

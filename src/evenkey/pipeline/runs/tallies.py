@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evenkey.core.errors import RunError
-from evenkey.pipeline.runs.meeting import MEND
+from evenkey.core.stores import OUTPUT_REMEDY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +64,6 @@ class Tallies:
             said = ", ".join(f"{step} {count}" for step, count in steps if count is not None)
             message = (
                 f"{epoch} of {output} does not add up ({said}): not all that tasks wrote is seen; "
-                f"{MEND}, then give the same command again"
+                f"{OUTPUT_REMEDY}, then give the same command again"
             )
             raise RunError(message)

@@ -13,7 +13,8 @@ from evenkey.core.errors import RunError, text_of
 from evenkey.pipeline.runs.commits import RESULTS, epoch_name
 from evenkey.pipeline.runs.epoch_files import DEAD_LETTERS
 from evenkey.pipeline.runs.sinks import Sink
-from evenkey.spark import quoted, to_arrow_schema
+from evenkey.spark.keys import quoted
+from evenkey.spark.sessions import to_arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -79,7 +79,7 @@ class JoinRun(Timed):
     def once(self, on_messages: OnMessages | None = None) -> TimedRun:
         """Run the pipeline."""
         from evenkey.papers.publish_subscribe import run_join
-        from evenkey.spark import change_session
+        from evenkey.spark.sessions import change_session
 
         if change_session(self.kind):
             # While a session's first stream runs, Spark's own code is compiled.

@@ -1,0 +1,99 @@
+"""Shared places: whoever reads what another host wrote makes sure that both see the same place."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from evenkey.core.errors import RunError
+
+if TYPE_CHECKING:
+    from evenkey.core.stores.store import Store
+
+SHARED = (
+    "a place that the driver and all executors share, such as s3a://bucket/state or a path that is "
+    "mounted on every host"
+)
+"""What state must lie in, for messages."""
+STATE_REMEDY = f"state must be {SHARED}; evenkey run keeps it in its --output"
+"""What to do where state is not seen, for messages."""
+OUTPUT_REMEDY = f"an output must be {SHARED}; name one by --output"
+"""What to do where a run's output is not seen, for messages."""
+
+_seen: set[tuple[str, bytes | None]] = set()
+"""What this process has seen: it sees it as long as it lives."""
+
+
+@dataclass(frozen=True)
+class SharedMark:
+    """An object that one process wrote, and that all who share the place must see.
+
+    So a directory that each host has for itself is one clear error. It travels to tasks.
+
+    Parameters
+    ----------
+    store, name
+        Where it was written.
+    host
+        Which wrote it.
+    remedy
+        What to do where it is not seen, for the message.
+    content
+        What must be found there; None: anything.
+    """
+
+    store: Store
+    name: str
+    host: str
+    remedy: str = STATE_REMEDY
+    content: bytes | None = field(default=None, repr=False)
+
+    def check(self) -> None:
+        """Make sure that this process sees the object.
+
+        Raises
+        ------
+        RunError
+            It does not; the message names both hosts, the path and the remedy.
+        """
+        path = self.store.path(self.name)
+        if (path, self.content) in _seen:
+            return
+        writer = f"host {self.host}"
+        found = read_shared(self.store, self.name, writer, self.remedy)
+        if self.content not in {None, found}:
+            raise unseen(path, writer, self.remedy)
+        _seen.add((path, self.content))
+
+
+def read_shared(store: Store, name: str, writer: str, remedy: str) -> bytes:
+    """Read an object that another host has written, or that all who share a store must find.
+
+    Parameters
+    ----------
+    store, name
+        Where it was written.
+    writer
+        Who wrote it, such as ``"host worker2"``.
+    remedy
+        What to do where it is not seen, for the message.
+
+    Raises
+    ------
+    RunError
+        This host does not see it, or cannot read it; one line names both hosts, path and remedy.
+    """
+    try:
+        content = store.find(name)
+    except OSError as error:
+        message = f"host {platform.node()} cannot read {store.path(name)} ({error}): {remedy}"
+        raise RunError(message) from error
+    if content is None:
+        raise unseen(store.path(name), writer, remedy)
+    return content
+
+
+def unseen(path: str, writer: str, remedy: str) -> RunError:
+    """Make the error of a host that does not see what another one wrote."""
+    return RunError(f"host {platform.node()} does not see what {writer} wrote at {path}: {remedy}")

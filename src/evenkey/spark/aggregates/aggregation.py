@@ -1,0 +1,317 @@
+"""Aggregate: route, place, aggregate partially on workers, merge by key."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType, TimestampNTZType
+
+from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse, parse_all
+from evenkey.core.checking import check_text, shown
+from evenkey.core.errors import ConfigurationError
+from evenkey.groupings import PlannedGrouping
+from evenkey.groupings import parse as parse_grouping
+from evenkey.spark.aggregates.key_counts import CountingWorker, learning_of_workers
+from evenkey.spark.aggregates.partial import worked
+from evenkey.spark.aggregates.partial_task import STATES, TIME, FinishTask, MergeTask, WorkerTask
+from evenkey.spark.aggregates.unchanged import SameAggregator, with_same_aggregator
+from evenkey.spark.keys.columns import (
+    check_frame,
+    column_names,
+    find_columns,
+    same_name,
+    time_column,
+)
+from evenkey.spark.keys.composite import check_groupable, check_result, with_keys
+from evenkey.spark.keys.event_times import without_far_ahead
+from evenkey.spark.keys.exact_sums import count_overflows, finished_natively, merged_natively
+from evenkey.spark.plans.pinned_layout import PinnedLayout
+from evenkey.spark.plans.places import check_state, tables_of
+from evenkey.spark.routing.add_worker import routed
+from evenkey.spark.sessions.query_events import listen
+from evenkey.spark.sessions.versions import from_arrow_schema
+from evenkey.spark.sessions.worker_python import in_workers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import Column, DataFrame
+
+    from evenkey.core.stores import Store
+    from evenkey.groupings import Grouping
+    from evenkey.spark.routing.tasks import Load
+
+_DURATION = re.compile(
+    r"(\d+\s+(week|day|hour|minute|second|millisecond|microsecond)s?(\s+|$))+", re.IGNORECASE
+)
+
+
+def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by name only
+    df: DataFrame,
+    key: str | Sequence[str],
+    grouping: str | Grouping = "dkg",
+    workers: int = 10,
+    aggregator: str | Aggregator | None = None,
+    *,
+    aggregators: Mapping[str, str | Aggregator] | None = None,
+    time: str | None = None,
+    window: str | None = None,
+    watermark: str = "0 seconds",
+    max_ahead: str | None = "1 hour",
+    rate: float = 100.0,
+    load: Load = "epoch",
+    state: str | Path | Store | None = None,
+    position: str | None = None,
+) -> DataFrame:
+    """Aggregate by key on balanced workers; the result is that of a plain aggregation.
+
+    The rows are routed (`route`), placed on their workers, aggregated there partially in
+    Python, and the partial aggregates are merged by key. Under planned grouping a stream's workers
+    count what they hold by key, and each epoch is planned of what they held in the one before; the
+    hash of each key goes to Python to be routed, where keys that surprise the plan are spread, in
+    the first epoch too. Parts of a key are merged from whatever workers they lie on. A batch that
+    is counted first is routed natively; so is a stream under ``planned(surprise=none)``, which
+    costs one trip through Python less and is not level where hot keys change.
+
+    Parameters
+    ----------
+    df, key, grouping, workers, time, rate, load, state, position
+        As for `route`.
+    aggregator
+        An aggregator or its spelling: ``"count"``, ``"sum(column=amount)"``, ``"top-k(k=10)"``.
+        None: ``"count"``, unless there are `aggregators`.
+    aggregators
+        Several in one pass, by the names of their results:
+        ``{"orders": "count", "revenue": Sum("amount")}``. Each is given as `aggregator` is, and has
+        one result a key. Of an aggregator of several columns the result is a struct of them, of one
+        of several rows, such as a tally, an array.
+    window
+        Length of tumbling windows of event time, such as ``"1 minute"``; needs `time`. A
+        stream needs it: a window's results appear, once, when the watermark has passed it.
+    watermark
+        How long a stream waits for late messages, behind the latest event time.
+    max_ahead
+        How far a stream's event time may be ahead of the epoch's processing time. A row further
+        ahead would move the watermark past all that is to come: it is left out and counted in
+        the query's progress (`rows_far_ahead` reads it). None: whatever comes is taken in,
+        as for streams that are dated in the future. A batch takes all rows in.
+
+    Returns
+    -------
+    DataFrame
+        ``window`` where there are windows, the struct that Spark's ``groupBy(window)`` gives for
+        `time`; the key's columns under their own names where the aggregator's scope is
+        a key; and the aggregator's result columns. Where its scope is a window, such as that of
+        ``top-k``, several key columns are one struct column ``key``.
+
+    Raises
+    ------
+    ConfigurationError
+        As `route` does; a column of the aggregator is missing or of a type that it cannot
+        take; two columns of the result, keys among them, have one name; `aggregator` and
+        `aggregators` are both given; a stream without window, a window without time; no duration.
+
+    Notes
+    -----
+    A null key is a key like any other, as in Spark's ``groupBy``.
+
+    Examples
+    --------
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+    >>> adding = {"aggregator": "sum(column=id)"}
+    >>> totals = clicks.transform(aggregate, "user", "planned", workers=4, **adding)
+    >>> sorted((row["user"], row["sum"]) for row in totals.collect())
+    [('ann', 3920), ('bob', 1030)]
+    """
+    check_frame(df)
+    chosen = _chosen(aggregator, aggregators)
+    keys = column_names(key)
+    check_groupable(df, keys)
+    check_windows(df, time=time, window=window, watermark=watermark, max_ahead=max_ahead)
+    if df.isStreaming and time is not None and max_ahead is not None:
+        df = without_far_ahead(df, time_column(df, time), max_ahead)
+    grouping = parse_grouping(grouping)
+    check_state(state)
+    learning = None
+    if df.isStreaming and isinstance(grouping, PlannedGrouping) and grouping.learns_epochs:
+        grouping.router(workers)
+        learning = learning_of_workers(df.sparkSession, grouping, workers, state)
+    if df.isStreaming and state is not None:
+        grouping.router(workers)
+        tables, mark = tables_of(df.sparkSession, state, str(grouping), workers)
+        why = f"{chosen.name} goes by which workers a key is on while a window is open"
+        layout = PinnedLayout(tables, why) if WORKER in chosen.columns else None
+        known = SameAggregator(tables.store, mark, str(chosen), chosen.functions_digest, layout)
+        df = with_same_aggregator(df, known)
+    placeable = routed(
+        df,
+        key,
+        grouping,
+        workers,
+        time=time,
+        rate=rate,
+        load=load,
+        state=state,
+        column=WORKER,
+        position=position,
+        learn=learning or True,
+        spread=True,
+        contents=_used(df, keys, chosen, time, position),
+    )
+
+    def worker(bound: Aggregator, by: tuple[str, ...]) -> WorkerTask:
+        check_result(df, keys, bound, windowed=window is not None)
+        if learning is None or not isinstance(grouping, PlannedGrouping):
+            return WorkerTask(bound, by)
+        return CountingWorker(bound, by, learning, grouping)
+
+    partials, bound = worked(placeable, key, chosen, workers, worker, time=time, window=window)
+    if df.isStreaming:
+        listen(df.sparkSession)  # which says what it means if Spark refuses the states
+    merged = merge_partials(
+        partials,
+        bound,
+        window=window,
+        watermark=watermark,
+        zoned=not (time is not None and _has_no_zone(df, time)),
+    )
+    return with_keys(merged, keys) if bound.scope == "key" else merged
+
+
+def _used(
+    df: DataFrame, keys: tuple[str, ...], aggregator: Aggregator, *more: str | None
+) -> list[str]:
+    """List the columns of a frame that are aggregated; others need not be read."""
+    wanted = {*keys, *aggregator.columns, *(name for name in more if name is not None)}
+    return [name for name in df.columns if any(same_name(df, name, each) for each in wanted)]
+
+
+def _chosen(
+    aggregator: str | Aggregator | None, aggregators: Mapping[str, str | Aggregator] | None
+) -> Aggregator:
+    """Give the aggregator that was asked for."""
+    if aggregators is None:
+        return parse("count" if aggregator is None else aggregator)
+    if aggregator is not None:
+        message = (
+            f"aggregator = {shown(aggregator)}: aggregators are given too; pass one of the two"
+        )
+        raise ConfigurationError(message)
+    return parse_all(aggregators)
+
+
+def check_windows(
+    df: DataFrame,
+    *,
+    time: str | None,
+    window: str | None,
+    watermark: str,
+    max_ahead: str | None,
+) -> None:
+    """Make sure that windows are what they can be, and that a stream has some.
+
+    Raises
+    ------
+    ConfigurationError
+        A stream without window, a window without time; no duration.
+    """
+    durations = {"window": window, "watermark": watermark, "max_ahead": max_ahead}
+    for name, duration in durations.items():
+        if duration is not None or name == "watermark":
+            check_text(name, duration, "1 minute")
+    if window is not None and time is None:
+        message = f"window = {window!r} needs time=...: the timestamp column of the messages"
+        raise ConfigurationError(message)
+    for name, duration in durations.items():
+        if duration is not None and not _DURATION.fullmatch(duration):
+            message = f"{name} = {duration!r}: must be a duration, such as '1 minute'"
+            raise ConfigurationError(message)
+    if window is not None and not re.search("[1-9]", window):
+        message = f"window = {window!r}: must be longer than nothing"
+        raise ConfigurationError(message)
+    if df.isStreaming and window is None:
+        message = (
+            "a stream is aggregated in windows: pass window=... (such as '1 minute') and time=..."
+        )
+        raise ConfigurationError(message)
+
+
+def _has_no_zone(df: DataFrame, time: str) -> bool:
+    (found,) = find_columns(df, time, "time")
+    return isinstance(df.schema[found].dataType, TimestampNTZType)
+
+
+def merge_partials(
+    partials: DataFrame,
+    aggregator: Aggregator,
+    *,
+    window: str | None,
+    watermark: str,
+    zoned: bool = True,
+    clock: str | None = None,
+) -> DataFrame:
+    """Merge partial aggregates by window and key, and finish them.
+
+    A `clock` is a column of timestamps that the watermark of a stream follows in place of the
+    rows' own times: while it stands still, all windows stay open and no row is late. Rows of
+    different clocks are not merged.
+
+    Windows are the struct ``window``, as Spark's ``groupBy(window)`` gives it. Where the messages'
+    times have no zone (`zoned` is False) they come here as if they were UTC, since Spark has no
+    watermark of such times, and the windows lose their zone again.
+
+    In a stream this is Spark's stateful aggregation with a watermark, in append mode. In a batch
+    states are merged in an order of their own, so that rounding is the same however often it runs.
+    """
+    by: tuple[str, ...] = ("key",) if aggregator.scope == "key" else ()
+    groups = [F.col(name) for name in by]
+    if window is not None:
+        if partials.isStreaming:
+            partials = partials.withWatermark(clock or TIME, watermark)
+        groups = [F.window(TIME, window).alias("window"), *groups]
+    if isinstance(aggregator, Algebraic):
+        types = {field.name: field.dataType for field in partials.schema}
+        states = [
+            merged_natively(how, name, types[name]).alias(name)
+            for name, how in aggregator.merges.items()
+        ]
+    else:
+        collected = F.collect_list(F.struct(*aggregator.state.names))
+        # Spark has no order for maps.
+        kinds = StructType([partials.schema[name] for name in aggregator.state.names])
+        if not partials.isStreaming and "map<" not in kinds.simpleString():
+            collected = F.sort_array(collected)
+        states = [collected.alias(STATES)]
+    clocks = [] if clock is None else [clock]
+    merged = partials.groupBy(*clocks, *groups).agg(*states).drop(*clocks)
+    if window is not None:
+        by = ("window", *by)
+        if not zoned:
+            merged = merged.withColumn("window", _without_zone(merged))
+            # What marks a column of windows for Spark; over Connect an alias in there loses it.
+            merged = merged.withMetadata("window", {"spark.timeWindow": True})
+    if isinstance(aggregator, Algebraic):
+        merged = count_overflows(merged, aggregator)
+        if aggregator.casts is not None:
+            return merged.select(*by, *finished_natively(aggregator, aggregator.casts))
+    finish = FinishTask if isinstance(aggregator, Algebraic) else MergeTask
+    fields = [merged.schema[name] for name in by]
+    schema = StructType([*fields, *from_arrow_schema(aggregator.result).fields])
+    task = in_workers(merged.sparkSession, finish(aggregator, by))
+    return merged.mapInArrow(task, schema)
+
+
+def _without_zone(merged: DataFrame) -> Column:
+    """Windows whose bounds lose the zone UTC."""
+    bounds = []
+    for end in ("start", "end"):
+        seconds = F.unix_micros(f"window.{end}").cast("decimal(20)") / F.lit(1_000_000)
+        bound = F.expr("TIMESTAMP_NTZ '1970-01-01'") + F.make_dt_interval(secs=seconds)
+        bounds.append(bound.alias(end))
+    windows = F.struct(*bounds)
+    if merged.schema["window"].nullable:
+        windows = F.when(F.col("window").isNotNull(), windows)
+    return windows

@@ -1,0 +1,210 @@
+"""Two-step aggregation for real time: by key and worker in the query, then by key where it is read.
+
+Spark has no partial aggregate before the shuffle in real-time mode, and refuses two stateful
+aggregations in one query of update mode. So the query sends what each worker has of a key, again
+and again as it grows, and whoever reads that keeps the last of each worker and merges these.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import DecimalType, IntegralType, NumericType, TimestampNTZType
+
+from evenkey.core.checking import check_workers, shown
+from evenkey.core.errors import ConfigurationError
+from evenkey.groupings import parse
+from evenkey.spark.aggregates.aggregation import check_windows
+from evenkey.spark.aggregates.by_name import COUNT, AggregateByName, parsed_aggregates
+from evenkey.spark.keys.columns import (
+    absent,
+    check_frame,
+    column_names,
+    find_columns,
+    has_collation,
+    number_column,
+    parts_of_type,
+    quoted,
+    same_name,
+    time_column,
+)
+from evenkey.spark.keys.composite import check_groupable
+from evenkey.spark.keys.event_times import without_far_ahead
+from evenkey.spark.routing.add_worker import routed
+from evenkey.spark.routing.real_time import check_state_in_real_time
+from evenkey.spark.routing.to_workers import place
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import Column, DataFrame
+
+    from evenkey.core.stores import Store
+    from evenkey.groupings import Grouping
+
+_TIME, _VALUE = "__evenkey_time", "__evenkey_value_"
+WINDOW, WORKER, SPLIT = "window", "worker", "split"
+_DIGITS = 38
+
+
+def aggregate_by_worker(
+    df: DataFrame,
+    key: str | Sequence[str],
+    grouping: str | Grouping = "planned",
+    workers: int = 10,
+    aggregates: Mapping[str, str] = COUNT,
+    *,
+    time: str | None = None,
+    window: str | None = None,
+    watermark: str = "0 seconds",
+    max_ahead: str | None = "1 hour",
+    state: str | Path | Store | None = None,
+    position: str | None = None,
+) -> DataFrame:
+    """Aggregate on balanced workers by Spark's own operators: what each worker has of each key.
+
+    Made for real-time mode (``trigger(realTime=...)``), where a stream is written in update mode;
+    micro-batches of update mode and batches give the same. Rows are routed and placed by split
+    (`place`), and each worker's state lies where the grouping put it, with one shuffle and no
+    Python. `merge_workers` makes results of what this gives.
+
+    Parameters
+    ----------
+    df, key, workers, state, position
+        As for `route`; a stream under planned grouping needs `position`, such as Kafka's offset.
+    grouping
+        ``"planned"`` or ``"kg"``.
+    aggregates
+        By the name of a column what it holds: ``"count"``, ``"count(column)"``, ``"sum(column)"``,
+        ``"min(column)"``, ``"max(column)"``, as Spark's functions of these names.
+    time, window, watermark, max_ahead
+        As for `aggregate`, but that a stream needs no windows. Without them all keys stay in state.
+
+    Returns
+    -------
+    DataFrame
+        ``window`` where there are windows, the key's columns, the int column ``worker``, and a
+        column an aggregate. Sums of whole numbers are decimal(38, 0), which none outgrows.
+        A stream in update mode gives a row again whenever it has changed.
+
+    Raises
+    ------
+    ConfigurationError
+        As `route` does; an aggregate is none, or of a column that it cannot take; two columns bear
+        one name; a stream cannot be aggregated so in real time (`check_real_time`), and what
+        Spark's settings lack for it.
+
+    Examples
+    --------
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+    >>> held = aggregate_by_worker(clicks, "user", "kg", workers=4)
+    >>> held.columns
+    ['user', 'worker', 'count']
+    """
+    check_frame(df)
+    check_workers(workers)
+    grouping = parse(grouping)
+    keys = find_columns(df, column_names(key))
+    check_groupable(df, keys)
+    _check_collations(df, keys)
+    wanted = parsed_aggregates(aggregates)
+    own = [*([] if window is None else [WINDOW]), WORKER, SPLIT, *(each.name for each in wanted)]
+    _check_names(df, keys, own)
+    by = [*([] if window is None else [WINDOW]), *keys]
+    if window is not None or time is not None:
+        df = _windowed(df, time, window, watermark, max_ahead)
+    values = {
+        f"{_VALUE}{number}": _value(df, each)
+        for number, each in enumerate(wanted)
+        if each.column is not None
+    }
+    if position is not None:
+        values["__evenkey_position"] = number_column(df, position, "position")
+    df = df.select(*map(quoted, by), *(column.alias(name) for name, column in values.items()))
+    df = routed(
+        df,
+        keys,
+        grouping,
+        workers,
+        state=state,
+        position=None if position is None else "__evenkey_position",
+        real_time=df.isStreaming,
+    )
+    if df.isStreaming:
+        check_state_in_real_time(df.sparkSession, workers)
+    placed = place(df, workers, by="split", key=by)
+    functions = {"count": F.count, "sum": F.sum, "min": F.min, "max": F.max}
+    made = [
+        functions[each.function](
+            F.lit(1) if each.column is None else F.col(f"{_VALUE}{number}")
+        ).alias(each.name)
+        for number, each in enumerate(wanted)
+    ]
+    # All rows of a split are of one worker.
+    parts = placed.groupBy(*map(quoted, by), SPLIT).agg(F.max(WORKER).alias(WORKER), *made)
+    return parts.select(*map(quoted, by), WORKER, *(quoted(each.name) for each in wanted))
+
+
+def _check_names(df: DataFrame, keys: Sequence[str], own: Sequence[str]) -> None:
+    for number, name in enumerate(own):
+        for other in [*keys, *own[:number]]:
+            if same_name(df, name, other):
+                message = (
+                    f"{name!r}: the result has two columns of that name; it names those of "
+                    f"windows, workers and splits {WINDOW}, {WORKER} and {SPLIT}: rename yours"
+                )
+                raise ConfigurationError(message)
+
+
+def _check_collations(df: DataFrame, keys: Sequence[str]) -> None:
+    """Refuse keys that are one for Spark's groupBy, and several for its hashes."""
+    for key in keys:
+        kind = df.schema[key].dataType
+        if any(map(has_collation, parts_of_type(kind))):
+            message = (
+                f"key = {key!r} is of type {kind.simpleString()}: texts that it takes for equal "
+                "have different hashes; make them equal: "
+                f"F.collate(F.lower({key!r}), 'UTF8_BINARY')"
+            )
+            raise ConfigurationError(message)
+
+
+def _windowed(
+    df: DataFrame, time: str | None, window: str | None, watermark: str, max_ahead: str | None
+) -> DataFrame:
+    if window is None or time is None:
+        given, missing = ("time", "window") if window is None else ("window", "time")
+        message = f"{given} = {shown(time or window)}: needs {missing}=... too; pass both or none"
+        raise ConfigurationError(message)
+    check_windows(df, time=time, window=window, watermark=watermark, max_ahead=max_ahead)
+    (found,) = find_columns(df, time, "time")
+    if isinstance(df.schema[found].dataType, TimestampNTZType):
+        message = (
+            f"time = {time!r}: has no time zone, and Spark has no watermark of such times; make it "
+            f"one with a zone: df.withColumn({time!r}, F.to_utc_timestamp({time!r}, 'UTC'))"
+        )
+        raise ConfigurationError(message)
+    absent(df, WINDOW)
+    at = time_column(df, time)
+    if df.isStreaming and max_ahead is not None:
+        df = without_far_ahead(df, at, max_ahead)
+    timed = df.withColumn(_TIME, at)
+    if df.isStreaming:
+        timed = timed.withWatermark(_TIME, watermark)
+    return timed.withColumn(WINDOW, F.window(_TIME, window))
+
+
+def _value(df: DataFrame, each: AggregateByName) -> Column:
+    """The column of an aggregate; whole numbers are summed with 38 digits."""
+    (found,) = find_columns(df, str(each.column), f"aggregates[{each.name!r}]")
+    kind, column = df.schema[found].dataType, quoted(found)
+    if each.function != "sum":
+        return column
+    if not isinstance(kind, NumericType):
+        message = (
+            f"{each.name} = sum({found}): is of type {kind.simpleString()}, no number: cast it"
+        )
+        raise ConfigurationError(message)
+    return column.cast(DecimalType(_DIGITS, 0)) if isinstance(kind, IntegralType) else column

@@ -1,0 +1,122 @@
+"""Exact statistics of keys, which workers leave for the plan of the next epoch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.groupings import KeyCounts
+from evenkey.spark.aggregates.partial_task import WorkerTask
+from evenkey.spark.plans.deciding import Learning
+from evenkey.spark.plans.lessons import Lesson
+from evenkey.spark.plans.places import tables_of
+from evenkey.spark.plans.tables import RoutingTable
+from evenkey.spark.sessions.task_id import current_epoch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+    from pyspark.sql import SparkSession
+
+    from evenkey.aggregators import Aggregator
+    from evenkey.core.stores import Store
+    from evenkey.groupings import PlannedGrouping
+
+HASH = "__hash"
+"""Column of the hash of each message's key, as the grouping sees it."""
+_HELD = 1 << 20
+"""Hashes that a worker holds before it counts them: many at once are counted in least time."""
+
+
+class CountingWorker(WorkerTask):
+    """A worker that counts what it holds by key, and leaves the counts when it has held all.
+
+    Parameters
+    ----------
+    aggregator, by
+        As for `WorkerTask`.
+    learning
+        Takes the counts; its tables are of the grouping.
+    grouping
+        By which the messages were placed.
+    """
+
+    def __init__(
+        self,
+        aggregator: Aggregator,
+        by: tuple[str, ...],
+        learning: Learning,
+        grouping: PlannedGrouping,
+    ) -> None:
+        super().__init__(aggregator, by)
+        self._learning = learning
+        self._grouping = grouping
+        self._hashes: list[NDArray[np.uint64]] = []
+        self._held = 0
+        self._counted: list[tuple[NDArray[np.uint64], NDArray[np.int64]]] = []
+
+    def hold(self, messages: pa.Table) -> None:
+        """Count the messages by key."""
+        # A copy: a view would keep the whole batch.
+        self._hashes.append(messages[HASH].to_numpy().view(np.uint64).copy())
+        self._held += messages.num_rows
+        if self._held >= _HELD:
+            self._count()
+
+    def close(self) -> None:
+        """Leave the counts."""
+        self._count()
+        if not self._counted:
+            return
+        keys, counts = (np.concatenate(each) for each in zip(*self._counted, strict=True))
+        if len(self._counted) > 1:
+            keys, rows = np.unique(keys, return_inverse=True)
+            counts = np.bincount(rows, counts)
+        self._counted = []
+        empty = self._grouping.statistics(self._learning.tables.workers)
+        left = KeyCounts.of(keys, counts.astype(np.float64), empty)
+        self._learning.leave(current_epoch(), Lesson(left.to_arrays(), {}))
+
+    def _count(self) -> None:
+        if self._held:
+            hashes = np.concatenate(self._hashes)
+            self._counted.append(np.unique(hashes, return_counts=True))
+        self._hashes, self._held = [], 0
+
+
+@dataclass(frozen=True)
+class OfWorkers:
+    """Plans the next epoch of what the workers held in one, by the function of `evenkey run`."""
+
+    grouping: PlannedGrouping
+    workers: int
+
+    def __call__(self, before: RoutingTable, lessons: dict[int, Lesson]) -> RoutingTable:
+        """Make the next table."""
+        counts = {
+            worker: KeyCounts.from_arrays(lesson.memory) for worker, lesson in lessons.items()
+        }
+        return RoutingTable(self.grouping.learned_of_workers(before.memory, counts, self.workers))
+
+
+def learning_of_workers(
+    session: SparkSession,
+    grouping: PlannedGrouping,
+    workers: int,
+    state: str | Path | Store | None,
+) -> Learning:
+    """Make what plans each epoch of a stream of what its workers held in the one before.
+
+    Raises
+    ------
+    ConfigurationError
+        `state` is no place, or no store is known for its scheme.
+    RunError
+        The state cannot be written.
+    """
+    tables, mark = tables_of(session, state, str(grouping), workers)
+    return Learning(tables, mark, OfWorkers(grouping, workers))

@@ -1,0 +1,115 @@
+"""Merging what workers have of keys: the second step of an aggregation in real time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from evenkey.core.checking import check_text, check_workers
+from evenkey.core.errors import ConfigurationError
+from evenkey.spark.aggregates.by_name import COUNT, parsed_aggregates
+from evenkey.spark.keys.columns import check_frame, column_names, find_columns, key_columns, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+_START = "__evenkey_start"
+
+
+def merge_workers(
+    df: DataFrame,
+    key: str | Sequence[str],
+    workers: int,
+    aggregates: Mapping[str, str] = COUNT,
+    *,
+    order: str,
+    window: bool = False,
+    watermark: str | None = None,
+) -> DataFrame:
+    """Merge what `aggregate_by_worker` gave, however often it gave a row: one row a key.
+
+    Of each window, key and worker the last row counts, the others are dropped; so rows that come
+    twice, or again after a restart, change nothing. It is one aggregation of Spark's own, for a
+    batch (what a topic holds now) and for a second query in update mode, also in real time.
+
+    Parameters
+    ----------
+    df
+        Batch or streaming; has the columns that `aggregate_by_worker` gave, read back, and `order`.
+    key, workers, aggregates
+        As they were given there.
+    order
+        Column that is greater the later a row of a key and worker was written, such as Kafka's
+        offset where the records' keys are made of window, key and worker.
+    window
+        Whether there are windows.
+    watermark
+        With windows in a stream, how long a window is kept behind the latest start of one; None:
+        for ever.
+
+    Returns
+    -------
+    DataFrame
+        ``window`` where there are windows, the key's columns, and a column an aggregate: what
+        Spark's own ``groupBy`` of the rows has, sums of whole numbers as decimal(38, 0).
+
+    Raises
+    ------
+    ConfigurationError
+        A column is missing, or an aggregate is none. A row whose worker is null or out of range
+        fails the job.
+
+    Examples
+    --------
+    >>> rows = [("ann", 0, 1, 10), ("ann", 1, 4, 11), ("ann", 0, 3, 12)]
+    >>> held = spark.createDataFrame(rows, "user string, worker int, count long, offset long")
+    >>> merge_workers(held, "user", 4, order="offset").collect()
+    [Row(user='ann', count=7)]
+    """
+    check_frame(df)
+    check_workers(workers)
+    wanted = parsed_aggregates(aggregates)
+    keys = find_columns(df, column_names(key))
+    by = [*(find_columns(df, "window", "window") if window else []), *keys]
+    (worker,), (last,) = key_columns(df, "worker", "worker"), key_columns(df, order, "order")
+    columns = key_columns(df, [each.name for each in wanted], "aggregates")
+    kinds = [field.dataType for field in df.select(*columns).schema]
+    groups = [quoted(name) for name in by]
+    if watermark is not None:
+        if not window:
+            message = f"watermark = {watermark!r}: needs windows; pass window=True, or leave it out"
+            raise ConfigurationError(message)
+        check_text("watermark", watermark, "10 minutes")
+        started = df.withColumn(_START, quoted(by[0]).getField("start"))
+        df, groups = started.withWatermark(_START, watermark), [F.col(_START), *groups]
+    checked = F.when(worker.between(0, workers - 1), worker).otherwise(
+        F.raise_error(F.lit(f"worker must be 0 to {workers - 1} in every row: pass more workers"))
+    )
+    row = F.struct(*(column.alias(f"v{i}") for i, column in enumerate(columns)))
+    lasts = [F.max_by(row, F.when(checked == w, last)).alias(f"w{w}") for w in range(workers)]
+    merged = df.groupBy(*groups).agg(*lasts)
+    results = [
+        _merged(
+            [F.col(f"w{w}.v{number}") for w in range(workers)], each.function, kinds[number]
+        ).alias(each.name)
+        for number, each in enumerate(wanted)
+    ]
+    return merged.select(*map(quoted, by), *results)
+
+
+def _merged(parts: list[Column], function: str, kind: DataType) -> Column:
+    """Merge the parts of a key, of which those are null that are not there."""
+    if len(parts) == 1:
+        return parts[0]
+    if function in ("min", "max"):
+        return {"min": F.least, "max": F.greatest}[function](*parts)
+    there = F.filter(F.array(*parts), lambda part: part.isNotNull())
+    others = F.slice(there, 2, len(parts))
+    # A sum of decimals has another type than they.
+    return F.aggregate(
+        others, F.get(there, F.lit(0)), lambda total, part: (total + part).cast(kind)
+    )

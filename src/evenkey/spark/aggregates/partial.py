@@ -1,0 +1,126 @@
+"""What stands between routed rows and merged results: messages, placed and partially aggregated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType, TimestampType
+
+from evenkey.aggregators import WORKER
+from evenkey.core.errors import ConfigurationError
+from evenkey.spark.aggregates.key_counts import HASH, CountingWorker
+from evenkey.spark.aggregates.partial_task import TIME, WEIGHT, WINDOW
+from evenkey.spark.keys.any_names import NamedTask, with_plain_names
+from evenkey.spark.keys.columns import column_names, key_columns, windowed_column
+from evenkey.spark.keys.composite import one_key
+from evenkey.spark.routing.to_workers import place
+from evenkey.spark.sessions.versions import from_arrow_schema, to_arrow_schema
+from evenkey.spark.sessions.worker_python import in_workers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from evenkey.aggregators import Aggregator
+    from evenkey.spark.aggregates.partial_task import WorkerTask
+
+
+def worked(
+    routed: DataFrame,
+    key: str | Sequence[str],
+    aggregator: Aggregator,
+    workers: int,
+    worker: Callable[[Aggregator, tuple[str, ...]], WorkerTask],
+    *,
+    time: str | None,
+    window: str | None,
+    weight: str | None = None,
+) -> tuple[DataFrame, Aggregator]:
+    """Bring routed rows to their workers, and let these aggregate them partially.
+
+    Parameters
+    ----------
+    routed
+        Rows with the column `WORKER`.
+    worker
+        Makes what a worker does of the bound aggregator and the columns of a group.
+    key, aggregator, workers, time, window, weight
+        As for `aggregate`.
+
+    Returns
+    -------
+    tuple
+        The partial aggregates, for `merge_partials`, and the bound aggregator.
+    """
+    messages, bound = _messages_of(routed, key, aggregator, time=time, window=window, weight=weight)
+    task = worker(bound, _group_columns(bound, windowed=window is not None))
+    return _partial_aggregates(place(messages, workers, column=WORKER), task), bound
+
+
+def _group_columns(aggregator: Aggregator, *, windowed: bool) -> tuple[str, ...]:
+    """Columns that make a group of partial aggregates."""
+    window = (WINDOW,) if windowed else ()
+    return (*window, "key") if aggregator.scope == "key" else window
+
+
+def _messages_of(
+    routed: DataFrame,
+    key: str | Sequence[str],
+    aggregator: Aggregator,
+    *,
+    time: str | None,
+    window: str | None,
+    weight: str | None = None,
+) -> tuple[DataFrame, Aggregator]:
+    """Select what workers need of routed messages, and bind the aggregator to it.
+
+    With `weight`, a column of whole numbers, they are given it as `WEIGHT`.
+
+    Returns
+    -------
+    tuple
+        A DataFrame with the worker, ``key`` (a struct where several columns are the key), the
+        aggregator's columns and, with a window, its start (`WINDOW`) and the time (`TIME`); and
+        the bound aggregator.
+    """
+    keys = column_names(key)
+    taken = {"key": "is not the key", WINDOW: "is no window", TIME: "is no time"}
+    for name in aggregator.columns:
+        if name in taken and not (name == "key" and keys == ("key",)):
+            message = f"{aggregator}: a column named {name!r} that {taken[name]}: rename it first"
+            raise ConfigurationError(message)
+    chosen = {"key": one_key(routed, keys)}
+    for name in aggregator.columns:
+        chosen |= {name: key_columns(routed, name, f"{aggregator}: column")[0]}
+    values = routed.select(*(column.alias(name) for name, column in chosen.items()))
+    zone = routed.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+    bound = aggregator.bind(to_arrow_schema(values.schema, timezone=zone))
+    if window is not None and time is not None:
+        event_time = windowed_column(routed, time)
+        chosen |= {WINDOW: F.window(event_time, window).start, TIME: event_time}
+    if weight is not None:
+        chosen[WEIGHT] = F.col(weight)
+    chosen[WORKER] = F.col(WORKER)
+    return routed.select(*(column.alias(name) for name, column in chosen.items())), bound
+
+
+def _partial_aggregates(placed: DataFrame, task: WorkerTask) -> DataFrame:
+    """Run a worker's task on each partition of placed messages.
+
+    The worker's number stays behind, unless the aggregator asks for it: it is the partition's, and
+    every message would bear it to Python.
+    """
+    fields = [
+        StructField(TIME, TimestampType()) if name == WINDOW else placed.schema[name]
+        for name in task.by
+    ]
+    schema = StructType([*fields, *from_arrow_schema(task.aggregator.state).fields])
+    unused = [] if WORKER in task.aggregator.columns else [WORKER]
+    held = placed.drop(*unused)
+    if isinstance(task, CountingWorker):
+        # Here and not before the shuffle, which has enough to carry.
+        held = held.withColumn(HASH, F.xxhash64("key"))
+    named = in_workers(placed.sparkSession, NamedTask(task, held.columns))
+    return with_plain_names(held).mapInArrow(named, schema)

@@ -1,0 +1,143 @@
+"""Streams that keep the aggregator that they began with, and say when its functions change.
+
+Spark compares the types of states with a checkpoint, not what they mean: states of
+``sum(column=a)`` and of ``sum(column=b)`` are alike. So the aggregator of each query is written
+down in its state.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pyspark.sql import functions as F
+
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.files import check_format
+from evenkey.spark.plans.deciding import with_decided
+from evenkey.spark.plans.tables import FORMAT, NEW_STATE, RoutingTable
+from evenkey.spark.sessions.query_events import listen
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from evenkey.core.stores import SharedMark, Store
+    from evenkey.spark.plans.deciding import Words
+    from evenkey.spark.plans.pinned_layout import PinnedLayout
+    from evenkey.spark.sessions.task_id import TaskId
+
+logger = logging.getLogger(__name__)
+
+_PLACE = "_aggregators"
+_METRIC = "evenkey-functions-"
+_CHANGED = "changed"
+_COLUMN = "__evenkey_changed"
+
+
+@dataclass(frozen=True)
+class SameAggregator:
+    """The aggregator that a query began with.
+
+    Parameters
+    ----------
+    store
+        The state's.
+    mark
+        By which a task makes sure that it sees the state.
+    spelled
+        The aggregator, as text.
+    code
+        Names the code of its functions; empty if users have none in it.
+    layout
+        What must stay the same too; None: nothing.
+    """
+
+    store: Store
+    mark: SharedMark
+    spelled: str
+    code: str
+    layout: PinnedLayout | None = None
+
+    def decide(self, task: TaskId) -> RoutingTable:
+        """Make sure that a query has the aggregator that it began with, and note its functions.
+
+        Returns
+        -------
+        RoutingTable
+            Remembers whether this is the first epoch with other functions.
+
+        Raises
+        ------
+        ConfigurationError
+            It began with another aggregator, or with another layout that must stay.
+        RunError
+            The state cannot be read or written, or this host does not see it.
+        """
+        self.mark.check()
+        if self.layout is not None:
+            self.layout.decide(task)
+        store = self.store.under(_PLACE)
+        name = f"{task.query}.json"
+        path = store.path(name)
+        now = {"format": FORMAT, "aggregator": self.spelled, "code": self.code, _CHANGED: None}
+        try:
+            content = store.find(name)
+            before = None if content is None else json.loads(content)
+            if before is None:
+                store.put(name, json.dumps(now).encode())
+                before = now
+            number, spelled = before["format"], before["aggregator"]
+            changed = before[_CHANGED]
+            if spelled == self.spelled and before["code"] != self.code:
+                changed = task.epoch
+                store.put(name, json.dumps({**now, _CHANGED: changed}).encode())
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            message = (
+                f"{path}, which says what this query aggregates, cannot be read or written "
+                f"({error}): restore it, or start with a new checkpoint and a new place as state"
+            )
+            raise RunError(message) from error
+        check_format(path, number, FORMAT, NEW_STATE)
+        if spelled != self.spelled:
+            message = (
+                f"aggregator = {self.spelled!r}: the checkpoint of this query has states of "
+                f"{spelled!r}: pass that one, or start with a new checkpoint"
+            )
+            raise ConfigurationError(message)
+        return RoutingTable({_CHANGED: np.array(changed == task.epoch)})
+
+    recall = decide
+
+
+def with_same_aggregator(df: DataFrame, known: SameAggregator) -> DataFrame:
+    """Let the rows of a stream wait until its query is known to have the aggregator of before."""
+    waiting, words = with_decided(df, known, _words)
+    if not known.code:
+        return waiting
+    listen(df.sparkSession, metrics={_METRIC: _receive})
+    # Metrics of one query must not share a name, and no expression of theirs has a subquery.
+    name = f"{_METRIC}{uuid.uuid4().hex}-{known.spelled}"
+    marked = waiting.withColumn(_COLUMN, F.get(words, F.lit(1)))
+    return marked.observe(name, F.max(_COLUMN).alias(_CHANGED)).drop(_COLUMN)
+
+
+def _words(table: RoutingTable) -> Words:
+    return [0, int(table.memory[_CHANGED])]
+
+
+def _receive(session: SparkSession | None, name: str, values: Any, progress: Any) -> None:
+    del session
+    if values.get(_CHANGED):
+        spelled = name.removeprefix(_METRIC).partition("-")[2]
+        logger.warning(
+            "query %s: the functions of %s are not those that made the states in its checkpoint; "
+            "states of both are combined from epoch %s on. Start with a new checkpoint if they "
+            "do not fit together",
+            progress.id,
+            spelled,
+            progress.batchId,
+        )

@@ -1,0 +1,101 @@
+"""Cogroups: the rows of two frames that have one key, on the key's worker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.spark.groups import calls
+from evenkey.spark.groups.choosing import choose
+from evenkey.spark.groups.hints import arguments_of, named
+from evenkey.spark.groups.weights import Side
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+    from evenkey.spark.groups.rows import Rows
+
+
+class Cogrouped:
+    """Two frames grouped by the same keys, as Spark's ``cogroup`` gives them.
+
+    A key weighs what its rows on both sides do; the choices are those of the first groupBy.
+    """
+
+    def __init__(self, first: Rows, second: Rows) -> None:
+        self._first = first
+        self._second = second
+
+    def applyInPandas(  # noqa: N802 - Spark's name
+        self, func: Callable[..., Any], schema: StructType | str
+    ) -> DataFrame:
+        """Call a function on the two pandas DataFrames of each key, as Spark's does.
+
+        Parameters
+        ----------
+        func
+            Takes both sides' rows, or the key and these; gives a pandas DataFrame.
+        schema
+            Of what it gives.
+
+        Raises
+        ------
+        ConfigurationError
+            A side is a stream, the sides' keys differ in number, or the grouping is refused.
+        """
+        return self._apply("applyInPandas", func, schema, arrow=False)
+
+    def applyInArrow(  # noqa: N802 - Spark's name
+        self, func: Callable[..., Any], schema: StructType | str
+    ) -> DataFrame:
+        """Call a function on the two Arrow tables of each key, as Spark's does.
+
+        Parameters
+        ----------
+        func
+            Takes both sides' tables, or the key and these; gives a table.
+        schema
+            Of what it gives.
+
+        Raises
+        ------
+        ConfigurationError
+            As `applyInPandas` does.
+        """
+        return self._apply("applyInArrow", func, schema, arrow=True)
+
+    def _apply(
+        self, method: str, func: Callable[..., Any], schema: StructType | str, *, arrow: bool
+    ) -> DataFrame:
+        first, second = self._first, self._second
+        for rows in (first, second):
+            rows.check_batch(f"cogroup().{method}")
+        count, other = len(first.keys.names), len(second.keys.names)
+        if count != other:
+            message = f"cogroup: {count} keys on one side and {other} on the other; give as many"
+            raise ConfigurationError(message)
+        takes_key = arguments_of(func, (2, 3)) > 2  # noqa: PLR2004 - two sides, and the key
+        way = first.choice().way
+        if way != "spark":
+            way = choose(first.wanted, second.keys, first.workers, merges=False).way
+        if first.keys.types != second.keys.types:
+            way = "spark"
+        keys = [rows.python_keys for rows in (first, second)]
+        if way == "spark" and not any(each.user_names for each in keys):
+            own_cogroup: Any = first.plain.cogroup(second.plain)
+            result: DataFrame = getattr(own_cogroup, method)(func, schema)
+            return result
+        plans = first.plans_of(*(Side(rows.keys, rows.cost) for rows in (first, second)))
+        left, left_own = first.grouped(keys[0], way, plans)
+        right, right_own = first.grouped(keys[1], way, plans)
+        shows = [
+            calls.shower(own, side.user_names, arrow=arrow)
+            for own, side in zip((left_own, right_own), keys, strict=True)
+        ]
+        call = named(calls.on_cogroup(func, shows, count, takes_key=takes_key), func)
+        both: Any = left.cogroup(right)
+        placed: DataFrame = getattr(both, method)(call, schema)
+        return placed

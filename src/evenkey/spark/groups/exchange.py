@@ -1,0 +1,56 @@
+"""The one exchange of a groupBy: each row goes to its key's worker, by Spark's own operators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from evenkey.spark.keys.columns import OWN
+from evenkey.spark.plans.lookup import with_planned_worker
+from evenkey.spark.routing.to_workers import split_column
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from evenkey.groupings import PlannedGrouping, Snapshot
+    from evenkey.spark.groups.keys import Keys
+
+SPLIT = f"{OWN}split"
+_WORKER = f"{OWN}worker"
+
+
+def with_split(
+    keys: Keys,
+    memory: Snapshot,
+    grouping: PlannedGrouping,
+    workers: int,
+    *,
+    whole: bool,
+    inline: bool = False,
+) -> DataFrame:
+    """Add the int column `SPLIT`, by which Spark's own exchange takes a row to its worker.
+
+    Whole keys have the same one in all their rows, whatever these are and however often they are
+    computed: it follows from the key and the plan alone. Beneath an operator with state the plan
+    must stand `inline`.
+    """
+    position = F.lit(0) if whole else None
+    routed = with_planned_worker(
+        keys.frame, keys.hashed, grouping, workers, memory, _WORKER, position, inline=inline
+    )
+    return routed.withColumn(SPLIT, split_column(F.col(_WORKER), keys.columns, workers)).drop(
+        _WORKER
+    )
+
+
+def exchanged(
+    keys: Keys, memory: Snapshot, grouping: PlannedGrouping, workers: int, *, whole: bool
+) -> DataFrame:
+    """Bring each row of a batch to the partition of its worker.
+
+    Adaptive execution leaves an exchange of a number of partitions that was asked for as it is, and
+    a groupBy by the key and `SPLIT` needs no other one.
+    """
+    split = with_split(keys, memory, grouping, workers, whole=whole)
+    return split.repartition(workers, *keys.columns, SPLIT)

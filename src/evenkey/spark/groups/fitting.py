@@ -1,0 +1,105 @@
+"""Fit: a plan made of a batch, for `route` and `groupBy` to follow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenkey.core.checking import number
+from evenkey.core.errors import ConfigurationError
+from evenkey.groupings import Plan, PlannedGrouping, parse
+from evenkey.spark.groups.rows import Rows
+from evenkey.spark.keys.columns import check_frame, key_columns, key_hash, number_column
+from evenkey.spark.plans.places import check_state
+from evenkey.spark.plans.store_at import store_of
+from evenkey.spark.plans.tables import RoutingTables
+from evenkey.spark.routing.native import fitted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame
+
+    from evenkey.core.stores import Store
+    from evenkey.groupings import Grouping
+
+
+def fit(
+    df: DataFrame,
+    key: str | Sequence[str],
+    grouping: str | Grouping,
+    workers: int,
+    *,
+    state: str | Path | Store,
+    cost: str | None = None,
+    fraction: float = 1.0,
+) -> Plan:
+    """Count the keys of a batch DataFrame and plan from them, for `route` or `groupBy` to follow.
+
+    Parameters
+    ----------
+    df
+        Batch; all of the data, a sample, or earlier data like it.
+    key
+        Key column, or columns that form the key together.
+    grouping, workers
+        ``"planned"``, with the parameters and worker count that `route` will be given; or
+        ``"whole"``, by which no key is split, for `groupBy` and keys with state.
+    state
+        Place of the plan, the same as for `route`. A plan that it holds is the one to stay near to.
+    cost
+        Column of what each row costs, such as seconds that were measured; None: each row
+        costs the same.
+    fraction
+        Rows drawn at random that are counted, above 0, at most 1.
+
+    Returns
+    -------
+    Plan
+        Its `loads` and `extra_pairs` predict balance and replication.
+
+    Raises
+    ------
+    ConfigurationError
+        A column is missing, the grouping is none that plans, the DataFrame is a stream, a cost
+        is negative, or the fraction is out of range.
+
+    Examples
+    --------
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+    >>> import tempfile
+    >>> plan = fit(clicks, "user", "planned", 4, state=tempfile.mkdtemp())
+    >>> [round(load) for load in plan.loads]
+    [25, 25, 25, 25]
+    """
+    check_frame(df)
+    whole = grouping == "whole"
+    planned = PlannedGrouping() if whole else _planned(grouping)
+    planned.router(workers)
+    check_state(state, needed=True)
+    number("fraction", fraction)
+    if df.isStreaming:
+        message = "fit counts a batch: pass earlier data or a sample, or call it in foreachBatch"
+        raise ConfigurationError(message)
+    if not 0 < fraction <= 1:
+        message = f"fraction = {fraction}: must be above 0 and at most 1"
+        raise ConfigurationError(message)
+    hashed = key_hash(df, key)
+    costs = None if cost is None else number_column(df, cost, "cost")
+    if fraction < 1:
+        df = df.sample(fraction=fraction, seed=0)
+    if whole:
+        rows = Rows(df, key_columns(df, key), workers, "whole", state, costs)
+        return Plan.from_arrays(rows.plans.make("whole").memory)
+    store = RoutingTables(store_of(df.sparkSession, state), str(planned), workers)
+    return Plan.from_arrays(fitted(df, hashed, costs, planned, workers, store))
+
+
+def _planned(grouping: str | Grouping) -> PlannedGrouping:
+    planned = parse(grouping)
+    if not isinstance(planned, PlannedGrouping):
+        message = (
+            f"{planned}: only planned grouping is fitted; pass planned or whole, or leave fit out"
+        )
+        raise ConfigurationError(message)
+    return planned

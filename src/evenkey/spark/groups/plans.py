@@ -1,0 +1,231 @@
+"""Plans of a groupBy: made of its keys' weights, or kept in a state and used again."""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.groupings import Plan, PlannedGrouping, whole_plan
+from evenkey.spark.plans.store_at import store_of
+from evenkey.spark.plans.tables import RoutingTable, RoutingTables
+from evenkey.spark.sessions.access import at_state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from evenkey.core.stores import Store
+    from evenkey.groupings import KeyStatistics, Snapshot
+    from evenkey.spark.groups.weights import Weights
+
+logger = logging.getLogger(__name__)
+
+Way = Literal["whole", "planned"]
+
+_WHOLE = "whole"
+_ABOUT = "about"
+_NOTICED = 1.1
+"""So many fair shares of a worker bound a job by one key visibly."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known of the keys that a plan was made of.
+
+    Parameters
+    ----------
+    keys
+        Columns of the key.
+    heaviest
+        The heaviest key, as text; empty where it does not matter.
+    share
+        Its share of all load, 0 to 1.
+    load
+        ``rows`` or ``cost``.
+    seconds
+        That counting took.
+    """
+
+    keys: tuple[str, ...]
+    heaviest: str
+    share: float
+    load: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan, and what it was made of.
+
+    Parameters
+    ----------
+    memory
+        The plan's arrays, as routing follows them.
+    about
+        None for a plan that `fit` made.
+    place
+        Where it was found; empty if it was made here and now.
+    """
+
+    memory: Snapshot
+    about: About | None
+    place: str = ""
+
+    @property
+    def imbalance(self) -> float:
+        """Load of the fullest worker over the mean, as planned; 1 where there is no load."""
+        loads = self.memory["loads"]
+        return float(loads.max() / loads.mean()) if loads.any() else 1.0
+
+    def bound(self, workers: int) -> str:
+        """Say what the heaviest key allows at most; empty where it bounds nothing."""
+        if self.about is None or self.about.share * workers <= _NOTICED:
+            return ""
+        share = self.about.share
+        return (
+            f"{self.about.heaviest} has {100 * share:.0f} % of the {self.about.load}: "
+            f"at most {1 / share:.1f} times faster"
+        )
+
+
+class Plans:
+    """The plans of one groupBy, of either way.
+
+    Parameters
+    ----------
+    session
+        Whose tasks reach the state.
+    keys
+        Columns of the key, as results name them.
+    grouping
+        Splits keys.
+    workers
+        How many there are.
+    state
+        Where plans are kept; None: nowhere.
+    weigh
+        Weighs the keys, when a plan is needed for the first time.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        keys: Sequence[str],
+        grouping: PlannedGrouping,
+        workers: int,
+        state: str | Path | Store | None,
+        weigh: Callable[[KeyStatistics], Weights],
+    ) -> None:
+        self._session = session
+        self._keys = tuple(keys)
+        self.grouping = grouping
+        self.workers = workers
+        self._store = None if state is None else store_of(session, state)
+        self._weigh = weigh
+        self._made: dict[Way, Planned] = {}
+        self._weights: Weights | None = None
+
+    def of(self, way: Way) -> Planned:
+        """Give the plan of a way: the one of before, the one in the state, or a new one.
+
+        Raises
+        ------
+        ConfigurationError
+            The plan in the state is for other keys, workers or another grouping.
+        RunError
+            The state cannot be read or written.
+        """
+        if way not in self._made:
+            self._made[way] = self._kept(way) or self._new(way)
+        return self._made[way]
+
+    def tables(self, way: Way) -> RoutingTables | None:
+        """Where plans of a way are kept; None: nowhere."""
+        if self._store is None:
+            return None
+        return tables_of_plans(self._store, way, self.grouping, self.workers)
+
+    def _kept(self, way: Way) -> Planned | None:
+        tables = self.tables(way)
+        if tables is None:
+            return None
+        memory = at_state(self._session, tables.latest)
+        if not memory:
+            return None
+        place = tables.store.url
+        return Planned(memory, self.check(memory, place), place)
+
+    def check(self, memory: Snapshot, place: str) -> About | None:
+        """Make sure that a plan is for these keys, and give what it was made of if it says so.
+
+        Raises
+        ------
+        ConfigurationError
+            It is for others.
+        """
+        if _ABOUT not in memory:
+            return None
+        fields = json.loads(str(memory[_ABOUT]))
+        about = About(**{**fields, "keys": tuple(fields["keys"])})
+        if about.keys != self._keys:
+            message = (
+                f"state {place} holds a plan for the key {', '.join(about.keys)}, not for "
+                f"{', '.join(self._keys)}: pass another place as state"
+            )
+            raise ConfigurationError(message)
+        return about
+
+    def make(self, way: Way) -> Planned:
+        """Weigh the keys and make a plan, in place of one that the state has.
+
+        Raises
+        ------
+        RunError
+            The state cannot be written.
+        """
+        self._made[way] = self._new(way)
+        return self._made[way]
+
+    def _new(self, way: Way) -> Planned:
+        if self._weights is None:
+            self._weights = self._weigh(self.grouping.statistics(self.workers))
+        weights = self._weights
+        memory = made_of(weights.statistics, way, self.grouping, self.workers, rows=weights.of_rows)
+        share = 0.0 if weights.heaviest is None else weights.heaviest[1]
+        bounds = way == "whole" and share * self.workers > _NOTICED
+        named = weights.heaviest_text if bounds else ""
+        load = "rows" if weights.of_rows else "cost"
+        about = About(self._keys, named, share, load, weights.seconds)
+        tables = self.tables(way)
+        if tables is not None:
+            kept = {**memory, _ABOUT: np.array(json.dumps(asdict(about)))}
+            at_state(self._session, functools.partial(tables.write, 0, RoutingTable(kept)))
+        return Planned(memory, about)
+
+
+def made_of(
+    statistics: KeyStatistics, way: Way, grouping: PlannedGrouping, workers: int, *, rows: bool
+) -> Snapshot:
+    """Make the plan of a way from statistics, of rows or of costs."""
+    if way == "planned":
+        return grouping.fitted(statistics, workers, {}, of_messages=rows)
+    least = statistics.total / len(statistics.bucket_loads)
+    plan: Plan = whole_plan(*statistics.items(least), workers)
+    return plan.to_arrays()
+
+
+def tables_of_plans(
+    store: Store, way: Way, grouping: PlannedGrouping, workers: int
+) -> RoutingTables:
+    """Where plans of a way lie: those that split as `fit` leaves them, whole ones below."""
+    if way == "planned":
+        return RoutingTables(store, str(grouping), workers)
+    return RoutingTables(store.under(_WHOLE), _WHOLE, workers)

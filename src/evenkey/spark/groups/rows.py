@@ -1,0 +1,202 @@
+"""The rows of a groupBy, and where they go: what its methods share."""
+
+from __future__ import annotations
+
+import logging
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from evenkey.core.checking import check_workers, shown
+from evenkey.core.errors import ConfigurationError
+from evenkey.spark.groups.choosing import Choice, choose, read_grouping
+from evenkey.spark.groups.exchange import SPLIT, exchanged
+from evenkey.spark.groups.keys import Keys, expression_of, keyed, listed
+from evenkey.spark.groups.plans import Plans
+from evenkey.spark.groups.weights import Side, Weights, cost_column
+from evenkey.spark.keys.columns import check_frame
+from evenkey.spark.plans.places import check_state
+from evenkey.spark.sessions.slots import slots_of
+from evenkey.spark.sessions.worker_python import check_python
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pyspark.sql import Column, DataFrame, GroupedData
+
+    from evenkey.core.stores import Store
+    from evenkey.groupings import Grouping, KeyStatistics
+
+logger = logging.getLogger(__name__)
+
+
+class Rows:
+    """The rows of one frame by key, with what the user asked for.
+
+    Parameters
+    ----------
+    df, keys, workers, grouping, state, cost
+        As for `groupBy`.
+
+    Raises
+    ------
+    ConfigurationError
+        One of them cannot be.
+    """
+
+    def __init__(
+        self,
+        df: DataFrame,
+        keys: Sequence[object],
+        workers: int | None,
+        grouping: str | Grouping,
+        state: str | Path | Store | None,
+        cost: str | Column | None,
+    ) -> None:
+        check_frame(df)
+        self.df = df
+        self.listed = listed(keys)
+        self.wanted, self.grouping = read_grouping(grouping)
+        if workers is not None:
+            check_workers(workers)
+        self._workers = workers
+        check_state(state)
+        self.state = state
+        self.cost = cost_column(df, cost)
+        self._said = ""
+
+    @cached_property
+    def plain(self) -> GroupedData:
+        """Spark's own groupBy."""
+        return self.df.groupBy(*(expression_of(self.df, key) for key in self.listed))
+
+    @cached_property
+    def keys(self) -> Keys:
+        """Columns of the key, with the frame that has them.
+
+        Raises
+        ------
+        ConfigurationError
+            There is no such column.
+        """
+        return keyed(self.df, self.listed)
+
+    @cached_property
+    def python_keys(self) -> Keys:
+        """The same, on a frame that Spark can hand to Python; see `Keys.for_python`.
+
+        Raises
+        ------
+        ConfigurationError
+            As `keys` does.
+        """
+        return self.keys.for_python()
+
+    @cached_property
+    def workers(self) -> int:
+        """How many workers there are: as given, or the slots, in a stream the partitions."""
+        if self._workers is not None:
+            return self._workers
+        return self.shuffle_partitions if self.df.isStreaming else slots_of(self.df.sparkSession)
+
+    @property
+    def shuffle_partitions(self) -> int:
+        """As many as Spark makes for its own shuffles, and for state."""
+        return int(self.df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 0)
+
+    @cached_property
+    def plans(self) -> Plans:
+        """Plans by the weights of these rows."""
+        return self.plans_of(Side(self.keys, self.cost))
+
+    def plans_of(self, *sides: Side) -> Plans:
+        """Plans by the weights of several sides' rows together."""
+
+        def weigh(empty: KeyStatistics) -> Weights:
+            return Weights(sides, empty)
+
+        session = self.df.sparkSession
+        return Plans(session, self.keys.shown, self.grouping, self.workers, self.state, weigh)
+
+    def choice(self, *, merges: bool = False) -> Choice:
+        """Choose the way of keys for work on all rows of a key, or on parts that are merged.
+
+        Raises
+        ------
+        ConfigurationError
+            What is wanted cannot be.
+        """
+        choice = choose(self.wanted, self.keys, self.workers, merges=merges)
+        if choice.way == "spark" and choice.why != self._said and choice.unasked:
+            self._said = choice.why
+            logger.warning(
+                "groupBy(%s): Spark's own placement: %s", ", ".join(self.keys.shown), choice.why
+            )
+        return choice
+
+    def check_batch(self, method: str) -> None:
+        """Make sure that the rows are a batch, and that workers have a Python that will do.
+
+        Raises
+        ------
+        ConfigurationError
+            It is not so.
+        """
+        if self.df.isStreaming:
+            message = (
+                f"{method}: a stream has no end, so that a key's rows are never all there; call "
+                "it in foreachBatch, or use transformWithStateInPandas"
+            )
+            raise ConfigurationError(message)
+        check_python(self.df.sparkSession)
+
+    def grouped(
+        self,
+        keys: Keys,
+        way: Literal["whole", "planned", "spark"],
+        plans: Plans | None = None,
+        mend: str = "",
+    ) -> tuple[GroupedData, tuple[str, ...]]:
+        """Bring rows to their workers, and group them there.
+
+        Parameters
+        ----------
+        keys
+            With the rows: these ones, perhaps with columns more.
+        way
+            Of the keys; of ``spark`` rows are left to Spark's own placement.
+        plans
+            To follow; None: those of these rows.
+        mend
+            What is said behind the bound that the heaviest key sets.
+
+        Returns
+        -------
+        tuple
+            Groups by the key, where rows are placed also by one column of ours, and the names of
+            all columns of ours.
+        """
+        if way == "spark":
+            return keys.frame.groupBy(*keys.columns), keys.own
+        plan = (self.plans if plans is None else plans).of(way)
+        bound = plan.bound(self.workers) if way == "whole" else ""
+        if bound:
+            logger.warning("%s%s", bound, mend)
+        frame = exchanged(keys, plan.memory, self.grouping, self.workers, whole=way == "whole")
+        return frame.groupBy(*keys.columns, SPLIT), (*keys.own, SPLIT)
+
+
+def check_kind(other: object, kind: type, name: str) -> None:
+    """Make sure that a second frame was grouped by us too.
+
+    Raises
+    ------
+    ConfigurationError
+        It is none.
+    """
+    if not isinstance(other, kind):
+        message = (
+            f"{name} = {shown(other)}: must be grouped by evenkey too; pass "
+            "eks.groupBy(df, 'key') in place of df.groupBy('key')"
+        )
+        raise ConfigurationError(message)

@@ -1,0 +1,247 @@
+"""Work with state on streams: each key on the worker that a pinned plan gives it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyspark import cloudpickle
+
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError
+from evenkey.spark.groups import stateful_calls
+from evenkey.spark.groups.exchange import SPLIT, with_split
+from evenkey.spark.groups.hints import arguments_of, named
+from evenkey.spark.groups.pinned import pinned_plan
+from evenkey.spark.groups.rows import check_kind
+from evenkey.spark.sessions.worker_python import check_python
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame, GroupedData
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+    from pyspark.sql.types import StructType
+
+    from evenkey.spark.groups.keys import Keys
+    from evenkey.spark.groups.pinned import PinnedPlan
+    from evenkey.spark.groups.rows import Rows
+
+    Schema = StructType | str
+    Function = Callable[..., Any]
+
+cloudpickle.register_pickle_by_value(stateful_calls)  # type: ignore[no-untyped-call]
+
+
+def transformed(
+    rows: Rows, method: str, processor: Any, initial: Rows | None, options: dict[str, Any]
+) -> DataFrame:
+    """Call Spark's ``transformWithState`` or ``transformWithStateInPandas`` on placed keys.
+
+    Parameters
+    ----------
+    rows
+        A stream's, or a batch's, which is Spark's own alone.
+    method
+        Which of the two.
+    processor
+        The user's.
+    initial
+        What keys begin with; None: nothing.
+    options
+        As Spark takes them.
+    """
+    placed = follows_plan(rows)
+    sides = [rows] if initial is None else [rows, initial]
+    if not placed and not any(side.python_keys.user_names for side in sides):
+        plain = None if initial is None else initial.plain
+        return _call(rows.plain, method, processor, initialState=plain, **options)
+    if not hasattr(processor, "handleInputRows"):
+        message = f"statefulProcessor = {shown(processor)}: pass an object of a StatefulProcessor"
+        raise ConfigurationError(message)
+    plan = pinned_plan(rows, method) if placed else None
+    begun: GroupedData | None = None
+    names: tuple[str, ...] = ()
+    if initial is not None:
+        if initial.keys.types != rows.keys.types or len(initial.keys.own) != len(rows.keys.own):
+            message = f"{method}: initialState is grouped by other keys; group it by the same ones"
+            raise ConfigurationError(message)
+        begun, names = _placed(initial.python_keys, plan, rows), initial.python_keys.user_names
+    wrapped = stateful_calls.Shown(processor, *_shape(rows, placed=placed), initial_names=names)
+    return _call(_checked(plan, rows), method, wrapped, initialState=begun, **options)
+
+
+def with_state(rows: Rows, function: Callable[..., Any], options: dict[str, Any]) -> DataFrame:
+    """Call Spark's ``applyInPandasWithState`` on placed keys; a batch is Spark's own alone."""
+    method = "applyInPandasWithState"
+    placed = follows_plan(rows)
+    if not placed and not rows.python_keys.user_names:
+        return _call(rows.plain, method, function, **options)
+    arguments_of(function, (3,))
+    plan = pinned_plan(rows, method) if placed else None
+    call = stateful_calls.on_state(function, *_shape(rows, placed=placed))
+    return _call(_checked(plan, rows), method, named(call, function), **options)
+
+
+def follows_plan(rows: Rows) -> bool:
+    """Whether keys are placed: those of a stream, where nothing speaks against it.
+
+    Raises
+    ------
+    ConfigurationError
+        Something does, and there is a `state` that was to be followed.
+    """
+    check_python(rows.df.sparkSession)
+    if not rows.df.isStreaming:
+        return False
+    choice = rows.choice()
+    if choice.unasked and rows.state is not None:
+        message = (
+            f"state = {shown(rows.state)}: no plan can be followed, as {choice.why}; leave it out"
+        )
+        raise ConfigurationError(message)
+    return choice.way != "spark"
+
+
+def _shape(rows: Rows, *, placed: bool) -> tuple[int, int, tuple[str, ...]]:
+    """How many columns are ours, how many the key has, and names of the user's, if others stand."""
+    keys = rows.python_keys
+    return len(keys.own) + placed, len(keys.names), keys.user_names
+
+
+def _checked(plan: PinnedPlan | None, rows: Rows) -> GroupedData:
+    """Place the rows of a stream, which wait until the query is known to go by the plan."""
+    keys = rows.python_keys
+    return _placed(keys if plan is None else plan.checked(keys), plan, rows)
+
+
+def _placed(keys: Keys, plan: PinnedPlan | None, planned: Rows) -> GroupedData:
+    if plan is None:
+        return keys.frame.groupBy(*keys.columns)
+    split = with_split(
+        keys, plan.memory, planned.grouping, planned.workers, whole=True, inline=True
+    )
+    return split.groupBy(*keys.columns, SPLIT)
+
+
+def _call(grouped: Any, method: str, work: Any, **options: Any) -> DataFrame:
+    result: DataFrame = getattr(grouped, method)(work, **options)
+    return result
+
+
+class Stateful:
+    """Work with state on streams.
+
+    Parameters
+    ----------
+    rows
+        By key.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+
+    def applyInPandasWithState(  # noqa: N802 - Spark's name
+        self,
+        func: Function,
+        outputStructType: Schema,  # noqa: N803 - Spark's names
+        stateStructType: Schema,  # noqa: N803
+        outputMode: str,  # noqa: N803
+        timeoutConf: str,  # noqa: N803
+    ) -> DataFrame:
+        """Call a function on each key's new rows and state, as Spark's ``applyInPandasWithState``.
+
+        In a stream keys lie as for `transformWithStateInPandas`; of a batch it is Spark's own.
+
+        Raises
+        ------
+        ConfigurationError, RunError
+            As `transformWithStateInPandas` does.
+        """
+        options = {
+            "outputStructType": outputStructType,
+            "stateStructType": stateStructType,
+            "outputMode": outputMode,
+            "timeoutConf": timeoutConf,
+        }
+        return with_state(self.rows, func, options)
+
+    def transformWithStateInPandas(  # noqa: N802 - Spark's name
+        self,
+        statefulProcessor: StatefulProcessor,  # noqa: N803 - Spark's names
+        outputStructType: Schema,  # noqa: N803
+        outputMode: str,  # noqa: N803
+        timeMode: str,  # noqa: N803
+        initialState: Stateful | None = None,  # noqa: N803
+        eventTimeColumnName: str = "",  # noqa: N803
+    ) -> DataFrame:
+        """Run a processor with state on pandas, as Spark's ``transformWithStateInPandas``.
+
+        In a stream each key lies on the worker that the plan in `state` gives it, which `fit` makes
+        of earlier rows (``"whole"``). The first query that starts pins the plan there, and no key
+        moves any more, after a restart neither, since its state lies where it was. Keys that the
+        plan does not know lie where their hash's bucket does. Of a batch it is Spark's own.
+
+        Parameters
+        ----------
+        statefulProcessor, outputStructType, outputMode, timeMode, eventTimeColumnName
+            As Spark takes them; the processor sees the user's key and columns.
+        initialState
+            What `groupBy` gave, by the same keys, for the frame that states begin with.
+
+        Raises
+        ------
+        ConfigurationError
+            `state` is None or holds no plan, or one for other keys or workers; the number of
+            workers is not ``spark.sql.shuffle.partitions``, which a query pins.
+        RunError
+            `state` cannot be read or written.
+        """
+        return self._transformed(
+            "transformWithStateInPandas",
+            statefulProcessor,
+            initialState,
+            outputStructType=outputStructType,
+            outputMode=outputMode,
+            timeMode=timeMode,
+            eventTimeColumnName=eventTimeColumnName,
+        )
+
+    def transformWithState(  # noqa: N802 - Spark's name
+        self,
+        statefulProcessor: StatefulProcessor,  # noqa: N803 - Spark's names
+        outputStructType: Schema,  # noqa: N803
+        outputMode: str,  # noqa: N803
+        timeMode: str,  # noqa: N803
+        initialState: Stateful | None = None,  # noqa: N803
+        eventTimeColumnName: str = "",  # noqa: N803
+    ) -> DataFrame:
+        """Run a processor with state on rows, as Spark's ``transformWithState``.
+
+        Keys lie, and errors are raised, as for `transformWithStateInPandas`.
+
+        Raises
+        ------
+        ConfigurationError, RunError
+            As `transformWithStateInPandas` does.
+        """
+        return self._transformed(
+            "transformWithState",
+            statefulProcessor,
+            initialState,
+            outputStructType=outputStructType,
+            outputMode=outputMode,
+            timeMode=timeMode,
+            eventTimeColumnName=eventTimeColumnName,
+        )
+
+    def _transformed(
+        self,
+        method: str,
+        processor: StatefulProcessor,
+        initial: Stateful | None,
+        **options: Any,
+    ) -> DataFrame:
+        if initial is None:
+            return transformed(self.rows, method, processor, None, options)
+        check_kind(initial, Stateful, "initialState")
+        return transformed(self.rows, method, processor, initial.rows, options)

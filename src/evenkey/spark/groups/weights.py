@@ -1,0 +1,127 @@
+"""How heavy the keys of a groupBy are: counted once, in one more read of the input."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.spark.keys.columns import number_column
+from evenkey.spark.plans.counted_keys import weighed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame
+
+    from evenkey.groupings import KeyStatistics
+    from evenkey.spark.groups.keys import Keys
+
+_LONGEST = 40
+
+
+@dataclass(frozen=True)
+class Side:
+    """Rows that bear keys, and what they cost; a cogroup has two such sides.
+
+    Parameters
+    ----------
+    keys
+        With the frame.
+    cost
+        What each row costs; None: each costs 1.
+    """
+
+    keys: Keys
+    cost: Column | None = None
+
+
+class Weights:
+    """What the heaviest keys weigh, and the buckets of all others.
+
+    Parameters
+    ----------
+    sides
+        Whose rows are weighed together.
+    empty
+        Statistics, which are filled here and now by Spark jobs.
+    """
+
+    def __init__(self, sides: Sequence[Side], empty: KeyStatistics) -> None:
+        self._sides = sides
+        self._by_cost = any(side.cost is not None for side in sides)
+        start = time.perf_counter()
+        rows = [_weighable(side, by_cost=self._by_cost) for side in sides]
+        every = rows[0]
+        for more in rows[1:]:
+            every = every.unionAll(more)
+        cost = F.col("cost") if self._by_cost else None
+        self.statistics = weighed(every, F.col("hash"), cost, empty)
+        self.seconds = time.perf_counter() - start
+
+    @property
+    def of_rows(self) -> bool:
+        """Whether rows were counted, not costs."""
+        return not self._by_cost
+
+    @cached_property
+    def heaviest(self) -> tuple[np.uint64, float] | None:
+        """Hash and share of the heaviest key; None where there are no rows."""
+        keys, loads, _ = self.statistics.items(0.0)
+        if not len(keys) or not self.statistics.total:
+            return None
+        most = int(np.argmax(loads))
+        return keys[most], float(loads[most] / self.statistics.total)
+
+    @cached_property
+    def heaviest_text(self) -> str:
+        """The heaviest key as text, such as ``customer 17``; this reads the input up to it."""
+        start = time.perf_counter()
+        found = "" if self.heaviest is None else self._text_of(self.heaviest[0])
+        self.seconds += time.perf_counter() - start
+        return found
+
+    def _text_of(self, hashed: np.uint64) -> str:
+        for side in self._sides:
+            keys = side.keys
+            rows = keys.frame.where(keys.hashed == F.lit(int(hashed.astype(np.int64))))
+            texts = [column.cast("string").alias(f"k{n}") for n, column in enumerate(keys.columns)]
+            for row in rows.select(*texts).limit(1).collect():
+                values = [_cut(value) for value in row]
+                return ", ".join(map(" ".join, zip(keys.shown, values, strict=True)))
+        return "a key"  # rows of an input that is never the same twice
+
+
+def _cut(value: str | None) -> str:
+    text = "null" if value is None else " ".join(value.split())
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _weighable(side: Side, *, by_cost: bool) -> DataFrame:
+    columns = [side.keys.hashed.alias("hash")]
+    if by_cost:
+        cost = F.lit(1.0) if side.cost is None else side.cost
+        columns.append(cost.cast("double").alias("cost"))
+    return side.keys.frame.select(*columns)
+
+
+def cost_column(df: DataFrame, cost: object) -> Column | None:
+    """Give what a row costs as a column.
+
+    Raises
+    ------
+    ConfigurationError
+        It is no name of a column of numbers, and no Column.
+    """
+    if cost is None or isinstance(cost, Column):
+        return cost
+    if isinstance(cost, str):
+        return number_column(df, cost, "cost")
+    message = f"cost = {cost!r}: must be a column of numbers, or its name; pass cost='seconds'"
+    raise ConfigurationError(message)

@@ -1,6 +1,0 @@
-"""A shuffle join that stays balanced with hot keys, by Spark's own operators."""
-
-from evenkey.spark.joining.join import join, join_plan
-from evenkey.spark.joining.plan import JoinPlan
-
-__all__ = ["JoinPlan", "join", "join_plan"]

@@ -1,0 +1,146 @@
+"""Placing of one side of a join: rows to the workers of their keys, dealt or copied."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from evenkey.spark.joins.keys import hash_of, without_null
+from evenkey.spark.joins.witnesses import COPY, ONCE, WITNESS, first_of_task
+from evenkey.spark.keys.row_numbers import numbered, own_columns
+from evenkey.spark.plans.lookup import (
+    HASH,
+    PLACE,
+    every_worker,
+    is_split,
+    with_dealt,
+    with_places,
+    worker_of,
+)
+from evenkey.spark.routing.to_workers import split_column
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+SPLIT = "__evenkey_split"
+"""Column by which both sides are joined beside the key; it says to which worker a row goes."""
+_WORKER, _FIRST, _CELL, _NUMBER = (
+    f"__evenkey_{name}" for name in ("worker", "first", "cell", "number")
+)
+
+
+@dataclass(frozen=True)
+class Side:
+    """What becomes of the rows of one side.
+
+    Parameters
+    ----------
+    columns
+        Its key, in the types in which Spark compares it.
+    copied
+        Whether a row goes to every worker of its key: all rows, none, or as a condition on the
+        column `HASH` says; otherwise to one of them, by turn.
+    kept
+        Whether rows that have no match are in the result.
+    witnessed
+        Hashes of the keys of which each task sends one row also to where rows of the other side
+        are kept once (`evenkey.spark.joins.witnesses`).
+    splits
+        Whether the plan splits keys at all.
+    mark
+        Column that says of each row what it is: `ONCE`, `COPY` or `WITNESS`; None: it is not asked.
+    """
+
+    columns: tuple[Column, ...]
+    copied: Column | bool
+    kept: bool
+    witnessed: tuple[int, ...] = ()
+    splits: bool = True
+    mark: str | None = None
+
+    @property
+    def all_copied(self) -> bool:
+        """Whether every row is copied: none is dealt, nor has a null in its key."""
+        return self.copied is True and not self.kept
+
+
+def place_side(side: DataFrame, what: Side, words: Column, buckets: int, workers: int) -> DataFrame:
+    """Bring each row of a side to the partition of its worker, and of several if it is copied.
+
+    Rows with a null in the key have no match: they go to all workers alike, or are left out.
+
+    Parameters
+    ----------
+    side
+        A stream, or a batch.
+    what
+        Becomes of its rows.
+    words
+        The plan, the same as for the other side.
+    buckets, workers
+        Of the plan.
+
+    Returns
+    -------
+    DataFrame
+        With the int column `SPLIT`; equal keys have equal values of it on a worker, and on no two
+        workers. It is hashed by key and `SPLIT` into as many partitions as there are workers,
+        which is what Spark's join on these asks for.
+    """
+    known = without_null(what.columns)
+    if not what.kept:
+        side = side.where(known)
+    placed = with_places(side, hash_of(what.columns), words, buckets, workers)
+    matters = [is_split()] if what.splits and what.copied is not True else []
+    matters += [~known] if what.kept else []
+    numbers: Column | None = F.lit(0)
+    if matters:
+        where = functools.reduce(operator.or_, matters)
+        placed, numbers = numbered(placed, side, own_columns(side), where)
+    if what.all_copied:
+        placed = _with_cells(placed, what, every_worker(words), F.lit(COPY))
+    else:
+        placed = with_dealt(placed, words, _WORKER, numbers)
+        if what.copied is not False or what.witnessed:
+            placed = _with_more(placed, what, known, words)
+        elif what.mark is not None:
+            placed = placed.withColumn(what.mark, F.lit(ONCE))
+    worker = F.col(_WORKER)
+    if what.kept:
+        every = F.lit(workers)
+        anywhere = F.floor(F.rand() * every) if numbers is None else F.pmod(numbers, every)
+        worker = F.when(known, worker).otherwise(anywhere.cast("int"))
+    split = split_column(worker, what.columns, workers)
+    placed = placed.withColumn(SPLIT, split).drop(HASH, PLACE, _WORKER)
+    return placed.repartition(workers, *what.columns, SPLIT)
+
+
+def _with_more(placed: DataFrame, what: Side, known: Column, words: Column) -> DataFrame:
+    """Add copies and witnesses to rows that are dealt."""
+    worker = F.col(_WORKER).cast("long")
+    cells, more = F.array(worker), F.lit(WITNESS)
+    if what.witnessed:
+        first = first_of_task(placed.sparkSession, what.witnessed)
+        placed = placed.withColumn(_FIRST, first(F.when(known, F.col(HASH))))
+        two = F.array(worker, F.element_at(every_worker(words), 1))
+        cells = F.when(F.col(_FIRST), two).otherwise(cells)
+    if what.copied is not False:
+        copied = known if what.copied is True else known & what.copied
+        cells = F.when(copied, every_worker(words)).otherwise(cells)
+        more = F.when(copied, F.lit(COPY)).otherwise(more)
+    return _with_cells(placed, what, cells, more)
+
+
+def _with_cells(placed: DataFrame, what: Side, cells: Column, more: Column) -> DataFrame:
+    """Give a row for each cell, to its worker; the first is the row, the others `more`."""
+    if what.mark is None:
+        placed = placed.withColumn(_CELL, F.explode(cells))
+    else:
+        placed = placed.select("*", F.posexplode(cells).alias(_NUMBER, _CELL))
+        mark = F.when(F.col(_NUMBER) == 0, F.lit(ONCE)).otherwise(more)
+        placed = placed.withColumn(what.mark, mark)
+    return placed.withColumn(_WORKER, worker_of(F.col(_CELL))).drop(_FIRST, _CELL, _NUMBER)

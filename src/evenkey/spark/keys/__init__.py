@@ -1,0 +1,43 @@
+"""Columns that are keys, numbers or times: found, checked, hashed and put together."""
+
+from __future__ import annotations
+
+from evenkey.spark.keys.any_names import NamedTask, with_plain_names
+from evenkey.spark.keys.columns import (
+    absent,
+    check_frame,
+    column_names,
+    find_columns,
+    key_columns,
+    quoted,
+    same_name,
+    time_column,
+    windowed_column,
+)
+from evenkey.spark.keys.composite import check_names, one_key, with_keys
+from evenkey.spark.keys.contents import hashed_parts
+from evenkey.spark.keys.event_times import FAR_AHEAD, far_ahead, seconds_of, without_far_ahead
+from evenkey.spark.keys.exact_sums import OVERFLOWS
+
+__all__ = [
+    "FAR_AHEAD",
+    "OVERFLOWS",
+    "NamedTask",
+    "absent",
+    "check_frame",
+    "check_names",
+    "column_names",
+    "far_ahead",
+    "find_columns",
+    "hashed_parts",
+    "key_columns",
+    "one_key",
+    "quoted",
+    "same_name",
+    "seconds_of",
+    "time_column",
+    "windowed_column",
+    "with_keys",
+    "with_plain_names",
+    "without_far_ahead",
+]

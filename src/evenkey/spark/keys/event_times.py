@@ -1,0 +1,109 @@
+"""Event times: as numbers in tasks, and rows whose times lie in the future."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F
+
+from evenkey.spark.keys.observed import observed_metrics
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.streaming import StreamingQuery
+
+FAR_AHEAD = "__evenkey_far_ahead"
+"""Column of whether a row's time is too far ahead to be taken in."""
+_METRIC = "evenkey-far-ahead"
+_SECONDS_A_DAY = 86_400.0
+
+
+def far_ahead(time: Column, allowed: Column) -> Column:
+    """Say whether a timestamp is further ahead of the epoch's processing time than allowed.
+
+    Spark writes an epoch's processing time down before the epoch runs, so every task of it, and
+    the epoch when it runs again, decides alike, whatever the other rows are.
+
+    Parameters
+    ----------
+    time
+        Timestamps; a null is not ahead.
+    allowed
+        An interval.
+    """
+    return F.coalesce(time > F.current_timestamp() + allowed, F.lit(False))  # noqa: FBT003 - a value
+
+
+def without_far_ahead(df: DataFrame, time: Column, max_ahead: str) -> DataFrame:
+    """Leave out the rows of a stream that are too far ahead, and count them in its progress.
+
+    Parameters
+    ----------
+    df
+        Streaming.
+    time
+        Its timestamps.
+    max_ahead
+        A duration that has been checked, such as ``"1 hour"``.
+    """
+    ahead = far_ahead(time, F.expr(f"INTERVAL {max_ahead}"))
+    # Metrics of one query must not share a name.
+    counted = df.observe(f"{_METRIC}-{uuid.uuid4()}", F.count_if(ahead).alias("rows"))
+    return counted.filter(~ahead)
+
+
+def rows_far_ahead(query: StreamingQuery) -> int:
+    """Count the rows that `aggregate` left out because their times were too far ahead.
+
+    Parameters
+    ----------
+    query
+        Of a stream that was aggregated with `max_ahead`; running or stopped.
+
+    Returns
+    -------
+    int
+        Over the epochs that ``query.recentProgress`` has, some hundred of the last ones.
+
+    Examples
+    --------
+    >>> from evenkey.spark import aggregate
+    >>> stream = spark.readStream.format("rate").load()
+    >>> counts = aggregate(stream, "value", "kg", time="timestamp", window="1 minute")
+    >>> query = counts.writeStream.format("memory").queryName("counts").start()  # doctest: +SKIP
+    >>> rows_far_ahead(query)  # doctest: +SKIP
+    """
+    return sum(
+        figures.get("rows") or 0
+        for progress in query.recentProgress
+        for figures in observed_metrics(progress, _METRIC)
+    )
+
+
+def seconds_of(times: pa.Array | pa.ChunkedArray) -> NDArray[np.float64]:
+    """Give times as seconds since 1970, as Spark's cast of a timestamp to double does.
+
+    Parameters
+    ----------
+    times
+        Timestamps with or without a zone, dates, or numbers of seconds.
+
+    Returns
+    -------
+    float64[n]
+        NaN where there is no time.
+    """
+    if pa.types.is_date(times.type):
+        seconds = pc.multiply(times.cast(pa.int32()).cast(pa.float64()), _SECONDS_A_DAY)
+    elif pa.types.is_timestamp(times.type):
+        micros = times.cast(pa.timestamp("us", times.type.tz)).cast(pa.int64())
+        # Beyond the year 2255 not every microsecond has a number of its own.
+        seconds = pc.divide(micros.cast(pa.float64(), safe=False), 1e6)
+    else:
+        seconds = times.cast(pa.float64(), safe=False)
+    return np.asarray(seconds, dtype=np.float64)

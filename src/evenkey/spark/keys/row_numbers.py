@@ -1,0 +1,152 @@
+"""Numbers of rows that stay the same when a task runs again, whatever order its rows come in.
+
+A task that reads a shuffle gets rows in the order in which they arrive. If it runs again, after an
+executor was lost, they may arrive in another order, and a row that is placed by its position goes
+elsewhere. Spark notices this: it runs again what has read the rows, or fails the job where it
+cannot. So behind a shuffle rows are sorted by a hash of their contents before they are numbered;
+rows with equal contents may trade places without any effect. Spark's own ``repartition`` sorts for
+the same reason, and the setting that switches its sort off (`SORTS`) switches off this one too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import threading
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
+
+from evenkey.spark.keys.columns import OWN, quoted, row_numbers
+from evenkey.spark.keys.contents import hashed_parts
+from evenkey.spark.sessions.access import is_remote
+from evenkey.spark.sessions.retries import SORTS, warn_of_unsafe_retries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_SHUFFLE = re.compile(r"^[ :|+*()\d-]*(?!Broadcast)\w*Exchange\b|\bScan JDBC", re.MULTILINE)
+"""Operators that may give rows in another order when a task runs again."""
+_RDD = re.compile(r"\bScan ExistingRDD\b")
+"""Rows of an RDD: a checkpoint, Python objects or a micro-batch; a shuffle may be behind them."""
+_printing = threading.Lock()
+
+
+def numbered(
+    df: DataFrame, source: DataFrame, names: Iterable[str], where: Column | None = None
+) -> tuple[DataFrame, Column | None]:
+    """Number rows so that a task which runs again gives equal rows the same numbers.
+
+    A batch whose order is stable is numbered as it is; any other batch is sorted first. Spark does
+    not number the rows of a stream: if its order is stable there are no numbers, and otherwise the
+    number of a row is the hash of its contents.
+
+    Parameters
+    ----------
+    df
+        `source` with further columns.
+    source
+        The user's frame.
+    names
+        The columns that make up a row's contents.
+    where
+        Rows whose numbers matter; None: all.
+
+    Returns
+    -------
+    tuple
+        The rows, and their numbers; None in place of these where there are none.
+    """
+    if df.isStreaming:
+        return df, content_hash(source, names, where) if order_may_change(source) else None
+    return in_stable_order(df, source, names, where=where), row_numbers()
+
+
+def in_stable_order(
+    df: DataFrame,
+    source: DataFrame,
+    names: Iterable[str],
+    *,
+    where: Column | None = None,
+    after: Sequence[Column] = (),
+) -> DataFrame:
+    """Sort the rows of each partition of a batch by contents, unless their order is stable.
+
+    Parameters
+    ----------
+    df, source, names, where
+        As for `numbered`.
+    after
+        Columns that rows are sorted by first.
+    """
+    if not order_may_change(source):
+        return df
+    if not _sorts(df.sparkSession):
+        warn_of_unsafe_retries(df.sparkSession, f"{SORTS} is false")
+        return df
+    return df.sortWithinPartitions(*after, content_hash(source, names, where))
+
+
+def content_hash(df: DataFrame, names: Iterable[str], where: Column | None = None) -> Column:
+    """Hash the contents of rows: 0 for rows that do not matter.
+
+    Two columns of one name cannot be told apart by an expression, so neither is hashed.
+    """
+    wanted = set(names)
+    lower = [name.lower() for name in df.columns]
+    parts = [
+        part
+        for field in df.schema
+        if field.name in wanted and lower.count(field.name.lower()) == 1
+        for part in hashed_parts(quoted(field.name), field.dataType)
+    ]
+    content = F.xxhash64(F.lit(len(wanted)), *parts)
+    return content if where is None else F.when(where, content).otherwise(F.lit(0))
+
+
+def own_columns(df: DataFrame) -> list[str]:
+    """List the columns of a frame that are the user's."""
+    return [name for name in df.columns if not name.startswith(OWN)]
+
+
+def printed_plan(df: DataFrame) -> str:
+    """Give the plan of a DataFrame as Spark prints it."""
+    # A classic DataFrame prints its plan, and has no other way to give it.
+    with _printing, contextlib.redirect_stdout(io.StringIO()) as printed:
+        df.explain()
+    return printed.getvalue()
+
+
+def order_may_change(df: DataFrame) -> bool:
+    """Say whether a task that runs again may get its rows in another order.
+
+    It may behind a shuffle, and where it cannot be seen what is behind an RDD.
+    """
+    plan = printed_plan(df)
+    if _SHUFFLE.search(plan):
+        return True
+    rdds = len(_RDD.findall(plan))
+    return rdds > 0 and _stable_rdds(df) < rdds
+
+
+def _sorts(session: SparkSession) -> bool:
+    try:
+        return str(session.conf.get(SORTS)).lower() != "false"
+    except PySparkException:  # managed sessions may keep settings to themselves
+        return True
+
+
+def _stable_rdds(df: DataFrame) -> int:
+    """Count the RDDs of a frame that always give their rows in the same order."""
+    if is_remote(df.sparkSession):
+        return 0
+    frame: Any = df
+    execution = frame._jdf.queryExecution()  # noqa: SLF001 - Python has no name of it
+    leaves = execution.optimizedPlan().collectLeaves()
+    each = [leaves.apply(number) for number in range(leaves.size())]
+    rdds = [leaf.rdd() for leaf in each if leaf.getClass().getSimpleName() == "LogicalRDD"]
+    return sum(rdd.outputDeterministicLevel().toString() == "DETERMINATE" for rdd in rdds)

@@ -1,0 +1,123 @@
+"""Where routing tables lie: at the place that a user names, or a temporary one of a session's."""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+import json
+import os
+import platform
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenkey.core.checking import check_path
+from evenkey.core.errors import RunError
+from evenkey.core.stores import SHARED, STATE_REMEDY, LocalStore, SharedMark, Store
+from evenkey.spark.plans.store_at import store_of
+from evenkey.spark.plans.tables import RoutingTables
+from evenkey.spark.sessions.access import at_state
+from evenkey.spark.sessions.query_events import listen
+from evenkey.spark.sessions.starting import TABLES, temporary_directory
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+_MARKS = "_meeting"
+_MARKS_KEPT = 100
+"""Marks that are kept in a store: one for each program that has used it."""
+
+
+def check_state(state: object, *, needed: bool = False) -> None:
+    """Make sure that a state is a place or a store, or None unless it is needed.
+
+    Raises
+    ------
+    ConfigurationError
+        It is not.
+    """
+    if not isinstance(state, Store) and (needed or state is not None):
+        check_path("state", state)
+
+
+def tables_of(
+    session: SparkSession, state: str | Path | Store | None, grouping: str, workers: int
+) -> tuple[RoutingTables, SharedMark]:
+    """Give the routing tables of a stream, and the mark that all of its tasks must see.
+
+    Parameters
+    ----------
+    session
+        Of the stream.
+    state
+        Where they lie; None: in a temporary directory, which goes when its query ends.
+    grouping, workers
+        What they are for.
+
+    Raises
+    ------
+    ConfigurationError
+        `state` is no place, or no store is known for its scheme.
+    RunError
+        The state cannot be written.
+    """
+    if state is not None:
+        store = store_of(session, state)
+        return RoutingTables(store, grouping, workers), mark_at(session, store)
+    directory = Path(temporary_directory(session, TABLES))
+    listen(session)
+    # Nothing is written into its own directory before a query runs: it may never.
+    mark = mark_at(session, LocalStore(directory.parent), chosen=False)
+    return RoutingTables(directory, grouping, workers), mark
+
+
+def mark_at(session: SparkSession, store: Store, *, chosen: bool = True) -> SharedMark:
+    """Put a mark into a store, which the tasks that read or write it must see.
+
+    It is one a program and store, however often this is called; of earlier programs the last 100
+    are kept.
+
+    Parameters
+    ----------
+    session
+        Whose driver (over Connect one of whose tasks) puts it.
+    store
+        The state.
+    chosen
+        Whether the user chose the place.
+
+    Raises
+    ------
+    RunError
+        It cannot be written.
+    """
+    name = f"{_MARKS}/{_program()}"
+    host = at_state(session, functools.partial(_put, store, name))
+    remedy = STATE_REMEDY if chosen else f"pass state=..., {SHARED}"
+    return SharedMark(store, name, host, remedy)
+
+
+@functools.cache
+def _program() -> str:
+    """Name this program; names are in the order in which programs began."""
+    now = dt.datetime.now(dt.UTC)
+    return f"{now:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:12]}"
+
+
+def _put(store: Store, name: str) -> str:
+    who = {
+        "host": platform.node(),
+        "process": os.getpid(),
+        "time": dt.datetime.now(dt.UTC).isoformat(),
+    }
+    try:
+        store.put(name, json.dumps(who).encode())
+        for old in store.names(_MARKS)[:-_MARKS_KEPT]:
+            store.delete(old)
+    except OSError as error:
+        message = (
+            f"state {store.path(name)} cannot be written ({error}): free it or choose another place"
+        )
+        raise RunError(message) from error
+    return platform.node()

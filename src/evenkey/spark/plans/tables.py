@@ -1,0 +1,382 @@
+"""Routing tables: what the routers of one epoch hand to those of the next.
+
+A table is an immutable numbered object of a store, put whole. Table n is what the routers of epoch
+n start from; every task of an epoch reads the same one, and an epoch that runs again after a
+restart reads it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenkey.core.checking import check_workers
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.files import check_format
+from evenkey.core.stores import store_at
+from evenkey.spark.plans.arrays import decoded, encoded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Self
+
+    from evenkey.core.stores import Store
+    from evenkey.groupings import Snapshot
+
+FORMAT = 2
+"""Of the objects in a state; raised where an earlier version's cannot be read any more."""
+NEW_STATE = "pass a new place as state, and where keys have state, start with a new checkpoint too"
+KEPT = 100
+"""Epochs that Spark can go back by, as it keeps their offsets."""
+_FILE = re.compile(r"table-(\d{10})\.npz")
+
+
+@dataclass(frozen=True)
+class RoutingTable:
+    """What an epoch's routers start from.
+
+    Parameters
+    ----------
+    memory
+        What the grouping learned, for `Router.remember`.
+    local
+        Each source's own state, for `Router.restore`; empty when loads are per epoch.
+
+    Examples
+    --------
+    >>> RoutingTable().local
+    {}
+    """
+
+    memory: Snapshot = field(default_factory=dict)
+    local: dict[int, Snapshot] = field(default_factory=dict)
+
+
+class OtherLayoutError(ConfigurationError):
+    """A routing table belongs to another grouping or worker count.
+
+    Parameters
+    ----------
+    message
+        In one line.
+    grouping, workers
+        What it belongs to.
+    """
+
+    def __init__(self, message: str, grouping: str, workers: int) -> None:
+        super().__init__(message)
+        self.grouping = grouping
+        self.workers = workers
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str, int]]:
+        return type(self), (str(self), self.grouping, self.workers)
+
+
+class CorruptTableError(RunError):
+    """A routing table is not as it was written.
+
+    Parameters
+    ----------
+    message
+        In one line, for tables of streams that learn.
+    reason
+        What is wrong with it.
+    """
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        return type(self), (str(self), self.reason)
+
+
+class RoutingTables:
+    """Numbered routing tables in a store.
+
+    Parameters
+    ----------
+    place
+        Where they lie: a path, a URI or a store, that the driver and every executor reach, as Spark
+        asks of a checkpoint too.
+    grouping, workers
+        What the tables are for; a table of another grouping or worker count is refused.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> tables = RoutingTables(tempfile.mkdtemp(), "pkg", workers=4)
+    >>> tables.write(0, RoutingTable())
+    >>> tables.numbers()
+    [0]
+
+    A table is read by the epochs from its own on; one that was pinned stays.
+
+    >>> tables.put(3, RoutingTable(memory={"hot": np.array([7])}))
+    >>> tables.read(epoch=5).memory["hot"].tolist(), tables.find(2) is None
+    ([7], True)
+    >>> tables.create(3, RoutingTable()), tables.pin(3, RoutingTable()).memory == tables.latest()
+    (False, True)
+    >>> tables.names(), tables.path(3).endswith(tables.name(3))
+    (['table-0000000000.npz', 'table-0000000003.npz'], True)
+
+    A query has its own, below those that all start from, and old ones go.
+
+    >>> own = tables.of_query("clicks")
+    >>> own.write(200, RoutingTable())
+    >>> own.numbers(), tables.under("other").numbers()
+    ([200], [])
+    >>> tables.before_query("clicks", 4).memory["hot"].tolist()
+    [7]
+    >>> tables.drop_before(200, tables.numbers())
+    >>> tables.numbers()
+    []
+    """
+
+    def __init__(self, place: str | Path | Store, grouping: str, workers: int) -> None:
+        check_workers(workers)
+        self.store = store_at(place)
+        self.grouping = grouping
+        self.workers = workers
+
+    def under(self, name: str) -> RoutingTables:
+        """Tables of the same grouping below these, such as those of one query."""
+        return RoutingTables(self.store.under(name), self.grouping, self.workers)
+
+    def of_query(self, query: str) -> RoutingTables:
+        """Tables of one query for as long as it goes by this grouping with so many workers.
+
+        A query may go on with others: its tables of before lie beside these, and none is taken for
+        one of these. One that comes back to these finds them.
+        """
+        digest = hashlib.blake2b(self.grouping.encode(), digest_size=4).hexdigest()
+        name = self.grouping.partition("(")[0]
+        return self.under(query).under(f"{name}-{self.workers}-{digest}")
+
+    def before_query(self, query: str, epoch: int) -> RoutingTable:
+        """Read the table for all queries that one starts from which has none of its own yet.
+
+        One for another grouping or worker count is none to a query that has begun, and goes on by
+        another grouping or with other workers than before.
+
+        Raises
+        ------
+        RunError
+            The table cannot be read.
+        ConfigurationError
+            The query begins, and the table belongs to another grouping or worker count.
+        """
+        try:
+            return self.read(epoch)
+        except OtherLayoutError:
+            if self.under(query).names():
+                return RoutingTable()
+            raise
+
+    def names(self) -> list[str]:
+        """Names of all that lies in the store, tables and others.
+
+        Raises
+        ------
+        RunError
+            The store cannot be read.
+        """
+        try:
+            return self.store.names()
+        except OSError as error:
+            message = (
+                f"routing tables cannot be read from {self.store} ({error}): choose another place"
+            )
+            raise RunError(message) from error
+
+    def numbers(self, names: list[str] | None = None) -> list[int]:
+        """Numbers of the tables that exist, ascending.
+
+        Parameters
+        ----------
+        names
+            What `names` gave; None: it is asked now.
+
+        Raises
+        ------
+        RunError
+            The store cannot be read.
+        """
+        there = self.names() if names is None else names
+        return sorted(int(match[1]) for match in map(_FILE.fullmatch, there) if match)
+
+    @staticmethod
+    def name(number: int) -> str:
+        """Name of a table's object."""
+        return f"table-{number:010d}.npz"
+
+    def path(self, number: int) -> str:
+        """Where a table lies, for messages."""
+        return self.store.path(self.name(number))
+
+    def write(self, number: int, table: RoutingTable) -> None:
+        """Put a table, and drop tables that no epoch can need any more.
+
+        Raises
+        ------
+        RunError
+            The store cannot be written.
+        """
+        self.put(number, table)
+        self.drop_before(number, self.numbers())
+
+    def put(self, number: int, table: RoutingTable) -> None:
+        """Put a table whole, in place of one of its number.
+
+        Raises
+        ------
+        RunError
+            The store cannot be written.
+        """
+        try:
+            self.store.put(self.name(number), self._encoded(table))
+        except OSError as error:
+            raise self._unwritten(number, error) from error
+
+    def create(self, number: int, table: RoutingTable) -> bool:
+        """Put a table unless one of its number is there, and say whether this call put it.
+
+        Raises
+        ------
+        RunError
+            The store cannot be written.
+        """
+        try:
+            return self.store.create(self.name(number), self._encoded(table))
+        except OSError as error:
+            raise self._unwritten(number, error) from error
+
+    def pin(self, number: int, table: RoutingTable) -> RoutingTable:
+        """Put a table unless there is one of its number, and give the one that is there.
+
+        Raises
+        ------
+        RunError
+            The store cannot be written or read, or the table is gone again.
+        ConfigurationError
+            The table that is there belongs to another grouping or worker count.
+        """
+        if self.create(number, table):
+            return table
+        found = self.find(number)
+        if found is None:
+            message = f"routing table {self.path(number)} is not there: run the query again"
+            raise RunError(message)
+        return found
+
+    def _encoded(self, table: RoutingTable) -> bytes:
+        entries: dict[str, Any] = {
+            "format": np.array(FORMAT),
+            "grouping": np.array(self.grouping),
+            "workers": np.array(self.workers),
+        }
+        entries |= {f"memory/{name}": array for name, array in table.memory.items()}
+        for source, state in table.local.items():
+            entries |= {f"local/{source}/{name}": array for name, array in state.items()}
+        return encoded(entries)
+
+    def drop_before(self, number: int, numbers: list[int]) -> None:
+        """Delete those of some tables that an epoch and those that Spark can go back to need not.
+
+        Raises
+        ------
+        RunError
+            The store cannot be written.
+        """
+        try:
+            for old in numbers:
+                if old < number - KEPT:
+                    self.store.delete(self.name(old))
+        except OSError as error:
+            raise self._unwritten(number, error) from error
+
+    def _unwritten(self, number: int, error: OSError) -> RunError:
+        return RunError(
+            f"routing table {self.path(number)} cannot be written: {error}; free or choose a place"
+        )
+
+    def read(self, epoch: int) -> RoutingTable:
+        """Read the table that an epoch uses: the one of its number, else the last before it.
+
+        Raises
+        ------
+        RunError
+            The table cannot be read.
+        ConfigurationError
+            The table belongs to another grouping or worker count.
+        """
+        numbers = [number for number in self.numbers() if number <= epoch]
+        if not numbers:
+            return RoutingTable()
+        table = self.find(numbers[-1])
+        # Whoever deletes one between these lines deletes older ones than an epoch needs.
+        return RoutingTable() if table is None else table
+
+    def latest(self) -> Snapshot:
+        """Read what the table of the highest number remembers; empty if there is none.
+
+        Raises
+        ------
+        RunError, ConfigurationError
+            As `read` does.
+        """
+        numbers = self.numbers()
+        return self.read(numbers[-1]).memory if numbers else {}
+
+    def find(self, number: int) -> RoutingTable | None:
+        """Read the table of a number; None where it is not there.
+
+        Raises
+        ------
+        RunError
+            The table cannot be read.
+        ConfigurationError
+            The table belongs to another grouping or worker count.
+        """
+        path = self.path(number)
+        try:
+            data = self.store.find(self.name(number))
+            if data is None:
+                return None
+            entries = decoded(data)
+            number = int(entries.pop("format", 1))
+            grouping, workers = str(entries.pop("grouping")), int(entries.pop("workers"))
+        except OSError as error:
+            message = f"routing table {path} cannot be read ({error}): make it readable"
+            raise RunError(message) from error
+        except (ValueError, KeyError) as error:
+            message = (
+                f"routing table {path} is corrupt ({error}): delete it, and routing goes on "
+                "from the table before it; results stay exact, balance is learned anew"
+            )
+            raise CorruptTableError(message, str(error)) from error
+        check_format(f"routing table {path}", number, FORMAT, NEW_STATE)
+        if (grouping, workers) != (self.grouping, self.workers):
+            message = (
+                f"routing table {path} was written by {grouping} with {workers} workers, but this "
+                f"query routes by {self.grouping} with {self.workers}: pass another place "
+                "as state, or the grouping and workers of before"
+            )
+            raise OtherLayoutError(message, grouping, workers)
+        return _unflatten(entries)
+
+
+def _unflatten(entries: dict[str, Any]) -> RoutingTable:
+    table = RoutingTable()
+    for name, array in entries.items():
+        kind, _, rest = name.partition("/")
+        if kind == "memory":
+            table.memory[rest] = array
+        else:
+            source, _, entry = rest.partition("/")
+            table.local.setdefault(int(source), {})[entry] = array
+    return table

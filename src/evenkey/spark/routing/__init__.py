@@ -1,0 +1,13 @@
+"""A worker for each row, and each row to its worker."""
+
+from __future__ import annotations
+
+from evenkey.spark.routing.add_worker import routed, routes_natively
+from evenkey.spark.routing.tasks import RoutingTask, routing_task
+
+__all__ = [
+    "RoutingTask",
+    "routed",
+    "routes_natively",
+    "routing_task",
+]

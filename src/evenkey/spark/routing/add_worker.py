@@ -1,0 +1,286 @@
+"""Route: give each row the worker that a grouping chooses for its key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+from pyspark.sql import functions as F
+
+from evenkey.core.checking import check_one_of, number
+from evenkey.core.errors import ConfigurationError
+from evenkey.groupings import Grouping, KeyGrouping, PlannedGrouping, ShuffleGrouping, parse
+from evenkey.spark.keys.columns import (
+    absent,
+    check_frame,
+    key_hash,
+    number_column,
+    row_numbers,
+    time_column,
+)
+from evenkey.spark.keys.row_numbers import in_stable_order, order_may_change, own_columns
+from evenkey.spark.plans.frequencies import plan_of
+from evenkey.spark.plans.places import check_state
+from evenkey.spark.routing.native import plan_of_batch, route_planned
+from evenkey.spark.routing.real_time import check_real_time
+from evenkey.spark.routing.tasks import Load, check_plan, needs_plan, routing_task
+from evenkey.spark.sessions.retries import warn_of_unsafe_retries
+from evenkey.spark.sessions.worker_python import in_workers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pyspark.sql import Column, DataFrame
+
+    from evenkey.core.stores import Store
+    from evenkey.groupings import Snapshot
+    from evenkey.spark.plans.deciding import Learning
+
+
+def route(
+    df: DataFrame,
+    key: str | Sequence[str],
+    grouping: str | Grouping = "dkg",
+    workers: int = 10,
+    *,
+    time: str | None = None,
+    rate: float = 100.0,
+    load: Load = "epoch",
+    state: str | Path | Store | None = None,
+    column: str = "worker",
+    position: str | None = None,
+    real_time: bool = False,
+) -> DataFrame:
+    """Add the worker of each row, chosen message by message inside each task.
+
+    Each task is one source: it routes its partition's rows in order, with its own local load
+    estimate, as a pure function of these rows and of the epoch's routing table. Only the
+    hash of the key (and the time, where the grouping uses it) goes to Python; all other
+    columns stay in the JVM. Key grouping, planned grouping, and shuffle grouping of a batch, are
+    native expressions, without Python. So planned grouping spreads no keys here that surprise its
+    plan; it does in `aggregate`. Groupings that go by the frequencies of keys (planned, off-greedy)
+    count a batch before they route it, in a job of its own that this call runs, unless `state`
+    holds a plan (see `fit`).
+
+    Parameters
+    ----------
+    df
+        Batch or streaming.
+    key
+        Key column, or columns that form the key together.
+    grouping
+        A grouping or its spelling, such as ``"pkg(choices=3)"``.
+    workers
+        How many workers, at least 1.
+    time
+        Timestamp column for groupings that use times; rows should come about in its order
+        (a time that falls behind counts as the latest one before it). None: the epoch's
+        processing time in a stream, the position over `rate` in a batch.
+    rate
+        Messages per second and source that stand for time in a batch without `time`.
+    load
+        ``epoch``: local loads start at zero each epoch, so that each epoch is balanced in
+        itself. ``lifetime``: they carry over, as in the papers.
+    state
+        Place of the routing tables that carry hot keys from epoch to epoch, and of plans, beside
+        the query's checkpoint: a path or URI that the driver and all executors share. None: a
+        temporary directory of the driver's machine (over Connect, of an executor's) that goes when
+        the query ends, so a restarted query learns anew. So does one that goes on with another
+        grouping or other workers, which it may, but for `real_time`. An executor that does not
+        see the place fails the query in its first epoch, with one line that says so.
+    column
+        Name of the new column.
+    position
+        Column of whole numbers that numbers the rows, such as Kafka's offset. By it planned
+        grouping deals the rows of split keys evenly, where a stream has no other numbers.
+    real_time
+        Whether the stream runs in Spark's real-time mode (``trigger(realTime=...)``, Spark 4.3).
+        What that mode cannot have is refused here, and after a restart plans stay as they were
+        until all rows that may come again have come (``docs/real-time.md``).
+
+    Returns
+    -------
+    DataFrame
+        `df` with the int column `column`, 0 to `workers` - 1. The column is nondeterministic
+        to Spark's optimizer, so that it is evaluated once; place or aggregate by it as it is.
+
+    Raises
+    ------
+    ConfigurationError
+        A column is missing or already there, the grouping or `workers` cannot be, or the
+        grouping needs a plan for a stream and `state` holds none, or `real_time` is asked for
+        and the stream could not run, or not be repeated, in that mode.
+    RunError
+        `state` cannot be written.
+
+    Notes
+    -----
+    A null key is a key like any other. Behind a shuffle, rows come in any order, and in another
+    one when a task runs again. A batch is then sorted within each partition by the contents of the
+    rows, after `time` where it is given, so that its rows go to the same workers. Under ``kg``,
+    plans that split no key, and `position`, it needs no sort and stays in order.
+    ``spark.sql.execution.sortBeforeRepartition=false`` switches the sort off. A stream cannot be
+    sorted: planned grouping goes by contents or `position`; for other groupings a warning is
+    logged, once, that a lost executor may fail the query.
+
+    Examples
+    --------
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+    >>> routed = clicks.transform(route, "user", "planned", workers=4)
+    >>> max(row["count"] for row in routed.groupBy("worker").count().collect()) < 30  # of 100
+    True
+    """
+    return routed(
+        df,
+        key,
+        grouping,
+        workers,
+        time=time,
+        rate=rate,
+        load=load,
+        state=state,
+        column=column,
+        position=position,
+        real_time=real_time,
+    )
+
+
+def routed(  # noqa: PLR0913 - the options of `route`, and who plans
+    df: DataFrame,
+    key: str | Sequence[str],
+    grouping: str | Grouping,
+    workers: int,
+    *,
+    time: str | None = None,
+    rate: float = 100.0,
+    load: Load = "epoch",
+    state: str | Path | Store | None = None,
+    column: str = "worker",
+    position: str | None = None,
+    plan: Snapshot | None = None,
+    learn: bool | Learning = True,
+    spread: bool = False,
+    contents: Sequence[str] | None = None,
+    real_time: bool = False,
+) -> DataFrame:
+    """Route as `route` does, by a plan that is at hand or that somebody else makes.
+
+    Parameters
+    ----------
+    df, key, grouping, workers, time, rate, load, state, column, position, real_time
+        As for `route`.
+    plan
+        What ``Grouping.plan`` made of the frequencies of keys, with hashes as Spark's
+        ``xxhash64`` gives them; None: the one in `state`, or one that is made of the batch.
+    learn
+        Whether planned grouping makes its plans itself as a stream flows by, from samples; False:
+        somebody else writes them into `state`; or what makes them of what workers leave, in place
+        of `state`.
+    spread
+        Whether rows under planned grouping go through Python where keys may surprise their plan, so
+        that these are spread. A batch that is counted first has none.
+
+    Raises
+    ------
+    ConfigurationError
+        As `route` does; `plan` is none, or the grouping takes none.
+    """
+    check_frame(df)
+    grouping = parse(grouping)
+    grouping.router(workers)
+    check_plan(grouping, plan)
+    hashed = key_hash(df, key)
+    clock = F.current_timestamp() if time is None else time_column(df, time)
+    check_one_of("load", load, get_args(Load))
+    number("rate", rate, above=0)
+    check_state(state)
+    absent(df, column)
+    check_one_of("real_time", real_time, (True, False))
+    if real_time and not df.isStreaming:
+        message = (
+            "real_time = True: df is a batch, and only streams run in real time; leave real_time "
+            "out, or pass a stream"
+        )
+        raise ConfigurationError(message)
+    if real_time:
+        check_real_time(df.sparkSession, grouping, time=time, position=position, state=state)
+    given = None if position is None else number_column(df, position, "position")
+    natively = routes_natively(grouping, streaming=df.isStreaming, spread=spread)
+    if isinstance(grouping, PlannedGrouping):
+        if not df.isStreaming:
+            plan, as_it_is = plan_of_batch(df, hashed, grouping, workers, plan, state)
+            natively = natively or as_it_is
+        if natively:
+            return route_planned(
+                df,
+                hashed,
+                grouping,
+                workers,
+                plan=plan,
+                state=state,
+                column=column,
+                position=given,
+                contents=contents,
+                learn=learn,
+                real_time=real_time,
+            )
+    names = own_columns(df) if contents is None else contents
+    if natively and isinstance(grouping, KeyGrouping):
+        return df.withColumn(column, F.pmod(hashed, F.lit(workers)).cast("int"))
+    if natively:
+        ordered = in_stable_order(df, df, names)
+        return ordered.withColumn(column, F.pmod(row_numbers(), F.lit(workers)).cast("int"))
+    if plan is None and needs_plan(grouping):
+        plan = plan_of(df, hashed, grouping, workers, state)
+    task = routing_task(
+        df.sparkSession,
+        grouping,
+        workers,
+        rate=rate,
+        load=load,
+        state=state,
+        plan=plan,
+        streaming=df.isStreaming,
+        learn=learn,
+    )
+    df = _in_order(df, grouping, names, None if time is None else clock)
+    columns = [hashed]
+    if grouping.uses_times and (time is not None or df.isStreaming):
+        columns.append(clock.cast("double"))
+    function = task.route_pairs if len(columns) > 1 else task.route_keys
+    # Its types ask for the kind of UDF, which Spark itself would rather infer from the hints.
+    in_worker = in_workers(df.sparkSession, function)
+    udf = F.arrow_udf(in_worker, "int")  # type: ignore[call-overload]
+    return task.decided(df).withColumn(column, udf.asNondeterministic()(*columns))
+
+
+def routes_natively(grouping: Grouping, *, streaming: bool, spread: bool = False) -> bool:
+    """Say whether rows are routed by Spark's own expressions, without Python.
+
+    Parameters
+    ----------
+    grouping
+        By which they are routed.
+    streaming
+        Whether they are a stream's.
+    spread
+        As for `routed`; a batch is native still if it is counted first.
+    """
+    if isinstance(grouping, PlannedGrouping):
+        return not (spread and grouping.spreads_surprises)
+    # Spark does not number the rows of a stream.
+    return isinstance(grouping, KeyGrouping) or (
+        isinstance(grouping, ShuffleGrouping) and not streaming
+    )
+
+
+def _in_order(
+    df: DataFrame, grouping: Grouping, contents: Sequence[str], clock: Column | None
+) -> DataFrame:
+    """Sort the rows of a batch whose order may change; a stream cannot be sorted."""
+    if not df.isStreaming:
+        return in_stable_order(df, df, contents, after=[] if clock is None else [clock])
+    if order_may_change(df):
+        why = f"{grouping} places the rows of a stream by their order"
+        warn_of_unsafe_retries(df.sparkSession, why)
+    return df

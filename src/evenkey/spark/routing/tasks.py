@@ -1,0 +1,252 @@
+"""What routes inside a task: one source's router, fed batch by batch."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator  # noqa: TC003 - Spark reads the hints of the functions
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.event_clock import EventClock
+from evenkey.groupings import PlannedGrouping
+from evenkey.spark.keys.event_times import seconds_of
+from evenkey.spark.plans.deciding import Learning, OfRouters, decided
+from evenkey.spark.plans.lessons import Lesson
+from evenkey.spark.plans.lookup import Followed
+from evenkey.spark.plans.places import tables_of
+from evenkey.spark.sessions.task_id import current_epoch, current_task
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from pyspark.sql import DataFrame, SparkSession
+
+    from evenkey.core.stores import Store
+    from evenkey.groupings import Grouping, Router, Snapshot
+    from evenkey.spark.plans.deciding import Tables
+    from evenkey.spark.sessions.task_id import TaskId
+
+Load = Literal["epoch", "lifetime"]
+"""Whether a source counts loads anew in each epoch or over its life.
+
+>>> from typing import get_args
+>>> get_args(Load)
+('epoch', 'lifetime')
+"""
+
+
+def check_plan(grouping: Grouping, plan: Snapshot | None) -> None:
+    """Make sure that a grouping is given a plan only if it takes one.
+
+    Raises
+    ------
+    ConfigurationError
+        It is not so, or the plan is none.
+    """
+    if plan is not None and not isinstance(plan, dict):
+        message = f"plan = {shown(plan)}: pass what {grouping.name}'s plan(...) gave"
+        raise ConfigurationError(message)
+    if plan is not None and not (grouping.given_frequencies or grouping.plans_epochs):
+        message = f"grouping {grouping}: it takes no plan; leave plan away"
+        raise ConfigurationError(message)
+
+
+def needs_plan(grouping: Grouping) -> bool:
+    """Say whether a grouping must know the frequencies of keys before it routes."""
+    return grouping.given_frequencies and not grouping.learns
+
+
+def routing_task(
+    session: SparkSession,
+    grouping: Grouping,
+    workers: int,
+    *,
+    rate: float = 100.0,
+    load: Load = "epoch",
+    state: str | Path | Store | None = None,
+    plan: Snapshot | None = None,
+    weighted: bool = False,
+    streaming: bool,
+    learn: bool | Learning = True,
+) -> RoutingTask:
+    """Make what routes in each task, for tasks in Python that route what they have made.
+
+    The rows that these tasks are given must have come through `RoutingTask.decided`.
+
+    Parameters
+    ----------
+    session
+        Where the tasks run.
+    grouping, workers, rate, load, state, plan
+        As for `evenkey.spark.routing.add_worker.routed`.
+    weighted
+        Whether messages count as much as they weigh; otherwise as 1.
+    streaming
+        Whether the tasks belong to a stream, whose epochs hand on what they have learned.
+    learn
+        Of planned grouping in a stream: True: the tasks leave what they learned; False: somebody
+        else writes plans into `state`; or what makes them of what workers leave, in place of
+        `state`.
+
+    Raises
+    ------
+    ConfigurationError
+        As `check_plan` does, or the grouping needs a plan and there is none.
+    """
+    check_plan(grouping, plan)
+    if plan is None and needs_plan(grouping):
+        message = (
+            f"grouping {grouping}: it must know how frequent each key is before the first row "
+            "comes: use a grouping that learns it, such as dkg or dchoices"
+        )
+        raise ConfigurationError(message)
+    tables: Tables | None = None
+    learning = None
+    if streaming and isinstance(grouping, PlannedGrouping) and learn is not True:
+        tables = learn or Followed(*tables_of(session, state, str(grouping), workers))
+    elif streaming and (grouping.learns or load == "lifetime"):
+        place, mark = tables_of(session, state, str(grouping), workers)
+        tables = learning = Learning(place, mark, OfRouters(grouping))
+    return RoutingTask(
+        grouping, workers, load, rate, plan or {}, tables, learning, weighted=weighted
+    )
+
+
+class RoutingTask:
+    """What runs in each task: one source's router over the partition's Arrow batches.
+
+    A router begins anew with each task, from the table of its epoch: where a row goes is a pure
+    function of the rows before it in the partition and of that table.
+
+    Parameters
+    ----------
+    grouping, workers, load, rate, plan, weighted
+        As for `routing_task`.
+    tables
+        Give each epoch's table; None: there is none.
+    learning
+        Takes what routers learned; None: nobody asks for it.
+    """
+
+    def __init__(
+        self,
+        grouping: Grouping,
+        workers: int,
+        load: Load,
+        rate: float,
+        plan: Snapshot,
+        tables: Tables | None,
+        learning: Learning | None,
+        *,
+        weighted: bool = False,
+    ) -> None:
+        self._grouping = grouping
+        self._workers = workers
+        self._load = load
+        self._rate = rate
+        self._plan = plan
+        self._tables = tables
+        self._learning = learning
+        self._weighted = weighted
+
+    def decided(self, df: DataFrame) -> DataFrame:
+        """Let rows wait until the routing table of their epoch is decided, where there is one."""
+        return df if self._tables is None else decided(df, self._tables)
+
+    def route_keys(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        """Route batches of hashes, with the position over the rate as time."""
+        with self.source() as source:
+            for hashes in batches:
+                yield source.route(hashes.to_numpy().view(np.uint64))
+
+    def route_pairs(self, batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
+        """Route batches of hashes and times (seconds, null: unknown)."""
+        with self.source() as source:
+            for hashes, seconds in batches:
+                yield source.route(hashes.to_numpy().view(np.uint64), seconds_of(seconds))
+
+    @contextlib.contextmanager
+    def source(self) -> Iterator[Source]:
+        """Give the source of the task that runs this; at the end it hands on what it learned."""
+        task = current_task() if self._tables is None else current_epoch()
+        make = self._grouping.follower if self._learning is None else self._grouping.router
+        router = make(self._workers, task.partition)
+        router.remember(self._plan)
+        if self._tables is not None:
+            self._recall(router, self._tables, task)
+        source = Source(router, self._rate, weighted=self._weighted)
+        yield source
+        if self._learning is not None and source.routed:
+            self._learning.leave(task, Lesson(router.memory(), self._local_state(router)))
+
+    def _recall(self, router: Router, tables: Tables, task: TaskId) -> None:
+        table = tables.recall(task)
+        router.remember(table.memory)
+        if self._load == "lifetime" and task.partition in table.local:
+            router.restore(table.local[task.partition])
+
+    def _local_state(self, router: Router) -> dict[str, NDArray[np.generic]]:
+        if self._load != "lifetime":
+            return {}
+        snapshot = router.snapshot()
+        return {name: snapshot[name] for name in router.local_fields}
+
+
+class Source:
+    """One task's router, fed batch by batch.
+
+    Parameters
+    ----------
+    router
+        Gives the workers.
+    rate
+        Messages per second that stand for time where there are no times.
+    weighted
+        Whether messages count as much as they weigh.
+    """
+
+    def __init__(self, router: Router, rate: float, *, weighted: bool = False) -> None:
+        self._router = router
+        self._weighted = weighted
+        self._rate = rate
+        self._clock = EventClock(start=router.now)
+        self.routed = 0
+
+    def route(
+        self,
+        hashes: NDArray[np.uint64],
+        seconds: NDArray[np.float64] | None = None,
+        weights: pa.Array | None = None,
+    ) -> pa.Array:
+        """Give the worker of each message.
+
+        Parameters
+        ----------
+        hashes
+            uint64[n], of the keys.
+        seconds
+            float64[n], event times, NaN where unknown; the router sees the `EventClock` that
+            follows them. None: the position over the rate.
+        weights
+            bigint[n], what messages weigh; one that is null or below 1 weighs 1. Not looked at
+            where messages count as 1 each.
+
+        Returns
+        -------
+        int32[n]
+        """
+        if seconds is None:
+            times = np.arange(self.routed, self.routed + len(hashes)) / self._rate
+        else:
+            times = self._clock.follow(seconds)
+        self.routed += len(hashes)
+        counts = None
+        if self._weighted and weights is not None:
+            known = weights.fill_null(1).to_numpy(zero_copy_only=False)
+            counts = np.maximum(known, 1).astype(np.int64)
+        return pa.array(self._router.route(hashes, times, counts))

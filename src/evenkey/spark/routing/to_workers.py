@@ -1,0 +1,182 @@
+"""Place: bring every row to the Spark partition of its worker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegralType, LongType
+
+from evenkey.core.checking import check_one_of, check_text, check_workers, shown
+from evenkey.core.errors import ConfigurationError
+from evenkey.spark.keys.columns import absent, check_frame, find_columns, key_columns, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+_WORD = 1 << 32
+_C1, _C2 = 0xCC9E2D51, 0x1B873593
+_FMIX_1, _FMIX_2 = 0x85EBCA6B, 0xC2B2AE35
+
+
+def place(
+    df: DataFrame,
+    workers: int,
+    *,
+    column: str = "worker",
+    by: Literal["partition", "split"] = "partition",
+    key: str | Sequence[str] | None = None,
+) -> DataFrame:
+    """Bring each row to the partition of its worker.
+
+    Parameters
+    ----------
+    df
+        Batch or streaming, with a column of workers of an integer type.
+    workers
+        How many workers there are, W.
+    column
+        The column that holds the worker.
+    by
+        ``partition``: shuffle, so that partition i holds exactly the rows of worker i; for
+        work in Python. Spark knows the rows as partitioned by `column`: an operator by it that
+        follows, such as a join or a ``groupBy``, needs no further shuffle. ``split``: add an
+        int column ``split`` such that Spark's own ``groupBy(key..., "split")`` over W
+        partitions keeps each row's state on its worker, without one more shuffle; for Spark's
+        own (stateful) operators. In a batch the rows are shuffled right away.
+    key
+        The columns that stand before ``split`` in that groupBy, in their order; needed by,
+        and only for, ``split``.
+
+    Raises
+    ------
+    ConfigurationError
+        A column is missing, that of workers is not of an integer type, `workers` is below 1, `key`
+        is given without ``split``, or (streaming, by split)
+        ``spark.sql.shuffle.partitions`` differs from `workers`. A row whose worker is null
+        or out of range fails the job.
+
+    Examples
+    --------
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+    >>> from evenkey.spark import route
+    >>> placed = clicks.transform(route, "user", "planned", workers=4).transform(place, workers=4)
+    >>> placed.columns
+    ['user', 'id', 'worker']
+    """
+    check_frame(df)
+    check_workers(workers)
+    check_text("column", column, "worker")
+    check_one_of("by", by, ("partition", "split"))
+    if key is not None and by != "split":
+        message = (
+            f"key = {shown(key)}: only placing by split goes by a key; pass by='split', or leave "
+            "key out"
+        )
+        raise ConfigurationError(message)
+    checked = _checked(df, column, workers)
+    if by == "partition":
+        # By the column itself, not by an expression over it: else Spark does not know that rows
+        # are partitioned by the column, and the next operator by worker pays one more shuffle.
+        return df.withColumn(column, checked).repartitionById(workers, quoted(column))
+    if key is None:
+        message = "placing by split needs key=...: the columns of the groupBy that follows"
+        raise ConfigurationError(message)
+    keys = key_columns(df, key)
+    absent(df, "split")
+    split = df.withColumn("split", split_column(checked, keys, workers))
+    if not df.isStreaming:
+        return split.repartition(workers, *keys, "split")
+    partitions = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 0)
+    if partitions != workers:
+        message = (
+            f"spark.sql.shuffle.partitions = {partitions}: placing by split in a stream needs as "
+            f"many partitions as workers; set it to {workers} before the query starts"
+        )
+        raise ConfigurationError(message)
+    return split
+
+
+def _checked(df: DataFrame, column: str, workers: int) -> Column:
+    """The worker of each row as an int; a row without one of ``0 <= worker < workers`` fails.
+
+    The column is named once in the expression, so that Spark can merge it with the step that
+    computed the worker: named twice, an expensive one would be computed twice or on its own.
+    """
+    (name,) = find_columns(df, column, "column")
+    kind = df.schema[name].dataType
+    if not isinstance(kind, IntegralType):
+        message = (
+            f"column = {name!r} is of type {kind.simpleString()}: workers are whole numbers from 0 "
+            f"to {workers - 1}; name the column that route has added"
+        )
+        raise ConfigurationError(message)
+    # A subscript is an int to Spark, which takes the lower 32 bits of a long.
+    subscript = quoted(name).try_cast("int") if isinstance(kind, LongType) else quoted(name)
+    valid = F.get(F.sequence(F.lit(0), F.lit(workers - 1)), subscript)
+    wrong = F.raise_error(F.lit(f"{column} must be 0 to {workers - 1} in every row: route first"))
+    return F.coalesce(valid, wrong.cast("int"))
+
+
+def split_column(worker: Column, keys: Sequence[Column], workers: int) -> Column:
+    """Make the int that sends a row of ``groupBy(keys..., split)`` to partition `worker`.
+
+    Spark places such a row at ``pmod(murmur3(split, seed = hash(keys...)), W)``. Murmur3 of
+    an int is invertible, step by step: the steps back from the final hash to the xor with the
+    seed depend on the worker only and are W constants; the rest is two multiplications and
+    a rotation, on signed numbers, whose products fit into 64 bits (ANSI mode would raise).
+
+    Examples
+    --------
+    >>> seed = 12345
+    >>> [_murmur3(_split(worker, seed), seed) % 4 for worker in range(4)]
+    [0, 1, 2, 3]
+    """
+    constants = F.array(*(F.lit(_signed(_before_seed(w))) for w in range(workers)))
+    mixed = F.element_at(constants, worker + 1).bitwiseXOR(F.hash(*keys)).cast("long")
+    product = _signed_column(mixed * F.lit(_signed(pow(_C2, -1, _WORD))))
+    unsigned = product.bitwiseAND(F.lit(_WORD - 1))
+    rotated = F.shiftrightunsigned(unsigned, 15).bitwiseOR(F.shiftleft(unsigned, 17))
+    return _signed_column(_signed_column(rotated) * F.lit(_signed(pow(_C1, -1, _WORD)))).cast("int")
+
+
+def _signed_column(value: Column) -> Column:
+    """The lower 32 bits of a bigint, read as a signed number."""
+    sign = F.lit(1 << 31)
+    return value.bitwiseAND(F.lit(_WORD - 1)).bitwiseXOR(sign) - sign
+
+
+def _signed(word: int) -> int:
+    return (word ^ (1 << 31)) - (1 << 31)
+
+
+def _rotate(word: int, bits: int) -> int:
+    return ((word << bits) | (word >> (32 - bits))) % _WORD
+
+
+def _before_seed(hashed: int) -> int:
+    """Undo murmur3's finish and last mix: what the seed xor the mixed input must be."""
+    word = hashed ^ (hashed >> 16)
+    word = word * pow(_FMIX_2, -1, _WORD) % _WORD
+    word = word ^ (word >> 13) ^ (word >> 26)
+    word = word * pow(_FMIX_1, -1, _WORD) % _WORD
+    word = word ^ (word >> 16) ^ 4
+    return _rotate((word - 0xE6546B64) * pow(5, -1, _WORD) % _WORD, 32 - 13)
+
+
+def _split(worker: int, seed: int) -> int:
+    """What `split_column` computes, in Python."""
+    word = (_before_seed(worker) ^ seed) % _WORD
+    word = _rotate(word * pow(_C2, -1, _WORD) % _WORD, 32 - 15)
+    return _signed(word * pow(_C1, -1, _WORD) % _WORD)
+
+
+def _murmur3(value: int, seed: int) -> int:
+    """Murmur3 of an int as Spark computes it."""
+    word = _rotate(value % _WORD * _C1 % _WORD, 15) * _C2 % _WORD
+    word = (_rotate((seed % _WORD) ^ word, 13) * 5 + 0xE6546B64) % _WORD ^ 4
+    word = (word ^ (word >> 16)) * _FMIX_1 % _WORD
+    word = (word ^ (word >> 13)) * _FMIX_2 % _WORD
+    return _signed(word ^ (word >> 16))

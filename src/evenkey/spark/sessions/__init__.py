@@ -1,0 +1,36 @@
+"""The session, its Java, the workers' Python, and what differs between kinds of sessions."""
+
+from __future__ import annotations
+
+from evenkey.spark.sessions.access import at_state, is_remote
+from evenkey.spark.sessions.java_process import ending_unlogged, java_deaths_named
+from evenkey.spark.sessions.kinds import change_session
+from evenkey.spark.sessions.starting import local_master, temporary_directory
+from evenkey.spark.sessions.task_id import BATCH, TaskId, current_epoch, current_task, within_query
+from evenkey.spark.sessions.versions import (
+    check_sources,
+    from_arrow_schema,
+    from_arrow_type,
+    to_arrow_schema,
+)
+from evenkey.spark.sessions.worker_python import in_workers
+
+__all__ = [
+    "BATCH",
+    "TaskId",
+    "at_state",
+    "change_session",
+    "check_sources",
+    "current_epoch",
+    "current_task",
+    "ending_unlogged",
+    "from_arrow_schema",
+    "from_arrow_type",
+    "in_workers",
+    "is_remote",
+    "java_deaths_named",
+    "local_master",
+    "temporary_directory",
+    "to_arrow_schema",
+    "within_query",
+]

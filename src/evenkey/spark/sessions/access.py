@@ -1,0 +1,153 @@
+"""Where state may be touched: on the driver, or over Connect, whose client sees none, in a task."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pyarrow as pa
+
+from evenkey.core.errors import EvenkeyError, RunError
+from evenkey.spark.sessions.worker_python import in_workers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from pyspark.sql import SparkSession
+
+Result = TypeVar("Result")
+
+
+def is_remote(session: SparkSession) -> bool:
+    """Say whether a session is one over Connect, whose client is not Spark's driver."""
+    return not hasattr(session, "_jsparkSession")
+
+
+def at_state(session: SparkSession, function: Callable[[], Result]) -> Result:
+    """Run a function where state may be touched, and give what it returned.
+
+    Parameters
+    ----------
+    session
+        In a classic one the function runs here, on the driver; over Connect in one task.
+    function
+        Without arguments; it and what it returns can be pickled.
+
+    Raises
+    ------
+    EvenkeyError, OSError
+        What the function raised. Of any other error of a task Spark's own report is raised.
+    """
+    if not is_remote(session):
+        return function()
+    task = in_workers(session, _Once(function))
+    cell = session.range(0, 1, 1, 1).mapInArrow(task, "result binary").toArrow()[0][0].as_py()
+    result = _unpickled(cell)
+    if isinstance(result, _Raised):
+        raise result.error
+    returned: Result = result
+    return returned
+
+
+_OWN = frozenset(
+    {
+        ("evenkey.joins.fingerprint", "Fingerprint"),
+        ("evenkey.joins.static_manifest", "Manifest"),
+        ("evenkey.joins.static_manifest", "StaticFile"),
+        ("evenkey.joins.static_manifest", "StaticVersion"),
+        ("evenkey.joins.static_side", "Held"),
+        ("evenkey.joins.static_writer", "StaticWriter"),
+        ("evenkey.spark.plans.tables", "RoutingTable"),
+        ("evenkey.spark.sessions.access", "_Raised"),
+        ("evenkey.core.stores.abfs", "AbfsContainer"),
+        ("evenkey.core.stores.abfs", "AbfsStore"),
+        ("evenkey.core.stores.gcs", "GcsBucket"),
+        ("evenkey.core.stores.gcs", "GcsStore"),
+        ("evenkey.core.stores.hdfs", "HdfsStore"),
+        ("evenkey.core.stores.local", "LocalStore"),
+        ("evenkey.core.stores.s3", "S3Bucket"),
+        ("evenkey.core.stores.s3", "S3Store"),
+    }
+)
+"""Types of our own that answers consist of, besides errors."""
+
+_ARROW = (
+    "schema field type_for_alias list_ large_list map_ struct timestamp duration time32 time64 "
+    "decimal128 decimal256 binary dictionary"
+)
+_PLAIN = frozenset(
+    {
+        *(("pyarrow.lib", name) for name in _ARROW.split()),
+        ("collections", "OrderedDict"),
+        ("numpy", "dtype"),
+        ("numpy", "ndarray"),
+        ("numpy._core.multiarray", "_reconstruct"),
+        ("numpy._core.multiarray", "scalar"),
+        ("numpy._core.numeric", "_frombuffer"),
+        ("numpy.core.multiarray", "_reconstruct"),
+        ("numpy.core.multiarray", "scalar"),
+        ("numpy.core.numeric", "_frombuffer"),
+        ("pathlib", "Path"),
+        ("pathlib", "PosixPath"),
+    }
+)
+"""What else may stand in a task's answer, besides errors."""
+
+
+_BUILT_IN = (Exception, set, frozenset, bytearray, complex)
+
+
+class _Answer(pickle.Unpickler):
+    """Reads the answer of a task over Connect: a server may not run code in the client."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) in _PLAIN | _OWN:
+            return super().find_class(module, name)
+        # A name with a dot would reach what a module has imported.
+        if "." not in name and (module == "builtins" or module.startswith("evenkey.")):
+            found = super().find_class(module, name)
+            wanted = _BUILT_IN if module == "builtins" else (EvenkeyError, OSError)
+            # An error of ours that stands where its name says, and nothing imported there.
+            if isinstance(found, type) and issubclass(found, wanted) and found.__module__ == module:
+                return found
+        message = f"{module}.{name} is no part of an answer of evenkey's own tasks"
+        raise pickle.UnpicklingError(message)
+
+
+def _unpickled(cell: bytes) -> Any:
+    """Read the answer of a task, which Spark's server passed on.
+
+    Raises
+    ------
+    RunError
+        There is something else in it than data and evenkey's own types.
+    """
+    try:
+        return _Answer(io.BytesIO(cell)).load()
+    except Exception as error:  # of a broken pickle any
+        message = f"the Spark server's answer is refused ({error}): use a server that you trust"
+        raise RunError(message) from error
+
+
+class _Raised:
+    """An error that travels as it is, and not as text in one of Spark's."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+class _Once:
+    """Runs a function in place of the one row that there is."""
+
+    def __init__(self, function: Callable[[], object]) -> None:
+        self._function = function
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            try:
+                result = self._function()
+            except (EvenkeyError, OSError) as error:
+                result = _Raised(error)
+            cell = pa.array([pickle.dumps(result)], pa.binary())
+            yield pa.RecordBatch.from_arrays([cell], names=["result"])

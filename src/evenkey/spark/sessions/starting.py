@@ -1,0 +1,189 @@
+"""The Spark session that evenkey runs on."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import uuid
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenkey.spark.sessions.access import at_state, is_remote
+from evenkey.spark.sessions.java_home import ensure_java
+from evenkey.spark.sessions.java_process import keep_quiet, log_level, start_java
+from evenkey.spark.sessions.versions import SAFE_RETRIES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TypeGuard
+
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+TABLES = "tables"
+"""Purpose of temporary directories that hold routing tables, by query."""
+
+_homes: weakref.WeakKeyDictionary[object, str] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+
+_SETTINGS: dict[str, str] = {
+    # Deep plans, and a stop while Spark searches its own stack for interruptions.
+    "spark.driver.extraJavaOptions": "-Xss4m",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.numRecentProgressUpdates": "100000",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    **dict.fromkeys(SAFE_RETRIES, "true"),
+}
+_DRIVER_MEMORY = "2g"
+
+
+def local_master(slots: int) -> str:
+    """Master URL of this machine with so many task slots, and retries, which it lacks by default.
+
+    Examples
+    --------
+    >>> local_master(8)
+    'local[8,4]'
+    """
+    return f"local[{slots},4]"
+
+
+def session(master: str | None = None, settings: Mapping[str, str] | None = None) -> SparkSession:
+    """Give the active session, or start one with settings that streams of evenkey like.
+
+    Parameters
+    ----------
+    master
+        Where to start it; None takes the active session, or else ``SPARK_MASTER``, or
+        else this machine with a slot a core.
+    settings
+        Spark settings on top of evenkey's own.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no Java to run Spark on.
+    RunError
+        It ended before it was ready.
+
+    Examples
+    --------
+    >>> session().version == spark.version  # the active one
+    True
+    """
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    ensure_java()
+    # Executors must run the very interpreter of the driver, or they lack its packages.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if master is None:
+        master = os.environ.get("SPARK_MASTER") or local_master(os.cpu_count() or 1)
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    every = {
+        **_SETTINGS,
+        "spark.driver.memory": os.environ.get("SPARK_DRIVER_MEMORY") or _DRIVER_MEMORY,
+        "spark.log.level": log_level(),
+        "spark.master": master,
+        "spark.app.name": "evenkey",
+        **(settings or {}),
+    }
+    if master.startswith("local"):
+        # Only here is it sure that whoever runs the daemon has evenkey.
+        every.setdefault("spark.python.daemon.module", "evenkey.spark.sessions.daemon")
+        # Over TCP each Python task waits 40 ms for an acknowledgement that the kernel holds back.
+        # Elsewhere an executor's directory may have a path that is too long for a socket's.
+        every.setdefault("spark.python.unix.domain.socket.enabled", "true")
+    start_java(every)
+    builder = SparkSession.builder
+    for name, value in every.items():
+        builder = builder.config(name, value)
+    started = builder.getOrCreate()
+    keep_quiet(started.sparkContext)
+    return started
+
+
+def session_owner(session: SparkSession) -> object:
+    """Give what lives as long as a session: several objects may stand for the same one.
+
+    It is the Spark context, or over Connect, where there is none, the session itself.
+    """
+    return session if is_remote(session) else session.sparkContext
+
+
+def is_context(owner: object) -> TypeGuard[SparkContext]:
+    """Say whether a session's owner is a Spark context, that of a classic session."""
+    return hasattr(owner, "_jsc")
+
+
+def session_id(session: SparkSession) -> str:
+    """Tell sessions of the same owner apart."""
+    if is_remote(session):
+        return ""
+    return str(session._jsparkSession.sessionUUID())  # noqa: SLF001 - Python has no name of it
+
+
+def temporary_directory(session: SparkSession, purpose: str) -> str:
+    """Name a directory of its own that lives as long as a session, and is made when it is used.
+
+    It is on the driver's machine; over Connect on that of an executor. Routing tables (``tables``)
+    of a query go when the query ends, see `remove_temporary_of`. All else goes when the session
+    has stopped, at the latest when the process ends; over Connect the system's own cleaning of
+    temporary files must see to it.
+    """
+    owner = session_owner(session)
+    with _lock:
+        for other, directory in list(_homes.items()):
+            if _has_stopped(other):
+                if is_context(other):
+                    shutil.rmtree(directory, ignore_errors=True)
+                del _homes[other]
+        if owner not in _homes:
+            _homes[owner] = at_state(session, _make_home)
+            if not is_remote(session):
+                weakref.finalize(owner, shutil.rmtree, _homes[owner], ignore_errors=True)
+        return str(Path(_homes[owner]) / f"{purpose}-{uuid.uuid4().hex}")
+
+
+def _make_home() -> str:
+    return tempfile.mkdtemp(prefix="evenkey-")
+
+
+def remove_temporary_of(session: SparkSession | None, query: str) -> None:
+    """Remove the temporary routing tables of a query that has ended.
+
+    `session` is None if nobody holds it any more; over Connect nobody can reach them then.
+    """
+    with _lock:
+        homes = dict(_homes)
+    if session is not None and is_remote(session):
+        if session in homes:
+            at_state(session, functools.partial(_remove_tables, homes[session], query))
+        return
+    for owner, home in homes.items():
+        if is_context(owner):
+            _remove_tables(home, query)
+
+
+def _remove_tables(home: str, query: str) -> None:
+    for directory in Path(home).glob(f"{TABLES}-*/{query}"):
+        shutil.rmtree(directory, ignore_errors=True)
+        with contextlib.suppress(OSError):  # another query of the same frame goes on
+            directory.parent.rmdir()
+
+
+def _has_stopped(owner: object) -> bool:
+    if is_context(owner):
+        return owner._jsc is None  # noqa: SLF001 - a context says by nothing else that it stopped
+    return bool(getattr(owner, "is_stopped", False))

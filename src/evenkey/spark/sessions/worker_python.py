@@ -1,0 +1,137 @@
+"""The workers' Python: chosen where nobody has, checked where that costs no job, named if wrong."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from pyspark import cloudpickle
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.spark.sessions import open_task as opening
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+_ASK = "import json, sys, evenkey; print(json.dumps(sys.version_info[:2]))"
+_ASKING_SECONDS = 60
+_LOCAL = ("local", "local-cluster")
+
+_seen: weakref.WeakSet[SparkContext] = weakref.WeakSet()
+
+cloudpickle.register_pickle_by_value(opening)  # type: ignore[no-untyped-call]
+
+
+def in_workers(
+    session: SparkSession, function: Callable[..., Any], *, problems_as_words: bool = False
+) -> Callable[..., Any]:
+    """Prepare a function for the Python workers of a session, and make sure that they can have it.
+
+    On this machine a session for which nobody has chosen the workers' Python gets the program's
+    own, and a chosen one is asked once a session whether it will do: no job is run. What
+    executors on other hosts have can only be seen there, and over Connect the session says
+    nothing of it: a worker without evenkey then fails with one line that names interpreter, host
+    and mend.
+
+    Parameters
+    ----------
+    session
+        Where it is to run.
+    function
+        A task of evenkey's.
+    problems_as_words
+        Whether it is a scalar subquery's, and gives its problems as words, which
+        `open_task.problem_words` makes.
+
+    Returns
+    -------
+    callable
+        The same, for ``mapInArrow`` or ``arrow_udf``.
+
+    Raises
+    ------
+    ConfigurationError
+        The Python chosen on this machine lacks evenkey, or is of another minor version.
+    """
+    check_python(session)
+    return _Task(function, problems_as_words=problems_as_words)
+
+
+def check_python(session: SparkSession) -> None:
+    """See to the workers' Python as `in_workers` does, for a task that needs no evenkey there.
+
+    Raises
+    ------
+    ConfigurationError
+        The Python chosen on this machine lacks evenkey, or is of another minor version.
+    """
+    context = getattr(session, "_sc", None)  # a session over Connect has none
+    if context is not None and context not in _seen:
+        _choose_python(context)
+        _seen.add(context)
+
+
+class _Task:
+    """A function that is opened in the worker with an error of its own."""
+
+    def __init__(self, function: Callable[..., Any], *, problems_as_words: bool = False) -> None:
+        functools.update_wrapper(self, function, updated=())
+        if not hasattr(self, "__name__"):
+            self.__name__ = type(function).__name__
+        self._function = function
+        self._as_words = problems_as_words
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._function(*arguments)
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
+        pickled = cloudpickle.dumps(self._function)  # type: ignore[no-untyped-call]
+        return opening.open_giving_problems if self._as_words else opening.open_task, (pickled,)
+
+
+def _choose_python(context: SparkContext) -> None:
+    if str(context.master).partition("[")[0] not in _LOCAL:
+        return
+    if not os.environ.get("PYSPARK_PYTHON"):
+        context.pythonExec = sys.executable
+        return
+    chosen = context.pythonExec
+    if shutil.which(chosen) == sys.executable:
+        return
+    lacking = _lacking(chosen)
+    if lacking is not None:
+        message = (
+            f"PYSPARK_PYTHON = {chosen!r}: the workers' Python {lacking}; unset it, or set it to "
+            f"{sys.executable} before the session starts"
+        )
+        raise ConfigurationError(message)
+
+
+def _lacking(python: str) -> str | None:
+    """Say why an interpreter of this machine will not do; None if it will."""
+    try:
+        answer = subprocess.run(  # noqa: S603 - the one that Spark would run
+            [python, "-c", _ASK],
+            capture_output=True,
+            text=True,
+            timeout=_ASKING_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"does not run ({getattr(error, 'strerror', None) or error})"
+    if answer.returncode:
+        last = answer.stderr.strip().splitlines()[-1:] or ["it said nothing"]
+        return f"has no evenkey ({last[0]})"
+    version, ours = json.loads(answer.stdout), sys.version_info[:2]
+    if tuple(version) != ours:
+        return f"is {version[0]}.{version[1]}, and this program's is {ours[0]}.{ours[1]}"
+    return None
