@@ -14,7 +14,7 @@ import evenkey
 
 PACKAGE = Path(next(iter(evenkey.__path__)))
 ROOT = PACKAGE.parent.parent
-ENGINE_ROOMS = {"spark", "joins", "kafka", "runs", "aggregate", "learn", "papers", "cli"}
+ON_SPARK = {"spark", "joins", "kafka", "runs", "aggregate", "learn", "papers", "cli"}
 
 
 def modules() -> dict[str, Path]:
@@ -69,9 +69,9 @@ def test_import_of_the_package_loads_no_engine() -> None:
     assert loaded.isdisjoint({"pyspark", "py4j", "numba"})
 
 
-def test_rooms_without_an_engine_load_none() -> None:
-    rooms = [name for name in public_packages() if ENGINE_ROOMS.isdisjoint(name.split("."))]
-    loaded = loaded_by(*rooms)
+def test_packages_without_an_engine_load_none() -> None:
+    packages = [name for name in public_packages() if ON_SPARK.isdisjoint(name.split("."))]
+    loaded = loaded_by(*packages)
     assert loaded.isdisjoint({"pyspark", "py4j", "numba", "plotly", "jinja2", "dash"})
 
 

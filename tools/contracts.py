@@ -14,21 +14,21 @@ from importlinter.domain import fields
 if TYPE_CHECKING:
     from grimp import ImportGraph
 
-__all__ = ["AnySession", "Doors", "NoCircles", "names_used", "room_of"]
+__all__ = ["AnySession", "Doors", "NoCircles", "names_used", "subpackage_of"]
 
 
-def room_of(module: str, houses: set[str]) -> str:
-    """Give the room that a module is in: a package below the root, or below a house of rooms.
+def subpackage_of(module: str, groups: set[str]) -> str:
+    """Give the subpackage that a module is in: one below the root, or below a group of them.
 
     Examples
     --------
-    >>> room_of("evenkey.groupings.heads.base", {"evenkey.papers"})
+    >>> subpackage_of("evenkey.groupings.heads.base", {"evenkey.papers"})
     'evenkey.groupings'
-    >>> room_of("evenkey.papers.publish_subscribe.report", {"evenkey.papers"})
+    >>> subpackage_of("evenkey.papers.publish_subscribe.report", {"evenkey.papers"})
     'evenkey.papers.publish_subscribe'
     """
     parts = module.split(".")
-    depth = 3 if ".".join(parts[:2]) in houses else 2
+    depth = 3 if ".".join(parts[:2]) in groups else 2
     return ".".join(parts[:depth])
 
 
@@ -37,13 +37,13 @@ class Doors(Contract):
 
     type_name = "doors"
 
-    houses = fields.SetField(subfield=fields.StringField(), required=False, default=set())
+    groups = fields.SetField(subfield=fields.StringField(), required=False, default=set())
     excepted = fields.SetField(subfield=fields.StringField(), required=False, default=set())
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: FBT001 - import-linter's own
         """Look at every import between rooms."""
         del verbose
-        houses: set[str] = set(self.houses)  # type: ignore[call-overload]
+        groups: set[str] = set(self.groups)  # type: ignore[call-overload]
         names: set[str] = set(self.excepted)  # type: ignore[call-overload]
         ours = [each for each in graph.modules if each.startswith("evenkey.")]
         past = [
@@ -53,7 +53,7 @@ class Doors(Contract):
             if imported.startswith("evenkey.")
             and imported.count(".") > 1
             and not graph.find_children(imported)
-            and room_of(imported, houses) not in {imported, room_of(importer, houses)}
+            and subpackage_of(imported, groups) not in {imported, subpackage_of(importer, groups)}
             and imported.rpartition(".")[2] not in names
         ]
         return ContractCheck(kept=not past, metadata={"past": past})
@@ -118,18 +118,18 @@ class AnySession(Contract):
 
     type_name = "any_session"
 
-    rooms = fields.SetField(subfield=fields.StringField())
+    packages = fields.SetField(subfield=fields.StringField())
     excepted = fields.SetField(subfield=fields.StringField(), required=False, default=set())
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: FBT001 - import-linter's own
-        """Read every module of the rooms."""
+        """Read every module of the packages."""
         del verbose
-        rooms: set[str] = set(self.rooms)  # type: ignore[call-overload]
+        packages: set[str] = set(self.packages)  # type: ignore[call-overload]
         excepted: set[str] = set(self.excepted)  # type: ignore[call-overload]
         forbidden = CLASSIC_ONLY | {"pyspark.accumulators"}
         used = []
         for module in sorted(graph.modules):
-            inside = any(module == room or module.startswith(f"{room}.") for room in rooms)
+            inside = any(module == each or module.startswith(f"{each}.") for each in packages)
             if inside and module not in excepted:
                 found = importlib.util.find_spec(module)
                 origin = None if found is None else found.origin

@@ -1,4 +1,4 @@
-"""Lines of the package by room: ``python -m tools.lines [DIRECTORY]``.
+"""Lines of the package by subpackage: ``python -m tools.lines [DIRECTORY]``.
 
 Counted are all lines, and those of code: not blank, no comment, no docstring.
 """
@@ -40,22 +40,20 @@ def lines_of_code(source: str) -> int:
 
 
 def main() -> None:
-    """Print a table of rooms, the largest first."""
+    """Print a table of subpackages, the largest first."""
     package = Path(sys.argv[1] if len(sys.argv) > 1 else "src/evenkey")
     files, lines, code = Counter[str](), Counter[str](), Counter[str]()
     for file in sorted(package.rglob("*.py")):
         parts = file.relative_to(package).parts
-        room = (
-            "(top)" if len(parts) == 1 else "/".join(parts[: 2 if parts[0] == "pipelines" else 1])
-        )
+        name = "/".join(parts[:2][: len(parts) - 1]) or "(top)"
         source = file.read_text("utf-8")
-        for key in (room, "all"):
+        for key in (name, "all"):
             files[key] += 1
             lines[key] += source.count("\n")
             code[key] += lines_of_code(source)
-    print(f"{'room':24}{'files':>8}{'lines':>8}{'code':>8}")  # noqa: T201 - what it is for
-    for room, count in lines.most_common():
-        print(f"{room:24}{files[room]:8,}{count:8,}{code[room]:8,}")  # noqa: T201 - as above
+    print(f"{'subpackage':24}{'files':>8}{'lines':>8}{'code':>8}")  # noqa: T201 - what it is for
+    for name, count in lines.most_common():
+        print(f"{name:24}{files[name]:8,}{count:8,}{code[name]:8,}")  # noqa: T201 - as above
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOMS = ("tests/spark", "tests/joins")
+FOLDERS = ("tests/spark", "tests/joins")
 ZONES = ("UTC", "America/St_Johns")  # the second is 3:30 behind, in summer 2:30
 # Spark 4.1 leaves sockets open, which it used to give rows to the driver.
 _LEFT_OPEN = ("-Wignore::ResourceWarning", "-Wignore::pytest.PytestUnraisableExceptionWarning")
@@ -40,18 +40,18 @@ def run(environment: Path, zone: str, tests: list[str]) -> dict[str, int]:
 
 
 def main(home: Path, versions: list[str], options: list[str]) -> int:
-    """Print a row for each version, zone and room."""
+    """Print a row for each version, zone and folder."""
     rows = [
-        (version, zone, room, run(home / version, zone, [*options, room]))
+        (version, zone, folder, run(home / version, zone, [*options, folder]))
         for version in versions
         for zone in ZONES
-        for room in ROOMS
+        for folder in FOLDERS
     ]
     kinds = ("passed", "skipped", "failed", "error")
     print(f"{'Spark':<7}{'zone':<18}{'tests':<13}", *(f"{kind:>8}" for kind in kinds))
-    for version, zone, room, counts in rows:
+    for version, zone, folder, counts in rows:
         cells = (f"{counts.get(kind, 0):>8}" for kind in kinds)
-        print(f"{version:<7}{zone:<18}{room:<13}", *cells)
+        print(f"{version:<7}{zone:<18}{folder:<13}", *cells)
     return int(any(counts.get("failed") or counts.get("error") for *_, counts in rows))
 
 

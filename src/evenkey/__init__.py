@@ -7,8 +7,8 @@
 Here are groupings, aggregators, runs of the pipeline (`run`, `compare`, `PipelineConfig`), the
 simulator (`simulate`), advice (`advise`) and diagnosis (`diagnose`). The other doors:
 `evenkey.spark`, operators on DataFrames; `evenkey.joins`; `evenkey.applications`;
-`evenkey.kafka`; `evenkey.checks`. All that a user needs is in one of these; rooms further in may
-change without notice.
+`evenkey.kafka`; `evenkey.checks`. All that a user needs is in one of these; what lies further in
+may change without notice.
 """
 
 from __future__ import annotations

@@ -31,7 +31,10 @@ _KINDS = ("functions", "classes", "errors", "constants")
 
 def doors_page() -> str:
     """Write the page that lists all public names, door by door."""
-    parts = ["# API", "All that you need is in one of six doors; rooms further in may change."]
+    parts = [
+        "# API",
+        "All that you need is in one of six modules; what lies further in may change.",
+    ]
     for door, holds in DOORS.items():
         module = importlib.import_module(door)
         parts.append(f"## [{door}]({door}.md)\n\n{holds[0].upper()}{holds[1:]}.")
