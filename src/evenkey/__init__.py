@@ -125,27 +125,4 @@ __version__ = "0.1.0"
 2
 """
 
-__getattr__ = late(
-    __name__,
-    {
-        "Advice": "evenkey.reports.advice",
-        "ApproximateHistogram": "evenkey.core.sketches",
-        "Diagnosis": "evenkey.reports.diagnosis",
-        "EpochProgress": "evenkey.pipeline.runs",
-        "MessageStream": "evenkey.core.streams",
-        "PipelineConfig": "evenkey.pipeline.aggregate",
-        "RunReport": "evenkey.pipeline.aggregate",
-        "Sample": "evenkey.reports.advice",
-        "Setting": "evenkey.reports.advice",
-        "SimulationReport": "evenkey.simulation",
-        "SpaceSaving": "evenkey.core.sketches",
-        "Thresholds": "evenkey.reports.diagnosis",
-        "advise": "evenkey.reports.advice",
-        "compare": "evenkey.pipeline.aggregate",
-        "diagnose": "evenkey.reports.diagnosis",
-        "generated": "evenkey.core.streams",
-        "read_results": "evenkey.pipeline.runs",
-        "run": "evenkey.pipeline.aggregate",
-        "simulate": "evenkey.simulation",
-    },
-)
+__getattr__ = late(__name__)

@@ -58,16 +58,7 @@ __all__ = [
     "reduce_groups",
 ]
 
-__getattr__ = late(
-    __name__,
-    {
-        "Cast": "evenkey.aggregators.base",
-        "FunctionFold": "evenkey.aggregators.functions",
-        "Merge": "evenkey.aggregators.base",
-        "check_names": "evenkey.aggregators.groups",
-        "modules_of": "evenkey.aggregators.modules",
-    },
-)
+__getattr__ = late(__name__)
 
 
 def available() -> dict[str, type[Aggregator]]:

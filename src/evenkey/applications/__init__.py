@@ -57,18 +57,4 @@ __all__ = [
     "train",
 ]
 
-__getattr__ = late(
-    __name__,
-    {
-        "LearnConfig": "evenkey.pipeline.learn.config",
-        "LearningReport": "evenkey.pipeline.learn.report",
-        "Models": "evenkey.pipeline.learn.models",
-        "classify": "evenkey.applications.classifying",
-        "classify_by_words": "evenkey.applications.classifying",
-        "heavy_hitters": "evenkey.applications.hitting",
-        "rejected_records": "evenkey.pipeline.learn.vetting",
-        "run": "evenkey.applications.runner",
-        "run_learner": "evenkey.applications.runner",
-        "train": "evenkey.pipeline.learn.training",
-    },
-)
+__getattr__ = late(__name__)

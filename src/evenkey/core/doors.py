@@ -2,41 +2,62 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import importlib
+import linecache
+import sys
 from typing import TYPE_CHECKING, Any
 
 from evenkey.core.extras import named_extra
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 
-def late(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+def late(package: str) -> Callable[[str], Any]:
     """Make the ``__getattr__`` of a package whose names need Spark, or are slow to import.
 
-    Configurations are so made and checked, and help is shown, without Spark.
+    These names are what the package imports for type checkers alone, in ``if TYPE_CHECKING:``.
 
     Parameters
     ----------
     package
         Its ``__name__``.
-    homes
-        Name to the module that has it.
 
     Examples
     --------
-    >>> late("shop", {"sqrt": "math"})("sqrt")(9)
-    3.0
+    >>> late("evenkey.core.sketches")("SpaceSaving").__name__
+    'SpaceSaving'
     """
 
     def __getattr__(name: str) -> Any:  # noqa: N807 - what a module calls it
-        if name in homes:
-            try:
-                module = importlib.import_module(homes[name])
-            except ModuleNotFoundError as error:
-                raise named_extra(error, f"{package}.{name}") from error
-            return getattr(module, name)
-        message = f"module {package!r} has no attribute {name!r}"
-        raise AttributeError(message)
+        if name not in _homes(package):
+            message = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        try:
+            module = importlib.import_module(_homes(package)[name])
+        except ModuleNotFoundError as error:
+            raise named_extra(error, f"{package}.{name}") from error
+        return getattr(module, name)
 
     return __getattr__
+
+
+@functools.cache
+def _homes(package: str) -> dict[str, str]:
+    """Give the module that a package imports each of its late names from."""
+    known = vars(sys.modules[package])
+    source = "".join(linecache.getlines(known["__file__"], known))  # also from a zip archive
+    blocks = [
+        node.body
+        for node in ast.parse(source).body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    ]
+    return {
+        alias.name: each.module
+        for block in blocks
+        for each in block
+        if isinstance(each, ast.ImportFrom) and each.module is not None
+        for alias in each.names
+    }

@@ -64,23 +64,7 @@ __all__ = [
     "parse",
 ]
 
-__getattr__ = late(
-    __name__,
-    {
-        "KeyCounts": "evenkey.groupings.planned",
-        "KeyStatistics": "evenkey.groupings.planned",
-        "MOST_WEIGHT": "evenkey.groupings.weights",
-        "OFFSET": "evenkey.groupings.planned",
-        "OWNER_BITS": "evenkey.groupings.planned",
-        "Plan": "evenkey.groupings.planned",
-        "compile_plan": "evenkey.groupings.planned",
-        "limited": "evenkey.groupings.weights",
-        "make_plan": "evenkey.groupings.planned",
-        "unplanned": "evenkey.groupings.planned",
-        "least_loaded": "evenkey.groupings.greedy",
-        "whole_plan": "evenkey.groupings.planned",
-    },
-)
+__getattr__ = late(__name__)
 
 
 def available() -> dict[str, type[Grouping]]:

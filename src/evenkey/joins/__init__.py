@@ -46,26 +46,4 @@ __all__ = [
     "refresh",
 ]
 
-__getattr__ = late(
-    __name__,
-    {
-        "DEAD_LETTERS": "evenkey.joins.dead_letters",
-        "EpochLog": "evenkey.joins.epoch_log",
-        "EpochPlan": "evenkey.joins.epoch_log",
-        "Leaves": "evenkey.joins.partitioners",
-        "Manifest": "evenkey.joins.static_manifest",
-        "PairsDigest": "evenkey.joins.pairs",
-        "RELATIONS": "evenkey.joins.relations",
-        "STATIC_DEAD_LETTERS": "evenkey.joins.dead_letters",
-        "SlotRecord": "evenkey.joins.epoch_log",
-        "items": "evenkey.joins.work",
-        "leaves_of": "evenkey.joins.static_spreading",
-        "load_per_location": "evenkey.joins.work",
-        "own_processes": "evenkey.joins.slots",
-        "reference_digest": "evenkey.joins.reference",
-        "seconds": "evenkey.joins.work",
-        "vet": "evenkey.joins.geometry",
-        "work_of": "evenkey.joins.epoch_log",
-        "write_static": "evenkey.joins.static_writing",
-    },
-)
+__getattr__ = late(__name__)

@@ -40,35 +40,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Address", "ClientSettings", "produce", "read_results"]
 
-__getattr__ = late(
-    __name__,
-    {
-        "AVRO": "evenkey.kafka.connector",
-        "Admin": "evenkey.kafka.admin",
-        "OffsetRange": "evenkey.kafka.offsets",
-        "Offsets": "evenkey.kafka.admin",
-        "OpenTransaction": "evenkey.kafka.admin",
-        "PLACES": "evenkey.kafka.source",
-        "Produced": "evenkey.kafka.producing",
-        "Record": "evenkey.kafka.records",
-        "TopicState": "evenkey.kafka.admin",
-        "ValueFormat": "evenkey.kafka.records",
-        "admin_client": "evenkey.kafka.admin",
-        "check_findable": "evenkey.kafka.connector",
-        "check_loaded": "evenkey.kafka.connector",
-        "check_servers": "evenkey.kafka.replaying",
-        "check_topic": "evenkey.kafka.address",
-        "connector_settings": "evenkey.kafka.connector",
-        "find_range": "evenkey.kafka.offsets",
-        "find_records": "evenkey.kafka.records",
-        "kafka_lines": "evenkey.kafka.source",
-        "no_topic": "evenkey.kafka.admin",
-        "offsets_of": "evenkey.kafka.offsets",
-        "parse_offsets": "evenkey.kafka.offsets",
-        "parse_time": "evenkey.kafka.records",
-        "produce": "evenkey.kafka.producing",
-        "read_results": "evenkey.kafka.results",
-        "read_schema": "evenkey.kafka.avro",
-        "replayed": "evenkey.kafka.replaying",
-    },
-)
+__getattr__ = late(__name__)

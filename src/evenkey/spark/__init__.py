@@ -10,8 +10,7 @@ from __future__ import annotations
 from evenkey.spark.aggregates.aggregation import aggregate
 from evenkey.spark.aggregates.by_worker import aggregate_by_worker
 from evenkey.spark.aggregates.merge_parts import merge_workers
-from evenkey.spark.groups import Grouped, groupBy
-from evenkey.spark.groups.fitting import fit
+from evenkey.spark.groups import Grouped, fit, groupBy
 from evenkey.spark.joins import JoinPlan, join, join_plan
 from evenkey.spark.keys.event_times import rows_far_ahead
 from evenkey.spark.plans.store_at import store_of

@@ -15,11 +15,4 @@ if TYPE_CHECKING:
 
 __all__ = ["ApproximateHistogram", "Counters", "SpaceSaving"]
 
-__getattr__ = late(
-    __name__,
-    {
-        "Bins": "evenkey.core.sketches.histograms",
-        "check_capacity": "evenkey.core.sketches.histograms",
-        "check_values": "evenkey.core.sketches.histograms",
-    },
-)
+__getattr__ = late(__name__)

@@ -80,36 +80,4 @@ __all__ = [
     "generated",
 ]
 
-__getattr__ = late(
-    __name__,
-    {
-        "Columns": "evenkey.core.streams.splits",
-        "CsvRecords": "evenkey.core.streams.splits",
-        "DatasetFormat": "evenkey.core.streams.datasets",
-        "EVENT_TIME": "evenkey.core.streams.splits.columns",
-        "Edges": "evenkey.core.streams.splits",
-        "Guess": "evenkey.core.streams.splits.typed",
-        "JsonLines": "evenkey.core.streams.splits",
-        "Records": "evenkey.core.streams.file_stream",
-        "RowGroup": "evenkey.core.streams.row_groups",
-        "SPLITTERS": "evenkey.core.streams.splits",
-        "Split": "evenkey.core.streams.splits",
-        "SplitName": "evenkey.core.streams.suffixes",
-        "Splitter": "evenkey.core.streams.splits",
-        "Words": "evenkey.core.streams.splits",
-        "check_input": "evenkey.core.streams.suffixes",
-        "find_row_groups": "evenkey.core.streams.row_groups",
-        "found_in": "evenkey.core.streams.rows",
-        "read_group": "evenkey.core.streams.row_groups",
-        "read_names": "evenkey.core.streams.splits",
-        "read_types": "evenkey.core.streams.splits",
-        "spell_names": "evenkey.core.streams.splits",
-        "split_of": "evenkey.core.streams.suffixes",
-        "bare_name": "evenkey.core.streams.compressed",
-        "unpack": "evenkey.core.streams.compressed",
-        "value_name": "evenkey.core.streams.splits.columns",
-        "vet": "evenkey.core.streams.splits",
-        "summarize_dataset": "evenkey.core.streams.datasets",
-        "write_dataset": "evenkey.core.streams.datasets",
-    },
-)
+__getattr__ = late(__name__)

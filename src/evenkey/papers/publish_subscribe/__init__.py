@@ -15,13 +15,4 @@ if TYPE_CHECKING:
 
 __all__ = ["JoinConfig", "JoinReport", "compare_joins", "produce_publications", "run_join"]
 
-__getattr__ = late(
-    __name__,
-    {
-        "ModeName": "evenkey.papers.publish_subscribe.config",
-        "JoinReport": "evenkey.papers.publish_subscribe.report",
-        "compare_joins": "evenkey.papers.publish_subscribe.runner",
-        "produce_publications": "evenkey.papers.publish_subscribe.producing",
-        "run_join": "evenkey.papers.publish_subscribe.runner",
-    },
-)
+__getattr__ = late(__name__)

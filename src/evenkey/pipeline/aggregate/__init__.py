@@ -22,20 +22,4 @@ if TYPE_CHECKING:
 
 __all__ = ["PipelineConfig", "RunReport", "compare", "run"]
 
-__getattr__ = late(
-    __name__,
-    {
-        "AggregateJob": "evenkey.pipeline.aggregate.job",
-        "KeyedWork": "evenkey.pipeline.aggregate.keyed",
-        "PipelineOptions": "evenkey.pipeline.aggregate.options",
-        "PipelineWorker": "evenkey.pipeline.aggregate.worker",
-        "keyed_session": "evenkey.pipeline.aggregate.keyed",
-        "opened_records": "evenkey.pipeline.aggregate.streams",
-        "opened_stream": "evenkey.pipeline.aggregate.streams",
-        "routed_messages": "evenkey.pipeline.aggregate.plan",
-        "warm_up": "evenkey.pipeline.aggregate.job",
-        "RunReport": "evenkey.pipeline.aggregate.report",
-        "compare": "evenkey.pipeline.aggregate.runner",
-        "run": "evenkey.pipeline.aggregate.runner",
-    },
-)
+__getattr__ = late(__name__)

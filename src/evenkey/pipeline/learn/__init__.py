@@ -32,15 +32,4 @@ __all__ = [
     "train",
 ]
 
-__getattr__ = late(
-    __name__,
-    {
-        "LearnJob": "evenkey.pipeline.learn.job",
-        "LearningOptions": "evenkey.pipeline.learn.config",
-        "labelled": "evenkey.pipeline.learn.labelled_streams",
-        "LearningReport": "evenkey.pipeline.learn.report",
-        "Models": "evenkey.pipeline.learn.models",
-        "rejected_records": "evenkey.pipeline.learn.vetting",
-        "train": "evenkey.pipeline.learn.training",
-    },
-)
+__getattr__ = late(__name__)

@@ -46,10 +46,4 @@ __all__ = [
     "worker_range",
 ]
 
-__getattr__ = late(
-    __name__,
-    {
-        "check_page": "evenkey.reports.advice.page",
-        "write_page": "evenkey.reports.advice.page",
-    },
-)
+__getattr__ = late(__name__)

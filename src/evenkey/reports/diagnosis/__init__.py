@@ -36,10 +36,4 @@ __all__ = [
     "stage_title",
 ]
 
-__getattr__ = late(
-    __name__,
-    {
-        "check_page": "evenkey.reports.diagnosis.page",
-        "write_page": "evenkey.reports.diagnosis.page",
-    },
-)
+__getattr__ = late(__name__)

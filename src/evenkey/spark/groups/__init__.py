@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from evenkey.spark.groups.fitting import fit
+from evenkey.spark.groups.grouped import Grouped, groupBy
 
-from evenkey.core.doors import late
-
-if TYPE_CHECKING:
-    from evenkey.spark.groups.grouped import Grouped, groupBy
-
-__all__ = ["Grouped", "groupBy"]
-
-# `fit`, which plans for both, is beneath `aggregate`, which a groupBy calls.
-__getattr__ = late(
-    __name__,
-    dict.fromkeys(("Grouped", "groupBy"), "evenkey.spark.groups.grouped"),
-)
+__all__ = ["Grouped", "fit", "groupBy"]
