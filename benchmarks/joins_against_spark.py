@@ -31,7 +31,7 @@ from rich.table import Table
 
 from evenkey.core.streams import generated
 from evenkey.joins import DynamicDistributor, Mode, SpatialMatch, balanced_join
-from evenkey.joins.static_spreading import leaves_of
+from evenkey.joins.sides.division import leaves_of
 from evenkey.papers.publish_subscribe.places import (
     PublicationMix,
     Publications,

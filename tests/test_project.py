@@ -77,7 +77,8 @@ def test_packages_without_an_engine_load_none() -> None:
 
 def test_sources_load_nothing_of_configurations() -> None:
     # Each query starts a process for each of its sources, which loads no more than it reads with.
-    assert loaded_by("evenkey.pipeline.runs.sources").isdisjoint({"pydantic", "pandas", "numba"})
+    loaded = loaded_by("evenkey.pipeline.runs.input.sources")
+    assert loaded.isdisjoint({"pydantic", "pandas", "numba"})
 
 
 def test_every_make_target_is_listed_with_its_help() -> None:

@@ -10,7 +10,7 @@ UNPICKLES = {
     "aggregators/fold.py": "states of folds for which the user chose pickles",
     "checks/aggregators.py": "what the check pickled itself",
     "checks/groupings.py": "what the check pickled itself",
-    "pipeline/runs/sources.py": "the driver's own file, after its digest was compared",
+    "pipeline/runs/input/sources.py": "the driver's own file, after its digest was compared",
     "spark/sessions/open_task.py": "functions that Spark brought to a worker",
     "spark/sessions/access.py": "answers of tasks over Connect, of a restricted kind",
 }

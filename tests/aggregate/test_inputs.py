@@ -19,7 +19,7 @@ from evenkey.core.streams.suffixes import SplitName
 from evenkey.pipeline.aggregate.config import PipelineConfig
 from evenkey.pipeline.aggregate.inputs import find_input
 from evenkey.pipeline.aggregate.streams import opened_stream
-from evenkey.pipeline.runs.directory import RunDirectory
+from evenkey.pipeline.runs.output.directory import RunDirectory
 
 DATA = Path(os.environ.get("EVENKEY_DATA", Path(__file__).parents[3] / "../shared/data"))
 

@@ -14,10 +14,10 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.aggregate import PipelineConfig, run
 from evenkey.pipeline.aggregate.observer import Observed, Observer
 from evenkey.pipeline.exporters import History
-from evenkey.pipeline.runs.commits import Commits
-from evenkey.pipeline.runs.directory import RunDirectory
-from evenkey.pipeline.runs.epoch_files import EpochFiles
-from evenkey.pipeline.runs.layouts import Layouts
+from evenkey.pipeline.runs.output.commits import Commits
+from evenkey.pipeline.runs.output.directory import RunDirectory
+from evenkey.pipeline.runs.output.epoch_files import EpochFiles
+from evenkey.pipeline.runs.output.layouts import Layouts
 from evenkey.spark.plans.tables import RoutingTables
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -17,8 +17,13 @@ from evenkey.core.streams.rows import RowIndex
 from evenkey.core.streams.splits import Columns, Country, JsonLines, Words
 from evenkey.groupings import parse
 from evenkey.pipeline.aggregate.splitting import split_lines, vet_rows
-from evenkey.pipeline.runs.epoch_files import DEAD_LETTERS, SPLITS, EpochFiles
-from evenkey.pipeline.runs.sources import _ORIGIN_SECONDS, LinesReading, RowsReading, stream_of
+from evenkey.pipeline.runs.input.sources import (
+    _ORIGIN_SECONDS,
+    LinesReading,
+    RowsReading,
+    stream_of,
+)
+from evenkey.pipeline.runs.output.epoch_files import DEAD_LETTERS, SPLITS, EpochFiles
 from evenkey.spark.keys.event_times import FAR_AHEAD, far_ahead
 from evenkey.spark.routing.tasks import routing_task
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typer.testing import Result
 
     from evenkey.pipeline.aggregate import PipelineConfig
-    from evenkey.pipeline.runs.progress import Phase
+    from evenkey.pipeline.runs.driving.progress import Phase
 
 PACE = {"sg": 2.5, "kg": 1.0, "pkg": 1.8, "dkg": 3.4}
 

@@ -14,7 +14,7 @@ import pytest
 from evenkey.cli import errors
 from evenkey.cli.errors import explain
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.pipeline.runs.faults import file_handles_named
+from evenkey.pipeline.runs.driving.faults import file_handles_named
 
 RUN = ("run", "--dataset", "country-skew-r80")
 

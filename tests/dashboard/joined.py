@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from evenkey.core.metrics import Pace, Paced
-from evenkey.joins.planner import greedy
-from evenkey.joins.work import load_per_location
+from evenkey.joins.balance.planner import greedy
+from evenkey.joins.balance.work import load_per_location
 from evenkey.papers.publish_subscribe.seen import JoinSeen
 from evenkey.pipeline.exporters import EpochRecord, History, RunInfo
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from evenkey.pipeline.runs.directory import RunDirectory
+from evenkey.pipeline.runs.output.directory import RunDirectory
 from tests.brokers import PASSWORD, begin_transaction, create, fill, send, start_broker
 from tests.faults.outside import EVENKEY, assert_refused, begin, command, environment
 from tests.processes import end_session

@@ -9,10 +9,10 @@ import pytest
 import shapely
 
 from evenkey.joins import MODES
-from evenkey.joins.on import PIPELINES
-from evenkey.joins.pairs import PairsDigest
-from evenkey.joins.reference import reference_digest
-from evenkey.joins.worker_cache import process_cache
+from evenkey.joins.matching.on import PIPELINES
+from evenkey.joins.space.pairs import PairsDigest
+from evenkey.joins.space.reference import reference_digest
+from evenkey.joins.static.cache import process_cache
 from evenkey.papers.publish_subscribe.places import (
     PublicationMix,
     Publications,

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.joins import DynamicDistributor, StaticStore, balanced_join, refresh
-from evenkey.joins.epoch_log import EpochLog
+from evenkey.joins.balance.epoch_log import EpochLog
 
 
 @pytest.fixture(scope="module")

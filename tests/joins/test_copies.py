@@ -11,7 +11,7 @@ import shapely
 from pyspark.sql import functions as F
 
 from evenkey.joins import DynamicDistributor, SpatialMatch, balanced_join
-from evenkey.joins.epoch_log import EpochLog
+from evenkey.joins.balance.epoch_log import EpochLog
 
 WORKERS, ROWS = 10, 60_000
 EAGER = DynamicDistributor(period=1e-3)

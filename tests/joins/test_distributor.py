@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.joins.distributor import DynamicDistributor, Window
-from evenkey.joins.placement import Placement
-from evenkey.joins.work import PartitionWork, items
+from evenkey.joins.balance.distributor import DynamicDistributor, Window
+from evenkey.joins.balance.placement import Placement
+from evenkey.joins.balance.work import PartitionWork, items
 
 BEFORE = Placement((0, 1, 2, 3, 0, 1, 2, 3))
 SKEWED = [500, 10, 10, 10, 500, 10, 10, 10]

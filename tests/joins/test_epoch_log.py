@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evenkey.joins.epoch_log import EpochLog, EpochPlan, SlotRecord
-from evenkey.joins.static_manifest import StaticVersion
+from evenkey.joins.balance.epoch_log import EpochLog, EpochPlan, SlotRecord
+from evenkey.joins.static.manifest import StaticVersion
 
 
 def test_a_slots_seconds_are_those_of_its_work_and_of_loading():

@@ -11,12 +11,12 @@ from pyspark.sql import functions as F
 
 from evenkey.core.stores import LocalStore
 from evenkey.joins import balanced_join
-from evenkey.joins.distributor import DynamicDistributor, Window
-from evenkey.joins.epoch_log import EpochLog, EpochPlan, SlotRecord
-from evenkey.joins.placement import Placement
-from evenkey.joins.planning import JoinPlanner, first_owners
-from evenkey.joins.static_store import StaticStore
-from evenkey.joins.work import PartitionWork, items
+from evenkey.joins.balance.distributor import DynamicDistributor, Window
+from evenkey.joins.balance.epoch_log import EpochLog, EpochPlan, SlotRecord
+from evenkey.joins.balance.placement import Placement
+from evenkey.joins.balance.planning import JoinPlanner, first_owners
+from evenkey.joins.balance.work import PartitionWork, items
+from evenkey.joins.static.store import StaticStore
 from evenkey.spark.sessions.task_id import TaskId
 
 WORKERS, PARTITIONS, EPOCHS, SECONDS = 4, 16, 60, 5.0

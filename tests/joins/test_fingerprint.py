@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import functions as F
 
-from evenkey.joins.fingerprint import fingerprint_of
+from evenkey.joins.static.fingerprint import fingerprint_of
 
 ROWS = """
 select * from values

@@ -14,15 +14,15 @@ from pyspark.sql import functions as F
 
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.joins import DynamicDistributor, balanced_join
-from evenkey.joins.distributor import Window
-from evenkey.joins.epoch_log import EpochLog, work_of
-from evenkey.joins.following import Following
-from evenkey.joins.join_task import _Slot
-from evenkey.joins.keyed import KeyedJoin
-from evenkey.joins.partition_join import HASH, PARTITION, SLOT
-from evenkey.joins.placement import Placement
-from evenkey.joins.work import items, seconds
-from evenkey.joins.worker_cache import WorkerCache
+from evenkey.joins.balance.distributor import Window
+from evenkey.joins.balance.epoch_log import EpochLog, work_of
+from evenkey.joins.balance.placement import Placement
+from evenkey.joins.balance.work import items, seconds
+from evenkey.joins.matching.by_key import KeyedJoin
+from evenkey.joins.matching.following import Following
+from evenkey.joins.matching.partition_join import HASH, PARTITION, SLOT
+from evenkey.joins.static.cache import WorkerCache
+from evenkey.joins.tasks.join_task import _Slot
 
 SCHEMA = pa.schema([("n", pa.int64()), ("twice", pa.float64())])
 

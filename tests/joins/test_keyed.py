@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.joins import keyed
-from evenkey.joins.keyed import KeyedJoin
-from evenkey.joins.partition_join import HASH
+from evenkey.joins.matching import by_key as keyed
+from evenkey.joins.matching.by_key import KeyedJoin
+from evenkey.joins.matching.partition_join import HASH
 from tests.joins.naive import keyed_join
 
 few = st.integers(0, 3) | st.none()

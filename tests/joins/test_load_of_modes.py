@@ -9,9 +9,9 @@ import pytest
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.joins import balanced
-from evenkey.joins.distributor import DynamicDistributor
-from evenkey.joins.modes import Mode
-from evenkey.joins.work import PartitionWork
+from evenkey.joins.balance.distributor import DynamicDistributor
+from evenkey.joins.balance.modes import Mode
+from evenkey.joins.balance.work import PartitionWork
 
 WORK = PartitionWork(np.array([4, 1]), np.array([0.5, 2.0]))
 

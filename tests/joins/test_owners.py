@@ -8,7 +8,7 @@ import pytest
 import shapely
 from pyspark.sql import functions as F
 
-from evenkey.joins.partitioners import kdb
+from evenkey.joins.space.partitioners import kdb
 from evenkey.papers.publish_subscribe import JoinConfig, run_join
 from evenkey.papers.publish_subscribe.places import (
     CandidateOwners,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.joins.partitioners import Leaves, kdb, quad_tree
+from evenkey.joins.space.partitioners import Leaves, kdb, quad_tree
 from tests.joins.naive import leaves_of_box
 
 coordinates = st.integers(-4, 4).map(float) | st.floats(-1e6, 1e6)

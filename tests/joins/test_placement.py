@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.joins.epoch_log import EpochPlan
-from evenkey.joins.placement import Placement, divided
-from evenkey.joins.static_manifest import StaticVersion
+from evenkey.joins.balance.epoch_log import EpochPlan
+from evenkey.joins.balance.placement import Placement, divided
+from evenkey.joins.static.manifest import StaticVersion
 
 
 def by_hand(placement, loads, workers):

@@ -13,7 +13,7 @@ import shapely
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.metrics import max_load_distance
-from evenkey.joins.partitioners import kdb
+from evenkey.joins.space.partitioners import kdb
 from evenkey.papers.publish_subscribe.places import (
     PublicationMix,
     Publications,

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.core.metrics import max_load_distance
-from evenkey.joins.planner import GOOD_ENOUGH, greedy
-from evenkey.joins.work import load_per_location
+from evenkey.joins.balance.planner import GOOD_ENOUGH, greedy
+from evenkey.joins.balance.work import load_per_location
 from tests.joins.naive import best_single_move
 
 

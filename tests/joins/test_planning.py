@@ -13,11 +13,11 @@ import pytest
 
 from evenkey.core.errors import RunError
 from evenkey.core.stores import LocalStore
-from evenkey.joins.distributor import DynamicDistributor
-from evenkey.joins.epoch_log import SlotRecord
-from evenkey.joins.planning import COUNTS, DecideTask, JoinPlanner, first_owners
-from evenkey.joins.static_store import StaticStore
-from evenkey.joins.work import PartitionWork
+from evenkey.joins.balance.distributor import DynamicDistributor
+from evenkey.joins.balance.epoch_log import SlotRecord
+from evenkey.joins.balance.planning import COUNTS, DecideTask, JoinPlanner, first_owners
+from evenkey.joins.balance.work import PartitionWork
+from evenkey.joins.static.store import StaticStore
 from evenkey.spark.plans.packed import pack_places
 from evenkey.spark.sessions.task_id import BATCH, TaskId
 
@@ -152,7 +152,7 @@ def test_processing_time_is_the_clock_where_there_is_no_event_time(planner):
 
 
 def test_old_plans_are_forgotten(planner, monkeypatch):
-    monkeypatch.setattr("evenkey.joins.epoch_log.KEPT", 2)
+    monkeypatch.setattr("evenkey.joins.balance.epoch_log.KEPT", 2)
     for epoch in range(5):
         planner.decide(task(epoch))
         work_skewed(planner, epoch, ended=12.0 * (epoch + 1))

@@ -8,7 +8,7 @@ import shapely
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.joins import SpatialMatch, balanced_join
-from evenkey.joins.relations import RELATIONS, codes_of, holds, mirrored
+from evenkey.joins.space.relations import RELATIONS, codes_of, holds, mirrored
 from evenkey.papers.publish_subscribe import JoinConfig, run_join
 
 SHAPES = np.array(

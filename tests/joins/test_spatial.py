@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.joins.geometry import vet
-from evenkey.joins.on import PIPELINES, SpatialMatch
-from evenkey.joins.pairs import PairsDigest
-from evenkey.joins.partition_join import CANDIDATES, RELATION
-from evenkey.joins.partitioners import kdb, quad_tree
-from evenkey.joins.reference import reference_digest
-from evenkey.joins.relations import RELATIONS, codes_of, holds
+from evenkey.joins.matching.on import PIPELINES, SpatialMatch
+from evenkey.joins.matching.partition_join import CANDIDATES, RELATION
+from evenkey.joins.space.geometry import vet
+from evenkey.joins.space.pairs import PairsDigest
+from evenkey.joins.space.partitioners import kdb, quad_tree
+from evenkey.joins.space.reference import reference_digest
+from evenkey.joins.space.relations import RELATIONS, codes_of, holds
 from evenkey.papers.publish_subscribe.places import (
     PublicationMix,
     Publications,
@@ -87,7 +87,7 @@ def test_every_pipeline_finds_the_pairs_of_the_reference(pipeline, partitioner):
 def test_pairs_are_cut_into_pieces(monkeypatch):
     published = publications(100)
     expected = reference_digest(published, SUBSCRIPTIONS)
-    monkeypatch.setattr("evenkey.joins.spatial._PAIRS", 17)
+    monkeypatch.setattr("evenkey.joins.matching.by_space._PAIRS", 17)
     for pipeline in PIPELINES:
         assert pairs_of(pipeline, kdb(CENTRES, 3), published) == expected
 

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.joins import MODES, Mode, StaticStore, balanced_join, refresh
-from evenkey.joins.epoch_log import EpochLog
+from evenkey.joins.balance.epoch_log import EpochLog
 
 
 @pytest.fixture(scope="module")

@@ -13,14 +13,14 @@ from pyspark.sql import functions as F
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.stores import LocalStore
 from evenkey.joins import StaticStore, balanced_join, refresh
-from evenkey.joins.distributor import DynamicDistributor
-from evenkey.joins.epoch_log import KEPT, EpochLog, SlotRecord
-from evenkey.joins.join_task import JoinTask
-from evenkey.joins.keyed import KeyedJoin
-from evenkey.joins.on import Keys
-from evenkey.joins.partition_join import HASH, PARTITION
-from evenkey.joins.planning import JoinPlanner
-from evenkey.joins.write_tasks import CommitTask, WriteTask
+from evenkey.joins.balance.distributor import DynamicDistributor
+from evenkey.joins.balance.epoch_log import KEPT, EpochLog, SlotRecord
+from evenkey.joins.balance.planning import JoinPlanner
+from evenkey.joins.matching.by_key import KeyedJoin
+from evenkey.joins.matching.on import Keys
+from evenkey.joins.matching.partition_join import HASH, PARTITION
+from evenkey.joins.sides.write_tasks import CommitTask, WriteTask
+from evenkey.joins.tasks.join_task import JoinTask
 from evenkey.spark.sessions.task_id import TaskId
 from tests.joins.stores import COUNTED, AwayStore, CountingStore, SlowStore
 
@@ -89,7 +89,8 @@ def run_slots(planner, epoch, monkeypatch, slots=range(WORKERS), *, cache_static
         mine = [number for number in range(PARTITIONS) if owners[number] == slot]
         rows = ROWS.take(pa.array(mine)).drop_columns(["v"]).append_column("n", pa.array(mine))
         monkeypatch.setattr(
-            "evenkey.joins.planning.current_task", lambda slot=slot: TaskId("q", epoch, slot)
+            "evenkey.joins.balance.planning.current_task",
+            lambda slot=slot: TaskId("q", epoch, slot),
         )
         COUNTED.clear()
         for batch in task(rows.to_batches()):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.joins.pairs import PairsDigest
-from evenkey.joins.reference import reference_digest
-from evenkey.joins.static_spreading import leaves_of
+from evenkey.joins.sides.division import leaves_of
+from evenkey.joins.space.pairs import PairsDigest
+from evenkey.joins.space.reference import reference_digest
 from evenkey.kafka import Address
 from evenkey.papers.publish_subscribe import (
     JoinConfig,

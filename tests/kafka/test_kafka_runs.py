@@ -16,9 +16,9 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.kafka import read_results
 from evenkey.pipeline.aggregate import PipelineConfig, compare
 from evenkey.pipeline.aggregate import run as run_prepared
-from evenkey.pipeline.runs.directory import RunDirectory
-from evenkey.pipeline.runs.epoch_files import DEAD_LETTERS, EpochFiles
-from evenkey.pipeline.runs.topics import run_topics
+from evenkey.pipeline.runs.input.topics import run_topics
+from evenkey.pipeline.runs.output.directory import RunDirectory
+from evenkey.pipeline.runs.output.epoch_files import DEAD_LETTERS, EpochFiles
 from tests.brokers import consume, delivered, fill
 
 pytestmark = pytest.mark.usefixtures("spark")

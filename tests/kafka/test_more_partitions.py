@@ -9,8 +9,8 @@ import pytest
 
 from evenkey.pipeline.aggregate import PipelineConfig
 from evenkey.pipeline.aggregate import run as run_prepared
-from evenkey.pipeline.runs.directory import RunDirectory
-from evenkey.pipeline.runs.topics import run_topics
+from evenkey.pipeline.runs.input.topics import run_topics
+from evenkey.pipeline.runs.output.directory import RunDirectory
 from tests.brokers import delivered, fill
 
 pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.faults]

@@ -10,8 +10,8 @@ from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.kafka import TopicState
 from evenkey.pipeline.aggregate import PipelineConfig
 from evenkey.pipeline.aggregate import run as run_prepared
-from evenkey.pipeline.runs.directory import RunDirectory
-from evenkey.pipeline.runs.topics import _difference, run_topics
+from evenkey.pipeline.runs.input.topics import _difference, run_topics
+from evenkey.pipeline.runs.output.directory import RunDirectory
 from tests.brokers import delete_records, delete_topic, fill
 
 pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.slow(7)]

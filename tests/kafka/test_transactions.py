@@ -5,14 +5,18 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import pytest
 
 from evenkey.kafka import read_results
 from evenkey.pipeline.aggregate import PipelineConfig
 from evenkey.pipeline.aggregate import run as run_prepared
-from evenkey.pipeline.runs import EpochProgress, held_up, waiting
+from evenkey.pipeline.runs.driving import held_up, waiting
 from tests.brokers import begin_transaction, fill
+
+if TYPE_CHECKING:
+    from evenkey.pipeline.runs import EpochProgress
 
 pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.slow(9)]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evenkey.joins import MODES
-from evenkey.joins.on import PIPELINES
+from evenkey.joins.matching.on import PIPELINES
 from evenkey.papers.publish_subscribe import JoinConfig, compare_joins
 
 WORKERS, PARTITIONS, EPOCHS, FORCED = 4, 16, 6, 3

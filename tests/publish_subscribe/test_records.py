@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from evenkey.joins.epoch_log import EpochLog, EpochPlan, SlotRecord
-from evenkey.joins.static_manifest import StaticVersion
+from evenkey.joins.balance.epoch_log import EpochLog, EpochPlan, SlotRecord
+from evenkey.joins.static.manifest import StaticVersion
 from evenkey.papers.publish_subscribe.records import JoinRecords
 from evenkey.papers.publish_subscribe.report import epochs_of
 from evenkey.papers.publish_subscribe.seen import load_unit
 from evenkey.pipeline.exporters import Exports, History, RunInfo
-from evenkey.pipeline.runs.recorder import Recorder
+from evenkey.pipeline.runs.driving.recorder import Recorder
 
 RUN = RunInfo("sps", "publications", "sps dynamic-db-stal", 2, 3, load_unit(by_items=True))
 PARTITIONS, WORKERS = 4, 2

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.pipeline.runs.claims import CLAIMS, Claim, Holder
+from evenkey.pipeline.runs.output.claims import CLAIMS, Claim, Holder
 from tests.stores.far import STORES, FarStore
 
 
@@ -103,7 +103,7 @@ def test_a_zombie_is_dead(store):
 
 
 def _started(pid):
-    from evenkey.pipeline.runs.claims import _started
+    from evenkey.pipeline.runs.output.claims import _started
 
     return _started(pid)
 
@@ -128,7 +128,7 @@ def test_of_another_machine_a_sign_of_life_is_awaited(store):
 
 
 def test_who_has_lost_its_claim_finds_out(store, monkeypatch):
-    monkeypatch.setattr("evenkey.pipeline.runs.claims._BEAT_SECONDS", 3600)
+    monkeypatch.setattr("evenkey.pipeline.runs.output.claims._BEAT_SECONDS", 3600)
     hung = claim(store)
     other = claim(store, patience=0.3)
     assert other.held
@@ -164,7 +164,7 @@ def test_a_stopped_process_loses_its_claim_and_says_so_when_it_wakes_up(tmp_path
     store = STORES["a directory"](tmp_path)
     program = (
         "import sys\n"
-        "from evenkey.pipeline.runs.claims import Claim\n"
+        "from evenkey.pipeline.runs.output.claims import Claim\n"
         "from evenkey.core.stores import LocalStore\n"
         "held = Claim(LocalStore(sys.argv[1]))\n"
         "print('held', flush=True)\n"
@@ -190,7 +190,7 @@ def test_a_stopped_process_loses_its_claim_and_says_so_when_it_wakes_up(tmp_path
 
 def test_a_process_that_is_slow_to_show_that_it_lives_is_waited_for(tmp_path, monkeypatch):
     """A store that takes long takes long for the one who waits too."""
-    monkeypatch.setattr("evenkey.pipeline.runs.claims._BEAT_SECONDS", 0.2)
+    monkeypatch.setattr("evenkey.pipeline.runs.output.claims._BEAT_SECONDS", 0.2)
     slow = FarStore(tmp_path, delay=0.1)
     first = claim(slow)
     with pytest.raises(ConfigurationError, match="is in use by process"):
@@ -199,7 +199,7 @@ def test_a_process_that_is_slow_to_show_that_it_lives_is_waited_for(tmp_path, mo
 
 
 def test_a_claim_that_is_away_for_a_while_is_held_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("evenkey.pipeline.runs.claims._BEAT_SECONDS", 0.01)
+    monkeypatch.setattr("evenkey.pipeline.runs.output.claims._BEAT_SECONDS", 0.01)
     store = FarStore(tmp_path)
     held = claim(store)
     away = threading.Event()
@@ -223,7 +223,7 @@ def test_a_claim_that_is_away_for_a_while_is_held_on(tmp_path, monkeypatch):
 
 
 def test_an_output_that_was_deleted_does_not_appear_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("evenkey.pipeline.runs.claims._BEAT_SECONDS", 0.01)
+    monkeypatch.setattr("evenkey.pipeline.runs.output.claims._BEAT_SECONDS", 0.01)
     store = FarStore(tmp_path)
     held = claim(store)
     for name in store.names():

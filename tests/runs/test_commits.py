@@ -19,11 +19,11 @@ from evenkey.core.errors import RunError
 from evenkey.core.files import sealed
 from evenkey.core.stores import store_at
 from evenkey.pipeline.runs import read_results
-from evenkey.pipeline.runs.claims import Claim
-from evenkey.pipeline.runs.commits import Commit, Commits, epoch_name
-from evenkey.pipeline.runs.epoch_files import EpochFiles
-from evenkey.pipeline.runs.parts import encoded
-from evenkey.pipeline.runs.tallies import Tallies
+from evenkey.pipeline.runs.output.claims import Claim
+from evenkey.pipeline.runs.output.commits import Commit, Commits, epoch_name
+from evenkey.pipeline.runs.output.epoch_files import EpochFiles
+from evenkey.pipeline.runs.output.parts import encoded
+from evenkey.pipeline.runs.output.tallies import Tallies
 from tests.stores.far import STORES
 
 EPOCH = epoch_name(3)

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from evenkey.core.errors import RunError
-from evenkey.pipeline.runs.commits import BEFORE
-from evenkey.pipeline.runs.epoch_files import EpochFiles
+from evenkey.pipeline.runs.output.commits import BEFORE
+from evenkey.pipeline.runs.output.epoch_files import EpochFiles
 
 
 def table(*numbers):

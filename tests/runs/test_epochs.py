@@ -9,12 +9,12 @@ import pytest
 from pyspark.sql import functions as F
 
 from evenkey.core.errors import RunError
-from evenkey.pipeline.runs.claims import Claim
-from evenkey.pipeline.runs.commits import Commits, epoch_name
-from evenkey.pipeline.runs.directory import RunDirectory
-from evenkey.pipeline.runs.epochs import EpochEnd, earlier_timings, late_rows
-from evenkey.pipeline.runs.sinks import FileSink
-from evenkey.pipeline.runs.timing import epochs_of
+from evenkey.pipeline.runs.driving.epochs import EpochEnd, earlier_timings, late_rows
+from evenkey.pipeline.runs.driving.timing import epochs_of
+from evenkey.pipeline.runs.output.claims import Claim
+from evenkey.pipeline.runs.output.commits import Commits, epoch_name
+from evenkey.pipeline.runs.output.directory import RunDirectory
+from evenkey.pipeline.runs.output.sinks import FileSink
 
 MINUTES = [[0, 60], [61, 0, 120], [121, 2, 3, 180]]
 """Event times of the messages of each epoch; by the third, minutes 2 and 3 are late."""
@@ -92,7 +92,7 @@ def test_late_rows_are_those_that_spark_reports_also_after_a_restart(spark, line
 
 @pytest.mark.slow(3)
 def test_a_run_that_lost_its_claim_commits_nothing(spark, lines, tmp_path, monkeypatch):
-    monkeypatch.setattr("evenkey.pipeline.runs.claims._BEAT_SECONDS", 3600)
+    monkeypatch.setattr("evenkey.pipeline.runs.output.claims._BEAT_SECONDS", 3600)
     with RunDirectory.opened(tmp_path / "out") as directory:
         sink = FileSink(directory.commits, "parquet")
         write = sink.write

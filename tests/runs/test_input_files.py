@@ -9,8 +9,8 @@ import pytest
 from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.aggregate import AggregateJob, PipelineConfig
 from evenkey.pipeline.runs import run
-from evenkey.pipeline.runs.directory import RunDirectory
-from evenkey.pipeline.runs.input_files import check_same_input, digested
+from evenkey.pipeline.runs.input.input_files import check_same_input, digested
+from evenkey.pipeline.runs.output.directory import RunDirectory
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pyspark.serializers import CPickleSerializer, UTF8Deserializer, write_int, 
 from pyspark.sql.streaming import python_streaming_source_runner as runner
 from pyspark.sql.types import StructType
 
-from evenkey.pipeline.runs.closing import _ClosingSource
+from evenkey.pipeline.runs.input.closing import _ClosingSource
 
 RUNNER = """
 import socket, sys
@@ -24,12 +24,12 @@ main(connection, connection)
 """
 
 FAILING = """
-from evenkey.pipeline.runs.closing import _ClosingReader
+from evenkey.pipeline.runs.input.closing import _ClosingReader
 
 def fail(*_):
     raise {error}("of the reader's own")
 
-fail.__globals__["__name__"] = "evenkey.pipeline.runs.closing"
+fail.__globals__["__name__"] = "evenkey.pipeline.runs.input.closing"
 _ClosingReader.latestOffset = fail
 """
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.joins.static_spreading import leaves_of
+from evenkey.joins.sides.division import leaves_of
 from evenkey.papers.publish_subscribe.config import JoinConfig
 from evenkey.papers.publish_subscribe.inputs import subscriptions_of
 from evenkey.papers.publish_subscribe.publishing import (
@@ -18,8 +18,8 @@ from evenkey.papers.publish_subscribe.publishing import (
 )
 from evenkey.pipeline.aggregate.config import PipelineConfig
 from evenkey.pipeline.aggregate.inputs import find_input
-from evenkey.pipeline.runs.directory import RunDirectory
-from evenkey.pipeline.runs.recalling import READING, recall_reading
+from evenkey.pipeline.runs.output.directory import RunDirectory
+from evenkey.pipeline.runs.output.recalling import READING, recall_reading
 
 
 def input_of(kind, directory):

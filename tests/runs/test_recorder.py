@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from evenkey.pipeline.exporters import Exports, History
-from evenkey.pipeline.runs.recorder import Recorder
-from evenkey.pipeline.runs.timing import Span
+from evenkey.pipeline.runs.driving.recorder import Recorder
+from evenkey.pipeline.runs.driving.timing import Span
 from tests.exporters.records import RUN
 
 

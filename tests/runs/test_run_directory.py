@@ -10,12 +10,12 @@ import pytest
 
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.pipeline.exporters import History
-from evenkey.pipeline.runs.directory import RunDirectory
-from evenkey.pipeline.runs.epoch_files import DEAD_LETTERS
-from evenkey.pipeline.runs.local_copies import local_copy
-from evenkey.pipeline.runs.recalling import keep_reading, recall_reading
-from evenkey.pipeline.runs.results import read_results
-from evenkey.pipeline.runs.spark_logs import COMMITS, OFFSETS, SparkLogs
+from evenkey.pipeline.runs.output.directory import RunDirectory
+from evenkey.pipeline.runs.output.epoch_files import DEAD_LETTERS
+from evenkey.pipeline.runs.output.local_copies import local_copy
+from evenkey.pipeline.runs.output.recalling import keep_reading, recall_reading
+from evenkey.pipeline.runs.output.results import read_results
+from evenkey.pipeline.runs.output.spark_logs import COMMITS, OFFSETS, SparkLogs
 from evenkey.spark.plans.tables import RoutingTable, RoutingTables
 from tests.exporters.records import RUN, record
 from tests.stores.far import STORES, FarStore

@@ -14,8 +14,9 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.pipeline.aggregate import PipelineConfig
 from evenkey.pipeline.aggregate import run as run_prepared
-from evenkey.pipeline.runs import read_results, runner
-from evenkey.pipeline.runs.sources import _ORIGIN_SECONDS
+from evenkey.pipeline.runs import read_results
+from evenkey.pipeline.runs.driving import runner
+from evenkey.pipeline.runs.input.sources import _ORIGIN_SECONDS
 from tests.pausing import when_running
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -16,10 +16,10 @@ from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.kafka.address import Address
 from evenkey.kafka.client import ClientSettings
 from evenkey.pipeline.runs import read_results
-from evenkey.pipeline.runs.commits import Commits, epoch_name
-from evenkey.pipeline.runs.epoch_files import EpochFiles
-from evenkey.pipeline.runs.sinks import FileSink
-from evenkey.pipeline.runs.topic_sink import KafkaSink
+from evenkey.pipeline.runs.output.commits import Commits, epoch_name
+from evenkey.pipeline.runs.output.epoch_files import EpochFiles
+from evenkey.pipeline.runs.output.sinks import FileSink
+from evenkey.pipeline.runs.output.topic_sink import KafkaSink
 
 SCHEMA = (
     "window_start timestamp, key string, count bigint, mean double, small int, "

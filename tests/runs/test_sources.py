@@ -19,8 +19,8 @@ from evenkey.core.streams import generated
 from evenkey.core.streams.files import LineIndex
 from evenkey.core.streams.rows import RowIndex
 from evenkey.core.streams.splits import Columns
-from evenkey.pipeline.runs.closing import closing_rows
-from evenkey.pipeline.runs.sources import (
+from evenkey.pipeline.runs.input.closing import closing_rows
+from evenkey.pipeline.runs.input.sources import (
     GeneratorReading,
     LinesReading,
     RowsReading,
@@ -213,8 +213,8 @@ class Clock:
 def clock(monkeypatch):
     # The module's own names: Spark's threads in this process sleep by the real ones.
     made = Clock()
-    monkeypatch.setattr("evenkey.pipeline.runs.sources.monotonic", lambda: made.time)
-    monkeypatch.setattr("evenkey.pipeline.runs.sources.sleep", made.sleep)
+    monkeypatch.setattr("evenkey.pipeline.runs.input.sources.monotonic", lambda: made.time)
+    monkeypatch.setattr("evenkey.pipeline.runs.input.sources.sleep", made.sleep)
     return made
 
 

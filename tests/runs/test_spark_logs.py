@@ -6,7 +6,7 @@ import pytest
 
 from evenkey.core.errors import RunError
 from evenkey.core.stores import LocalStore
-from evenkey.pipeline.runs.spark_logs import SparkLogs
+from evenkey.pipeline.runs.output.spark_logs import SparkLogs
 
 SOUND = 'v1\n{"batchWatermarkMs":0,"batchTimestampMs":1500,"conf":{}}\n{"end": 7}\n-\n'
 

@@ -8,9 +8,9 @@ from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.stores import LocalStore
 from evenkey.pipeline.aggregate import PipelineConfig, run
 from evenkey.pipeline.runs import read_results
-from evenkey.pipeline.runs.commits import Commits
-from evenkey.pipeline.runs.directory import RunDirectory
-from evenkey.pipeline.runs.places import output_store
+from evenkey.pipeline.runs.output.commits import Commits
+from evenkey.pipeline.runs.output.directory import RunDirectory
+from evenkey.pipeline.runs.output.places import output_store
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -40,7 +40,7 @@ def hosts(tmp_path, monkeypatch):
         del place, spark
         return OwnDisk(*disks)
 
-    monkeypatch.setattr("evenkey.pipeline.runs.runner.output_store", store)
+    monkeypatch.setattr("evenkey.pipeline.runs.driving.runner.output_store", store)
     return disks
 
 

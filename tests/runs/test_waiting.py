@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from evenkey.pipeline.runs import waiting
-from evenkey.pipeline.runs.progress import EpochProgress
+from evenkey.pipeline.runs.driving import waiting
+from evenkey.pipeline.runs.driving.progress import EpochProgress
 
 RUNS = EpochProgress("pkg", 3, 400, 800, 1.0, 50.0, "running")
 
@@ -36,7 +36,7 @@ def no_executor(polls):
 def reported(answers, monkeypatch, *before, looked=no_executor):
     polls = Polls(answers)
     seen: list[EpochProgress] = []
-    monkeypatch.setattr("evenkey.pipeline.runs.waiting.time.monotonic", lambda: polls.time)
+    monkeypatch.setattr("evenkey.pipeline.runs.driving.waiting.time.monotonic", lambda: polls.time)
     watcher = waiting._Waiting([lambda: looked(polls)], "pkg", seen.append)
     for progress in before:
         watcher.pass_on(progress)

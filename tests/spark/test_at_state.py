@@ -12,8 +12,8 @@ import pytest
 
 from evenkey.core.errors import RunError
 from evenkey.core.stores import LocalStore
-from evenkey.joins.static_manifest import StaticVersion
-from evenkey.pipeline.runs.claims import Claim
+from evenkey.joins.static.manifest import StaticVersion
+from evenkey.pipeline.runs.output.claims import Claim
 from evenkey.spark.plans.tables import OtherLayoutError
 from evenkey.spark.sessions import at_state
 from evenkey.spark.sessions.access import _Raised, _unpickled

@@ -160,7 +160,7 @@ def nearest_tests(root: Path, subpackage: Subpackage, path: str) -> tuple[list[s
     --------
     >>> from pathlib import Path
     >>> joins = subpackages(Path())["joins"]
-    >>> nearest_tests(Path(), joins, "src/evenkey/joins/planner.py")[0][0]
+    >>> nearest_tests(Path(), joins, "src/evenkey/joins/balance/planner.py")[0][0]
     'tests/joins/test_planner.py'
     """
     near = _own_tests(root, subpackage, path) or _tests_elsewhere(root, subpackage, path)
@@ -233,8 +233,8 @@ def module_of(path: str) -> str:
 
     Examples
     --------
-    >>> module_of("src/evenkey/joins/planner.py")
-    'evenkey.joins.planner'
+    >>> module_of("src/evenkey/joins/balance/planner.py")
+    'evenkey.joins.balance.planner'
     """
     name = path.removeprefix("src/").removesuffix(".py").replace("/", ".")
     return name.removesuffix(".__init__")

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 from evenkey.core.checking import check_one_of, check_workers, shown, whole_number
 from evenkey.core.errors import ConfigurationError
-from evenkey.joins.distributor import DynamicDistributor
-from evenkey.joins.following import following
-from evenkey.joins.join_task import JoinTask
-from evenkey.joins.keyed import KeyedJoin
-from evenkey.joins.modes import Mode
-from evenkey.joins.on import Keys, SpatialMatch
-from evenkey.joins.planning import JoinPlanner
-from evenkey.joins.routing import Routing, space_join
-from evenkey.joins.sides import aligned, check_sides, result_schema, stream_columns
-from evenkey.joins.slots import on_slots, own_processes
-from evenkey.joins.static_side import held_side, static_side, static_store
-from evenkey.joins.staying import StayTask, can_stay, fits_whole, say_that_rows_stay
-from evenkey.joins.stored import state_at
-from evenkey.joins.stored_letters import letters_at
-from evenkey.joins.work import items, seconds
+from evenkey.joins.balance.distributor import DynamicDistributor
+from evenkey.joins.balance.modes import Mode
+from evenkey.joins.balance.planning import JoinPlanner
+from evenkey.joins.balance.work import items, seconds
+from evenkey.joins.matching.by_key import KeyedJoin
+from evenkey.joins.matching.following import following
+from evenkey.joins.matching.on import Keys, SpatialMatch
+from evenkey.joins.sides.sides import aligned, check_sides, result_schema, stream_columns
+from evenkey.joins.sides.static_side import held_side, static_side, static_store
+from evenkey.joins.static.objects import state_at
+from evenkey.joins.static.stored_letters import letters_at
+from evenkey.joins.tasks.join_task import JoinTask
+from evenkey.joins.tasks.routing import Routing, space_join
+from evenkey.joins.tasks.slots import on_slots, own_processes
+from evenkey.joins.tasks.staying import StayTask, can_stay, fits_whole, say_that_rows_stay
 from evenkey.spark.keys import NamedTask, column_names, find_columns, time_column, with_plain_names
 from evenkey.spark.sessions import in_workers, temporary_directory, within_query
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from evenkey.core.stores import Store
-    from evenkey.joins.dead_letters import DeadLetters
-    from evenkey.joins.following import Then
-    from evenkey.joins.keyed import How
-    from evenkey.joins.modes import Balance
-    from evenkey.joins.partition_join import PartitionJoin
-    from evenkey.joins.static_side import IfChanged
+    from evenkey.joins.balance.modes import Balance
+    from evenkey.joins.matching.by_key import How
+    from evenkey.joins.matching.following import Then
+    from evenkey.joins.matching.partition_join import PartitionJoin
+    from evenkey.joins.sides.static_side import IfChanged
+    from evenkey.joins.static.dead_letters import DeadLetters
 
 PARTITIONS_A_WORKER = 4
 """Partitions for each worker where their number is not given, as in the experiments."""

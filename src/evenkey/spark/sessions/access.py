@@ -52,12 +52,12 @@ def at_state(session: SparkSession, function: Callable[[], Result]) -> Result:
 
 _OWN = frozenset(
     {
-        ("evenkey.joins.fingerprint", "Fingerprint"),
-        ("evenkey.joins.static_manifest", "Manifest"),
-        ("evenkey.joins.static_manifest", "StaticFile"),
-        ("evenkey.joins.static_manifest", "StaticVersion"),
-        ("evenkey.joins.static_side", "Held"),
-        ("evenkey.joins.static_writer", "StaticWriter"),
+        ("evenkey.joins.static.fingerprint", "Fingerprint"),
+        ("evenkey.joins.static.manifest", "Manifest"),
+        ("evenkey.joins.static.manifest", "StaticFile"),
+        ("evenkey.joins.static.manifest", "StaticVersion"),
+        ("evenkey.joins.sides.static_side", "Held"),
+        ("evenkey.joins.static.writer", "StaticWriter"),
         ("evenkey.spark.plans.tables", "RoutingTable"),
         ("evenkey.spark.sessions.access", "_Raised"),
         ("evenkey.core.stores.abfs", "AbfsContainer"),

@@ -1,0 +1,257 @@
+"""Dynamic Distributor: watches the load of locations and decides when partitions move."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenkey.core.checking import check_fields, shown
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.metrics import max_load_distance
+from evenkey.core.spelling import unknown_name
+from evenkey.joins.balance.placement import Placement, divided
+from evenkey.joins.balance.planner import greedy
+from evenkey.joins.balance.work import CLOCKS, PartitionWork, seconds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenkey.joins.balance.planner import Planner
+    from evenkey.joins.balance.work import LoadClock, LoadMetric
+
+_MOST_EPOCHS = 64
+"""Parts of the window that are kept apart: what falls into the same part is added up."""
+
+
+@dataclass
+class Window:
+    """What the Distributor remembers between epochs; JSON can hold it.
+
+    Parameters
+    ----------
+    checked
+        When it last looked, or when the stream began; None before the first epoch.
+    redistributed
+        When partitions last moved; None if never.
+    epochs
+        Clock and load of each partition of the epochs in the window; of epochs that are too short
+        to keep apart, of several together.
+    items
+        Items of the stream since it began.
+    """
+
+    checked: float | None = None
+    redistributed: float | None = None
+    epochs: list[tuple[float, list[float]]] = field(default_factory=list)
+    items: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as JSON can hold it; `Window(**...)` takes it back."""
+        return asdict(self)
+
+    def moved(self, by: float) -> Window:
+        """Move all its times by so many seconds, as the clock was: what it holds does not age."""
+        return Window(
+            None if self.checked is None else self.checked + by,
+            None if self.redistributed is None else self.redistributed + by,
+            [(clock + by, loads) for clock, loads in self.epochs],
+            self.items,
+        )
+
+
+@dataclass(frozen=True)
+class DynamicDistributor:
+    """Algorithm 1: redistribute where the most loaded location is too far above the mean.
+
+    It looks every `period` seconds, at the load of each partition in the window: the last
+    ``wait_periods * period`` seconds. (The paper leaves the window open. A fixed one follows
+    a stream that changes, and loads from before a redistribution count for as long as no
+    other may follow.) Partitions move when
+
+    - the maximum load distance coefficient MLDC is above `threshold`,
+    - at least `min_items` items have come since the stream began (each once, also where it
+      came to several partitions): before that, loads are not known well enough,
+    - partitions have not moved within ``wait_periods * period`` seconds,
+    - the plan lowers MLDC by more than `min_improvement`.
+
+    Parameters
+    ----------
+    threshold, min_items, wait_periods, period, min_improvement
+        Defaults are those of Table 1; `period` in seconds of the join's clock.
+    load
+        What counts as load of a partition; None: what the mode says, seconds by itself.
+    load_clock
+        What those seconds are of. ``processor``: the computing of the joining task's own
+        thread, steady on busy machines. ``wall``: the time that passes, so also that of the
+        services, devices and other threads that the work after the join waits for, and that
+        for which Spark's own operators of the same task keep the joined rows waiting.
+    planner
+        Finds the new owners, where no partition is to be copied.
+    copies
+        Whether a partition that is heavier than a location's fair load is copied to as many as its
+        load asks for, which share its items (`placement.divided`): moving alone cannot help
+        there. The paper does not have it.
+    forced
+        Epochs before which partitions move whatever the conditions, for experiments; where
+        the planner would leave them, every partition goes to the next location.
+
+    Raises
+    ------
+    ConfigurationError
+        A parameter is out of range.
+
+    Notes
+    -----
+    Marić et al., Dynamic Load Balancing in Stream Processing Pipelines Containing
+    Stream-Static Joins (Electronics 2023), section 3, Algorithm 1.
+
+    Examples
+    --------
+    >>> eager = DynamicDistributor(threshold=0.2, min_items=100)
+    >>> eager.period * eager.wait_periods  # seconds between redistributions, at least
+    30.0
+
+    What it does between two epochs, by hand: 4 partitions on 2 workers, of which the first has
+    most.
+
+    >>> from evenkey.joins.balance.work import PartitionWork
+    >>> before = Placement((0, 0, 1, 1))
+    >>> work = PartitionWork(np.array([50, 40, 10, 10]), np.array([5.0, 4.0, 1.0, 1.0]))
+    >>> eager.look_once(before, work, workers=2).owners
+    (0, 1, 1, 1)
+    >>> window = eager.take_in(Window(), work, began=0.0, now=10.0)
+    >>> window, after = eager.look(window, before, 2, now=10.0, epoch=1)
+    >>> after.owners, window.redistributed
+    ((0, 1, 1, 1), 10.0)
+    """
+
+    threshold: float = 0.5
+    min_items: int = 1000
+    wait_periods: int = 3
+    period: float = 10.0
+    min_improvement: float = 0.3
+    load: LoadMetric | None = None
+    load_clock: LoadClock = "processor"
+    planner: Planner = greedy
+    copies: bool = True
+    forced: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for name in ("threshold", "min_items", "wait_periods", "min_improvement"):
+            if not getattr(self, name) >= 0:
+                message = f"distributor: {name} = {getattr(self, name)}: must be at least 0"
+                raise ConfigurationError(message)
+        for name in ("load", "planner"):
+            value = getattr(self, name)
+            if not (callable(value) or (name == "load" and value is None)):
+                message = f"distributor: {name} = {shown(value)}: must be a function"
+                raise ConfigurationError(message)
+        if not self.period > 0:
+            message = f"distributor: period = {self.period}: must be above 0 seconds"
+            raise ConfigurationError(message)
+        if self.load_clock not in CLOCKS:
+            error = unknown_name("load_clock", self.load_clock, CLOCKS)
+            raise error
+
+    def take_in(self, window: Window, work: PartitionWork, *, began: float, now: float) -> Window:
+        """Give the window with one more epoch in it, and without those that are too old.
+
+        Parameters
+        ----------
+        window
+            As the last epoch left it; untouched.
+        work
+            Of the epoch that has ended.
+        began, now
+            The clock, in seconds, at the epoch's begin and end.
+        """
+        length = self.wait_periods * self.period
+        epochs = [each for each in window.epochs if each[0] > now - length]
+        loads = np.asarray((self.load or seconds)(work))
+        grain = length / _MOST_EPOCHS
+        if epochs and grain > 0 and now // grain == epochs[-1][0] // grain:
+            loads = loads + epochs.pop()[1]
+        epochs.append((now, [float(each) for each in loads]))
+        checked = began if window.checked is None else window.checked
+        return Window(checked, window.redistributed, epochs, window.items + work.total)
+
+    def look(
+        self, window: Window, before: Placement, workers: int, *, now: float, epoch: int
+    ) -> tuple[Window, Placement]:
+        """Decide, between two epochs, where partitions lie in the next one.
+
+        Parameters
+        ----------
+        window
+            After `take_in`; untouched.
+        before
+            Where they lie.
+        workers
+            How many locations, W.
+        now
+            The clock in seconds.
+        epoch
+            Number of the next epoch.
+
+        Returns
+        -------
+        tuple
+            The window to go on with, and where partitions lie, the same where nothing moves.
+        """
+        if epoch not in self.forced:
+            if window.checked is None or now - window.checked < self.period:
+                return window, before
+            window = replace(window, checked=now)
+            if not self._may_move(window, now):
+                return window, before
+        if not window.epochs:
+            return window, before
+        loads = np.sum([each[1] for each in window.epochs], axis=0)
+        planned = self._plan(before, loads, workers, force=epoch in self.forced)
+        if planned is None:
+            return window, before
+        return replace(window, checked=now, redistributed=now), planned
+
+    def look_once(self, before: Placement, work: PartitionWork, workers: int) -> Placement:
+        """Decide where partitions lie for work that is known beforehand, as that of a batch is.
+
+        Parameters
+        ----------
+        before
+            Where they lie if nothing moves.
+        work
+            To come.
+        workers
+            How many locations, W.
+        """
+        if work.total < self.min_items:
+            return before
+        loads = np.asarray((self.load or seconds)(work), dtype=np.float64)
+        return self._plan(before, loads, workers, force=False) or before
+
+    def _may_move(self, window: Window, now: float) -> bool:
+        wait = self.wait_periods * self.period
+        rested = window.redistributed is None or now - window.redistributed >= wait
+        return rested and window.items >= self.min_items
+
+    def _plan(
+        self, before: Placement, loads: NDArray[np.float64], workers: int, *, force: bool
+    ) -> Placement | None:
+        current = max_load_distance(before.loads(loads, workers))
+        if current <= self.threshold and not force:
+            return None
+        planned = self._planned(before, loads, workers)
+        if force and planned == before:
+            return Placement(tuple((owner + 1) % workers for owner in before.owners))
+        improvement = current - max_load_distance(planned.loads(loads, workers))
+        enough = force or improvement > self.min_improvement
+        return planned if enough and planned != before else None
+
+    def _planned(self, before: Placement, loads: NDArray[np.float64], workers: int) -> Placement:
+        if self.copies and loads.max(initial=0) > loads.sum() / workers:
+            return divided(before, loads, workers)
+        owners = self.planner(np.array(before.owners, dtype=np.int32), loads, workers)
+        return Placement(tuple(map(int, owners)))

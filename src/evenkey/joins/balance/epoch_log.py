@@ -1,0 +1,310 @@
+"""Epoch log: what each epoch of a join ran by, and what its slots did."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import platform
+import re
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.stores import at_once, store_at
+from evenkey.joins.balance.distributor import Window
+from evenkey.joins.balance.placement import Placement
+from evenkey.joins.balance.work import PartitionWork
+from evenkey.joins.static.manifest import StaticVersion
+from evenkey.joins.static.objects import create, fields_of, find, put, with_format
+from evenkey.joins.static.shared import unseen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from evenkey.core.stores import Store
+
+KEPT = 1000
+"""Epochs whose plans and records are kept."""
+
+_PLAN = re.compile(r"plan-(\d{10})\.json")
+_RECORDS = re.compile(r"epoch=(\d{10})/")
+
+
+@dataclass(frozen=True)
+class EpochPlan:
+    """What every task of an epoch goes by.
+
+    Parameters
+    ----------
+    epoch
+        Its number.
+    version
+        Of the static data.
+    owners
+        Slot of each partition; empty to the tasks of a batch, whose plan is of counts that the
+        deciding task alone has.
+    redistributions
+        How often partitions have moved so far, or copies were made or given up.
+    moved
+        Partitions that came to another slot before this epoch, once for each such slot.
+    clock
+        The join's clock at the epoch's begin, in seconds; None before the first event.
+    window
+        What the Dynamic Distributor remembers.
+    planning_seconds
+        How long the decision took.
+    workers
+        How many slots the owners are of; 0 where that was not written down.
+    copies
+        Slots of each partition that is copied, with the share of its rows that each has.
+    """
+
+    epoch: int
+    version: StaticVersion
+    owners: tuple[int, ...]
+    redistributions: int = 0
+    moved: tuple[int, ...] = ()
+    clock: float | None = None
+    window: Window = field(default_factory=Window)
+    planning_seconds: float = 0.0
+    workers: int = 0
+    copies: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
+
+    @property
+    def placement(self) -> Placement:
+        """Where partitions lie."""
+        return Placement(self.owners, self.copies)
+
+    def serves(self, slot: int, partition: int) -> bool:
+        """Whether rows of a partition may come to a slot."""
+        return not self.owners or slot in self.placement.slots(partition)
+
+    def to_bytes(self) -> bytes:
+        """Encode it as JSON."""
+        return json.dumps(with_format(asdict(self))).encode()
+
+    @classmethod
+    def from_bytes(cls, content: bytes, path: str = "plan") -> EpochPlan:
+        """Decode what `to_bytes` encoded; `path` is where it lies, for messages.
+
+        Raises
+        ------
+        ConfigurationError
+            Another version of evenkey wrote it.
+        """
+        fields = fields_of(content, path)
+        fields["version"] = StaticVersion(*fields["version"])
+        fields["window"] = Window(**fields["window"])
+        fields["owners"], fields["moved"] = tuple(fields["owners"]), tuple(fields["moved"])
+        fields["copies"] = {
+            int(partition): {int(slot): share for slot, share in shares.items()}
+            for partition, shares in fields["copies"].items()
+        }
+        return cls(**fields)
+
+
+@dataclass(frozen=True)
+class SlotRecord:
+    """What one slot did in an epoch.
+
+    Parameters
+    ----------
+    slot
+        Its number.
+    work
+        Items, seconds and rows joined of each partition that had items.
+    loaded
+        Seconds of each static partition that was loaded, whatever for.
+    began, ended
+        Least and greatest event time of the rows that bear out the slot's `EventClock`, in
+        seconds; None where there is none.
+    distinct
+        Items of which this slot had the first copy; None where there are no copies.
+    """
+
+    slot: int
+    work: dict[int, tuple[int, float, int]]
+    loaded: dict[int, float]
+    began: float | None = None
+    ended: float | None = None
+    distinct: int | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of its work, loading included."""
+        return sum(each[1] for each in self.work.values()) + sum(self.loaded.values())
+
+    def to_bytes(self) -> bytes:
+        """Encode it as JSON."""
+        return json.dumps(with_format(asdict(self))).encode()
+
+    @classmethod
+    def from_bytes(cls, content: bytes, path: str = "record") -> SlotRecord:
+        """Decode what `to_bytes` encoded; `path` is where it lies, for messages.
+
+        Raises
+        ------
+        ConfigurationError
+            Another version of evenkey wrote it.
+        """
+        fields = fields_of(content, path)
+        fields["work"] = {int(key): tuple(value) for key, value in fields["work"].items()}
+        fields["loaded"] = {int(key): value for key, value in fields["loaded"].items()}
+        return cls(**fields)
+
+
+class EpochLog:
+    """Plans and records of a query's epochs, as objects named by epoch.
+
+    Parameters
+    ----------
+    place
+        A path, a URI or a `evenkey.core.stores.Store`, which the driver and all executors share.
+    """
+
+    def __init__(self, place: str | Path | Store) -> None:
+        self.store = store_at(place)
+
+    def plan(self, epoch: int) -> EpochPlan | None:
+        """The plan of an epoch; None where it has none yet.
+
+        Raises
+        ------
+        RunError
+            It cannot be read.
+        """
+        # Read each time: a place that was made anew has other plans under the same names.
+        return self._decoded(epoch, find(self.store, _plan(epoch)))
+
+    def path(self, epoch: int) -> str:
+        """Where the plan of an epoch lies, for messages."""
+        return self.store.path(_plan(epoch))
+
+    def plans(self, *epochs: int) -> list[EpochPlan | None]:
+        """The plans of several epochs, read at the same time; None where there is none."""
+        return at_once(self.plan, epochs)
+
+    def _decoded(self, epoch: int, content: bytes | None) -> EpochPlan | None:
+        try:
+            return None if content is None else EpochPlan.from_bytes(content, self.path(epoch))
+        except ConfigurationError:
+            raise
+        except (ValueError, KeyError, TypeError) as error:
+            message = (
+                f"{self.path(epoch)} cannot be read ({error}): start the query anew with a new "
+                "checkpoint"
+            )
+            raise RunError(message) from error
+
+    def last_plan(self, before: int) -> EpochPlan | None:
+        """The last plan before an epoch; None where there is none. It lists the whole log."""
+        found = (_PLAN.fullmatch(name) for name in self._names())
+        earlier = [int(match[1]) for match in found if match and int(match[1]) < before]
+        return self.plan(max(earlier)) if earlier else None
+
+    def settle(self, plan: EpochPlan) -> EpochPlan:
+        """Make this the plan of its epoch, or give the one that another task has settled.
+
+        The plan of `KEPT` epochs before is forgotten.
+        """
+        self._forget(_plan, plan.epoch)
+        content = plan.to_bytes()
+        if create(self.store, _plan(plan.epoch), content):
+            return EpochPlan.from_bytes(content)
+        settled = self.plan(plan.epoch)
+        if settled is None:
+            raise unseen(self.path(plan.epoch), f"host {platform.node()}")
+        return settled
+
+    def record(self, epoch: int, record: SlotRecord) -> None:
+        """Write down what a slot did; a task that runs again replaces what it wrote.
+
+        What the slot did `KEPT` epochs before is forgotten.
+        """
+        put(self.store, _record(epoch, record.slot), record.to_bytes())
+        self._forget(partial(_record, slot=record.slot), epoch)
+
+    def records(self, epoch: int) -> list[SlotRecord]:
+        """What the slots of an epoch did, in order of slots.
+
+        Raises
+        ------
+        RunError
+            A record cannot be read.
+        """
+        names = self._names(_records(epoch))
+        read = at_once(partial(find, self.store), names)
+        return [
+            self._record_of(name, content)
+            for name, content in zip(names, read, strict=True)
+            if content is not None
+        ]
+
+    def _record_of(self, name: str, content: bytes) -> SlotRecord:
+        try:
+            return SlotRecord.from_bytes(content, self.store.path(name))
+        except ConfigurationError:
+            raise
+        except (ValueError, KeyError, TypeError) as error:
+            path = self.store.path(name)
+            message = f"{path} cannot be read ({error}): delete it, and its loads do not count"
+            raise RunError(message) from error
+
+    def epochs(self, after: int | None = None) -> list[int]:
+        """Numbers of the epochs that have records, ascending.
+
+        Parameters
+        ----------
+        after
+            An epoch that is known to have some: those that follow it without a gap are looked for,
+            and the rest of the log is not listed.
+        """
+        if after is None:
+            found = (_RECORDS.match(name) for name in self._names())
+            return sorted({int(match[1]) for match in found if match})
+        following = itertools.takewhile(
+            lambda epoch: self._names(_records(epoch)), itertools.count(after + 1)
+        )
+        return list(following)
+
+    def _forget(self, name: Callable[[int], str], epoch: int) -> None:
+        if epoch >= KEPT:
+            # What a store does not let go of is in nobody's way.
+            with contextlib.suppress(OSError):
+                self.store.delete(name(epoch - KEPT))
+
+    def _names(self, name: str = "") -> list[str]:
+        try:
+            return self.store.names(name)
+        except OSError as error:
+            message = f"{self.store.path(name)} cannot be listed ({error}): see to its store"
+            raise RunError(message) from error
+
+
+def _plan(epoch: int) -> str:
+    return f"plan-{epoch:010d}.json"
+
+
+def _records(epoch: int) -> str:
+    return f"epoch={epoch:010d}"
+
+
+def _record(epoch: int, slot: int) -> str:
+    return f"{_records(epoch)}/slot-{slot:05d}.json"
+
+
+def work_of(records: Sequence[SlotRecord], partitions: int) -> PartitionWork:
+    """Add up what the slots did for each partition."""
+    items = np.zeros(partitions, dtype=np.int64)
+    seconds = np.zeros(partitions)
+    for record in records:
+        for partition, (count, spent, _) in record.work.items():
+            items[partition] += count
+            seconds[partition] += spent
+    firsts = [record.distinct for record in records if record.distinct is not None]
+    return PartitionWork(items, seconds, sum(firsts) if firsts else None)

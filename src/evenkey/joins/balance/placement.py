@@ -1,0 +1,133 @@
+"""Placement: the slot where each partition lies, or the slots that share its rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.groupings import Plan, make_plan
+from evenkey.joins.balance.work import load_per_location
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from numpy.typing import NDArray
+
+_STAYS = 0.05
+"""How far above its fair load a slot is filled by what lies there already: each move has its price,
+and the planner of moves stops at 0.15 (`evenkey.joins.balance.planner.GOOD_ENOUGH`)."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the partitions of a join lie.
+
+    Parameters
+    ----------
+    owners
+        Slot of each partition; of one that is copied, one of its slots.
+    copies
+        Of each partition that is copied, its slots and the share of its rows that each is dealt;
+        the shares add up to 1.
+
+    Examples
+    --------
+    >>> before = Placement((0, 1, 2, 3, 0, 1, 2, 3))
+    >>> loads = np.array([80.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 20.0])
+    >>> after = divided(before, loads, workers=4)
+    >>> {slot: round(share, 2) for slot, share in after.copies[0].items()}
+    {0: 0.5, 1: 0.5}
+    >>> after.loads(loads, workers=4).round(1).tolist()
+    [40.2, 39.8, 40.0, 40.0]
+    """
+
+    owners: tuple[int, ...]
+    copies: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
+
+    def slots(self, partition: int) -> Collection[int]:
+        """Give the slots where a partition lies."""
+        return self.copies.get(partition, {self.owners[partition]: 1.0}).keys()
+
+    def loads(self, loads: NDArray[np.float64], workers: int) -> NDArray[np.float64]:
+        """Give float64[W], the loads of the slots, by those of the partitions, float64[P]."""
+        copied = list(self.copies)
+        alone = np.array(loads, dtype=np.float64)
+        alone[copied] = 0
+        total = load_per_location(np.array(self.owners, dtype=np.int32), alone, workers)
+        for partition in copied:
+            for slot, share in self.copies[partition].items():
+                total[slot] += share * loads[partition]
+        return total
+
+    def came(self, before: Placement) -> tuple[int, ...]:
+        """Give the partitions that came to a slot where they were not before.
+
+        A partition stands there once for each slot that it came to, since each loads it.
+        """
+        return tuple(
+            partition
+            for partition in range(len(self.owners))
+            for _ in {*self.slots(partition)} - {*before.slots(partition)}
+        )
+
+
+def divided(before: Placement, loads: NDArray[np.float64], workers: int) -> Placement:
+    """Copy each partition that is heavier than a slot's fair load to as many as its load asks for.
+
+    The others are placed in what room is left, where they were if they fit there: it is how
+    planned grouping places its keys (`evenkey.groupings.make_plan`). There are at most W - 1
+    copies, and no slot has more than 1.055 times its fair load and the heaviest partition
+    that is not copied.
+
+    Parameters
+    ----------
+    before
+        Of all partitions.
+    loads
+        float64[P], at least 0.
+    workers
+        How many slots, W.
+    """
+    partitions = len(loads)
+    heavy = np.flatnonzero(loads > loads.sum() / workers)
+    others = np.zeros(1 << (partitions - 1).bit_length())
+    others[:partitions] = loads
+    others[heavy] = 0
+    plan = make_plan(
+        heavy.astype(np.uint64),
+        loads[heavy],
+        others,
+        np.ones(workers),
+        _as_plan(before, len(others), workers),
+        stickiness=_STAYS,
+    )
+    owners, copies = plan.owners[:partitions].tolist(), {}
+    for row, partition in enumerate(plan.keys.tolist()):
+        shares: dict[int, float] = {}
+        for piece in range(plan.starts[row], plan.starts[row + 1]):
+            slot = int(plan.places[piece])
+            shares[slot] = shares.get(slot, 0.0) + float(plan.shares[piece])
+        if owners[partition] not in shares:
+            owners[partition] = max(shares, key=lambda slot: shares[slot])
+        if len(shares) > 1:
+            # In the order in which slots were filled, so that the next plan fills them alike.
+            copies[partition] = shares
+    return Placement(tuple(owners), copies)
+
+
+def _as_plan(placement: Placement, buckets: int, workers: int) -> Plan:
+    """Give a placement as planned grouping has it: a partition is a bucket, a copied one a key."""
+    owners = np.zeros(buckets, dtype=np.int32)
+    owners[: len(placement.owners)] = placement.owners
+    keys = sorted(placement.copies)
+    lengths = [len(placement.copies[key]) for key in keys]
+    return Plan(
+        owners=owners,
+        keys=np.array(keys, dtype=np.uint64),
+        starts=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        places=np.array([slot for key in keys for slot in placement.copies[key]], dtype=np.int32),
+        shares=np.array([share for key in keys for share in placement.copies[key].values()]),
+        loads=np.zeros(workers),
+    )

@@ -1,0 +1,119 @@
+"""Keyed join: equal keys of both sides meet in the partition of their hash."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenkey.joins.matching.partition_join import HASH, PartitionJoin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+How = Literal["inner", "left"]
+
+_PAIRS = 1 << 20
+"""Pairs that are made at a time."""
+
+
+@dataclass(frozen=True)
+class KeyedPartition:
+    """A static partition, sorted by the hash of its keys.
+
+    Parameters
+    ----------
+    hashes
+        int64[n], ascending.
+    keys, payload
+        Tables of n rows: key columns, and all others.
+    """
+
+    hashes: NDArray[np.int64]
+    keys: pa.Table
+    payload: pa.Table
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its columns."""
+        return int(self.hashes.nbytes + self.keys.nbytes + self.payload.nbytes)
+
+
+@dataclass(frozen=True)
+class KeyedJoin(PartitionJoin):
+    """Equality of one or several key columns, as SQL has it: a null key equals nothing.
+
+    Parameters
+    ----------
+    keys
+        Key columns, of the same names on both sides.
+    columns
+        The stream's other columns.
+    how
+        ``inner``, or ``left`` to keep the stream's rows without a match, with nulls.
+    """
+
+    keys: tuple[str, ...]
+    columns: tuple[str, ...]
+    how: How
+
+    def prepare(self, table: pa.Table, partition: int) -> KeyedPartition:
+        """Set the columns apart; the partition was written in order of its hashes."""
+        del partition
+        ordered = table.combine_chunks()
+        return KeyedPartition(
+            ordered[HASH].to_numpy(),
+            ordered.select(self.keys),
+            ordered.drop_columns([HASH, *self.keys]),
+        )
+
+    def match(self, prepared: KeyedPartition, rows: pa.Table) -> Iterator[pa.Table]:
+        """Find equal hashes by bisection, then compare the keys themselves."""
+        hashes = rows[HASH].to_numpy()
+        first = np.searchsorted(prepared.hashes, hashes, side="left")
+        counts = np.searchsorted(prepared.hashes, hashes, side="right") - first
+        matched = np.zeros(len(hashes), dtype=np.bool_)
+        # Cut where the next million of pairs begins; a row that has more by itself stays whole.
+        pieces = np.flatnonzero(np.diff(np.cumsum(counts) // _PAIRS)) + 1
+        for part in np.split(np.arange(len(hashes)), pieces):
+            streamed = np.repeat(part, counts[part])
+            before = np.cumsum(counts[part]) - counts[part]
+            static = np.arange(len(streamed)) + np.repeat(first[part] - before, counts[part])
+            equal = self._equal(prepared, rows, streamed, static)
+            matched[streamed[equal]] = True
+            if equal.any():
+                yield self._rows(prepared, rows, streamed[equal], pa.array(static[equal]))
+        if self.how == "left" and not matched.all():
+            lonely = np.flatnonzero(~matched)
+            yield self._rows(prepared, rows, lonely, pa.nulls(len(lonely), pa.int64()))
+
+    def _equal(
+        self,
+        prepared: KeyedPartition,
+        rows: pa.Table,
+        streamed: NDArray[np.int64],
+        static: NDArray[np.int64],
+    ) -> NDArray[np.bool_]:
+        equal = np.ones(len(streamed), dtype=np.bool_)
+        for name in self.keys:
+            same = pc.equal(rows[name].take(streamed), prepared.keys[name].take(static))
+            equal &= np.asarray(pc.fill_null(same, fill_value=False))
+        return equal
+
+    def _rows(
+        self,
+        prepared: KeyedPartition,
+        rows: pa.Table,
+        streamed: NDArray[np.int64],
+        static: pa.Array,
+    ) -> pa.Table:
+        left = rows.select([*self.keys, *self.columns]).take(streamed)
+        right = prepared.payload.take(static)
+        return pa.Table.from_arrays(
+            [*left.columns, *right.columns], names=[*left.column_names, *right.column_names]
+        )

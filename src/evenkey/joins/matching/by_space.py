@@ -1,0 +1,192 @@
+"""Spatial join within a partition: publications against the subscriptions that lie there."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from evenkey.core.extras import Extra
+from evenkey.joins.matching.partition_join import CANDIDATES, RELATION, PartitionJoin
+from evenkey.joins.space.relations import holds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import shapely
+    from numpy.typing import NDArray
+else:
+    shapely = Extra("shapely", "geo", "a spatial join")
+
+_PAIRS = 1 << 18
+"""Pairs of geometries that are compared at a time."""
+BYTES_OF_GEOMETRY = 4
+"""Memory that GEOS takes for a prepared geometry, over the bytes of its well-known binary."""
+
+
+@dataclass(frozen=True)
+class SpatialPartition:
+    """A static partition, decoded and prepared.
+
+    Parameters
+    ----------
+    geometries
+        object[n], prepared.
+    relations
+        int8[n], codes.
+    tree
+        Over the geometries' envelopes; None where the pipeline uses none.
+    payload
+        The other columns, n rows.
+    leaf
+        float64[4], bounds of the partition; None where partitions are not regions.
+    nbytes
+        Bytes, about.
+    """
+
+    geometries: NDArray[np.object_]
+    relations: NDArray[np.int8]
+    tree: shapely.STRtree | None
+    payload: pa.Table
+    leaf: NDArray[np.float64] | None
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class SpatialJoin(PartitionJoin):
+    """What the pipelines share: exact relations on pairs that a subclass proposes.
+
+    Parameters
+    ----------
+    geometry
+        The stream's column of geometries (WKB), vetted.
+    columns
+        The stream's other columns.
+    static_geometry
+        The static side's column of geometries (WKB), vetted.
+    bounds
+        float64[P, 4], the leaves of a partitioning by space; None for one by hash.
+    """
+
+    geometry: str
+    columns: tuple[str, ...]
+    static_geometry: str
+    bounds: NDArray[np.float64] | None
+
+    indexed = False
+    """Whether the subclass wants a tree of each partition."""
+
+    def prepare(self, table: pa.Table, partition: int) -> SpatialPartition:
+        """Decode, prepare and, where it is wanted, index a partition."""
+        table = table.combine_chunks()
+        geometries = shapely.from_wkb(table[self.static_geometry].to_numpy(zero_copy_only=False))
+        shapely.prepare(geometries)
+        payload = table.drop_columns([self.static_geometry, RELATION])
+        size = BYTES_OF_GEOMETRY * table[self.static_geometry].nbytes + payload.nbytes
+        return SpatialPartition(
+            geometries,
+            table[RELATION].to_numpy(),
+            shapely.STRtree(geometries) if self.indexed else None,
+            payload,
+            None if self.bounds is None else self.bounds[partition],
+            size,
+        )
+
+    def match(self, prepared: SpatialPartition, rows: pa.Table) -> Iterator[pa.Table]:
+        """Test the exact relation on all pairs that the pipeline proposes."""
+        streamed = shapely.from_wkb(rows[self.geometry].to_numpy(zero_copy_only=False))
+        others = rows.select(list(self.columns))
+        for pairs in self.proposed(prepared, streamed, rows):
+            left, right = _exact(prepared, streamed, *pairs)
+            if len(left):
+                first, second = others.take(left), prepared.payload.take(right)
+                yield pa.Table.from_arrays(
+                    [*first.columns, *second.columns],
+                    names=[*first.column_names, *second.column_names],
+                )
+
+    @abstractmethod
+    def proposed(
+        self, prepared: SpatialPartition, streamed: NDArray[np.object_], rows: pa.Table
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Propose pairs: numbers of streamed rows and of static rows, in bounded pieces."""
+
+
+class BruteForce(SpatialJoin):
+    """sPS: every publication of the partition against every subscription of it."""
+
+    def proposed(
+        self, prepared: SpatialPartition, streamed: NDArray[np.object_], rows: pa.Table
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Propose all pairs."""
+        del rows
+        static = np.arange(len(prepared.geometries))
+        step = max(1, _PAIRS // max(1, len(static)))
+        for start in range(0, len(streamed), step):
+            part = np.arange(start, min(start + step, len(streamed)))
+            yield np.repeat(part, len(static)), np.tile(static, len(part))
+
+
+class Indexed(SpatialJoin):
+    """sPIS: the partition's tree gives the subscriptions whose envelopes meet."""
+
+    indexed = True
+
+    def proposed(
+        self, prepared: SpatialPartition, streamed: NDArray[np.object_], rows: pa.Table
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Propose what the tree finds."""
+        del rows
+        if prepared.tree is None:
+            message = "a partition of an indexed join was prepared without its tree"
+            raise TypeError(message)
+        step = max(1, _PAIRS // max(1, len(prepared.geometries)))
+        for start in range(0, len(streamed), step):
+            left, right = prepared.tree.query(streamed[start : start + step])
+            yield left + start, right
+
+
+class Candidates(SpatialJoin):
+    """RIhPS, RIsPS: rows bring the candidates that a replicated index found for them."""
+
+    def proposed(
+        self, prepared: SpatialPartition, streamed: NDArray[np.object_], rows: pa.Table
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Propose what the rows bring."""
+        del prepared, streamed
+        lists = rows[CANDIDATES].combine_chunks()
+        lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
+        owners = np.repeat(np.arange(len(lists)), lengths)
+        found = lists.flatten().to_numpy()
+        for start in range(0, len(found), _PAIRS):
+            yield owners[start : start + _PAIRS], found[start : start + _PAIRS]
+
+
+def _exact(
+    prepared: SpatialPartition,
+    streamed: NDArray[np.object_],
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of proposed pairs those that hold, and that are this partition's to report."""
+    good = holds(streamed[left], prepared.geometries[right], prepared.relations[right])
+    left, right = left[good], right[good]
+    if prepared.leaf is not None:
+        mine = _meet_here(streamed[left], prepared.geometries[right], prepared.leaf)
+        left, right = left[mine], right[mine]
+    return left, right
+
+
+def _meet_here(
+    one: NDArray[np.object_], other: NDArray[np.object_], leaf: NDArray[np.float64]
+) -> NDArray[Any]:
+    """Whether the lower left corner that two envelopes share lies in a leaf.
+
+    Both objects are in every leaf that their envelopes meet, so a pair is found in several
+    leaves; this corner lies in exactly one of them, and only there the pair counts.
+    """
+    corner = np.maximum(shapely.bounds(one)[:, :2], shapely.bounds(other)[:, :2])
+    return np.asarray(((corner >= leaf[:2]) & (corner < leaf[2:])).all(axis=1))

@@ -1,0 +1,129 @@
+"""What a join is on: key columns, or a spatial relation served by one of four pipelines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from evenkey.core.checking import check_fields
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.extras import load_extra
+from evenkey.core.spelling import unknown_name
+from evenkey.joins.matching.by_space import BruteForce, Candidates, Indexed, SpatialJoin
+from evenkey.joins.space.relations import codes_of
+
+Pipeline = Literal["sps", "spis", "rihps", "risps"]
+
+PIPELINES: dict[str, type[SpatialJoin]] = {
+    "sps": BruteForce,
+    "spis": Indexed,
+    "rihps": Candidates,
+    "risps": Candidates,
+}
+"""The four pipelines and how each joins within a partition."""
+
+PARTITIONERS = ("kdb", "quad-tree")
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Equality of key columns that have the same names on both sides."""
+
+    columns: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as a manifest holds it."""
+        return {"by": "keys", "columns": list(self.columns)}
+
+
+@dataclass(frozen=True)
+class SpatialMatch:
+    """A spatial relation: the stream's geometry RELATION the static geometry, or the reverse.
+
+    Parameters
+    ----------
+    geometry
+        Binary column of geometries (WKB) on both sides.
+    relation
+        One of the nine relations, for all rows.
+    relation_column
+        Static column that names each row's own relation, in place of `relation`.
+    subject
+        Whose geometry stands before the relation: ``stream``, as in "position within region";
+        or ``static``, as in "region contains position".
+    pipeline
+        How partitions are made and joined. ``sps``: both sides by space, every row of the
+        partition against every static one. ``spis``: the same through a spatial index a
+        partition. ``rihps``, ``risps``: an index of all static envelopes in every worker
+        finds candidates, and these are partitioned by hash, or by space, each static row in
+        one partition.
+    partitioner
+        ``kdb`` or ``quad-tree``, for the pipelines that partition by space.
+    keep_geometry
+        Whether the stream's geometry is among the columns of the result; the static
+        geometry and relation are not.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such relation, subject, pipeline or partitioner; or shapely is not installed.
+
+    Examples
+    --------
+    >>> match = SpatialMatch(relation="within")
+    >>> match.relation, match.pipeline
+    ('within', 'spis')
+
+    >>> by_hash = SpatialMatch(pipeline="rihps")
+    >>> by_hash.replicates_index, by_hash.by_hash, by_hash.to_json()["by"]
+    (True, True, 'space')
+    """
+
+    geometry: str = "geometry"
+    relation: str = "intersects"
+    relation_column: str | None = None
+    pipeline: Pipeline = "spis"
+    partitioner: Literal["kdb", "quad-tree"] = "kdb"
+    keep_geometry: bool = False
+    subject: Literal["stream", "static"] = "stream"
+
+    def __post_init__(self) -> None:
+        load_extra("shapely", "geo", "a spatial join")
+        check_fields(self)
+        codes_of([self.relation])
+        kinds = (
+            ("pipeline", self.pipeline, PIPELINES),
+            ("partitioner", self.partitioner, PARTITIONERS),
+            ("subject", self.subject, ("stream", "static")),
+        )
+        for kind, name, known in kinds:
+            if name not in known:
+                error = unknown_name(kind, name, known)
+                raise error
+        if self.geometry == self.relation_column:
+            message = f"column {self.geometry!r} cannot be both the geometry and the relation"
+            raise ConfigurationError(message)
+
+    @property
+    def replicates_index(self) -> bool:
+        """Whether an index of all static envelopes lies in every worker."""
+        return self.pipeline in ("rihps", "risps")
+
+    @property
+    def by_hash(self) -> bool:
+        """Whether static rows are partitioned by hash, else by space."""
+        return self.pipeline == "rihps"
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as a manifest holds it: all that decides where static rows lie."""
+        # Only where it is not as it always was: stores of before stay what they are.
+        subject = {} if self.subject == "stream" else {"subject": self.subject}
+        return {
+            "by": "space",
+            **subject,
+            "geometry": self.geometry,
+            "relation": self.relation,
+            "relation_column": self.relation_column,
+            "pipeline": self.pipeline,
+            "partitioner": self.partitioner,
+        }

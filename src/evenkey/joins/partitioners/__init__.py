@@ -1,9 +1,0 @@
-"""Partitioners: how the static side is divided, by space or by hash."""
-
-from __future__ import annotations
-
-from evenkey.joins.partitioners.kdb import kdb
-from evenkey.joins.partitioners.leaves import PLANE, Leaves
-from evenkey.joins.partitioners.quad_tree import quad_tree
-
-__all__ = ["PLANE", "Leaves", "kdb", "quad_tree"]

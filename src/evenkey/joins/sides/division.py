@@ -1,0 +1,145 @@
+"""Spreading the static side over space: how it is divided, and where each row lies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+from evenkey.core.extras import Extra
+from evenkey.joins.matching.partition_join import PARTITION, RELATION
+from evenkey.joins.space.geometry import vet
+from evenkey.joins.space.partitioners import PLANE, Leaves, kdb, quad_tree
+from evenkey.joins.space.relations import codes_of, mirrored
+from evenkey.joins.static.dead_letters import STATIC_DEAD_LETTERS, LetterBox
+from evenkey.spark.sessions import in_workers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import shapely
+    from numpy.typing import NDArray
+    from pyspark.sql import DataFrame
+
+    from evenkey.joins.matching.on import SpatialMatch
+    from evenkey.joins.static.dead_letters import DeadLetters
+else:
+    shapely = Extra("shapely", "geo", "a spatial join")
+
+_SAMPLE = 100_000
+"""Static geometries whose centres the space is divided by."""
+
+
+def divide(static: DataFrame, on: SpatialMatch, partitions: int) -> Leaves:
+    """Divide space into P leaves, as a sample of the static geometries lies."""
+    if partitions == 1:
+        return Leaves(np.array([PLANE]))
+    geometries = static.select(F.col(on.geometry).alias("geometry"))
+    rows = geometries.count()
+    if rows > _SAMPLE:
+        geometries = geometries.sample(fraction=_SAMPLE / rows, seed=0)
+    centres = geometries.mapInArrow(
+        in_workers(geometries.sparkSession, _centres), "x double, y double"
+    ).toArrow()
+    points = np.stack([centres["x"].to_numpy(), centres["y"].to_numpy()], axis=1)
+    return _divided(points, on.partitioner, partitions)
+
+
+def leaves_of(encoded: NDArray[np.object_], partitioner: str, partitions: int) -> Leaves:
+    """Divide space as `divide` does, from geometries (WKB) that are all here.
+
+    Above 100,000 of them `divide` takes a sample, and its leaves differ a little.
+    """
+    vetted = vet(encoded)
+    points = _centre(shapely.bounds(vetted.geometries[vetted.good]))
+    return _divided(points, partitioner, partitions)
+
+
+def _divided(points: NDArray[np.float64], partitioner: str, partitions: int) -> Leaves:
+    # However the rows came, the division is the same.
+    ordered = points[np.lexsort(points.T)]
+    return (kdb if partitioner == "kdb" else quad_tree)(ordered, partitions)
+
+
+def _centres(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        vetted = vet(batch["geometry"].to_numpy(zero_copy_only=False))
+        centres = _centre(shapely.bounds(vetted.geometries[vetted.good]))
+        yield pa.RecordBatch.from_arrays([pa.array(each) for each in centres.T], names=["x", "y"])
+
+
+def _centre(bounds: NDArray[np.float64]) -> NDArray[np.float64]:
+    return (bounds[:, :2] + bounds[:, 2:]) / 2
+
+
+class StaticSpread:
+    """Gives static rows with a geometry their relation's code and their partitions.
+
+    Parameters
+    ----------
+    on
+        What the join is on.
+    leaves
+        How space is divided.
+    dead_letters
+        Takes rows whose geometry cannot be used; None: such a row fails the writing.
+    version
+        Of the static data, by which dead letters are numbered.
+    """
+
+    def __init__(
+        self, on: SpatialMatch, leaves: Leaves, dead_letters: DeadLetters | None, version: int
+    ) -> None:
+        self._on = on
+        self._leaves = leaves
+        self._dead_letters = dead_letters
+        self._version = version
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run over batches of static rows."""
+        tables = (pa.Table.from_batches([batch]) for batch in batches)
+        letters = LetterBox(self._dead_letters, STATIC_DEAD_LETTERS, self._version)
+        for table, geometries in letters.keep_good(tables, self._vetted):
+            rows, partitions = self._places(table, geometries)
+            codes = self._codes(table)[rows]
+            kept = table.drop_columns(
+                [
+                    name
+                    for name in (PARTITION, self._on.relation_column)
+                    if name in table.column_names
+                ]
+            )
+            yield from (
+                kept.take(pa.array(rows))
+                .append_column(RELATION, pa.array(codes))
+                .append_column(PARTITION, pa.array(partitions.astype(np.int32)))
+                .combine_chunks()
+                .to_batches()
+            )
+
+    def _vetted(self, table: pa.Table) -> tuple[pa.Table, NDArray[np.object_], NDArray[np.object_]]:
+        vetted = vet(table[self._on.geometry].to_numpy())
+        place = table.schema.get_field_index(self._on.geometry)
+        encoded = pa.array(shapely.to_wkb(vetted.geometries), table.schema.field(place).type)
+        mended = table.set_column(place, table.schema.field(place), encoded)
+        return mended, vetted.geometries, vetted.reasons
+
+    def _places(
+        self, table: pa.Table, geometries: NDArray[np.object_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        if self._on.by_hash:
+            return np.arange(table.num_rows), table[PARTITION].to_numpy()
+        bounds = shapely.bounds(geometries)
+        if self._on.replicates_index:
+            return np.arange(table.num_rows), self._leaves.locate(*_centre(bounds).T)
+        return self._leaves.touched(bounds)
+
+    def _codes(self, table: pa.Table) -> NDArray[np.int8]:
+        """Codes of relations as the stream's geometry has them to the static one."""
+        if self._on.relation_column is None:
+            codes = np.repeat(codes_of([self._on.relation]), table.num_rows)
+        else:
+            codes = codes_of(table[self._on.relation_column].to_pylist())
+        return mirrored(codes) if self._on.subject == "static" else codes

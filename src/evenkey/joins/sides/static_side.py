@@ -1,0 +1,228 @@
+"""The static side of a join: written to a store, found there again, or replaced."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.spelling import unknown_name
+from evenkey.joins.matching.on import Keys, SpatialMatch
+from evenkey.joins.sides.sides import check_store, renamed
+from evenkey.joins.sides.writing import write_static
+from evenkey.joins.space.partitioners import Leaves
+from evenkey.joins.static.fingerprint import fingerprint_of
+from evenkey.joins.static.objects import state_at
+from evenkey.joins.static.store import StaticStore
+from evenkey.joins.static.stored_letters import letters_at
+from evenkey.spark.keys import check_frame
+from evenkey.spark.sessions import at_state
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from evenkey.core.stores import Store
+    from evenkey.joins.static.dead_letters import DeadLetters
+    from evenkey.joins.static.fingerprint import Fingerprint
+    from evenkey.joins.static.manifest import Manifest
+
+STATIC = "static"
+"""Name under which the static side lies in a join's state."""
+
+IfChanged = Literal["error", "refresh", "reuse"]
+"""What is done where a state holds another static side than the one given."""
+
+
+def static_store(state: Store) -> StaticStore:
+    """Give the static store of a join's state."""
+    return StaticStore(state.under(STATIC))
+
+
+def static_side(
+    static: DataFrame,
+    store: StaticStore,
+    on: Keys | SpatialMatch,
+    held: Held | None,
+    *,
+    partitions: int,
+    if_changed: IfChanged,
+    dead_letters: DeadLetters | None,
+) -> Manifest:
+    """Give the version that a join goes by, written now where there is none yet.
+
+    Parameters
+    ----------
+    static, on, partitions, dead_letters
+        As for `write_static`.
+    store
+        Where versions lie.
+    held
+        What lies there, see `held_side`.
+    if_changed
+        As for `balanced_join`. Unless it is ``reuse``, `static` is read once more, for its
+        fingerprint.
+
+    Raises
+    ------
+    ConfigurationError
+        There is another static side, or one of another join.
+    RunError
+        As for `write_static`.
+    """
+    if if_changed not in get_args(IfChanged):
+        error = unknown_name("if_changed", if_changed, get_args(IfChanged))
+        raise error
+    if held is not None:
+        check_store(held.latest, static, on, partitions)
+    given = None if if_changed == "reuse" else fingerprint_of(static)
+    if held is None:
+        return write_static(
+            static,
+            store,
+            on,
+            partitions=partitions,
+            dead_letters=dead_letters,
+            fingerprint=given,
+        )
+    if given is None or held.latest.fingerprint == given:
+        return held.latest
+    if if_changed == "refresh":
+        return _replace(held.latest, static, store, dead_letters, given, refreshed=False)
+    if given not in held.replaced:
+        raise ConfigurationError(_changed(held.latest, store, given))
+    return held.latest
+
+
+class Held(NamedTuple):
+    """What lies in a static store: the latest version, and what refreshes have replaced."""
+
+    latest: Manifest
+    replaced: list[Fingerprint | None]
+
+
+def held_side(session: SparkSession, store: StaticStore) -> Held | None:
+    """Give what a static store holds; None where that is nothing."""
+    return at_state(session, partial(_held, store))
+
+
+def _held(store: StaticStore) -> Held | None:
+    """Look where state may be touched; the replaced go back to the one a join was made with."""
+    numbers = store.versions()
+    if not numbers:
+        return None
+    latest = before = store.manifest(store.version(numbers.pop()))
+    replaced: list[Fingerprint | None] = []
+    while before.refreshed and numbers:
+        before = store.manifest(store.version(numbers.pop()))
+        replaced.append(before.fingerprint)
+    return Held(latest, replaced)
+
+
+def _changed(latest: Manifest, store: StaticStore, given: Fingerprint) -> str:
+    known = latest.fingerprint
+    if known is None:
+        difference = "it was written with 'reuse', so it is not known to be the same"
+    elif known.rows != given.rows:
+        difference = f"it has {known.rows:,} rows, the one given {given.rows:,}"
+    else:
+        difference = f"both have {given.rows:,} rows, but not the same ones"
+    state = store.url.removesuffix(f"/{STATIC}")
+    return (
+        f"state = {state!r} holds another static side than the one given ({difference}): pass "
+        "if_changed='refresh' to put the one given in its place, if_changed='reuse' to join with "
+        "what is there, or another state"
+    )
+
+
+def refresh(
+    static: DataFrame,
+    state: str | Path | Store,
+    *,
+    dead_letters: DeadLetters | str | Path | Store | None = None,
+) -> int:
+    """Replace the static side of a join, while its query runs or before it starts again.
+
+    The new version applies from the next epoch on, to all of it; an epoch that runs again
+    after a restart sees the version that it saw before. A program that calls `balanced_join`
+    with the DataFrame of before, or of an earlier refresh, goes on with the new version.
+
+    Parameters
+    ----------
+    static
+        As `balanced_join` was given, with other rows.
+    state
+        That of `balanced_join`.
+    dead_letters
+        As for `balanced_join`.
+
+    Returns
+    -------
+    int
+        Number of the new version.
+
+    Raises
+    ------
+    ConfigurationError
+        The columns are others than before.
+    RunError
+        There is nothing to refresh, or as for `balanced_join`.
+
+    Examples
+    --------
+    >>> clicks = spark.createDataFrame([("ann", 1), ("bob", 2)], "user string, amount int")
+    >>> cities = spark.createDataFrame([("ann", "Oslo")], "user string, city string")
+    >>> import tempfile
+    >>> from evenkey.joins import balanced_join
+    >>> state = tempfile.mkdtemp()
+    >>> joined = balanced_join(clicks, cities, on="user", workers=2, state=state)
+    >>> refresh(cities.limit(0), state)
+    2
+    """
+    check_frame(static, "static")
+    session = static.sparkSession
+    store = static_store(state_at(session, state))
+    latest = at_state(session, partial(_latest, store))
+    on = _match_of(latest)
+    joined = on.columns if isinstance(on, Keys) else (on.geometry,)
+    static = renamed(static, joined, joined)
+    given = None if latest.fingerprint is None else fingerprint_of(static)
+    letters = letters_at(session, dead_letters)
+    return _replace(latest, static, store, letters, given, refreshed=True).version.number
+
+
+def _replace(
+    latest: Manifest,
+    static: DataFrame,
+    store: StaticStore,
+    dead_letters: DeadLetters | None,
+    fingerprint: Fingerprint | None,
+    *,
+    refreshed: bool,
+) -> Manifest:
+    """Write a version that is divided as the latest one is."""
+    on = _match_of(latest)
+    leaves = None if isinstance(on, Keys) else Leaves.from_json(latest.partitioning)
+    check_store(latest, static, on, latest.partitions)
+    return write_static(
+        static,
+        store,
+        on,
+        partitions=latest.partitions,
+        leaves=leaves,
+        dead_letters=dead_letters,
+        fingerprint=fingerprint,
+        refreshed=refreshed,
+    )
+
+
+def _latest(store: StaticStore) -> Manifest:
+    return store.manifest(store.latest())
+
+
+def _match_of(manifest: Manifest) -> Keys | SpatialMatch:
+    """What a version was written to be joined on."""
+    fields = {name: value for name, value in manifest.partitioning.items() if name != "leaves"}
+    by_keys = fields.pop("by") == "keys"
+    return Keys(tuple(fields["columns"])) if by_keys else SpatialMatch(**fields)

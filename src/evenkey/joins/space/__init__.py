@@ -1,0 +1,5 @@
+"""Geometries, how they relate, and partitions of space."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

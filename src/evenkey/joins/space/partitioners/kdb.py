@@ -1,0 +1,83 @@
+"""KDB partitioner: splits the plane at medians, so that leaves hold about as many points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.joins.space.partitioners.leaves import PLANE, Leaves, check_partitions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def kdb(points: NDArray[np.float64], partitions: int) -> Leaves:
+    """Divide the plane into exactly P leaves that hold about as many of the points each.
+
+    A region that becomes k leaves is cut across the side over which its points spread
+    wider, so that its halves, of k // 2 and k - k // 2 leaves, hold points in that ratio.
+
+    Parameters
+    ----------
+    points
+        float64[n, 2], such as the centres of the static geometries; may be empty.
+    partitions
+        How many leaves, P, at least 1.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no partition.
+
+    Notes
+    -----
+    After Robinson, The K-D-B-Tree (SIGMOD 1981), with leaves counted in advance.
+
+    Examples
+    --------
+    >>> corners = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 0.0], [9.0, 1.0]])
+    >>> kdb(corners, 2).bounds
+    array([[-inf, -inf, 4.5, inf], [ 4.5, -inf, inf, inf]])
+    """
+    check_partitions(partitions)
+    bounds: list[tuple[float, ...]] = []
+    _split(points, np.array(PLANE), partitions, bounds)
+    return Leaves(np.array(bounds))
+
+
+def _split(
+    points: NDArray[np.float64],
+    region: NDArray[np.float64],
+    leaves: int,
+    bounds: list[tuple[float, ...]],
+) -> None:
+    if leaves == 1:
+        bounds.append(tuple(region))
+        return
+    lower = leaves // 2
+    spread = np.ptp(points, axis=0) if len(points) else _extent(region)
+    axis = int(spread[1] > spread[0])
+    cut = _cut(points[:, axis], lower / leaves, region[axis], region[axis + 2])
+    below, above = region.copy(), region.copy()
+    below[axis + 2] = above[axis] = cut
+    under = points[:, axis] < cut
+    _split(points[under], below, lower, bounds)
+    _split(points[~under], above, leaves - lower, bounds)
+
+
+def _cut(values: NDArray[np.float64], share: float, low: float, high: float) -> float:
+    """A place that leaves about `share` of the values below it, inside low and high."""
+    if len(values):
+        ordered = np.sort(values)
+        place = min(len(values) - 1, max(1, round(share * len(values)))) if len(values) > 1 else 0
+        cut = (ordered[place - 1] + ordered[place]) / 2 if place else ordered[0]
+        if low < cut < high:
+            return float(cut)
+    bottom = low if np.isfinite(low) else min(high, 1.0) - 1.0
+    top = high if np.isfinite(high) else bottom + 1.0
+    return float((bottom + top) / 2)
+
+
+def _extent(region: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.minimum(region[2:], 1e300) - np.maximum(region[:2], -1e300)

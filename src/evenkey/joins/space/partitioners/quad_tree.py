@@ -1,0 +1,79 @@
+"""Quad-tree partitioner: cuts the fullest square into four until there are leaves enough."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.joins.space.partitioners.leaves import Leaves, check_partitions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def quad_tree(points: NDArray[np.float64], partitions: int) -> Leaves:
+    """Divide the plane into P leaves by cutting the fullest one in the middle of both sides.
+
+    A cut replaces a leaf by four. Where P is not 1, 4, 7, ... the last leaf is cut into two
+    or three, so that there are exactly P.
+
+    Parameters
+    ----------
+    points
+        float64[n, 2], such as the centres of the static geometries; may be empty.
+    partitions
+        How many leaves, P, at least 1.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no partition.
+
+    Notes
+    -----
+    After Finkel and Bentley, Quad Trees (Acta Informatica 1974), as a region tree.
+
+    Examples
+    --------
+    >>> quad_tree(np.array([[0.0, 0.0], [2.0, 2.0]]), 4).bounds
+    array([[-inf, -inf, 1., 1.], [ 1., -inf, inf, 1.], [-inf, 1., 1., inf], [ 1., 1., inf, inf]])
+    """
+    check_partitions(partitions)
+    low = points.min(axis=0) if len(points) else np.zeros(2)
+    high = points.max(axis=0) if len(points) else np.ones(2)
+    high = np.where(high > low, high, low + 1.0)
+    # Fullest first; of equally full ones the one that was made first.
+    leaves = [(-len(points), 0, (*low, *high), points)]
+    made = 1
+    while len(leaves) < partitions:
+        _, _, square, inside = heapq.heappop(leaves)
+        for part, held in _quarters(np.array(square), inside, partitions - len(leaves)):
+            heapq.heappush(leaves, (-len(held), made, tuple(part), held))
+            made += 1
+    bounds = np.array([square for _, _, square, _ in sorted(leaves, key=lambda leaf: leaf[1])])
+    rim = np.array([-np.inf, -np.inf, np.inf, np.inf])
+    return Leaves(np.where(bounds == np.array([*low, *high]), rim, bounds))
+
+
+def _quarters(
+    square: NDArray[np.float64], points: NDArray[np.float64], most: int
+) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Cut a square into four parts, or into two or three where no more are wanted."""
+    middle = (square[:2] + square[2:]) / 2
+    halves = _cut(square, points, 1, middle[1])
+    if most == 2:  # noqa: PLR2004 - two parts are one cut
+        return halves
+    lower = _cut(*halves[0], 0, middle[0])
+    upper = [halves[1]] if most == 3 else _cut(*halves[1], 0, middle[0])  # noqa: PLR2004
+    return lower + upper
+
+
+def _cut(
+    square: NDArray[np.float64], points: NDArray[np.float64], axis: int, place: float
+) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    below, above = square.copy(), square.copy()
+    below[axis + 2] = above[axis] = place
+    under = points[:, axis] < place
+    return [(below, points[under]), (above, points[~under])]

@@ -1,0 +1,52 @@
+"""Reference join: all pairs by one tree in one process, to compare a distributed join with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from evenkey.core.extras import Extra
+from evenkey.joins.space.pairs import PairsDigest
+from evenkey.joins.space.relations import RELATIONS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import shapely
+else:
+    shapely = Extra("shapely", "geo", "a spatial join")
+
+
+def reference_digest(
+    publications: pa.Table,
+    subscriptions: pa.Table,
+    subject: Literal["stream", "static"] = "stream",
+) -> PairsDigest:
+    """Join publications with subscriptions, relation by relation, through one STRtree each.
+
+    It shares nothing with the pipelines but GEOS: no partitions, no candidates, no mirrored
+    relations.
+
+    Parameters
+    ----------
+    publications
+        ``publication`` (int64) and ``geometry`` (WKB).
+    subscriptions
+        ``subscription`` (int64), ``relation`` and ``geometry`` (WKB).
+    subject
+        As for `SpatialMatch`.
+    """
+    digest = PairsDigest()
+    published = shapely.from_wkb(publications["geometry"].to_numpy())
+    numbers = publications["publication"].to_numpy()
+    relations = np.array(subscriptions["relation"].to_pylist())
+    geometries = shapely.from_wkb(subscriptions["geometry"].to_numpy())
+    names = subscriptions["subscription"].to_numpy()
+    for relation in RELATIONS:
+        rows = np.flatnonzero(relations == relation)
+        test = getattr(shapely, relation.replace("-", "_"))
+        found, static = shapely.STRtree(geometries[rows]).query(published)
+        both = published[found], geometries[rows][static]
+        holds = test(*(both if subject == "stream" else both[::-1]))
+        digest.add(numbers[found[holds]], names[rows[static[holds]]])
+    return digest

@@ -1,0 +1,63 @@
+"""Dead letters in a store, where nobody gives another place for them."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+from evenkey.core.stores import Store
+from evenkey.joins.static.objects import parquet, put, state_at
+from evenkey.spark.sessions import BATCH, current_task
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+    from evenkey.joins.static.dead_letters import DeadLetters
+
+
+class StoredLetters:
+    """Writes dead letters as Parquet: ``KIND/QUERY/epoch=0000000007/part-00003.parquet``.
+
+    QUERY is the id of the streaming query, whose epochs run again under the same names; of a batch
+    and of the static side a name that no other call has.
+
+    Parameters
+    ----------
+    store
+        Where to.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._call = f"batch-{uuid.uuid4().hex}"
+
+    def write(self, kind: str, epoch: int, part: int, table: pa.Table) -> None:
+        """Write a task's dead letters.
+
+        Raises
+        ------
+        RunError
+            The store cannot be written.
+        """
+        query = current_task().query
+        name = self._call if query == BATCH else query
+        file = f"{kind}/{name}/epoch={epoch:010d}/part-{part:05d}.parquet"
+        put(self._store, file, parquet(table))
+
+
+def letters_at(
+    session: SparkSession, place: DeadLetters | str | Path | Store | None
+) -> DeadLetters | None:
+    """Give what takes dead letters: as it was passed, or in the store at a place.
+
+    Raises
+    ------
+    ConfigurationError
+        It is neither, or no store is known for the place's scheme.
+    """
+    if place is None or (hasattr(place, "write") and not isinstance(place, Store)):
+        return place
+    return StoredLetters(state_at(session, place, "dead_letters"))

@@ -1,0 +1,5 @@
+"""What Spark's tasks do in an epoch of a join."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,86 @@
+"""Slots: worker slots as Spark partitions that come back to where they were."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from evenkey.joins.matching.partition_join import SLOT
+from evenkey.spark import place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame
+
+_MARK = "EVENKEY_JOIN"
+
+CLUSTER_SETTINGS = {
+    # Then an executor has one process that joins, and that holds all static partitions there.
+    "spark.executor.cores": "1",
+    # A slot waits for its executor rather than starting elsewhere, with nothing cached.
+    "spark.locality.wait": "30s",
+    # Else Spark prefers where most of a slot's shuffled rows lie.
+    "spark.shuffle.reduceLocality.enabled": "false",
+}
+"""Settings of a session in which slots stay where they are.
+
+>>> CLUSTER_SETTINGS["spark.executor.cores"]
+'1'
+"""
+
+
+def on_slots(df: DataFrame, workers: int, *, stay: bool) -> DataFrame:
+    """Bring each row to the Spark partition of its slot.
+
+    Parameters
+    ----------
+    df
+        With the int column `SLOT`.
+    workers
+        How many slots, W.
+    stay
+        Whether each slot should come back to the same executor in every epoch. It does on a
+        cluster with `CLUSTER_SETTINGS`: slots are joined to a cached row each, and Spark
+        takes the task to where that row lies. A local master has one place only.
+    """
+    placed = place(df, workers, column=SLOT)
+    if not stay or _local(df):
+        return placed
+    session = df.sparkSession
+    anchor = session.range(workers).select(F.col("id").cast("int").alias(SLOT))
+    anchor = anchor.repartitionById(workers, F.col(SLOT)).cache()
+    # Now, and not by the first epoch's tasks, which take differently long: so that slots lie
+    # evenly over the executors.
+    anchor.count()
+    return placed.join(anchor.hint("shuffle_hash"), SLOT)
+
+
+@contextlib.contextmanager
+def own_processes(df: DataFrame) -> Iterator[None]:
+    """Let the Python functions that are made inside run in worker processes of their own.
+
+    Spark keeps a pool of processes for each set of environment variables. Without this the
+    task that joins would take any idle process of its executor, such as one that has only
+    read the stream so far and holds no static partition. A local master has one pool of
+    processes for all slots, which this would only double. Over Connect a client has no say in
+    these variables: there the task that joins takes any idle process of its executor, so that
+    partitions may be loaded more often (decision 133).
+    """
+    context = getattr(df.sparkSession, "_sc", None)
+    if context is None or _local(df):
+        yield
+        return
+    environment = context.environment
+    environment[_MARK] = "1"
+    try:
+        yield
+    finally:
+        del environment[_MARK]
+
+
+def _local(df: DataFrame) -> bool:
+    master = df.sparkSession.conf.get("spark.master", "local") or "local"
+    return master == "local" or master.startswith("local[")

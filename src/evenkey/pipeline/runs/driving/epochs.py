@@ -1,0 +1,201 @@
+"""The end of an epoch: its results are written, then committed, then passed on."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from evenkey.pipeline.runs.driving.timing import Span, Timing
+from evenkey.pipeline.runs.output.commits import epoch_name
+from evenkey.pipeline.runs.output.spark_logs import SparkLogs
+from evenkey.spark.keys import OVERFLOWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from evenkey.pipeline.runs.input.topics import RunTopics
+    from evenkey.pipeline.runs.output.commits import Commit, Commits
+    from evenkey.pipeline.runs.output.directory import RunDirectory
+    from evenkey.pipeline.runs.output.parts import Part
+    from evenkey.pipeline.runs.output.sinks import Sink
+    from evenkey.pipeline.runs.output.tallies import Tallies
+
+READ = "evenkey-read"
+"""Under this name a job observes how many records of topics it reads."""
+
+_DROPPED = "numRowsDroppedByWatermark"
+
+
+class EpochEnd:
+    """What a query calls with the results of each epoch.
+
+    An epoch's parts count from the one exclusive create that commits it; an epoch that an earlier
+    process has committed is computed again for Spark's own state only, and its results are dropped.
+    A process that has lost its claim ends here, with one clear line.
+
+    Parameters
+    ----------
+    spark
+        Where the query runs.
+    directory
+        Of the run, held by this process.
+    sink
+        Takes the results.
+    windowed
+        Whether the query drops rows behind a watermark.
+    tallies
+        What must add up before an epoch is committed; None: nothing is tallied.
+    topics
+        Are the same as when the run began, or an epoch is not committed.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        directory: RunDirectory,
+        sink: Sink,
+        *,
+        windowed: bool,
+        tallies: Tallies | None = None,
+        topics: RunTopics | None = None,
+    ) -> None:
+        self._spark = spark
+        self._windowed = windowed
+        self._directory = directory
+        self._sink = sink
+        self._tallies = tallies
+        self._topics = topics
+        self._logs = SparkLogs(directory.checkpoint_files)
+        self._first_began = time.time()
+
+    def write(self, results: DataFrame, epoch: int) -> None:
+        """Write an epoch's results, commit the epoch, and pass on what the commit holds."""
+        directory = self._directory
+        directory.claim.check()
+        began = time.time()
+        parts = self._sink.write(results, epoch)
+        # Without this, what is staged here could be committed late, and rightly; it spares work.
+        directory.claim.check()
+        if self._topics is not None:
+            # What was read before this was read from these topics: an id does not come back.
+            self._topics.check()
+        figures = {**self._counted(), **self._span(epoch, began)}
+        read = self._offered(epoch)
+
+        def check(found: Sequence[Part]) -> None:
+            if self._tallies is not None:
+                self._tallies.check(directory.path, epoch_name(epoch), found, read)
+
+        directory.commits.commit(epoch_name(epoch), figures, parts, check)
+        self._sink.committed(results, epoch)
+
+    def _offered(self, epoch: int) -> int | None:
+        """How many rows the source offered; None of one that does not number its rows."""
+        first, last = self._logs.ends(epoch - 1), self._logs.ends(epoch)
+        if not last or last[0] is None or "position" not in last[0]:
+            return None
+        begin: int = first[0]["position"] if first and first[0] is not None else 0
+        end: int = last[0]["position"]
+        return end - begin
+
+    def _counted(self) -> dict[str, float]:
+        """What Spark counted in the epoch that has just run.
+
+        These are results that it dropped behind its watermark, or could not add up, and records of
+        topics that it read. Spark itself reports it only when it has logged the epoch, too late for
+        the epoch's commit.
+        """
+        execution = _last_execution(self._spark)
+        late = (_metric_of(execution.executedPlan()) or 0) if self._windowed else 0
+        overflows, read = _observed(execution, OVERFLOWS), _observed(execution, READ)
+        return {"late": late, "overflows": overflows, "read": read}
+
+    def _span(self, epoch: int, called: float) -> dict[str, float]:
+        """When the epoch began and ended, and whether it held anything."""
+        # Spark notes when it began an epoch; of one that an earlier process began, when that did.
+        noted = self._logs.begun(epoch)
+        began = max(called if noted is None else noted.at, self._first_began)
+        first, last = self._logs.ends(epoch - 1), self._logs.ends(epoch)
+        held = first[:1] != last[:1]
+        return {"began": min(began, called), "ended": time.time(), "held": float(held)}
+
+
+def _last_execution(spark: SparkSession) -> Any:
+    query = spark.streams.get(spark.sparkContext.getLocalProperty("sql.streaming.queryId") or "")
+    return query._jsq.streamingQuery().lastExecution()  # type: ignore[union-attr] # noqa: SLF001 - PySpark's way to the JVM
+
+
+def _observed(execution: Any, prefix: str) -> int:
+    """Add up the numbers that Spark observed under names with a prefix."""
+    metrics, count = execution.observedMetrics(), 0
+    names = metrics.keysIterator()
+    while names.hasNext():
+        name = names.next()
+        if name.startswith(prefix):
+            count += metrics.apply(name).getLong(0)
+    return count
+
+
+def _metric_of(plan: Any) -> int | None:
+    """Find the metric of the one operator that has it; each look at the plan takes time."""
+    metric = plan.metrics().get(_DROPPED)
+    if metric.isDefined():
+        return int(metric.get().value())
+    children = plan.children()
+    for number in range(children.size()):
+        found = _metric_of(children.apply(number))
+        if found is not None:
+            return found
+    return None
+
+
+def late_rows(commits: Commits) -> int:
+    """Count the partial aggregates that came after their window was closed, in all epochs."""
+    return int(sum(commit.figures.get("late", 0) for commit in commits.all()))
+
+
+def read_records(commits: Commits) -> int:
+    """Count the records that were read of topics, where the job counts them, in all epochs."""
+    return int(sum(commit.figures.get("read", 0) for commit in commits.all()))
+
+
+def overflowed_results(commits: Commits) -> int:
+    """Count the results that are null since a sum does not fit its type, in all epochs."""
+    return int(sum(commit.figures.get("overflows", 0) for commit in commits.all()))
+
+
+def earlier_timings(commits: Commits) -> list[Timing]:
+    """Tell how long epochs took that earlier processes of the run committed, by process.
+
+    Their times go from Spark's note of an epoch's begin to its commit.
+    """
+    by_claim: dict[int, list[Commit]] = {}
+    for commit in commits.all():
+        if commit.claim != commits.claim and "began" in commit.figures:
+            by_claim.setdefault(commit.claim, []).append(commit)
+    return [_timing(by_claim[claim]) for claim in sorted(by_claim)]
+
+
+def earlier_spans(commits: Commits) -> dict[int, tuple[int, Span]]:
+    """Say when the epochs ran that earlier processes committed, and under which claim, by number.
+
+    Their times go from Spark's note of an epoch's begin to its commit.
+    """
+    spans = {}
+    for epoch in commits.epochs():
+        commit = commits.read(epoch_name(epoch))
+        if commit is not None and commit.claim != commits.claim and "began" in commit.figures:
+            began, ended = 1000 * commit.figures["began"], 1000 * commit.figures["ended"]
+            spans[epoch] = (commit.claim, Span(began, 0.0, ended - began))
+    return spans
+
+
+def _timing(commits: Iterable[Commit]) -> Timing:
+    spans = [
+        (each.figures["began"], each.figures["ended"], each.figures["held"]) for each in commits
+    ]
+    makespan = max(ended for _, ended, _ in spans) - min(began for began, _, _ in spans)
+    lengths = tuple(1000 * (ended - began) for began, ended, held in spans if held)
+    return Timing(1000 * makespan, lengths)

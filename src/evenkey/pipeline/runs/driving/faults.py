@@ -1,0 +1,70 @@
+"""Faults of a running query, named by what is behind them."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+from typing import TYPE_CHECKING
+
+from evenkey.core.errors import RunError, of_file_handles, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from evenkey.pipeline.runs.output.directory import RunDirectory
+
+_DISK_FULL = os.strerror(errno.ENOSPC)
+_OF_A_TASK = re.compile(
+    r"(?:^evenkey\.errors\.RunError:|\[USER_RAISED_EXCEPTION\]) (.+?)(?: SQLSTATE: \w+)*$",
+    re.MULTILINE,
+)
+"""Raised by a task, or by the rows that wait for one, whose own errors Spark does not show."""
+
+
+@contextlib.contextmanager
+def file_handles_named() -> Iterator[None]:
+    """Let what follows from too few file handles be one error that says so.
+
+    Raises
+    ------
+    RunError
+        There were too few; the message names the limit.
+    """
+    try:
+        yield
+    except Exception as error:
+        named = of_file_handles(error)
+        if named is None:
+            raise
+        raise named from error
+
+
+@contextlib.contextmanager
+def faults_named(directory: RunDirectory) -> Iterator[None]:
+    """Name the cause, and the mend, of what else is an error from deep inside Spark.
+
+    Raises
+    ------
+    RunError
+        Another process has taken the directory, whatever Spark says of what came of it; a task
+        raised it; or a disk is full.
+    """
+    try:
+        yield
+        directory.claim.check()
+    except Exception as error:
+        directory.claim.check()
+        text = text_of(error)
+        if _DISK_FULL in text:
+            message = (
+                f"a disk is full ({_DISK_FULL}): that of {directory.path}, or of Spark's "
+                "temporary files; make room and give the same command again: it goes on where "
+                "this run stopped"
+            )
+            raise RunError(message) from error
+        of_tasks = _OF_A_TASK.findall(text)
+        if of_tasks:
+            raise RunError(of_tasks[-1]) from error
+        raise

@@ -1,0 +1,147 @@
+"""See a running query to its end, or let it pause between two epochs."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING
+
+from evenkey.pipeline.runs.driving.ends import DrainedEnd, OffsetsEnd
+from evenkey.pipeline.runs.driving.gate import pauses_unlogged
+from evenkey.pipeline.runs.driving.interruption import pausing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+    from evenkey.kafka import OffsetRange
+    from evenkey.pipeline.runs.driving.ends import End
+    from evenkey.pipeline.runs.driving.gate import Gate
+    from evenkey.pipeline.runs.driving.progress import Phase, Watch
+    from evenkey.pipeline.runs.output.directory import RunDirectory
+
+_POLL_SECONDS = 0.2
+_WAIT_PER_LOOK, _LONGEST_WAIT = 10, 5.0
+
+
+def drive(
+    spark: SparkSession,
+    query: StreamingQuery,
+    gate: Gate,
+    directory: RunDirectory,
+    watch: Watch,
+    offsets: OffsetRange | None,
+    *,
+    time_limit: float | None = None,
+    close: bool = True,
+) -> bool:
+    """See a query to the end of its input, then close its windows, and stop it.
+
+    Never stops the query inside an epoch: a pause lets it end, and no other begin. A first
+    interrupt, or signal to terminate, asks for a pause; a second one stops the query where it is.
+
+    Parameters
+    ----------
+    spark
+        Where it runs.
+    query
+        Just started; each of its epochs enters by the gate.
+    directory
+        Where the signs to the sources are made.
+    watch
+        Looks at each epoch that has ended.
+    offsets
+        Where topics end; None: the source itself knows its end.
+    time_limit
+        Seconds after which to pause.
+    close
+        Whether to close the windows.
+
+    Returns
+    -------
+    bool
+        Whether it got to the end, and closed its windows, before it was to pause.
+    """
+    deadline = None if time_limit is None else time.monotonic() + time_limit
+    relay = _Relay(directory)
+
+    def over() -> bool:
+        relay.look()
+        late = deadline is not None and time.monotonic() > deadline
+        return late or directory.paused.exists()
+
+    def see(reached: Callable[[], bool], phase: Phase) -> bool:
+        while not over():
+            # Where a source offers no more because of a pause, it seems to be at its end.
+            if reached():
+                return not over()
+            _wait(query, gate)
+            watch.look(query, phase)
+        return False
+
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(pauses_unlogged())
+        stack.enter_context(pausing(directory.paused))
+        end = (
+            DrainedEnd(query, gate, stack)
+            if offsets is None
+            else OffsetsEnd(directory.checkpoint_files, offsets, close=close)
+        )
+        # Stopped before the threads that wait for it are.
+        stack.callback(query.stop)
+        finished = see(end.read, "running")
+        if finished and close:
+            # The last epoch of records may still run: the next one then has the closing row.
+            directory.claim.check()
+            directory.closing.touch()
+            finished = see(end.closed, "closing")
+        if not finished:
+            watch.pausing()
+        _rest(spark, query, gate, end, directory)
+        watch.look(query, "running")
+    return finished
+
+
+class _Relay:
+    """Pauses this process's run if anybody has asked for it, by an object named ``paused``."""
+
+    def __init__(self, directory: RunDirectory) -> None:
+        self._directory = directory
+        self._next = 0.0
+
+    def look(self) -> None:
+        """Look for the object; the longer that takes, the more seldom."""
+        looked = time.monotonic()
+        if looked < self._next:
+            return
+        # A store may be away for a while; whoever asks for a pause waits that long.
+        with contextlib.suppress(OSError):
+            if self._directory.asked_to_pause:
+                self._directory.paused.touch()
+        took = time.monotonic() - looked
+        self._next = time.monotonic() + min(_LONGEST_WAIT, _WAIT_PER_LOOK * took)
+
+
+def _wait(query: StreamingQuery, gate: Gate) -> None:
+    """Wait a little; raise what has ended the query, unless that is a pause."""
+    time.sleep(_POLL_SECONDS)
+    if not query.isActive and not gate.turned_away:
+        query.awaitTermination()
+
+
+def _rest(
+    spark: SparkSession, query: StreamingQuery, gate: Gate, end: End, directory: RunDirectory
+) -> None:
+    """Let the epoch that runs end, and no other begin."""
+    context = spark.sparkContext
+    directory.paused.touch()
+    # Spark takes the end by a pause for an error, and would print all of its plan.
+    context.setLogLevel("OFF")
+    try:
+        while query.isActive and not end.resting(query):
+            _wait(query, gate)
+        query.stop()
+    finally:
+        context.setLogLevel(context.getConf().get("spark.log.level", "WARN") or "WARN")

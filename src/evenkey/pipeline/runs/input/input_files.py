@@ -1,0 +1,116 @@
+"""Which files a run reads: of a finished run, a command with other or changed files is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.files import sealed, unsealed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from evenkey.core.stores import Store
+    from evenkey.pipeline.runs.output.directory import RunDirectory
+
+INPUT = "state/input.json"
+"""Where sizes, times of change and digests of the files lie in the run's directory."""
+
+
+@contextmanager
+def digested(files: Sequence[Path]) -> Iterator[Callable[[RunDirectory], None]]:
+    """Digest files in a thread, while Spark starts.
+
+    Yields
+    ------
+    callable
+        Waits for the digests, and keeps them in a run's directory.
+    """
+    # What changes in the meantime has another size or time than what is noted here.
+    noted = [_noted(file) for file in files]
+    with ThreadPoolExecutor(1, "evenkey-digests") as pool:
+        digests = pool.map(_digest, files)
+
+        def keep(directory: RunDirectory) -> None:
+            found = [
+                {**each, "digest": digest} for each, digest in zip(noted, digests, strict=True)
+            ]
+            directory.keep(INPUT, sealed(json.dumps(found).encode()))
+
+        try:
+            yield keep
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def check_same_input(store: Store, files: Sequence[Path]) -> None:
+    """Make sure that files are those which a finished run read, and hold what they held.
+
+    A file of the same size and time of change is taken for the same. Of another one the content
+    is compared.
+
+    Parameters
+    ----------
+    store
+        Of the run's directory.
+    files
+        What the options name now.
+
+    Raises
+    ------
+    ConfigurationError
+        One differs; the message names it.
+    RunError
+        What the run noted cannot be read.
+    """
+    try:
+        noted: list[dict[str, Any]] = json.loads(unsealed(store.read(INPUT)))
+    except (OSError, ValueError) as error:
+        message = f"{store.path(INPUT)} cannot be read ({error}): choose another output"
+        raise RunError(message) from error
+    before = {each["path"]: each for each in noted}
+    for gone in sorted(before.keys() - set(map(str, files))):
+        raise _other(store, gone, "is gone since that run began")
+    for file in files:
+        known = before.get(str(file))
+        if known is None:
+            raise _other(store, file, "was not read by that run")
+        now = _noted(file)
+        same = now["size"] == known["size"] and (
+            now["changed_ns"] == known["changed_ns"] or _digest(file) == known["digest"]
+        )
+        if not same:
+            raise _other(store, file, "has changed since that run began")
+
+
+def _noted(file: Path) -> dict[str, Any]:
+    try:
+        found = file.stat()
+    except OSError as error:
+        raise _unreadable(file, error) from error
+    return {"path": str(file), "size": found.st_size, "changed_ns": found.st_mtime_ns}
+
+
+def _digest(file: Path) -> str:
+    try:
+        with file.open("rb") as content:
+            return hashlib.file_digest(content, "blake2b").hexdigest()
+    except OSError as error:
+        raise _unreadable(file, error) from error
+
+
+def _unreadable(file: Path, error: OSError) -> ConfigurationError:
+    message = f"input {file} cannot be read ({error.strerror}): check its permissions"
+    return ConfigurationError(message)
+
+
+def _other(store: Store, file: Path | str, what: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"output {store.url} holds a finished run, and input {file} {what}: put the input back as "
+        "it was to see that run's figures, or choose another output"
+    )

@@ -1,0 +1,330 @@
+"""Replayable streaming sources: any range of positions can be read again, at any time."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+import os
+import pickle
+import uuid
+from abc import ABC, abstractmethod
+from pathlib import Path
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, InputPartition
+
+from evenkey.core.errors import RunError
+from evenkey.pipeline.runs.input.readers import QuietReader
+from evenkey.pipeline.runs.input.registration import register
+from evenkey.spark.sessions import check_sources, from_arrow_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.datasource import ReadLimit
+
+    from evenkey.core.streams import KeyStream, LineIndex, RowIndex
+
+MESSAGES = "position bigint, key string, count bigint, time timestamp"
+LINES = "position bigint, line binary, time timestamp"
+
+_BATCH_ROWS = 1 << 16
+_BLOCK = 256
+_POLL_SECONDS = 0.1
+_ORIGIN_SECONDS = 1_577_836_800
+"""Event time 0 of a stream: 2020-01-01T00:00:00Z."""
+
+
+class Reading(ABC):
+    """What a source reads: rows by position, picklable.
+
+    Parameters
+    ----------
+    total
+        How many positions there are.
+    rate
+        Positions per second of event time.
+    """
+
+    schema: str
+
+    def __init__(self, total: int, rate: float) -> None:
+        self.total = total
+        self.rate = rate
+
+    @abstractmethod
+    def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
+        """Read one source's share of the positions `start` to `stop` - 1, in order."""
+
+    def times(self, positions: NDArray[np.int64]) -> pa.TimestampArray:
+        """Event times of positions."""
+        micros = (positions * (1_000_000 / self.rate)).astype(np.int64)
+        return _timestamps(micros)
+
+
+class GeneratorReading(Reading):
+    """Messages of a generated stream; message i goes to source i mod S."""
+
+    schema = MESSAGES
+
+    def __init__(self, stream: KeyStream) -> None:
+        super().__init__(stream.length, stream.per_second)
+        self._stream = stream
+
+    def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
+        """Make every S-th message of the range."""
+        first = start + (source - start) % sources
+        for begin in range(first, stop, _BATCH_ROWS * sources):
+            end = min(stop, begin + _BATCH_ROWS * sources)
+            positions = np.arange(begin, end, sources)
+            ids = self._stream.ids(begin, end)
+            yield pa.RecordBatch.from_arrays(
+                [
+                    pa.array(positions),
+                    self._stream.texts(ids[::sources]),
+                    pa.array(self._stream.counts(ids, begin)[::sources]),
+                    self.times(positions),
+                ],
+                names=["position", "key", "count", "time"],
+            )
+
+
+class DealtReading(Reading):
+    """Rows that are dealt to the sources in blocks, by turn."""
+
+    columns: tuple[str, ...]
+
+    def __init__(self, total: int, rate: float, block: int) -> None:
+        super().__init__(total, rate)
+        self._block = block
+
+    def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
+        """Read the blocks of the range that are the source's."""
+        for begin, end in _blocks(start, stop, source, sources, self._block):
+            positions = np.arange(begin, end)
+            arrays = [pa.array(positions), *self.values(begin, end), self.times(positions)]
+            yield pa.RecordBatch.from_arrays(arrays, names=["position", *self.columns, "time"])
+
+    @abstractmethod
+    def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
+        """Read the columns between position and time of the rows `begin` to `end` - 1."""
+
+
+class LinesReading(DealtReading):
+    """Lines of text files, dealt to the sources in blocks of `block` by turn."""
+
+    schema = LINES
+    columns = ("line",)
+
+    def __init__(self, index: LineIndex, total: int, rate: float, block: int = _BLOCK) -> None:
+        super().__init__(total, rate, block)
+        self.index = index
+
+    def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
+        """Read lines."""
+        return (self.index.read(begin, end),)
+
+
+class RowsReading(DealtReading):
+    """Rows of Parquet files, dealt to the sources in blocks of `block` by turn.
+
+    What messages have besides key and count (`RowIndex.extra`) lies between count and time.
+    """
+
+    def __init__(self, index: RowIndex, total: int, rate: float, block: int = _BLOCK) -> None:
+        super().__init__(total, rate, block)
+        self.index = index
+        self.columns = ("key", "count", *index.extra.names)
+        own = (f", {spelled(field)}" for field in index.extra)
+        self.schema = f"position bigint, key string, count bigint{''.join(own)}, time timestamp"
+
+    def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
+        """Read keys, counts and what else is wanted."""
+        rows = self.index.read(begin, end)
+        return tuple(rows[name].combine_chunks() for name in self.columns)
+
+
+def spelled(field: pa.Field) -> str:
+    """Spell a column and its type as a schema of Spark's does."""
+    return f"{field.name} {from_arrow_type(field.type).simpleString()}"
+
+
+def _blocks(
+    start: int, stop: int, source: int, sources: int, size: int
+) -> Iterator[tuple[int, int]]:
+    """Blocks of positions that are a source's, cut to `start` and `stop`."""
+    for block in range(start // size, -(-stop // size)):
+        if block % sources == source:
+            yield max(start, block * size), min(stop, (block + 1) * size)
+
+
+def _timestamps(micros: NDArray[np.int64]) -> pa.TimestampArray:
+    since_epoch = micros + _ORIGIN_SECONDS * 1_000_000
+    return pa.array(since_epoch).cast(pa.timestamp("us", tz="UTC"))
+
+
+def stream_of(
+    spark: SparkSession,
+    reading: Reading,
+    *,
+    sources: int,
+    epoch_messages: int,
+    stop_file: Path | str,
+    arrival_rate: float | None = None,
+) -> DataFrame:
+    """Make a streaming DataFrame of a reading.
+
+    Parameters
+    ----------
+    reading
+        What to read; it alone decides what a position holds, so that any range can be read
+        again after a restart.
+    sources
+        Partitions of each epoch.
+    epoch_messages
+        Most positions that an epoch takes.
+    stop_file
+        While this file exists the source offers nothing new. It lies on the driver's host, where
+        the reading is kept beside it: a reading may know how a store is reached, which is not to
+        be among the options that Spark shows in plans.
+    arrival_rate
+        Positions that arrive in a second of real time, from when the query asks for the first:
+        an epoch is offered when its last position has arrived, so that epochs are cut in the
+        same places at any rate. None offers all at once.
+
+    Raises
+    ------
+    ConfigurationError
+        PySpark is older than 4.2.
+    """
+    check_sources()
+    kept = Path(stop_file).with_name(f"reading-{uuid.uuid4().hex}")
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    content = pickle.dumps(reading)
+    with os.fdopen(os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
+    return (
+        spark.readStream.format(register(spark, _PositionSource))
+        .option("reading", str(kept))
+        .option("digest", _digest(content))
+        .option("schema", reading.schema)
+        .option("sources", sources)
+        .option("epoch_messages", epoch_messages)
+        .option("stop_file", str(stop_file))
+        .option("arrival_rate", arrival_rate or math.inf)
+        .load()
+    )
+
+
+class _Share(InputPartition):
+    def __init__(self, start: int, stop: int, source: int, sources: int) -> None:
+        self.range = (start, stop, source, sources)
+
+
+class _PositionSource(DataSource):
+    @classmethod
+    def name(cls) -> str:
+        return "evenkey-positions"
+
+    def schema(self) -> str:
+        return self.options["schema"]
+
+    def streamReader(self, schema: Any) -> _PositionReader:  # noqa: N802 - the name is Spark's
+        del schema
+        return _PositionReader(dict(self.options))
+
+
+class _Arrivals:
+    """Lets positions arrive at a rate, in positions per second of real time.
+
+    The first that is asked for arrives first: what a restarted query has already read does not
+    arrive again.
+    """
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self._first: tuple[int, float] | None = None
+
+    def await_position(self, start: int, end: int, stop_file: Path) -> bool:
+        """Wait until all positions below `end` are there; False where the stop file came first."""
+        if self._first is None:
+            self._first = (start, monotonic())
+        first, began = self._first
+        there = began + (end - first) / self._rate
+        while (wait := there - monotonic()) > 0:
+            if stop_file.exists():
+                return False
+            sleep(min(wait, _POLL_SECONDS))
+        return True
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def _unpickled(file: Path, digest: str) -> Reading:
+    """Read what `stream_of` wrote in the driver of this very query, and nothing else.
+
+    Raises
+    ------
+    RunError
+        It is not what was written.
+    """
+    content = file.read_bytes()
+    if not hmac.compare_digest(_digest(content), digest):
+        message = (
+            f"{file} is not what this program wrote there: somebody else writes in "
+            f"{file.parent}; give the temporary directory (TMPDIR) to yourself only, and run again"
+        )
+        raise RunError(message)
+    reading: Reading = pickle.loads(content)  # noqa: S301 - the same bytes
+    return reading
+
+
+class _PositionReader(QuietReader):
+    def __init__(self, options: dict[str, str]) -> None:
+        self._reading = _unpickled(Path(options["reading"]), options["digest"])
+        self._sources = int(options["sources"])
+        self._epoch_messages = int(options["epoch_messages"])
+        self._stop_file = Path(options["stop_file"])
+        self._arrivals = _Arrivals(float(options["arrival_rate"]))
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802 - the name is Spark's
+        return {"position": 0}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - the name is Spark's
+        from pyspark.sql.streaming.datasource import ReadMaxRows
+
+        return ReadMaxRows(self._epoch_messages)
+
+    def latestOffset(  # noqa: N802 - the name is Spark's
+        self, start: dict[str, int], limit: ReadLimit
+    ) -> dict[str, int]:
+        from pyspark.sql.streaming.datasource import ReadMaxRows
+
+        if self._stop_file.exists():
+            return start
+        total = self._reading.total
+        if isinstance(limit, ReadMaxRows):
+            end = min(total, start["position"] + limit.max_rows)
+            # Waiting here rather than offering nothing: a source that offers nothing is at its end.
+            arrived = self._arrivals.await_position(start["position"], end, self._stop_file)
+            return {"position": end} if arrived else start
+        return {"position": total}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[_Share]:
+        if end["position"] <= start["position"]:
+            return []
+        return [
+            _Share(start["position"], end["position"], source, self._sources)
+            for source in range(self._sources)
+        ]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        yield from self._reading.read(*cast("_Share", partition).range)

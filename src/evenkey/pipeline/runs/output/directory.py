@@ -1,0 +1,462 @@
+"""Where a run keeps its files, and what it needs to go on after a restart."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.files import sealed, unsealed
+from evenkey.core.stores import LocalStore, store_at
+from evenkey.core.streams import bare_name
+from evenkey.pipeline.runs.output.claims import Claim
+from evenkey.pipeline.runs.output.commits import BEFORE, RESULTS, Commits, epoch_name
+from evenkey.pipeline.runs.output.epoch_files import DEAD_LETTERS, EpochFiles
+from evenkey.pipeline.runs.output.layouts import Layouts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from typing import Self, TypeVar
+
+    from evenkey.core.stores import Store
+
+    Result = TypeVar("Result")
+
+_FORMAT = 4
+"""Of what lies in the directory; raised where an earlier version's cannot be read any more."""
+_MANIFEST = "state/manifest.json"
+_FINISHED = "state/finished.json"
+_ASKED_TO_PAUSE = "state/paused"
+_CHECKPOINT = "state/checkpoint"
+_STATE = "state/"
+
+
+def _may_lie_here(name: str) -> bool:
+    """Say whether an object may lie in a directory in which no run has begun.
+
+    A process that ended before its run began leaves state and dead letters.
+    """
+    top = name.partition("/")[0]
+    return top in (_STATE.rstrip("/"), DEAD_LETTERS, "lost+found") or top.startswith(".")
+
+
+class RunDirectory:
+    """The directory of one run: results and dead letters to read, and the run's own state.
+
+    It lies in a store, which the driver and all executors share. Only a process that holds it
+    (`opened`) may write; any other may look.
+
+    Parameters
+    ----------
+    place
+        Its path, its URI, or its store.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such kind of store.
+    """
+
+    OFFSETS = "state/offsets.json"
+    """From where to where topics are read."""
+    TOPICS = "state/topics.json"
+    """What tells the topics of the run from others of the same names."""
+
+    def __init__(self, place: str | Path | Store) -> None:
+        self.store = store_at(place)
+        self.layouts = Layouts(self.store, _MANIFEST)
+        self._claim: Claim | None = None
+        self._signs: Path | None = None
+        self._open_files(None)
+
+    def _open_files(self, claim: Claim | None) -> None:
+        if claim is None:
+            self.commits = Commits(self.store)
+        else:
+            self.commits = Commits(self.store, claim.number, claim.mark)
+        name = None if self.begun else BEFORE
+        self.dead_letters = EpochFiles(self.commits, name=name)
+        self.files = EpochFiles(self.commits, _STATE, name)
+
+    @classmethod
+    @contextlib.contextmanager
+    def opened(cls, place: str | Path | Store | None) -> Iterator[Self]:
+        """Hold the directory at a place, or without one a temporary directory.
+
+        Yields
+        ------
+        RunDirectory
+            Held by this process. A temporary one is gone afterwards.
+
+        Raises
+        ------
+        ConfigurationError
+            It cannot be written, or another process holds it.
+        RunError
+            What an earlier process left cannot be read.
+        """
+        with contextlib.ExitStack() as stack:
+            if place is None:
+                temporary = tempfile.TemporaryDirectory(prefix="evenkey-run-")
+                place = Path(stack.enter_context(temporary))
+            directory = cls(place)
+            stack.callback(directory.let_go)
+            directory.hold()
+            yield directory
+
+    def hold(self) -> None:
+        """Claim the directory for this process, and mend what an earlier one left half done.
+
+        Raises
+        ------
+        ConfigurationError
+            It cannot be written, or another process holds it.
+        RunError
+            What an earlier process left cannot be read.
+        """
+        self._claim = Claim(self.store)
+        self._signs = Path(tempfile.mkdtemp(prefix=f"evenkey-signs-{os.getpid()}-"))
+        self._open_files(self._claim)
+        self.commits.recover()
+        self._forget_unused_checkpoint()
+        self.store.delete(_ASKED_TO_PAUSE)
+
+    def let_go(self) -> None:
+        """Release the claim of this process, if it has one."""
+        if self._claim is not None:
+            self._claim.release()
+        if self._signs is not None:
+            shutil.rmtree(self._signs, ignore_errors=True)
+
+    def clear(self) -> None:
+        """Delete all that lies in the directory."""
+        self.store.clear()
+
+    def _forget_unused_checkpoint(self) -> None:
+        """Delete a checkpoint in which no epoch was ever begun.
+
+        A process that is killed while Spark writes down its very first epoch leaves a part of that
+        file, for which Spark refuses the checkpoint for good.
+        """
+        begun = (name.rpartition("/")[2] for name in self.checkpoint_files.names("offsets"))
+        if not any(name.isdigit() for name in begun):
+            self.checkpoint_files.clear()
+
+    @property
+    def path(self) -> str:
+        """Where it lies, as a path or a URI."""
+        return self.store.url
+
+    @property
+    def state(self) -> Store:
+        """The run's own state."""
+        return self.store.under("state")
+
+    @property
+    def tables(self) -> Store:
+        """The routing tables of the layout by which the run goes on."""
+        number = self.layouts.newest
+        return self.store.under(f"state/tables/{number:08d}" if number else "state/tables")
+
+    def workers_of(self, epoch: int) -> int:
+        """Say how many workers an epoch had that is committed.
+
+        Raises
+        ------
+        RunError
+            It cannot be read.
+        """
+        commit = self.commits.read(epoch_name(epoch))
+        claim = self.commits.claim if commit is None else commit.claim
+        workers: int = self.layouts.of(claim)["workers"]
+        return workers
+
+    @property
+    def checkpoint(self) -> str:
+        """Path or URI of Spark's checkpoint, which is Spark's own."""
+        return self.store.path(_CHECKPOINT)
+
+    @property
+    def checkpoint_files(self) -> Store:
+        """What Spark writes into its checkpoint, to read its logs."""
+        return self.store.under(_CHECKPOINT)
+
+    @property
+    def history(self) -> Store:
+        """Where the records of epochs lie."""
+        return self.store.under("history")
+
+    @property
+    def results(self) -> str | Path:
+        """Path or URI of the results, for readers."""
+        return self.place(RESULTS)
+
+    @property
+    def letters(self) -> str | Path:
+        """Path or URI of the dead letters, for readers."""
+        return self.place(DEAD_LETTERS)
+
+    def place(self, name: str) -> str | Path:
+        """Say where a part of the directory lies: a path on a disk, else a URI."""
+        path = self.store.path(name)
+        return Path(path) if isinstance(self.store, LocalStore) else path
+
+    def keep_file(self, name: str, write: Callable[[Path], Result]) -> Result:
+        """Keep a file that a function writes, given its path; give what the function gives.
+
+        Raises
+        ------
+        RunError
+            Another process has taken the directory.
+        """
+        self.claim.check()
+        if isinstance(self.store, LocalStore):
+            file = self.store.directory / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            return write(file)
+        with tempfile.TemporaryDirectory(prefix="evenkey-") as scratch:
+            file = Path(scratch) / "file"
+            result = write(file)
+            self.store.put(name, file.read_bytes(), durable=True)
+        return result
+
+    def unpacked(self, files: Sequence[Path]) -> Path:
+        """Say where compressed files of the input are unpacked, for all to read.
+
+        Raises
+        ------
+        ConfigurationError
+            One is compressed, and the directory is no place in which a file is read by line.
+        """
+        if isinstance(self.store, LocalStore):
+            return self.store.directory / "state" / "input"
+        packed = [file for file in files if bare_name(file) != file.name]
+        if packed:
+            message = (
+                f"input {packed[0]} is compressed, and cannot be unpacked into {self.path}: unpack "
+                "it where the driver and all executors read it, or name a mounted path as output"
+            )
+            raise ConfigurationError(message)
+        return Path()
+
+    @property
+    def claim(self) -> Claim:
+        """The claim of this process.
+
+        Raises
+        ------
+        RunError
+            It has none.
+        """
+        if self._claim is None:
+            message = f"output {self.path} is not held by this process: open it first"
+            raise RunError(message)
+        return self._claim
+
+    @property
+    def paused(self) -> Path:
+        """Where this process's sources find the sign to offer no more.
+
+        They run on the driver's host, so it lies on that host's own disk.
+        """
+        return self._sign("paused")
+
+    @property
+    def closing(self) -> Path:
+        """Where this process's sources find the sign that the input is at its end."""
+        return self._sign("closing")
+
+    def _sign(self, name: str) -> Path:
+        if self._signs is None:
+            message = f"output {self.path} is not held by this process: open it first"
+            raise RunError(message)
+        return self._signs / name
+
+    @property
+    def asked_to_pause(self) -> bool:
+        """Whether anybody, on any host, has left the sign for a pause: ``state/paused``."""
+        return self.store.find(_ASKED_TO_PAUSE) is not None
+
+    @property
+    def begun(self) -> bool:
+        """Whether a run has begun here."""
+        return self.store.find(_MANIFEST) is not None
+
+    def begin(self, configuration: Mapping[str, Any]) -> None:
+        """Write down what runs here, and commit what was found before; nothing if it has begun.
+
+        Raises
+        ------
+        RunError
+            Another process has taken the directory, or its files cannot be read or written.
+        """
+        self.claim.check()
+        if self.begun:
+            return
+        self.commits.commit(BEFORE)
+        text = json.dumps({"format": _FORMAT, **configuration}, indent=2, sort_keys=True)
+        self.store.create(_MANIFEST, f"{text}\n".encode(), durable=True)
+        self._open_files(self.claim)
+
+    def lay_out(self, options: Mapping[str, Any]) -> None:
+        """Let the run go on by these options, which may be others than before.
+
+        Parameters
+        ----------
+        options
+            By their names: those of `Configuration.layout`.
+
+        Raises
+        ------
+        RunError
+            Another process has taken the directory, or its files cannot be read or written.
+        """
+        self.claim.check()
+        try:
+            self.layouts.change(self.claim.number, options)
+        except OSError as error:
+            message = f"output {self.path} cannot be written ({error}): free or choose a directory"
+            raise RunError(message) from error
+
+    def finish(self, report: Mapping[str, Any]) -> None:
+        """Write down the report of the run that is finished.
+
+        Raises
+        ------
+        RunError
+            Another process has taken the directory.
+        """
+        self.claim.check()
+        self.store.create(_FINISHED, sealed(json.dumps(report).encode()))
+
+    def finished(self) -> dict[str, Any] | None:
+        """Read the report of the run that is finished; None while it is not.
+
+        Raises
+        ------
+        RunError
+            It cannot be read.
+        """
+        try:
+            content = self.store.find(_FINISHED)
+            if content is None:
+                return None
+            report: dict[str, Any] = json.loads(unsealed(content))
+        except (OSError, ValueError) as error:
+            path = self.store.path(_FINISHED)
+            message = f"{path} cannot be read ({error}): delete it, and run again"
+            raise RunError(message) from error
+        return report
+
+    def check(
+        self,
+        configuration: Mapping[str, Any],
+        free: Collection[str],
+        pinned: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Make sure that nothing else than `configuration` has begun here.
+
+        Parameters
+        ----------
+        configuration
+            By the names of the options.
+        free
+            Options that may differ between the runs that share a directory.
+        pinned
+            Why some others may not, for the message.
+
+        Raises
+        ------
+        ConfigurationError
+            Another configuration ran here, and the message names each field that differs; nothing
+            ran here, and there are files of others; or the directory cannot be read.
+        """
+        path = self.store.path(_MANIFEST)
+        try:
+            content = self.store.find(_MANIFEST)
+            others = self.store.names() if content is None else []
+            before = {"format": _FORMAT} if content is None else json.loads(content)
+            begun_by = before.pop("format", 1)
+            same_format = begun_by == _FORMAT and (content is None or self.commits.begun)
+        except (OSError, ValueError, AttributeError) as error:
+            message = f"{path} cannot be read ({error}): choose another output"
+            raise ConfigurationError(message) from error
+        if content is None:
+            self._check_nothing_else(others)
+            return
+        if not same_format:
+            which = "an earlier" if begun_by < _FORMAT else "another"
+            message = (
+                f"output {self.path} was begun by {which} version of evenkey, whose options and "
+                "files are others: finish it with that version, or choose another output"
+            )
+            raise ConfigurationError(message)
+        fields = sorted((set(before) | set(configuration)) - set(free))
+        changed = [
+            f"{field} was {before.get(field)!r} and is now {configuration.get(field)!r}"
+            + (f", but {pinned[field]}" if field in pinned else "")
+            for field in fields
+            if before.get(field) != configuration.get(field)
+        ]
+        if changed:
+            message = (
+                f"output {self.path} holds another run ({'; '.join(changed)}): choose another "
+                "output, delete it, or repeat the options of before to go on with it"
+            )
+            raise ConfigurationError(message)
+
+    def _check_nothing_else(self, names: Sequence[str]) -> None:
+        """Make sure, before a run begins here, that no file of anybody else is in the way."""
+        others = [name for name in names if not _may_lie_here(name)]
+        if others:
+            more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+            message = (
+                f"output {self.path} holds {others[0]}{more}, which no run of evenkey wrote: "
+                "choose a directory that is empty or does not exist"
+            )
+            raise ConfigurationError(message)
+
+    def check_layout(self, options: Mapping[str, Any]) -> None:
+        """Make sure that options are those by which the finished run here last went on.
+
+        Parameters
+        ----------
+        options
+            By their names: those of `Configuration.layout`.
+
+        Raises
+        ------
+        ConfigurationError
+            One differs; the message names it.
+        RunError
+            The layouts of the run cannot be read.
+        """
+        before = self.layouts.last()
+        changed = [
+            f"{name} was {before[name]!r} and is now {value!r}"
+            for name, value in sorted(options.items())
+            if name in before and before[name] != value
+        ]
+        if changed:
+            message = (
+                f"output {self.path} holds a finished run ({'; '.join(changed)}): choose another "
+                "output, or repeat its options to see its figures"
+            )
+            raise ConfigurationError(message)
+
+    def keep(self, name: str, content: bytes) -> None:
+        """Write an object whole or not at all; it is safe when this returns.
+
+        Raises
+        ------
+        RunError
+            Another process has taken the directory.
+        """
+        self.claim.check()
+        self.store.put(name, content, durable=True)

@@ -1,0 +1,139 @@
+"""Files that tasks leave behind, one a task and epoch; they count once their epoch is committed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from evenkey.core.stores import at_once
+from evenkey.pipeline.runs.output.commits import BEFORE, Commit, Commits, epoch_name, number_of
+from evenkey.pipeline.runs.output.parts import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from evenkey.core.stores import Store
+    from evenkey.pipeline.runs.output.parts import Part
+
+DEAD_LETTERS = "dead-letters"
+"""Kind of the epoch files that hold rejected lines: where they are, line, reason."""
+SPLITS = "splits"
+"""Kind of the epoch files that count: lines read and lines rejected."""
+
+
+class EpochFiles:
+    """Parquet files of a kind, one a task and epoch. Travels to tasks.
+
+    What a task writes waits under the claim of its process, and is read only when its epoch is
+    committed: so a task that runs twice, or in a process that is no longer wanted, changes nothing.
+
+    Parameters
+    ----------
+    commits
+        Of the run, or the directory or the store that has them.
+    within
+        Part of the run's directory in which the kinds lie, such as ``state/``.
+    name
+        Of the commit for which all that is written waits; None: that of the epoch.
+    """
+
+    def __init__(
+        self, commits: Commits | str | Path | Store, within: str = "", name: str | None = None
+    ) -> None:
+        self.commits = commits if isinstance(commits, Commits) else Commits(commits)
+        self._within = within
+        self._name = name
+
+    def write(
+        self,
+        kind: str,
+        epoch: int,
+        part: int,
+        table: pa.Table,
+        *,
+        took: int = 0,
+        gave: int = 0,
+    ) -> None:
+        """Write a task's file; an empty table leaves no file.
+
+        Parameters
+        ----------
+        kind, epoch, part
+            What it is, of which epoch and task.
+        table
+            Its rows.
+        took, gave
+            The task's tally, as for `Part`.
+
+        Raises
+        ------
+        RunError
+            The directory cannot be written, or the driver would not see the file.
+        """
+        if table.num_rows:
+            name, place = self._name or epoch_name(epoch), self.place(kind)
+            content = encoded(table)
+            self.commits.stage(name, place, part, table.num_rows, content, took=took, gave=gave)
+
+    def epochs(self, kind: str) -> list[int]:
+        """Numbers of the committed epochs that have files of a kind, ascending."""
+        place = self.place(kind)
+        commits = self.commits.of([epoch_name(each) for each in self.commits.epochs()])
+        return [number_of(each.name) for each in commits if each.of(place)]
+
+    def read(self, kind: str, epochs: Sequence[int] | None = None) -> pa.Table | None:
+        """Read the files of a kind in order of epoch and part; None where there are none.
+
+        Parameters
+        ----------
+        kind
+            Which.
+        epochs
+            Those that are wanted, if they are committed; None: all. What was found before the
+            first epoch belongs to epoch 0.
+
+        Raises
+        ------
+        RunError
+            A file cannot be read, or has changed since it was written.
+        """
+        contents = at_once(lambda each: self.commits.content(*each), self._parts(kind, epochs))
+        return pa.concat_tables(map(_decoded, contents)) if contents else None
+
+    def rows(self, kind: str) -> int:
+        """Number of rows of a kind over all committed epochs.
+
+        Raises
+        ------
+        RunError
+            A commit cannot be read.
+        """
+        return sum(part.rows for _, part in self._parts(kind, None))
+
+    def place(self, kind: str) -> str:
+        """Where a kind lies, relative to the run's directory."""
+        return f"{self._within}{kind}"
+
+    def _parts(self, kind: str, epochs: Sequence[int] | None) -> list[tuple[Commit, Part]]:
+        if epochs is None:
+            commits = self.commits.all()
+        else:
+            names = [BEFORE] if 0 in epochs else []
+            commits = self.commits.of([*names, *map(epoch_name, epochs)])
+        place = self.place(kind)
+        return [(commit, part) for commit in commits for part in commit.of(place)]
+
+    def lines_and_rejected(self) -> tuple[int, int] | None:
+        """Lines read and rejected so far; None where every position is a message."""
+        counts = self.read(SPLITS)
+        if counts is None:
+            return None
+        return pc.sum(counts["lines"]).as_py(), pc.sum(counts["rejected"]).as_py()
+
+
+def _decoded(content: bytes) -> pa.Table:
+    return pq.ParquetFile(pa.BufferReader(content)).read()

@@ -1,0 +1,114 @@
+"""Parts: objects that tasks leave behind; they count once their epoch is committed."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+
+from evenkey.core.errors import RunError
+from evenkey.core.files import digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+
+    from evenkey.core.stores import Store
+
+_NAME = re.compile(r"part-(\d{5,})-(\d+)-(\d+)-(\d+)-(\d+)-([0-9a-f]{32})\.(\w+)")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One object of an epoch.
+
+    Parameters
+    ----------
+    place
+        Of its kind, relative to the run's directory: ``results``, ``state/placed``.
+    number
+        The task's.
+    rows
+        How many it holds, at least 1.
+    bytes, digest
+        Of its content; see `evenkey.core.files.digest_of`.
+    form
+        Ending of its name: ``parquet`` or ``json``.
+    took, gave
+        The task's tally: how many messages or lines it took in, and how many it passed on to the
+        next step; see `evenkey.pipeline.runs.output.tallies`.
+    """
+
+    place: str
+    number: int
+    rows: int
+    bytes: int
+    digest: str
+    form: str = "parquet"
+    took: int = 0
+    gave: int = 0
+
+    @property
+    def name(self) -> str:
+        """Its name once its epoch is committed."""
+        return f"part-{self.number:05d}.{self.form}"
+
+    @property
+    def staged_name(self) -> str:
+        """Its name until then, which says all of it that its content must agree with."""
+        figures = "-".join(map(str, (self.rows, self.bytes, self.took, self.gave)))
+        return f"part-{self.number:05d}-{figures}-{self.digest}.{self.form}"
+
+
+def encoded(table: pa.Table) -> bytes:
+    """Encode a table as a Parquet file."""
+    content = io.BytesIO()
+    pq.write_table(table, content)
+    return content.getvalue()
+
+
+def found_parts(names: Iterable[str], prefix: str) -> list[Part]:
+    """Find the parts that tasks staged, in order; of a task that ran twice one of the two.
+
+    Parameters
+    ----------
+    names
+        Of objects.
+    prefix
+        What the names of the epoch's parts begin with.
+    """
+    parts = {}
+    for name in sorted(names):
+        place, _, last = name.removeprefix(prefix).rpartition("/")
+        match = _NAME.fullmatch(last)
+        if match is not None and name.startswith(prefix):
+            number, rows, size, took, gave = map(int, match.groups()[:5])
+            parts[place, number] = Part(place, number, rows, size, match[6], match[7], took, gave)
+    return list(parts.values())
+
+
+def verified(part: Part, store: Store, name: str) -> bytes:
+    """Read a part, and make sure that it is what was written.
+
+    Raises
+    ------
+    FileNotFoundError
+        It is not there.
+    RunError
+        It cannot be read, or has changed.
+    """
+    try:
+        content = store.read(name)
+        why = "it was cut short or changed after it was written"
+        if digest_of(content) == part.digest:
+            return content
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        why = str(error)
+    message = f"{store.path(name)} cannot be read ({why}): delete the run's output and run again"
+    raise RunError(message)

@@ -1,0 +1,70 @@
+"""What a run found when it began, as data that a later process reads and never runs."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenkey.core.errors import RunError
+from evenkey.core.files import sealed, unsealed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from evenkey.core.stores import Store
+    from evenkey.pipeline.runs.output.directory import RunDirectory
+
+READING = "state/reading.npz"
+"""Where it lies in the run's directory."""
+_FIELDS = "fields"
+
+
+def keep_reading(
+    directory: RunDirectory, fields: Mapping[str, Any], **arrays: NDArray[Any]
+) -> None:
+    """Write down what is read: fields as JSON holds them, and arrays of numbers or bytes.
+
+    Raises
+    ------
+    RunError
+        Another process has taken the directory.
+    OSError
+        It cannot be written.
+    """
+    archive = io.BytesIO()
+    encoded = np.frombuffer(json.dumps(fields).encode(), np.uint8)
+    np.savez(archive, allow_pickle=False, **{_FIELDS: encoded, **arrays})
+    directory.keep(READING, sealed(archive.getvalue()))
+
+
+def recall_reading(store: Store) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read what `keep_reading` wrote down.
+
+    Parameters
+    ----------
+    store
+        Of the run's directory.
+
+    Raises
+    ------
+    RunError
+        It cannot be read, or has changed.
+    """
+    try:
+        with np.load(io.BytesIO(unsealed(store.read(READING))), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        fields: dict[str, Any] = json.loads(arrays.pop(_FIELDS).tobytes())
+    except (OSError, ValueError, KeyError) as error:
+        message = f"{store.path(READING)} cannot be read ({error}): start again with a new output"
+        raise RunError(message) from error
+    return fields, arrays
+
+
+def tuples(value: Any) -> Any:
+    """Turn lists, which JSON makes of tuples, into tuples, however deep they lie."""
+    return tuple(map(tuples, value)) if isinstance(value, list) else value

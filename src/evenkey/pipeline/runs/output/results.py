@@ -1,0 +1,100 @@
+"""Read a run's results: those of committed epochs, each checked against its digest."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.json as pa_json
+import pyarrow.parquet as pq
+
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.stores import at_once
+from evenkey.pipeline.runs.output.commits import RESULTS, Commits
+from evenkey.pipeline.runs.output.places import output_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_BOUNDS = ("window_start", "window_end")
+_INSTANT = pa.timestamp("us", "UTC")
+
+
+def read_results(output: str | Path) -> pa.Table:
+    """Read the results that a run has committed so far; it may still go on.
+
+    Plain readers of ``output/results`` see the same rows. This one also finds those of an epoch
+    that is committed and not yet visible, and makes sure that no file is missing or has changed.
+
+    Parameters
+    ----------
+    output
+        The run's directory, as for ``evenkey run --output``: a path, ``file:///...``, or a URI such
+        as ``s3a://bucket/name``. Credentials are those of the environment and, where there is a
+        Spark session, its own.
+
+    Returns
+    -------
+    pyarrow.Table
+        The rows in order of epoch and task, with the columns of the files; without any where
+        there are no results. Timestamps are instants in UTC, as which Spark and pandas read them
+        from the files too; lines of JSON have them as text with the zone's offset, of which
+        ``window_start`` and ``window_end`` become instants here.
+
+    Raises
+    ------
+    ConfigurationError
+        No run has begun there, or no store is known for the URI.
+    RunError
+        A file cannot be read, is gone or has changed since it was written, or its lines of JSON
+        make no table; the message names it.
+
+    Examples
+    --------
+    >>> from evenkey import PipelineConfig
+    >>> config = PipelineConfig(dataset="country-skew-r80", messages=1000, epochs=1, workers=2)
+    >>> from evenkey import run
+    >>> import tempfile
+    >>> output = tempfile.mkdtemp() + "/run"
+    >>> report = run(config.with_options(output=output))  # doctest: +SKIP
+    >>> sum(read_results(output)["count"].to_pylist())  # doctest: +SKIP
+    1000
+    """
+    commits = Commits(output_store(output))
+    if not commits.begun:
+        message = f"output {output} holds no run: name the directory that --output named"
+        raise ConfigurationError(message)
+    tables = list(committed_tables(commits))
+    # Lines of JSON leave nulls out, so parts may lack columns.
+    return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
+
+
+def committed_tables(commits: Commits) -> Iterator[pa.Table]:
+    """Read the parts of a run's results one by one; raises as `read_results` does."""
+    for commit in commits.all():
+        parts = commit.of(RESULTS)
+        contents = at_once(partial(commits.content, commit), parts)
+        for part, read in zip(parts, contents, strict=True):
+            content = pa.BufferReader(read)
+            if part.form == "parquet":
+                yield pq.ParquetFile(content).read()
+                continue
+            try:
+                yield _with_instants(pa_json.read_json(content))
+            except pa.ArrowInvalid as error:
+                message = (
+                    f"results of {commit.name} have values of no one type ({error}): read its "
+                    "lines one by one"
+                )
+                raise RunError(message) from error
+
+
+def _with_instants(table: pa.Table) -> pa.Table:
+    """Make instants of the bounds of windows, which JSON has as text."""
+    for name in _BOUNDS:
+        number = table.schema.get_field_index(name)
+        if number >= 0 and pa.types.is_string(table.schema.field(number).type):
+            table = table.set_column(number, name, table[name].cast(_INSTANT))
+    return table
