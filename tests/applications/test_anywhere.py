@@ -10,7 +10,6 @@ import pytest
 
 from evenkey.aggregators import WORKER, Count, HeavyHitters
 from evenkey.applications import Documents, NaiveBayes
-from evenkey.applications.heavy_keys import workers_of_a_key
 from evenkey.core.hashing import hash_strings
 from evenkey.groupings import available, parse
 
@@ -66,7 +65,7 @@ def test_naive_bayes_learns_the_same_model(grouping, held):
         merged = tally.merge(pa.concat_tables(partials), ["key"])
         pairs = BAYES.counters(merged)
         # The paper's section 2: K counters under kg, 2 K under pkg, up to W K under sg.
-        assert pairs <= counters <= (workers_of_a_key(parse(grouping)) or WORKERS) * pairs
+        assert pairs <= counters <= (parse(grouping).most_workers_of_a_key or WORKERS) * pairs
         model = BAYES.learn(model, tally.finish(merged, ["key"]))
     words = [(key, label) for key, label in zip(*_columns(MESSAGES), strict=True)]
     counts = model.counts.to_pylist()
@@ -82,7 +81,7 @@ def test_word_count_counts_the_same(held):
 
 @pytest.mark.slow(1)
 def test_heavy_hitters_stay_within_their_errors(grouping, held):
-    hitters = HeavyHitters(10, capacity=40, choices=workers_of_a_key(parse(grouping)))
+    hitters = HeavyHitters(10, capacity=40, choices=parse(grouping).most_workers_of_a_key)
     partials = [hitters.partial(share, []) for shares in held for share in shares]
     rows = hitters.finish(hitters.merge(pa.concat_tables(partials), []), []).to_pylist()
     truth = Counter(_columns(MESSAGES)[0])

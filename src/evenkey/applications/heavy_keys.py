@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from evenkey.aggregators import HeavyHitters
 from evenkey.applications.base import PipelineApplication
 from evenkey.applications.word_count import split_into_words
-from evenkey.groupings import KeyGrouping, PartialKeyGrouping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evenkey.groupings import Grouping
     from evenkey.pipeline.aggregate import PipelineOptions
 
 
@@ -53,22 +51,8 @@ class FindHeavyHitters(PipelineApplication):
 
     def options(self, config: PipelineOptions) -> Mapping[str, Any]:
         """Give the aggregator, and the split where the input is plain text."""
-        choices = workers_of_a_key(config.resolved_grouping())
+        choices = config.resolved_grouping().most_workers_of_a_key
         # Of records without a count a column of that name would be another thing.
         weight = None if config.key is not None and config.count is None else "count"
         hitters = HeavyHitters(self.k, self.capacity, choices, weight)
         return {"aggregator": str(hitters), **split_into_words(config)}
-
-
-def workers_of_a_key(grouping: Grouping) -> int | None:
-    """Say on how many workers a key is at most, for as long as a stream runs; None: on any.
-
-    Examples
-    --------
-    >>> from evenkey.groupings import parse
-    >>> [workers_of_a_key(parse(each)) for each in ("kg", "pkg", "pkg(choices=3)", "dkg")]
-    [1, 2, 3, None]
-    """
-    if isinstance(grouping, KeyGrouping):
-        return 1
-    return grouping.choices if isinstance(grouping, PartialKeyGrouping) else None

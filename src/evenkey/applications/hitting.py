@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 from pyspark.sql import functions as F
 
 from evenkey.aggregators import HeavyHitters
-from evenkey.applications.heavy_keys import workers_of_a_key
 from evenkey.core.checking import check_one_of
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import parse as parse_grouping
@@ -87,7 +86,7 @@ def heavy_hitters(
     check_frame(df)
     check_one_of("through", through, ("evenkey", "spark"))
     keys = column_names(key)
-    choices = workers_of_a_key(parse_grouping(grouping))
+    choices = parse_grouping(grouping).most_workers_of_a_key
     hitters = HeavyHitters(k, capacity, choices)
     own = ("count", "error", "terms", "rank")
     check_names(df, keys, own if window is None else ("window", *own), hitters)

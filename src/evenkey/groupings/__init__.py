@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from evenkey.groupings.planned import Plan as Plan
     from evenkey.groupings.planned import compile_plan as compile_plan
     from evenkey.groupings.planned import make_plan as make_plan
+    from evenkey.groupings.planned import planner_of as planner_of
     from evenkey.groupings.planned import unplanned as unplanned
     from evenkey.groupings.planned import whole_plan as whole_plan
     from evenkey.groupings.weights import MOST_WEIGHT as MOST_WEIGHT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -66,6 +66,8 @@ class Grouping(ABC):
     """Whether routers are given, at the start of each epoch, a plan made of the last ones."""
     given_frequencies: ClassVar[bool] = False
     """Whether routers need a `plan`, made of the keys' frequencies, before they route."""
+    native: ClassVar[Literal["hash", "row number"] | None] = None
+    """What a worker follows from by itself, so that Spark's own expressions can route."""
     peer: ClassVar[bool] = False
     """Whether it is our reading of others' work, here to compare with and not to be advised."""
 
@@ -141,6 +143,16 @@ class Grouping(ABC):
         """
         del memory
         return self.plan(keys, counts, workers)
+
+    @property
+    def counts_ahead(self) -> bool:
+        """Whether every epoch must be counted before it is routed."""
+        return False
+
+    @property
+    def most_workers_of_a_key(self) -> int | None:
+        """On how many workers a key is at most, for as long as a stream runs; None: on any."""
+        return None
 
     def counts_first(self, memory: Snapshot) -> bool:
         """Say whether the next epoch is to be counted and planned before it is routed.

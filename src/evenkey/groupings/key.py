@@ -31,6 +31,8 @@ class KeyGrouping(Grouping):
     """
 
     name: ClassVar[str] = "kg"
+    native = "hash"
+    most_workers_of_a_key = 1
 
     def _router(self, workers: int, source: int) -> Router:
         return _KeyRouter(workers, source)

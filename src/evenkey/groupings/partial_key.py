@@ -58,6 +58,11 @@ class PartialKeyGrouping(Grouping):
             message = f"pkg: choices = {self.choices}: a key needs at least 1 choice"
             raise ConfigurationError(message)
 
+    @property
+    def most_workers_of_a_key(self) -> int | None:
+        """As many as its choices."""
+        return self.choices
+
     def _router(self, workers: int, source: int) -> Router:
         return _PartialKeyRouter(self, workers, source)
 

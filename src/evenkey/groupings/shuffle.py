@@ -33,6 +33,7 @@ class ShuffleGrouping(Grouping):
     """
 
     name: ClassVar[str] = "sg"
+    native = "row number"
 
     def _router(self, workers: int, source: int) -> Router:
         return _ShuffleRouter(workers, source)

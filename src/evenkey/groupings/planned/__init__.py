@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenkey.groupings.planned.capacities import Capacities
 from evenkey.groupings.planned.counts import KeyCounts
-from evenkey.groupings.planned.grouping import PlannedGrouping, Planning
+from evenkey.groupings.planned.grouping import PlannedGrouping, Planning, planner_of
 from evenkey.groupings.planned.lookup import OFFSET, OWNER_BITS, Lookup, compile_plan
 from evenkey.groupings.planned.plan import Plan, make_plan, unplanned
 from evenkey.groupings.planned.statistics import KeyStatistics
@@ -22,6 +22,7 @@ __all__ = [
     "Planning",
     "compile_plan",
     "make_plan",
+    "planner_of",
     "unplanned",
     "whole_plan",
 ]

@@ -387,6 +387,11 @@ class PlannedGrouping(Grouping):
         return {**merged, **expectations(epoch), **plan.to_arrays()}
 
     @property
+    def counts_ahead(self) -> bool:
+        """Whether a plan is made of the very epoch that it routes."""
+        return self.planning == "current"
+
+    @property
     def learns_epochs(self) -> bool:
         """Whether plans are made of epochs that have ended."""
         return self.planning in ("auto", "previous")
@@ -456,3 +461,14 @@ class PlannedGrouping(Grouping):
 def _sent(plan: Plan, statistics: KeyStatistics) -> NDArray[np.int64]:
     """Load of each worker if a plan routes what was counted, int64[W]."""
     return np.rint(plan.loads_of(*statistics.items(0.0))).astype(np.int64)
+
+
+def planner_of(grouping: Grouping) -> PlannedGrouping | None:
+    """Give the grouping itself where plans of keys' places are made for it, as `planned` has them.
+
+    Examples
+    --------
+    >>> planner_of(PlannedGrouping())
+    PlannedGrouping(...)
+    """
+    return grouping if isinstance(grouping, PlannedGrouping) else None

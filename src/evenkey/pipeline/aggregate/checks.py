@@ -10,7 +10,6 @@ from evenkey.aggregators import WORKER
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import read_types
-from evenkey.groupings import PlannedGrouping
 
 if TYPE_CHECKING:
     from evenkey.core.streams import SplitName
@@ -99,8 +98,7 @@ def check_avro(config: PipelineOptions) -> None:
 def check_planning(config: PipelineOptions) -> None:
     """Make sure that what a grouping wants to count first can be counted."""
     grouping = config.resolved_grouping()
-    ahead = isinstance(grouping, PlannedGrouping) and grouping.planning == "current"
-    if config.kafka is not None and ahead:
+    if config.kafka is not None and grouping.counts_ahead:
         message = (
             f"grouping = {str(grouping)!r}: records of topics cannot be counted before they "
             "are routed; choose planned, or planned(planning=previous)"

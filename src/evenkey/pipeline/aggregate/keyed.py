@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from evenkey.groupings import PlannedGrouping
+from evenkey.groupings import planner_of
 from evenkey.kafka import connector_settings
 from evenkey.pipeline.aggregate.observer import Observer
 from evenkey.pipeline.aggregate.planning import KeyPlanner
@@ -104,10 +104,10 @@ class KeyedWork(Work[ReportT]):
         self._by = {"route_by": route_by, "observe_by": observe_by}
         began = time.monotonic()
         self._planner = None
-        grouping = options.resolved_grouping()
-        if isinstance(grouping, PlannedGrouping):
+        planned = planner_of(options.resolved_grouping())
+        if planned is not None:
             self._planner = KeyPlanner(
-                spark, grouping, options.workers, directory, ahead, by=route_by
+                spark, planned, options.workers, directory, ahead, by=route_by
             )
             self._planner.start()
         self.planning_ms = 1000 * (time.monotonic() - began)

@@ -11,8 +11,8 @@ from pyspark.sql.types import StructType, TimestampNTZType
 from evenkey.aggregators import WORKER, Aggregator, Algebraic, parse, parse_all
 from evenkey.core.checking import check_text, shown
 from evenkey.core.errors import ConfigurationError
-from evenkey.groupings import PlannedGrouping
 from evenkey.groupings import parse as parse_grouping
+from evenkey.groupings import planner_of
 from evenkey.spark.aggregates.key_counts import CountingWorker, learning_of_workers
 from evenkey.spark.aggregates.partial import worked
 from evenkey.spark.aggregates.partial_task import STATES, TIME, FinishTask, MergeTask, WorkerTask
@@ -136,9 +136,10 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
     grouping = parse_grouping(grouping)
     check_state(state)
     learning = None
-    if df.isStreaming and isinstance(grouping, PlannedGrouping) and grouping.learns_epochs:
+    planned = planner_of(grouping)
+    if df.isStreaming and planned is not None and planned.learns_epochs:
         grouping.router(workers)
-        learning = learning_of_workers(df.sparkSession, grouping, workers, state)
+        learning = learning_of_workers(df.sparkSession, planned, workers, state)
     if df.isStreaming and state is not None:
         grouping.router(workers)
         tables, mark = tables_of(df.sparkSession, state, str(grouping), workers)
@@ -164,9 +165,9 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
 
     def worker(bound: Aggregator, by: tuple[str, ...]) -> WorkerTask:
         check_result(df, keys, bound, windowed=window is not None)
-        if learning is None or not isinstance(grouping, PlannedGrouping):
+        if learning is None or planned is None:
             return WorkerTask(bound, by)
-        return CountingWorker(bound, by, learning, grouping)
+        return CountingWorker(bound, by, learning, planned)
 
     partials, bound = worked(placeable, key, chosen, workers, worker, time=time, window=window)
     if df.isStreaming:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from evenkey.core import spelling
 from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
-from evenkey.groupings import Grouping, KeyGrouping, PlannedGrouping, parse
+from evenkey.groupings import Grouping, KeyGrouping, PlannedGrouping, parse, planner_of
 from evenkey.spark.groups.keys import unplaceable
 
 if TYPE_CHECKING:
@@ -58,12 +58,13 @@ def read_grouping(grouping: object) -> tuple[Wanted, PlannedGrouping]:
         message = f"grouping = {shown(grouping)}: a groupBy follows {known}; pass one of these"
         raise ConfigurationError(message)
     found = parse(grouping)
-    if isinstance(found, KeyGrouping):
+    if found.native == "hash":
         return "spark", PlannedGrouping()
-    if not isinstance(found, PlannedGrouping):
+    planned = planner_of(found)
+    if planned is None:
         message = f"grouping = {shown(grouping)}: a groupBy follows {known}; pass one of these"
         raise ConfigurationError(message)
-    return "planned", found
+    return "planned", planned
 
 
 def choose(wanted: Wanted, keys: Keys, workers: int, *, merges: bool) -> Choice:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.core.checking import number
 from evenkey.core.errors import ConfigurationError
-from evenkey.groupings import Plan, PlannedGrouping, parse
+from evenkey.groupings import Plan, PlannedGrouping, parse, planner_of
 from evenkey.spark.groups.rows import Rows
 from evenkey.spark.keys.columns import check_frame, key_columns, key_hash, number_column
 from evenkey.spark.plans.places import check_state
@@ -96,10 +96,11 @@ def fit(
 
 
 def _planned(grouping: str | Grouping) -> PlannedGrouping:
-    planned = parse(grouping)
-    if not isinstance(planned, PlannedGrouping):
+    found = parse(grouping)
+    planned = planner_of(found)
+    if planned is None:
         message = (
-            f"{planned}: only planned grouping is fitted; pass planned or whole, or leave fit out"
+            f"{found}: only planned grouping is fitted; pass planned or whole, or leave fit out"
         )
         raise ConfigurationError(message)
     return planned

@@ -8,7 +8,11 @@ from pyspark.sql import functions as F
 
 from evenkey.core.checking import check_one_of, number
 from evenkey.core.errors import ConfigurationError
-from evenkey.groupings import Grouping, KeyGrouping, PlannedGrouping, ShuffleGrouping, parse
+from evenkey.groupings import (
+    Grouping,
+    parse,
+    planner_of,
+)
 from evenkey.spark.keys.columns import (
     absent,
     check_frame,
@@ -206,15 +210,16 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
         check_real_time(df.sparkSession, grouping, time=time, position=position, state=state)
     given = None if position is None else number_column(df, position, "position")
     natively = routes_natively(grouping, streaming=df.isStreaming, spread=spread)
-    if isinstance(grouping, PlannedGrouping):
+    planned = planner_of(grouping)
+    if planned is not None:
         if not df.isStreaming:
-            plan, as_it_is = plan_of_batch(df, hashed, grouping, workers, plan, state)
+            plan, as_it_is = plan_of_batch(df, hashed, planned, workers, plan, state)
             natively = natively or as_it_is
         if natively:
             return route_planned(
                 df,
                 hashed,
-                grouping,
+                planned,
                 workers,
                 plan=plan,
                 state=state,
@@ -225,7 +230,7 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
                 real_time=real_time,
             )
     names = own_columns(df) if contents is None else contents
-    if natively and isinstance(grouping, KeyGrouping):
+    if natively and grouping.native == "hash":
         return df.withColumn(column, F.pmod(hashed, F.lit(workers)).cast("int"))
     if natively:
         ordered = in_stable_order(df, df, names)
@@ -266,12 +271,11 @@ def routes_natively(grouping: Grouping, *, streaming: bool, spread: bool = False
     spread
         As for `routed`; a batch is native still if it is counted first.
     """
-    if isinstance(grouping, PlannedGrouping):
-        return not (spread and grouping.spreads_surprises)
+    planned = planner_of(grouping)
+    if planned is not None:
+        return not (spread and planned.spreads_surprises)
     # Spark does not number the rows of a stream.
-    return isinstance(grouping, KeyGrouping) or (
-        isinstance(grouping, ShuffleGrouping) and not streaming
-    )
+    return grouping.native == "hash" or (grouping.native == "row number" and not streaming)
 
 
 def _in_order(

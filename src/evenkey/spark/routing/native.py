@@ -76,7 +76,7 @@ def route_planned(
     makes them: of samples, or as what it is given says. In real time they change only when no row
     may come again (`HeldPlans`). Of the rows only the columns `contents` are used; None: all.
     """
-    if df.isStreaming and learn and grouping.planning == "current":
+    if df.isStreaming and learn and grouping.counts_ahead:
         message = (
             f"{grouping}: Spark routes an epoch of a stream while it reads it; route in "
             "foreachBatch, where it is counted first, or choose another planning"
@@ -147,4 +147,4 @@ def plan_of_batch(
 
 def _counts_batch(grouping: PlannedGrouping, before: Snapshot) -> bool:
     """Whether a batch is counted: a plan that is there is followed, whatever it was made of."""
-    return grouping.planning == "current" if before else grouping.counts_first({})
+    return grouping.counts_ahead if before else grouping.counts_first({})

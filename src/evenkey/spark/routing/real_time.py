@@ -9,7 +9,7 @@ import pyspark
 from pyspark.errors import PySparkException
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.groupings import KeyGrouping, PlannedGrouping
+from evenkey.groupings import planner_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,7 +69,8 @@ def check_real_time(
             f"pip install 'pyspark>=4.3' (PySpark here is {pyspark.__version__})"
         )
         raise ConfigurationError(message)
-    if not isinstance(grouping, KeyGrouping | PlannedGrouping):
+    planned = planner_of(grouping) is not None
+    if not planned and grouping.native != "hash":
         message = (
             f"grouping = {grouping}: it routes in Python, which Spark refuses in real time; "
             "pass grouping='planned' or 'kg', or leave out real_time=True"
@@ -81,7 +82,7 @@ def check_real_time(
             "(windows are made by aggregate_by_worker, or by Spark's own groupBy)"
         )
         raise ConfigurationError(message)
-    if isinstance(grouping, PlannedGrouping) and position is None:
+    if planned and position is None:
         message = (
             "position = None: in real time planned deals the rows of split keys by their "
             "positions, "
@@ -89,7 +90,7 @@ def check_real_time(
             "position='offset', the column of Kafka's offsets"
         )
         raise ConfigurationError(message)
-    if isinstance(grouping, PlannedGrouping) and state is None:
+    if planned and state is None:
         message = (
             "state = None: after a restart in real time planned must find its plans again, or rows "
             "count twice; pass state='directory', beside the checkpoint"

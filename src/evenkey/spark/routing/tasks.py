@@ -12,7 +12,7 @@ import pyarrow as pa
 from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.event_clock import EventClock
-from evenkey.groupings import PlannedGrouping
+from evenkey.groupings import planner_of
 from evenkey.spark.keys.event_times import seconds_of
 from evenkey.spark.plans.deciding import Learning, OfRouters, decided
 from evenkey.spark.plans.lessons import Lesson
@@ -107,7 +107,7 @@ def routing_task(
         raise ConfigurationError(message)
     tables: Tables | None = None
     learning = None
-    if streaming and isinstance(grouping, PlannedGrouping) and learn is not True:
+    if streaming and planner_of(grouping) is not None and learn is not True:
         tables = learn or Followed(*tables_of(session, state, str(grouping), workers))
     elif streaming and (grouping.learns or load == "lifetime"):
         place, mark = tables_of(session, state, str(grouping), workers)
