@@ -27,8 +27,8 @@ def late(package: str) -> Callable[[str], Any]:
 
     Examples
     --------
-    >>> late("evenkey.core.sketches")("SpaceSaving").__name__
-    'SpaceSaving'
+    >>> late("evenkey")("simulate").__name__
+    'simulate'
     """
 
     def __getattr__(name: str) -> Any:  # noqa: N807 - what a module calls it
