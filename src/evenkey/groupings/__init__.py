@@ -29,7 +29,7 @@ from evenkey.groupings.tables import (
 from evenkey.groupings.weights import By
 
 if TYPE_CHECKING:
-    from evenkey.groupings.greedy import least_loaded as least_loaded
+    from evenkey.groupings.greedy import heaviest_first as heaviest_first
     from evenkey.groupings.planned import OFFSET as OFFSET
     from evenkey.groupings.planned import OWNER_BITS as OWNER_BITS
     from evenkey.groupings.planned import KeyCounts as KeyCounts

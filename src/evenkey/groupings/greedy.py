@@ -1,4 +1,4 @@
-"""Loads placed one by one, each whole, where there is least so far."""
+"""Loads placed one by one, the heaviest first, where there is least so far."""
 
 from __future__ import annotations
 
@@ -11,28 +11,53 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def least_loaded(
-    loads: NDArray[np.float64], workers: int
+def heaviest_first(
+    loads: NDArray[np.float64], workers: int, parts: NDArray[np.int64] | None = None
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Place loads in their order, each on the worker with the least so far, the lowest of equals.
+    """Place loads, the heaviest first, each on the worker with the least so far.
+
+    Of equal loads the first is placed first, and of equal workers the lowest is taken.
+
+    Parameters
+    ----------
+    loads
+        float64[k], what each is, or what each of its parts is.
+    workers
+        How many there are, W.
+    parts
+        int64[k], into how many parts each is divided, which lie on different workers, 1 to W; None:
+        all are whole.
 
     Returns
     -------
     tuple
-        int32[k], the worker of each load; and float64[W], what each worker has.
+        int32[sum of parts], the worker of each part, in the order of `loads`; and float64[W], what
+        each worker has.
 
     Examples
     --------
-    >>> placed, held = least_loaded(np.array([5.0, 3.0, 2.0, 1.0]), workers=2)
+    >>> placed, held = heaviest_first(np.array([1.0, 5.0, 3.0, 2.0]), workers=2)
     >>> placed.tolist(), held.tolist()
-    ([0, 1, 1, 0], [6.0, 5.0])
+    ([0, 0, 1, 1], [6.0, 5.0])
+    >>> heaviest_first(np.array([2.0, 3.0]), workers=2, parts=np.array([1, 2]))[0].tolist()
+    [0, 0, 1]
     """
     least = [(0.0, worker) for worker in range(workers)]
-    placed = np.zeros(len(loads), dtype=np.int32)
+    counts = np.ones(len(loads), dtype=np.int64) if parts is None else parts
+    ends = np.cumsum(counts).tolist()
+    placed = np.zeros(counts.sum(), dtype=np.int32)
+    for number in np.argsort(-loads, kind="stable").tolist():
+        load, end = float(loads[number]), ends[number]
+        if counts[number] == 1:
+            before, worker = least[0]
+            heapq.heapreplace(least, (before + load, worker))
+            placed[end - 1] = worker
+            continue
+        taken = [heapq.heappop(least) for _ in range(counts[number])]
+        placed[end - len(taken) : end] = [worker for _, worker in taken]
+        for before, worker in taken:
+            heapq.heappush(least, (before + load, worker))
     held = np.zeros(workers)
-    for number, load in enumerate(loads.tolist()):
-        before, worker = least[0]
-        placed[number] = worker
-        held[worker] = before + load
-        heapq.heapreplace(least, (before + load, worker))
+    for load, worker in least:
+        held[worker] = load
     return placed, held

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenkey.core.checking import check_workers
-from evenkey.groupings.greedy import least_loaded
+from evenkey.groupings.greedy import heaviest_first
 from evenkey.groupings.planned.plan import Plan, unplanned
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def whole_plan(
         return unplanned(len(bucket_counts), workers)
     # What has no load yet is dealt by turn: keys that come later lie there.
     placed = (np.arange(len(loads)) % workers).astype(np.int32)
-    heaviest_first = np.argsort(-loads, kind="stable")[: np.count_nonzero(loads)]
-    placed[heaviest_first], _ = least_loaded(loads[heaviest_first], workers)
+    some = loads > 0
+    placed[some], _ = heaviest_first(loads[some], workers)
     owners = placed[len(keys) :]
     ascending = np.argsort(keys)
     keys, chosen = keys[ascending], placed[: len(keys)][ascending]

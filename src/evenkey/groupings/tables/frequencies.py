@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.groupings.greedy import least_loaded
+from evenkey.groupings.greedy import heaviest_first
 from evenkey.groupings.tables.base import PLACE
 
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ def descending(
 def on_least_loaded(
     keys: NDArray[np.uint64], loads: NDArray[np.float64], workers: int
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Place keys in order, each whole on the worker with the least so far, the lowest of equals.
+    """Place keys, given in descending order, each whole on the worker with the least so far.
 
     Returns
     -------
     tuple
         `PLACE`[k], a row a key in the order of the keys; and float64[W], what each worker has.
     """
-    placed, held = least_loaded(loads, workers)
+    placed, held = heaviest_first(loads, workers)
     items = np.zeros(len(keys), dtype=PLACE)
     for name, values in zip(items.dtype.names or (), (keys, 1, placed), strict=True):
         items[name] = values

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenkey.groupings import Plan, least_loaded, make_plan
+from evenkey.groupings import Plan, heaviest_first, make_plan
 
 if TYPE_CHECKING:
     from typing import Self
@@ -181,23 +181,13 @@ def _placed(counts: JoinCounts, splittable: NDArray[np.bool_], workers: int) -> 
     in_buckets = (counts.keys & np.uint64(buckets - 1)).astype(np.int64)
     rest = counts.bucket_work - np.bincount(in_buckets[own], counts.work[own], minlength=buckets)
     whole = own & ~splittable
-    owners, loads = _whole_keys(counts.work[whole], workers)
+    owners, loads = heaviest_first(counts.work[whole], workers)
     parted = own & splittable
     others = counts.work[parted].sum() + np.maximum(rest, 0.0).sum()
     level = _level(loads, others)
     capacities = np.maximum(level - loads, _NO_ROOM * max(level, 1.0))
     plan = make_plan(counts.keys[parted], counts.work[parted], np.maximum(rest, 0.0), capacities)
     return _with_whole(plan, counts.keys[whole], owners, loads)
-
-
-def _whole_keys(
-    work: NDArray[np.float64], workers: int
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Place keys, heaviest first, each on the worker that has least (Graham 1969)."""
-    order = np.argsort(-work, kind="stable")
-    owners = np.zeros(len(work), dtype=np.int32)
-    owners[order], loads = least_loaded(work[order], workers)
-    return owners, loads
 
 
 def _level(loads: NDArray[np.float64], others: float) -> float:

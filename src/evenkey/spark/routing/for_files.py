@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from pyspark.sql.types import MapType, VariantType
 
 from evenkey.core.checking import whole_number
 from evenkey.core.errors import ConfigurationError
-from evenkey.groupings import Plan, PlannedGrouping
+from evenkey.groupings import Plan, PlannedGrouping, heaviest_first
 from evenkey.spark.keys.columns import (
     check_frame,
     check_own_names,
@@ -157,12 +156,13 @@ def _plan_files(
     in_buckets = (values[~own] & np.uint64(buckets - 1)).astype(np.int64)
     sand = np.bincount(in_buckets, rows[~own], minlength=buckets).astype(np.float64)
     sizes = np.concatenate((rows_of / parts, sand))
-    tasks, loads = _fill(sizes, np.concatenate((parts, np.ones(buckets, np.int64))), files)
+    counts = np.concatenate((parts, np.ones(buckets, np.int64)))
+    tasks, loads = heaviest_first(sizes, files, counts)
     return Plan(
-        owners=np.array([task[0] for task in tasks[len(parts) :]], dtype=np.int32),
+        owners=tasks[parts.sum() :],
         keys=values_of,
         starts=np.concatenate(([0], np.cumsum(parts))).astype(np.int64),
-        places=np.array([each for task in tasks[: len(parts)] for each in task], dtype=np.int32),
+        places=tasks[: parts.sum()],
         shares=np.repeat(1 / parts, parts),
         loads=loads,
     )
@@ -179,37 +179,16 @@ def _parts(rows: NDArray[np.float64], mean: float, files: int) -> NDArray[np.int
     parts = np.maximum(np.ceil(rows / (_FULL * mean)), 1).astype(np.int64)
     large = np.flatnonzero(rows > _SAND * mean)
     while True:
-        tasks, loads = _fill(rows[large] / parts[large], parts[large], files)
+        placed, loads = heaviest_first(rows[large] / parts[large], files, parts[large])
+        tasks = np.split(placed, np.cumsum(parts[large])[:-1])
         over = loads > _FULL * mean
         largest: dict[int, tuple[float, int]] = {}
         for value, its_tasks in zip(large.tolist(), tasks, strict=True):
             size = (rows[value] / parts[value], value)
-            for task in its_tasks if parts[value] < files else ():
+            for task in its_tasks.tolist() if parts[value] < files else ():
                 if over[task] and size > largest.get(task, (0.0, 0)):
                     largest[task] = size
         if not largest:
             return parts
         for value in {value for _, value in largest.values()}:
             parts[value] += 1
-
-
-def _fill(
-    sizes: NDArray[np.float64], parts: NDArray[np.int64], files: int
-) -> tuple[list[list[int]], NDArray[np.float64]]:
-    """Place parts, largest first, on the tasks that have least; a value's on different ones.
-
-    Returns
-    -------
-    tuple
-        The tasks of each value, and float64[F], what each task has.
-    """
-    loads = np.zeros(files)
-    least = [(0.0, task) for task in range(files)]
-    tasks: list[list[int]] = [[] for _ in sizes]
-    for value in np.argsort(-sizes, kind="stable").tolist():
-        taken = [heapq.heappop(least) for _ in range(parts[value])]
-        for load, task in taken:
-            heapq.heappush(least, (load + sizes[value], task))
-            loads[task] = load + sizes[value]
-        tasks[value] = [task for _, task in taken]
-    return tasks, loads
