@@ -13,8 +13,7 @@ from evenkey.cli import (
     dashboard,
     dataset,
     diagnose,
-    experiment,
-    join,
+    papers,
     run,
     simulate,
 )
@@ -29,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for _command in (run, compare, simulate, advise, diagnose, join, dashboard, dataset, experiment):
+for _command in (run, compare, simulate, advise, diagnose, dashboard, dataset, papers):
     _command.register(app)
 
 

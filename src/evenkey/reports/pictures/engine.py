@@ -30,7 +30,7 @@ def plotly() -> ModuleType:
         import plotly.subplots
     except ImportError as error:
         message = (
-            "plots are drawn with plotly, which is missing: pip install 'evenkey[experiments]'"
+            "plots are drawn with plotly, which is missing: pip install 'evenkey[pages]'"
         )
         raise ConfigurationError(message) from error
     module: ModuleType = plotly

@@ -105,7 +105,7 @@ def _template(name: str, package: str) -> Template:
     try:
         import jinja2
     except ImportError as error:
-        message = "pages need jinja2, which is missing: pip install 'evenkey[experiments]'"
+        message = "pages need jinja2, which is missing: pip install 'evenkey[pages]'"
         raise ConfigurationError(message) from error
     packages = dict.fromkeys([package, __package__])
     environment = jinja2.Environment(

@@ -27,14 +27,12 @@ if TYPE_CHECKING:
 _WIDTH = 160  # of tables that are not printed on a terminal
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to a program."""
-    group = typer.Typer(
-        help="Make the papers' tables and figures, by simulation or on Spark.", no_args_is_help=True
-    )
-    group.command("list")(reported(_list))
-    group.command("run")(reported(_run))
-    app.add_typer(group, name="experiment")
+def group() -> typer.Typer:
+    """Make the commands."""
+    commands = typer.Typer()
+    commands.command("list")(reported(_list))
+    commands.command("run")(reported(_run))
+    return commands
 
 
 def _list(*, as_json: JsonOption = False) -> None:

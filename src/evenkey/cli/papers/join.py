@@ -7,9 +7,9 @@ from typing import Annotated, get_args
 import typer
 
 from evenkey.cli.errors import going_on, interrupted_with, reported
-from evenkey.cli.join_summary import print_join, print_modes
 from evenkey.cli.options import with_options_of
 from evenkey.cli.output import JsonOption, print_json, standard_output_kept, whole
+from evenkey.cli.papers.join_summary import print_join, print_modes
 from evenkey.cli.produce import SENT
 from evenkey.cli.progress import message_bar, shown_progress
 from evenkey.core.errors import ConfigurationError
@@ -31,16 +31,16 @@ _EXAMPLE = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to a program."""
-    group = typer.Typer(help="Join a stream with static data, balanced.", no_args_is_help=True)
+def group() -> typer.Typer:
+    """Make the commands."""
+    commands = typer.Typer()
     run = with_options_of(JoinConfig, brief=True)(_run)
-    group.command("run", epilog=_EXAMPLE)(reported(run))
+    commands.command("run", epilog=_EXAMPLE)(reported(run))
     compare = with_options_of(JoinConfig, without=("mode",), brief=True)(_compare)
-    group.command("compare")(reported(compare))
+    commands.command("compare")(reported(compare))
     unused = JoinConfig.model_fields.keys() - _PRODUCES
-    group.command("produce")(reported(with_options_of(JoinConfig, without=unused)(_produce)))
-    app.add_typer(group, name="join")
+    commands.command("produce")(reported(with_options_of(JoinConfig, without=unused)(_produce)))
+    return commands
 
 
 def _run(*, config: JoinConfig, as_json: JsonOption = False) -> None:

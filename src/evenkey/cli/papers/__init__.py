@@ -1,0 +1,57 @@
+"""The commands that make the papers' results again; what they need is imported when one is used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["register"]
+
+_PANEL = "Papers"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to a program."""
+    for name, made, summary in (
+        ("join", _join, "Join a stream with static data by place, in the six modes of the paper."),
+        ("experiment", _experiment, "Make the papers' tables and figures again."),
+    ):
+        group = typer.Typer(cls=_imported_when_used(made), help=summary, no_args_is_help=True)
+        app.add_typer(group, name=name, rich_help_panel=_PANEL)
+
+
+def _join() -> typer.Typer:
+    from evenkey.cli.papers.join import group
+
+    return group()
+
+
+def _experiment() -> typer.Typer:
+    from evenkey.cli.papers.experiment import group
+
+    return group()
+
+
+def _imported_when_used(made: Callable[[], typer.Typer]) -> type[TyperGroup]:
+    """Make the class of a group whose commands are made when somebody asks for one of them."""
+
+    class Group(TyperGroup):
+        _made: dict[str, Any] | None = None
+
+        @property
+        def commands(self) -> dict[str, Any]:
+            if self._made is None:
+                whole: Any = typer.main.get_command(made())
+                self._made = whole.commands
+            return self._made
+
+        @commands.setter
+        def commands(self, none: object) -> None:
+            """Take the empty commands that the group is constructed with."""
+
+    return Group
