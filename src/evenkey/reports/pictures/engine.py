@@ -29,9 +29,7 @@ def plotly() -> ModuleType:
         import plotly.io
         import plotly.subplots
     except ImportError as error:
-        message = (
-            "plots are drawn with plotly, which is missing: pip install 'evenkey[pages]'"
-        )
+        message = "plots are drawn with plotly, which is missing: pip install 'evenkey[pages]'"
         raise ConfigurationError(message) from error
     module: ModuleType = plotly
     return module
