@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+import evenkey.papers  # noqa: F401 - whose groupings and data sets are known by their names then
+
 pytest_plugins = ["tests.session"]
 
 EVENT_LOG = Path(__file__).parent / "tests" / "diagnosis" / "logs" / "apply-skewed.gz"

@@ -28,6 +28,7 @@ from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
+import evenkey.papers  # noqa: F401 - whose streams are known by name then
 from evenkey.core.streams import catalogue, generated
 from evenkey.simulation import simulate
 from tests.groupings.planned.guarantee import most_uneven

@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+import evenkey.papers  # noqa: F401 - whose streams are known by name then
 from evenkey.core.streams import catalogue, generated
 from evenkey.simulation import simulate
 

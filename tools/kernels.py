@@ -6,6 +6,7 @@ anew what has changed.
 
 from __future__ import annotations
 
+import evenkey.papers  # noqa: F401 - whose groupings have kernels too
 from evenkey import aggregators, groupings
 from evenkey.checks import yield_checks
 from evenkey.checks.aggregators import yield_aggregator_checks

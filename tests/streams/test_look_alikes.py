@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evenkey.core.hashing import hash_strings
 from evenkey.core.streams import Lognormal, LookAlike, RecordLookAlike, catalogue, generated
-from evenkey.core.streams.law import harmonic, law_of, occurring
+from evenkey.papers.data_sets.law import harmonic, law_of, occurring
 from tests.streams import naive
 
 GOLDEN = json.loads(Path(__file__).with_name("golden.json").read_text())
@@ -110,7 +110,7 @@ def test_the_hot_cashtags_change_from_week_to_week():
 
 def test_cashtags_by_their_definition():
     stream = generated("cashtags-like", messages=999)
-    ranks = LookAlike._ids(stream, 0, 999).tolist()  # type: ignore[arg-type]
+    ranks = LookAlike._ids(stream, 0, 999).tolist()
     expected = [naive.in_week(rank, 4 * i // 999) for i, rank in enumerate(ranks)]
     assert stream.ids(0, 999).tolist() == expected
 

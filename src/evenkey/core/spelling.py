@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.offers import where_more_are
 
 if typing.TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,6 +24,10 @@ T = TypeVar("T")
 _SPELLING = re.compile(
     r"\s*(?P<name>[a-z0-9][\w-]*)\s*(?:\((?P<arguments>[^()]*)\))?\s*", re.IGNORECASE
 )
+
+
+_OFFERED = ("dataset", "grouping")
+"""Kinds of which more may be imported."""
 
 
 def parse(text: str) -> tuple[str, dict[str, str]]:
@@ -136,7 +141,9 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigurationErr
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
-    return ConfigurationError(f"unknown {kind} {name!r}{hint}; there are: {', '.join(known)}")
+    more = where_more_are() if kind in _OFFERED else ""
+    message = f"unknown {kind} {name!r}{hint}; there are: {', '.join(known)}{more}"
+    return ConfigurationError(message)
 
 
 def fields_of(cls: type) -> dict[str, Any]:

@@ -8,16 +8,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import inspect
+from typing import TYPE_CHECKING, Any
 
 from evenkey.core.doors import late
+from evenkey.core.offers import take_offers
+from evenkey.core.spelling import parse as parse_spelling
 from evenkey.core.spelling import read
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.dynamic_key import DynamicKeyGrouping
 from evenkey.groupings.heads import DChoices, WChoices
 from evenkey.groupings.key import KeyGrouping
 from evenkey.groupings.partial_key import PartialKeyGrouping
-from evenkey.groupings.peers import IsolatingGrouping, PromptGrouping
 from evenkey.groupings.planned import PlannedGrouping
 from evenkey.groupings.shuffle import ShuffleGrouping
 from evenkey.groupings.tables import (
@@ -29,6 +31,8 @@ from evenkey.groupings.tables import (
 from evenkey.groupings.weights import By
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from evenkey.groupings.greedy import heaviest_first as heaviest_first
     from evenkey.groupings.planned import OFFSET as OFFSET
     from evenkey.groupings.planned import OWNER_BITS as OWNER_BITS
@@ -49,13 +53,11 @@ __all__ = [
     "DChoices",
     "DynamicKeyGrouping",
     "Grouping",
-    "IsolatingGrouping",
     "KeyGrouping",
     "OfflineGreedy",
     "OnlineGreedy",
     "PartialKeyGrouping",
     "PlannedGrouping",
-    "PromptGrouping",
     "Router",
     "ShuffleGrouping",
     "Snapshot",
@@ -69,20 +71,25 @@ __getattr__ = late(__name__)
 
 
 def available() -> dict[str, type[Grouping]]:
-    """Every grouping of the package by its name, found by walking the public names.
+    """Every grouping of the package by its name; of the papers' peers those that were imported.
 
     Examples
     --------
-    >>> sorted(available())
-    ['cam', 'dchoices', 'dkg', 'kg', 'kip', 'off-greedy', 'on-greedy', 'pkg', 'planned', 'potc',
-     'prompt', 'sg', 'wchoices']
+    >>> {"cam", "dchoices", "dkg", "kg", "planned", "wchoices"} <= {*available()}
+    True
     """
-    public = (globals()[name] for name in __all__)
-    return {
-        member.name: member
-        for member in public
-        if isinstance(member, type) and issubclass(member, Grouping) and member is not Grouping
-    }
+    return {each.name: each for each in _descendants(Grouping)}
+
+
+def _name(spelling: object) -> str:
+    return parse_spelling(spelling)[0] if isinstance(spelling, str) else ""
+
+
+def _descendants(cls: type[Any]) -> Iterator[type[Grouping]]:
+    for child in cls.__subclasses__():
+        if child.__module__.startswith("evenkey.") and not inspect.isabstract(child):
+            yield child
+        yield from _descendants(child)
 
 
 def parse(text: str | Grouping) -> Grouping:
@@ -103,4 +110,6 @@ def parse(text: str | Grouping) -> Grouping:
     """
     if isinstance(text, Grouping):
         return text
+    if _name(text) not in available():
+        take_offers()
     return read("grouping", text, available())

@@ -13,7 +13,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.event_clock import FAR, in_step
 from evenkey.groupings.base import Grouping, LocalLoadRouter, Router, Snapshot
 from evenkey.groupings.key_space import ITEM, KeySpace, moved
-from evenkey.groupings.key_table import check_read, items_of, table_of, within
+from evenkey.groupings.tables.key_table import check_read, items_of, table_of, within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,8 +1,12 @@
-"""What makes the papers' results again: their experiments, and publish/subscribe by place.
+"""What makes the papers' results again: experiments, data sets, peers, publish/subscribe by place.
 
-Nothing else imports it but the command line, when one of its commands is given.
+Once it is imported, the groupings of `evenkey.papers.peers` and the streams of
+`evenkey.papers.data_sets` are known by their names, as on the command line. Nothing else of
+evenkey imports it.
 """
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from evenkey.papers import data_sets, peers
+
+__all__ = ["data_sets", "peers"]

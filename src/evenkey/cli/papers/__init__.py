@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
+from evenkey.core.offers import offer
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -23,6 +25,11 @@ def register(app: typer.Typer) -> None:
     ):
         group = typer.Typer(cls=_imported_when_used(made), help=summary, no_args_is_help=True)
         app.add_typer(group, name=name, rich_help_panel=_PANEL)
+    offer(_more_names)
+
+
+def _more_names() -> None:
+    import evenkey.papers  # noqa: F401 - which has more groupings and data sets
 
 
 def _join() -> typer.Typer:

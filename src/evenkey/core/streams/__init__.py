@@ -6,20 +6,16 @@ from typing import TYPE_CHECKING
 
 from evenkey.core.doors import late
 from evenkey.core.streams.base import SPAN_SECONDS, KeyStream, MessageBatch, MessageStream
-from evenkey.core.streams.cashtags import Cashtags
 from evenkey.core.streams.country import CountryHalfSkew, CountrySkew
 from evenkey.core.streams.drift import Drift
 from evenkey.core.streams.entries import Entry, catalogue, generated
 from evenkey.core.streams.file_stream import FileStream, SplitLines
 from evenkey.core.streams.files import LineIndex, find_files
-from evenkey.core.streams.graph import GraphLookAlike
-from evenkey.core.streams.lognormal import Lognormal
-from evenkey.core.streams.look_alike import LookAlike
 from evenkey.core.streams.published import Published
-from evenkey.core.streams.record_look_alike import RecordLookAlike
 from evenkey.core.streams.rows import RowIndex
 from evenkey.core.streams.sampling import FirstRecords, SpreadRecords
 from evenkey.core.streams.uniform import Uniform
+from evenkey.core.streams.weighted import Weighted
 from evenkey.core.streams.zipf import Zipf
 
 if TYPE_CHECKING:
@@ -54,26 +50,22 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SPAN_SECONDS",
-    "Cashtags",
     "CountryHalfSkew",
     "CountrySkew",
     "Drift",
     "Entry",
     "FileStream",
     "FirstRecords",
-    "GraphLookAlike",
     "KeyStream",
     "LineIndex",
-    "Lognormal",
-    "LookAlike",
     "MessageBatch",
     "MessageStream",
     "Published",
-    "RecordLookAlike",
     "RowIndex",
     "SplitLines",
     "SpreadRecords",
     "Uniform",
+    "Weighted",
     "Zipf",
     "catalogue",
     "find_files",

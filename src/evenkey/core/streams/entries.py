@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.offers import take_offers
 from evenkey.core.spelling import build, fields_of, spell, unknown_name
 from evenkey.core.spelling import parse as parse_spelling
 from evenkey.core.streams.base import KeyStream
@@ -42,6 +43,7 @@ def catalogue() -> list[Entry]:
     ['country-half-skew-rN', 'country-skew-rN', 'drift(z=...,keys=...,every=...)',
      'uniform(keys=...)', 'zipf(z=...,keys=...)']
     """
+    take_offers()
     return sorted(entry for cls in _families().values() for entry in _entries(cls))
 
 
@@ -79,9 +81,11 @@ def generated(
 def _find(name: str) -> tuple[type[KeyStream], dict[str, str]]:
     """Find the class that a spelling names, and the parameters it gives, still text."""
     base, parameters = parse_spelling(name)
+    level = _LEVEL.fullmatch(base)
+    if level is None and base not in _families():
+        take_offers()
     families = _families()
     fixed = {each: cls for cls in families.values() for each in cls.fixed}
-    level = _LEVEL.fullmatch(base)
     if (level is not None or base in fixed) and parameters:
         message = f"{name!r}: {base} takes no parameters; write {base}"
         raise ConfigurationError(message)
@@ -108,7 +112,7 @@ def _families() -> dict[str, type[KeyStream]]:
 
 def _descendants(cls: type[Any]) -> Iterator[type[KeyStream]]:
     for child in cls.__subclasses__():
-        if child.__module__.startswith("evenkey.core.streams.") and not inspect.isabstract(child):
+        if child.__module__.startswith("evenkey.") and not inspect.isabstract(child):
             yield child
         yield from _descendants(child)
 

@@ -13,7 +13,7 @@ from evenkey.core.checking import check_fields
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.sketches import SpaceSaving
 from evenkey.groupings.base import Grouping, LocalLoadRouter, Snapshot
-from evenkey.groupings.key_table import check_read
+from evenkey.groupings.tables.key_table import check_read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from evenkey.groupings.base import Router, Snapshot
-from evenkey.groupings.key_table import check_read
 from evenkey.groupings.planned.lookup import compile_plan
 from evenkey.groupings.planned.plan import Plan
 from evenkey.groupings.planned.statistics import KeyStatistics
 from evenkey.groupings.planned.surprise import CELL_BITS, NO_CELLS, NO_RULES, Cells, cells_for
+from evenkey.groupings.tables.key_table import check_read
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenkey.groupings.base import LocalLoadRouter, Snapshot
-from evenkey.groupings.key_table import check_read, items_of, table_of, within
+from evenkey.groupings.tables.key_table import check_read, items_of, table_of, within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

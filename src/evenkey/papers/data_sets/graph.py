@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from evenkey.core.streams.look_alike import LookAlike, LookAlikeModel
-from evenkey.core.streams.published import Published
+from evenkey.core.streams import Published
+from evenkey.papers.data_sets.look_alike import LookAlike, LookAlikeModel
 
 if TYPE_CHECKING:
     import numpy as np

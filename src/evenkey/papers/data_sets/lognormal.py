@@ -10,8 +10,7 @@ import numpy as np
 
 from evenkey.core.checking import check_fields
 from evenkey.core.errors import ConfigurationError
-from evenkey.core.streams.published import Published
-from evenkey.core.streams.weighted import Weighted
+from evenkey.core.streams import Published, Weighted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from evenkey.core.checking import check_workers
-from evenkey.groupings.base import Grouping, Router, Snapshot
-from evenkey.groupings.key_table import check_read, items_of, table_of, within
-from evenkey.groupings.tables.base import PLACE
-from evenkey.groupings.tables.frequencies import descending
+from evenkey.groupings import Grouping, Router, Snapshot
+from evenkey.groupings.tables import PLACE, check_read, descending, items_of, table_of, within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +75,7 @@ class PromptGrouping(Grouping):
         ConfigurationError
             `workers` is below 1, a count is below 0, or there is not one a key.
         """
-        from evenkey.groupings.peers import _kernels
+        from evenkey.papers.peers import _kernels
 
         check_workers(workers)
         keys, counts = descending("prompt", keys, counts)
@@ -175,7 +173,7 @@ class _PromptRouter(Router):
         workers: NDArray[np.int32],
     ) -> None:
         del times, weights
-        from evenkey.groupings.peers import _kernels
+        from evenkey.papers.peers import _kernels
 
         _kernels.deal(
             keys, self.workers, self._table, self._split, self._dealt, self._offset, workers

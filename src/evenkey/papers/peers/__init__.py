@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenkey.groupings.peers.kip import IsolatingGrouping
-from evenkey.groupings.peers.prompt import PromptGrouping
+from evenkey.papers.peers.kip import IsolatingGrouping
+from evenkey.papers.peers.prompt import PromptGrouping
 
 __all__ = ["IsolatingGrouping", "PromptGrouping"]

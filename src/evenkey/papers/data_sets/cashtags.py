@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from evenkey.core.streams.law import Law, law_of
-from evenkey.core.streams.look_alike import LookAlike, LookAlikeModel
-from evenkey.core.streams.published import Published
+from evenkey.core.streams import Published
+from evenkey.papers.data_sets.law import Law, law_of
+from evenkey.papers.data_sets.look_alike import LookAlike, LookAlikeModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,9 +9,8 @@ import numpy as np
 
 from evenkey.core.checking import check_fields
 from evenkey.core.errors import ConfigurationError
-from evenkey.core.streams.law import Law, law_of
-from evenkey.core.streams.published import Published
-from evenkey.core.streams.weighted import Weighted
+from evenkey.core.streams import Published, Weighted
+from evenkey.papers.data_sets.law import Law, law_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,8 +70,8 @@ class LookAlike(Weighted):
 
     Rank r has a probability in proportion to ``r ** -z``. Exponent and number of keys are such
     that the most frequent key has the published share, and that in the published number of
-    messages the published number of distinct keys is expected (`evenkey.core.streams.law`). The law
-    stays the same for other lengths.
+    messages the published number of distinct keys is expected (`law_of`). The law stays the same
+    for other lengths.
 
     Parameters
     ----------

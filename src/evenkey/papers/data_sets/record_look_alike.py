@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from evenkey.core.streams.look_alike import LookAlike, LookAlikeModel
-from evenkey.core.streams.published import Published
+from evenkey.core.streams import Published
+from evenkey.papers.data_sets.look_alike import LookAlike, LookAlikeModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

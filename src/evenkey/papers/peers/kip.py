@@ -11,10 +11,16 @@ import numpy as np
 from evenkey.core.checking import check_fields, check_workers
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.sketches import SpaceSaving
-from evenkey.groupings.base import Grouping, Router, Snapshot
-from evenkey.groupings.key_table import check_read, items_of, table_of, within
-from evenkey.groupings.tables.base import PLACE
-from evenkey.groupings.tables.frequencies import descending, on_least_loaded
+from evenkey.groupings import Grouping, Router, Snapshot
+from evenkey.groupings.tables import (
+    PLACE,
+    check_read,
+    descending,
+    items_of,
+    on_least_loaded,
+    table_of,
+    within,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,7 +163,7 @@ class _IsolatingRouter(Router):
         workers: NDArray[np.int32],
     ) -> None:
         del times
-        from evenkey.groupings.peers import _kernels
+        from evenkey.papers.peers import _kernels
 
         _kernels.isolate(keys, self._table, self._room, workers)
         self._histogram.update(keys, weights if len(weights) else None)
