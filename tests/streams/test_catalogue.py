@@ -6,18 +6,15 @@ import pytest
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import (
-    Cashtags,
     CountryHalfSkew,
     CountrySkew,
     Drift,
-    GraphLookAlike,
-    Lognormal,
-    LookAlike,
     Uniform,
     Zipf,
     catalogue,
     generated,
 )
+from evenkey.papers.data_sets import Cashtags, GraphLookAlike, Lognormal, LookAlike
 
 
 @pytest.mark.parametrize(

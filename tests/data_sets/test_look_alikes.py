@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.core.hashing import hash_strings
-from evenkey.core.streams import Lognormal, LookAlike, RecordLookAlike, catalogue, generated
+from evenkey.core.streams import catalogue, generated
+from evenkey.papers.data_sets import Lognormal, LookAlike, RecordLookAlike
 from evenkey.papers.data_sets.law import harmonic, law_of, occurring
 from tests.streams import naive
 
-GOLDEN = json.loads(Path(__file__).with_name("golden.json").read_text())
+GOLDEN = json.loads((Path(__file__).parents[1] / "streams" / "golden.json").read_text())
 MIMICKING = [entry.spelling for entry in catalogue() if entry.published is not None]
 CHEAP = ["cashtags-like", "slashdot0811-like", "slashdot0902-like", "twitter-ticker-like"]
 
@@ -110,7 +111,7 @@ def test_the_hot_cashtags_change_from_week_to_week():
 
 def test_cashtags_by_their_definition():
     stream = generated("cashtags-like", messages=999)
-    ranks = LookAlike._ids(stream, 0, 999).tolist()
+    ranks = LookAlike._ids(stream, 0, 999).tolist()  # type: ignore[arg-type]
     expected = [naive.in_week(rank, 4 * i // 999) for i, rank in enumerate(ranks)]
     assert stream.ids(0, 999).tolist() == expected
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
-from evenkey.groupings import IsolatingGrouping, PromptGrouping, parse
+from evenkey.groupings import parse
+from evenkey.papers.peers import IsolatingGrouping, PromptGrouping
 from evenkey.simulation import simulate
 from tests.groupings import naive
 
