@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenkey.joins import PairsDigest
-from evenkey.kafka import ClientSettings
-from evenkey.pipeline.runs import FileSink, KafkaSink
+from evenkey.pipeline.runs import FileSink, passed_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,12 +20,7 @@ if TYPE_CHECKING:
 
 def sink_of(config: JoinConfig, directory: RunDirectory) -> Sink:
     """The sink of a run: files, and from these a topic where one is named."""
-    files = FileSink(directory.commits, "parquet")
-    if config.sink_address is None:
-        return files
-    letters = config.letters_topic(config.sink_address.topic)
-    settings = ClientSettings.read(config.kafka_config)
-    return KafkaSink(files, config.sink_address, letters, settings, directory.dead_letters)
+    return passed_on(FileSink(directory.commits, "parquet"), config, directory)
 
 
 def digest_of(tables: Iterable[pa.Table]) -> PairsDigest:

@@ -9,7 +9,7 @@ from pyspark import cloudpickle
 from evenkey.aggregators import modules_of
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.core.streams import find_files
-from evenkey.kafka import AVRO, ClientSettings, check_loaded
+from evenkey.kafka import AVRO, check_loaded
 from evenkey.pipeline.aggregate.config import PipelineConfig
 from evenkey.pipeline.aggregate.functions import note_functions
 from evenkey.pipeline.aggregate.inputs import find_input, open_input
@@ -17,14 +17,11 @@ from evenkey.pipeline.aggregate.keyed import KeyedWork, keyed_session
 from evenkey.pipeline.aggregate.plan import results
 from evenkey.pipeline.aggregate.planning import PlannableInput
 from evenkey.pipeline.aggregate.report import RunReport
+from evenkey.pipeline.aggregate.sinks import sink_of
 from evenkey.pipeline.options import GroupingOptions, WorkOptions, check_configuration
 from evenkey.pipeline.runs import (
     SPLITS,
-    ConsoleSink,
-    FileSink,
     Job,
-    KafkaSink,
-    MemorySink,
     RunDirectory,
     execute,
     run_info,
@@ -40,7 +37,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.aggregate.found import FoundInput
     from evenkey.pipeline.exporters import RunInfo
     from evenkey.pipeline.options import KeyedOptions
-    from evenkey.pipeline.runs import Outcome, Recorder, Sink
+    from evenkey.pipeline.runs import Outcome, Recorder
 
 _WARM_UP_MESSAGES_PER_WORKER = 20
 
@@ -123,7 +120,9 @@ class AggregateJob(Job[RunReport]):
             recorder,
             name=source.name,
             rows=results(source.messages, config, directory),
-            sink=self._sink(directory),
+            sink=sink_of(
+                config.sink, config, directory, keys=config.key_names, console=self._console
+            ),
             expected=source.expected,
             routers=source.sources,
             ahead=ahead,
@@ -140,26 +139,6 @@ class AggregateJob(Job[RunReport]):
         """What is read; `find` has found it."""
         assert self._found is not None  # noqa: S101 - the runner calls in order
         return self._found
-
-    def _sink(self, directory: RunDirectory) -> Sink:
-        config = self.config
-        if config.sink == "memory":
-            return MemorySink()
-        if config.sink == "console":
-            return ConsoleSink(self._console)
-        files = FileSink(directory.commits, "json" if config.sink == "jsonl" else "parquet")
-        if config.sink_address is None:
-            return files
-        topic = config.letters_topic(config.sink_address.topic)
-        settings = ClientSettings.read(config.kafka_config)
-        return KafkaSink(
-            files,
-            config.sink_address,
-            topic,
-            settings,
-            directory.dead_letters,
-            keys=config.key_names,
-        )
 
 
 class _AggregateWork(KeyedWork[RunReport]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, cast
+from typing import Annotated, cast
 
 from pydantic import AfterValidator, BeforeValidator
 
@@ -10,6 +10,7 @@ from evenkey.aggregators import WORKER, modules_of
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.core.streams import read_names, read_types, spell_names
 from evenkey.groupings import By
+from evenkey.pipeline.aggregate.sinks import SinkName
 from evenkey.pipeline.options import (
     MOST_TASKS,
     AnyPath,
@@ -18,8 +19,6 @@ from evenkey.pipeline.options import (
     KeyedOptions,
     option,
 )
-
-SinkName = Literal["parquet", "jsonl", "console", "memory", "kafka"]
 
 _MOST_AHEAD = 1e11
 """Seconds: what can be added to a timestamp of Spark's."""

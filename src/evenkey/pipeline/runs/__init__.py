@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs.output.sinks import MemorySink as MemorySink
     from evenkey.pipeline.runs.output.sinks import Sink as Sink
     from evenkey.pipeline.runs.output.tallies import Tallies as Tallies
-    from evenkey.pipeline.runs.output.topic_sink import KafkaSink as KafkaSink
+    from evenkey.pipeline.runs.output.topic_sink import passed_on as passed_on
 
 __all__ = ["EpochProgress", "OnProgress", "read_results"]
 

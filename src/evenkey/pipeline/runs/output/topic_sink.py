@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import functions as F
 
 from evenkey.core.errors import RunError, text_of
+from evenkey.kafka import ClientSettings
 from evenkey.pipeline.runs.output.commits import RESULTS, epoch_name
 from evenkey.pipeline.runs.output.epoch_files import DEAD_LETTERS
 from evenkey.pipeline.runs.output.sinks import Sink
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-    from evenkey.kafka import Address, ClientSettings
+    from evenkey.kafka import Address
+    from evenkey.pipeline.options import KafkaOptions
     from evenkey.pipeline.runs.output.commits import Commit, Commits
+    from evenkey.pipeline.runs.output.directory import RunDirectory
     from evenkey.pipeline.runs.output.epoch_files import EpochFiles
     from evenkey.pipeline.runs.output.parts import Part
     from evenkey.pipeline.runs.output.sinks import FileSink
@@ -130,6 +133,30 @@ class KafkaSink(Sink):
                 "give the same command again: it goes on where this run stopped"
             )
             raise RunError(message) from error
+
+
+def passed_on(
+    files: FileSink, config: KafkaOptions, directory: RunDirectory, keys: Sequence[str] = ("key",)
+) -> Sink:
+    """Have what lies in files sent to a topic too, where one is named.
+
+    Parameters
+    ----------
+    files
+        Of the results.
+    config
+        Names the topic, or does not.
+    directory
+        Of the run, with the dead letters.
+    keys
+        As for `KafkaSink`.
+    """
+    address = config.sink_address
+    if address is None:
+        return files
+    letters = config.letters_topic(address.topic)
+    settings = ClientSettings.read(config.kafka_config)
+    return KafkaSink(files, address, letters, settings, directory.dead_letters, keys=keys)
 
 
 class _ReadTask:
