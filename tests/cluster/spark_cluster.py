@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-__all__ = ["BUCKET", "PLACES", "SparkCluster", "through"]
+__all__ = ["BUCKET", "EVENKEY", "PLACES", "SparkCluster", "through"]
 
 Result = TypeVar("Result")
 
 BUCKET = "lab"
+EVENKEY = str(Path(sys.executable).parent / "evenkey")
 PLACES = {"s3": f"s3a://{BUCKET}", "hdfs": "hdfs://store:8020"}
 """Where state is kept that all hosts reach."""
 
@@ -190,14 +191,15 @@ class SparkCluster:
         program = [sys.executable, "-m", "tests.cluster.drive", case, json.dumps(given)]
         done = self.run(program, on, seconds, SPARK_MASTER=master)
         results = [line for line in done.stdout.splitlines() if line.startswith(_RESULT)]
-        assert results, (done.returncode, done.stdout[-2000:], done.stderr[-6000:])
+        said = done.stderr[:3000], done.stderr[3000:][-3000:]
+        assert results, (done.returncode, done.stdout[-2000:], *said)
         return json.loads(results[-1].removeprefix(_RESULT))
 
     def evenkey(
         self, words: list[str], on: str = "driver", seconds: int = 600
     ) -> subprocess.CompletedProcess[str]:
         """Run the command line on a driver's host."""
-        return self.run([str(Path(sys.executable).parent / "evenkey"), *words], on, seconds)
+        return self.run([EVENKEY, *words], on, seconds)
 
     def slow_storage(self, seconds: float) -> None:
         """Let S3 take so long for each request; 0 ends this."""

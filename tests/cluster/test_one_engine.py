@@ -22,7 +22,7 @@ from tests.cluster.faults import (
     lose_worker,
     none,
 )
-from tests.cluster.spark_cluster import PLACES, through
+from tests.cluster.spark_cluster import EVENKEY, PLACES, through
 from tests.servers import ROOT
 
 pytestmark = [
@@ -31,6 +31,8 @@ pytestmark = [
 ]
 
 ABROAD = "worker[12]|driver2?"
+
+WAITING = "pkg: waiting for executors"
 
 
 def exact(cluster, done, output, on="driver"):
@@ -143,17 +145,22 @@ def test_keys_with_state_stay_on_their_workers_through_a_restart(cluster):
 def test_a_run_whose_executors_do_not_come_says_so_and_goes_on_when_they_do(cluster):
     output = f"{PLACES['s3']}/awaited"
 
+    def said():
+        return cluster.hosts.run("driver", ["cat", "awaited"], {}, 10).stdout.splitlines()
+
     def keep_away():
         for worker in ("worker1", "worker2"):
             cluster.hosts.cut(worker)
-        time.sleep(50)
+        deadline = time.monotonic() + 240
+        while WAITING not in said() and time.monotonic() < deadline:
+            time.sleep(1)
         for worker in ("worker1", "worker2"):
             cluster.hosts.mend(worker)
 
-    done = through(keep_away, lambda: cluster.evenkey(command("pkg", output)))
+    words = ["bash", "-c", 'exec "$0" "$@" 2>awaited', EVENKEY, *command("pkg", output)]
+    done = through(keep_away, lambda: cluster.run(words))
     exact(cluster, done, output)
-    phases = [line for line in done.stderr.splitlines() if "epoch" not in line]
-    assert phases.count("pkg: waiting for executors") == 1
+    assert said().count(WAITING) == 1
 
 
 def test_a_run_without_a_shared_place_says_so_at_once(cluster_without_storage):

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-from evenkey.core.errors import ConfigurationError
 from evenkey.joins import balanced
 from evenkey.joins.balance.distributor import DynamicDistributor
 from evenkey.joins.balance.modes import Mode
@@ -36,12 +33,3 @@ def test_a_load_that_was_given_stays(balance):
 
 def test_nothing_moves_without_a_balance():
     assert balanced._distributor(Mode(None, cache_static=True), DynamicDistributor()) is None
-
-
-@pytest.mark.parametrize("cache_static", [True, False])
-def test_modes_of_the_paper_are_told_by_what_they_are_now(cache_static):
-    assert balanced._mode("rows", cache_static) == Mode("rows", cache_static)
-    assert balanced._mode(None, cache_static) == Mode(None, cache_static)
-    before: Any = "dynamic-db-strl"
-    with pytest.raises(ConfigurationError, match="balance='rows', cache_static=False"):
-        balanced._mode(before, cache_static)

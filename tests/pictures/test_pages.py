@@ -57,5 +57,5 @@ def test_what_a_template_names_must_be_given(package, tmp_path):
 @pytest.mark.parametrize("missing", ["plotly", "jinja2"])
 def test_a_missing_package_is_named_with_the_extra_that_brings_it(monkeypatch, missing):
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ConfigurationError, match=rf"{missing}.*evenkey\[experiments\]"):
+    with pytest.raises(ConfigurationError, match=rf"{missing}.*evenkey\[pages\]"):
         check_packages()

@@ -28,7 +28,7 @@ _FAILED, _USAGE, _INTERRUPTED, _TERMINATED = 1, 2, 130, 143
 _TRACES: ContextVar[bool] = ContextVar("_TRACES", default=False)
 
 _TRACE_START = "Traceback (most recent call last):"
-_OURS = re.compile(r"^evenkey\.errors\.(?P<name>\w+): (?P<message>.+)$", re.MULTILINE)
+_OURS = re.compile(r"^evenkey\.core\.errors\.(?P<name>\w+): (?P<message>.+)$", re.MULTILINE)
 _CAUSE = re.compile(r"^Caused by: (?P<message>.+)$", re.MULTILINE)
 _WRAPPERS = ("py4j.", "pyspark.errors.")
 _PREAMBLE = re.compile(

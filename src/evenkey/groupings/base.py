@@ -43,8 +43,8 @@ class Grouping(ABC):
     >>> import numpy as np
     >>> from evenkey.groupings import PlannedGrouping
     >>> planned, keys = PlannedGrouping(planning="current"), np.array([7, 8, 9], np.uint64)
-    >>> planned.counts_first({})
-    True
+    >>> planned.counts_ahead, planned.counts_first({}), grouping.most_workers_of_a_key
+    (True, True, 3)
     >>> plan = planned.plan(keys, np.array([6.0, 1.0, 1.0]), workers=2)
     >>> sources = [planned.router(2, source=0), planned.follower(2, source=1)]
     >>> for router in sources:

@@ -62,7 +62,7 @@ def produce_publications(
 
     Examples
     --------
-    >>> from evenkey.applications import JoinConfig
+    >>> from evenkey.papers.publish_subscribe import JoinConfig
     >>> from evenkey.kafka import Address
     >>> address = Address.parse("127.0.0.1:9092/publications")
     >>> produce_publications(JoinConfig(publications=2000), address).messages  # doctest: +SKIP

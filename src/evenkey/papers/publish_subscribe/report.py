@@ -174,7 +174,7 @@ class JoinReport:
 
     Examples
     --------
-    >>> from evenkey.applications import JoinConfig, run_join
+    >>> from evenkey.papers.publish_subscribe import JoinConfig, run_join
     >>> config = JoinConfig(pipeline="spis", publications=500, subscriptions=50, workers=2)
     >>> report = run_join(config)  # doctest: +SKIP
     >>> report.finished, report.publications  # doctest: +SKIP

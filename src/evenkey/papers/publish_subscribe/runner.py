@@ -45,7 +45,7 @@ def run_join(
 
     Examples
     --------
-    >>> from evenkey.applications import JoinConfig
+    >>> from evenkey.papers.publish_subscribe import JoinConfig
     >>> config = JoinConfig(pipeline="spis", publications=500, subscriptions=50, workers=2)
     >>> report = run_join(config)  # doctest: +SKIP
     >>> report.finished, report.publications  # doctest: +SKIP
@@ -75,7 +75,7 @@ def compare_joins(
 
     Examples
     --------
-    >>> from evenkey.applications import JoinConfig
+    >>> from evenkey.papers.publish_subscribe import JoinConfig
     >>> config = JoinConfig(pipeline="spis", publications=500, subscriptions=50, workers=2)
     >>> reports = compare_joins(config, ["dynamic-lb-stal", "static-stal"])  # doctest: +SKIP
     >>> reports[0].matches == reports[1].matches  # doctest: +SKIP

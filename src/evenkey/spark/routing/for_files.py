@@ -180,12 +180,12 @@ def _parts(rows: NDArray[np.float64], mean: float, files: int) -> NDArray[np.int
     large = np.flatnonzero(rows > _SAND * mean)
     while True:
         placed, loads = heaviest_first(rows[large] / parts[large], files, parts[large])
-        tasks = np.split(placed, np.cumsum(parts[large])[:-1])
+        ends = np.cumsum(parts[large])
         over = loads > _FULL * mean
         largest: dict[int, tuple[float, int]] = {}
-        for value, its_tasks in zip(large.tolist(), tasks, strict=True):
+        for value, end in zip(large.tolist(), ends.tolist(), strict=True):
             size = (rows[value] / parts[value], value)
-            for task in its_tasks.tolist() if parts[value] < files else ():
+            for task in placed[end - parts[value] : end].tolist() if parts[value] < files else ():
                 if over[task] and size > largest.get(task, (0.0, 0)):
                     largest[task] = size
         if not largest:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _DISK_FULL = os.strerror(errno.ENOSPC)
 _OF_A_TASK = re.compile(
-    r"(?:^evenkey\.errors\.RunError:|\[USER_RAISED_EXCEPTION\]) (.+?)(?: SQLSTATE: \w+)*$",
+    r"(?:^evenkey\.core\.errors\.RunError:|\[USER_RAISED_EXCEPTION\]) (.+?)(?: SQLSTATE: \w+)*$",
     re.MULTILINE,
 )
 """Raised by a task, or by the rows that wait for one, whose own errors Spark does not show."""
