@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, WriterCommitMessage
 
-from evenkey.pipeline.runs.input.registration import register
+from evenkey.pipeline.runs.input.python_sources import register
 from evenkey.spark.sessions.access import is_remote
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from evenkey.joins.balance.distributor import Window
 from evenkey.joins.balance.placement import Placement
 from evenkey.joins.balance.work import PartitionWork
 from evenkey.joins.static.manifest import StaticVersion
-from evenkey.joins.static.objects import create, fields_of, find, put, with_format
-from evenkey.joins.static.shared import unseen
+from evenkey.joins.static.objects import create, fields_of, find, put, unseen, with_format
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -15,7 +15,7 @@ from evenkey.joins.balance.epoch_log import EpochLog, EpochPlan, work_of
 from evenkey.joins.balance.placement import Placement
 from evenkey.joins.balance.work import PartitionWork
 from evenkey.joins.matching.partition_join import RESERVED
-from evenkey.joins.static.shared import unseen
+from evenkey.joins.static.objects import unseen
 from evenkey.spark.plans import pack_places
 from evenkey.spark.sessions import BATCH, current_epoch, current_task
 

@@ -14,7 +14,7 @@ from evenkey.core.extras import Extra
 from evenkey.joins.matching.on import Keys, SpatialMatch
 from evenkey.joins.matching.partition_join import HASH, PARTITION
 from evenkey.joins.static.manifest import StaticFile
-from evenkey.joins.static.shared import unseen
+from evenkey.joins.static.objects import unseen
 from evenkey.joins.static.writer import name_of
 from evenkey.joins.tasks.spreading import INDEX_SCHEMA
 

@@ -1,4 +1,4 @@
-"""Objects of a join's state: written and read with errors of one line."""
+"""Objects of a join's state: written and read with errors of one line, and seen by all hosts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from evenkey.core import stores
 from evenkey.core.checking import check_path
 from evenkey.core.errors import RunError
 from evenkey.core.files import check_format
-from evenkey.core.stores import Store, at_once
+from evenkey.core.stores import SHARED, Store, at_once
 from evenkey.spark import store_of
 
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+_REMEDY = (
+    f"state must be {SHARED}; pass it as state=... (or what was there is deleted: then call "
+    "balanced_join again)"
+)
+"""What to do where a host does not see what lies there, for messages."""
 FORMAT = 2
 """Of the objects in a join's state."""
 
@@ -130,3 +136,13 @@ def delete_all(store: Store, names: Sequence[str]) -> None:
 
 def _unwritable(store: Store, name: str, error: OSError) -> RunError:
     return RunError(f"{store.path(name)} cannot be written ({error}): free or choose a place")
+
+
+def read_shared(store: Store, name: str, host: str) -> bytes:
+    """Read what a host has written, or was the last to see, or raise what `unseen` gives."""
+    return stores.read_shared(store, name, f"host {host}", _REMEDY)
+
+
+def unseen(path: str, writer: str) -> RunError:
+    """Make the error of a host that does not see what another one wrote."""
+    return stores.unseen(path, writer, _REMEDY)

@@ -15,8 +15,7 @@ import pyarrow.parquet as pq
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.stores import at_once, scheme_of, store_at
 from evenkey.joins.static.manifest import Manifest, StaticFile, StaticVersion, checksum
-from evenkey.joins.static.objects import create, delete_all, find, put
-from evenkey.joins.static.shared import unseen
+from evenkey.joins.static.objects import create, delete_all, find, put, unseen
 from evenkey.joins.static.writer import MANIFEST, StaticWriter, name_of
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenkey.joins.static.manifest import StaticFile, checksum
-from evenkey.joins.static.objects import create, parquet, put
-from evenkey.joins.static.shared import read_shared
+from evenkey.joins.static.objects import create, parquet, put, read_shared
 
 if TYPE_CHECKING:
     from evenkey.core.stores import Store

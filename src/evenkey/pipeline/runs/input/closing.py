@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, InputPartition
 
-from evenkey.pipeline.runs.input.readers import QuietReader
-from evenkey.pipeline.runs.input.registration import register
+from evenkey.pipeline.runs.input.python_sources import QuietReader, register
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,8 +18,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, InputPartition
 
 from evenkey.core.errors import RunError
-from evenkey.pipeline.runs.input.readers import QuietReader
-from evenkey.pipeline.runs.input.registration import register
+from evenkey.pipeline.runs.input.python_sources import QuietReader, register
 from evenkey.spark.sessions import check_sources, from_arrow_type
 
 if TYPE_CHECKING:
