@@ -14,7 +14,7 @@ import numpy as np
 from evenkey.core.metrics import Pace, Paced
 from evenkey.joins.balance.planner import greedy
 from evenkey.joins.balance.work import load_per_location
-from evenkey.papers.publish_subscribe.seen import JoinSeen
+from evenkey.papers.publish_subscribe.seen import JoinSeen, LoadMeasure
 from evenkey.pipeline.exporters import EpochRecord, History, RunInfo
 
 __all__ = ["EPOCHS", "INFO", "write_join"]
@@ -53,7 +53,7 @@ def write_join(directory: Path, epochs: int = EPOCHS) -> History:
             messages=_ITEMS,
             items=items,
             seconds=seconds,
-            by_items=False,
+            measure=LoadMeasure.SECONDS,
             threshold=_THRESHOLD,
             matches=matches,
             moved_partitions=moved,

@@ -46,7 +46,7 @@ def recorded(config, tmp_path):
             EpochLog(log),
             partitions=config.partitions_or_default,
             workers=config.workers,
-            by_items=config.by_items,
+            measure=config.load_measure,
             threshold=config.threshold,
             rejected=lambda: 0,
         )

@@ -11,11 +11,11 @@ from evenkey.joins.balance.epoch_log import EpochLog, EpochPlan, SlotRecord
 from evenkey.joins.static.manifest import StaticVersion
 from evenkey.papers.publish_subscribe.records import JoinRecords
 from evenkey.papers.publish_subscribe.report import epochs_of
-from evenkey.papers.publish_subscribe.seen import load_unit
+from evenkey.papers.publish_subscribe.seen import LoadMeasure
 from evenkey.pipeline.exporters import Exports, History, RunInfo
 from evenkey.pipeline.runs.driving.recorder import Recorder
 
-RUN = RunInfo("sps", "publications", "sps dynamic-db-stal", 2, 3, load_unit(by_items=True))
+RUN = RunInfo("sps", "publications", "sps dynamic-db-stal", 2, 3, LoadMeasure.ITEMS.unit)
 PARTITIONS, WORKERS = 4, 2
 
 
@@ -44,7 +44,7 @@ def progress(epoch):
     return {**rows, "timestamp": at, "durationMs": durations}
 
 
-def recorded(tmp_path, log, *, by_items=True, epochs=(0, 1)):
+def recorded(tmp_path, log, *, measure=LoadMeasure.ITEMS, epochs=(0, 1)):
     history = History(tmp_path / "history")
     with Recorder(Exports([], RUN, history=history.store)) as recorder:
         records = JoinRecords(
@@ -52,7 +52,7 @@ def recorded(tmp_path, log, *, by_items=True, epochs=(0, 1)):
             log,
             partitions=PARTITIONS,
             workers=WORKERS,
-            by_items=by_items,
+            measure=measure,
             threshold=0.5,
             rejected=lambda: 7,
             history=history,
@@ -86,8 +86,8 @@ def test_a_join_is_recorded_epoch_by_epoch(tmp_path, log):
 
 
 def test_loads_of_seconds_are_in_microseconds(tmp_path, log):
-    first, last = recorded(tmp_path, log, by_items=False)
-    assert load_unit(by_items=False) == "microseconds"
+    first, last = recorded(tmp_path, log, measure=LoadMeasure.SECONDS)
+    assert LoadMeasure.SECONDS.unit == "microseconds"
     assert (first["epoch_loads"], last["epoch_loads"]) == (
         (1_000_000, 250_000),
         (500_000, 1_500_000),
@@ -99,7 +99,7 @@ def test_figures_are_those_of_the_report(tmp_path, log):
     records = recorded(tmp_path, log)
     epochs = epochs_of(log, PARTITIONS, WORKERS)
     assert [each["mldc"] for each in records] == [
-        each.max_load_distance(by_items=True) for each in epochs
+        each.max_load_distance(LoadMeasure.ITEMS) for each in epochs
     ]
     items = sum((each.items for each in epochs), np.zeros(WORKERS))
     assert list(records[-1]["loads"]) == items.tolist()

@@ -7,6 +7,7 @@ import json
 import numpy as np
 
 from evenkey.papers.publish_subscribe.report import JoinEpoch, JoinReport
+from evenkey.papers.publish_subscribe.seen import LoadMeasure
 from evenkey.pipeline.runs.driving.timing import Timing
 
 
@@ -31,7 +32,7 @@ def test_a_report_that_was_kept_gives_the_same_figures(tmp_path):
         mode="dynamic-lb-stal",
         workers=2,
         partitions=6,
-        by_items=False,
+        measure=LoadMeasure.SECONDS,
         publications=8,
         subscriptions=9,
         matches=21,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from evenkey.core.errors import ConfigurationError
+from evenkey.papers.publish_subscribe.seen import LoadMeasure
 from evenkey.pipeline.options import (
     MOST,
     MOST_TASKS,
@@ -43,8 +44,8 @@ class JoinConfig(KafkaOptions, RunOptions):
     evenkey.core.errors.ConfigurationError: skew = 7: must be at most 1
 
     >>> config = JoinConfig(pipeline="spis", mode="dynamic-db-stal")
-    >>> config.name, config.draws, config.by_items, config.subject
-    ('spis dynamic-db-stal', True, True, 'static')
+    >>> config.name, config.draws, str(config.load_measure), config.subject
+    ('spis dynamic-db-stal', True, 'items', 'static')
     >>> config.check_paths()  # it draws its input, and writes nowhere
     """
 
@@ -171,9 +172,12 @@ class JoinConfig(KafkaOptions, RunOptions):
         return "static" if self.relation_subject == "subscription" else "stream"
 
     @property
-    def by_items(self) -> bool:
-        """Whether the mode's load is items, else seconds."""
-        return "-db-" in self.mode
+    def load_measure(self) -> LoadMeasure:
+        """What the mode takes for load; seconds where it moves nothing."""
+        from evenkey.joins import Mode  # which needs Spark
+
+        rows = Mode.parse(self.mode).balance == "rows"
+        return LoadMeasure.ITEMS if rows else LoadMeasure.SECONDS
 
     def check_paths(self) -> None:
         """Make sure, before anything starts, that input can be read and output written.

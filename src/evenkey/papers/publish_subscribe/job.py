@@ -32,7 +32,6 @@ from evenkey.papers.publish_subscribe.inputs import (
 from evenkey.papers.publish_subscribe.matches import UNITED, matches_of, united
 from evenkey.papers.publish_subscribe.measures import JoinMeasures
 from evenkey.papers.publish_subscribe.report import JoinReport, epochs_of
-from evenkey.papers.publish_subscribe.seen import load_unit
 from evenkey.papers.publish_subscribe.session import join_session
 from evenkey.papers.publish_subscribe.sink import digest_of, sink_of
 from evenkey.pipeline.exporters import History
@@ -116,7 +115,7 @@ class JoinJob(Job[JoinReport]):
             workers=config.workers,
             sources=config.sources,
             history=history,
-            load_unit=load_unit(by_items=config.by_items),
+            load_unit=config.load_measure.unit,
         )
 
     def warm_up(self, spark: SparkSession, directory: RunDirectory) -> None:
@@ -230,7 +229,7 @@ class _JoinWork(Work[JoinReport]):
             mode=config.mode,
             workers=config.workers,
             partitions=partitions,
-            by_items=config.by_items,
+            measure=config.load_measure,
             publications=published,
             subscriptions=subscriptions.num_rows,
             skew=config.skew if config.draws else None,

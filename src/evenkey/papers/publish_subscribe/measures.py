@@ -79,7 +79,7 @@ class JoinMeasures:
             log,
             partitions=config.partitions_or_default,
             workers=config.workers,
-            by_items=config.by_items,
+            measure=config.load_measure,
             threshold=config.threshold,
             rejected=self._rejected,
             history=self._history,
@@ -89,4 +89,4 @@ class JoinMeasures:
         """MLDC of an epoch: the most loaded slot over the mean, less 1."""
         config = self._config
         epochs = epochs_of(log, config.partitions_or_default, config.workers, only=epoch)
-        return epochs[0].max_load_distance(by_items=config.by_items) if epochs else 0.0
+        return epochs[0].max_load_distance(config.load_measure) if epochs else 0.0

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from evenkey.joins import EpochLog
     from evenkey.papers.publish_subscribe.report import JoinEpoch
+    from evenkey.papers.publish_subscribe.seen import LoadMeasure
     from evenkey.pipeline.exporters import History
     from evenkey.pipeline.runs import Recorder
 
@@ -29,8 +30,8 @@ class JoinRecords:
         What the slots of the join's query wrote down, those of earlier processes included.
     partitions, workers
         How many there are.
-    by_items
-        Whether the mode's load is items, else seconds.
+    measure
+        What the mode takes for load.
     threshold
         MLDC above which partitions move.
     rejected
@@ -46,7 +47,7 @@ class JoinRecords:
         *,
         partitions: int,
         workers: int,
-        by_items: bool,
+        measure: LoadMeasure,
         threshold: float,
         rejected: Callable[[], int],
         history: History | None = None,
@@ -54,7 +55,7 @@ class JoinRecords:
         self._recorder = recorder
         self._log = log
         self._size = partitions, workers
-        self._by_items, self._threshold = by_items, threshold
+        self._measure, self._threshold = measure, threshold
         self._rejected = rejected
         self._history = history
         self._last = -1
@@ -81,7 +82,7 @@ class JoinRecords:
                 self._last = number
 
     def _take_in(self, epoch: JoinEpoch) -> None:
-        seen = epoch.seen(by_items=self._by_items, threshold=self._threshold)
+        seen = epoch.seen(self._measure, self._threshold)
         seen = replace(seen, messages=self._publications(epoch))
         if self._run is None and epoch.epoch > 0:
             self._run = self._seen_before(epoch.epoch)
@@ -105,4 +106,4 @@ class JoinRecords:
         if history is None or not earlier:
             return None
         record = history.record(earlier[-1])
-        return JoinSeen.before(record, by_items=self._by_items, workers=self._size[1])
+        return JoinSeen.before(record, measure=self._measure, workers=self._size[1])

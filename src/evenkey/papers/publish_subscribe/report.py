@@ -11,7 +11,7 @@ import numpy as np
 from evenkey.core.metrics import JoinFigures, Pace, Paced, known, max_load_distance
 from evenkey.joins import items, load_per_location, work_of
 from evenkey.papers.publish_subscribe.places import skewed_workers
-from evenkey.papers.publish_subscribe.seen import JoinSeen
+from evenkey.papers.publish_subscribe.seen import JoinSeen, LoadMeasure
 from evenkey.pipeline.exporters import ExportSummary
 from evenkey.pipeline.runs import Timing
 
@@ -70,13 +70,13 @@ class JoinEpoch:
     first_items: NDArray[np.float64]
     messages: int = 0
 
-    def seen(self, *, by_items: bool, threshold: float = float("nan")) -> JoinSeen:
+    def seen(self, measure: LoadMeasure, threshold: float = float("nan")) -> JoinSeen:
         """Give what the figures of the epoch are computed from.
 
         Parameters
         ----------
-        by_items
-            Whether the mode balances items, else seconds.
+        measure
+            What the mode takes for load.
         threshold
             MLDC above which partitions move.
         """
@@ -84,7 +84,7 @@ class JoinEpoch:
             self.messages,
             self.items,
             self.seconds,
-            by_items,
+            measure,
             threshold,
             self.pairs,
             len(self.moved),
@@ -92,9 +92,9 @@ class JoinEpoch:
             self.redistribution_seconds,
         )
 
-    def max_load_distance(self, *, by_items: bool) -> float:
+    def max_load_distance(self, measure: LoadMeasure) -> float:
         """MLDC of the epoch, of items or of seconds."""
-        return max_load_distance(self.items if by_items else self.seconds)
+        return max_load_distance(measure.of(self))
 
 
 def epochs_of(
@@ -149,8 +149,8 @@ class JoinReport:
     ----------
     pipeline, mode
         What ran.
-    by_items
-        Whether MLDC is of items, else of seconds.
+    measure
+        What MLDC is of.
     publications
         How many were published.
     skew
@@ -199,7 +199,7 @@ class JoinReport:
     mode: str
     workers: int
     partitions: int
-    by_items: bool
+    measure: LoadMeasure
     publications: int
     subscriptions: int
     matches: int
@@ -239,6 +239,7 @@ class JoinReport:
             Where its results lie now.
         """
         nested = {
+            "measure": LoadMeasure(record["measure"]),
             "epochs": tuple(map(_restored_epoch, record["epochs"])),
             "timing": Timing(record["timing"]["makespan_ms"], tuple(record["timing"]["epoch_ms"])),
             "epoch_ms": {int(number): each for number, each in record["epoch_ms"].items()},
@@ -250,8 +251,8 @@ class JoinReport:
 
     @property
     def mldc(self) -> list[float]:
-        """Maximum load distance coefficient of each epoch, by the mode's own load metric."""
-        return [each.max_load_distance(by_items=self.by_items) for each in self.epochs]
+        """Maximum load distance coefficient of each epoch, by the mode's own measure of load."""
+        return [each.max_load_distance(self.measure) for each in self.epochs]
 
     @property
     def pace(self) -> Pace:
@@ -306,7 +307,7 @@ class JoinReport:
         """What was joined: figures of the run, and of epochs in a list over them."""
         if not self.epochs:
             return {each.name: [] if each.of_epoch else 0 for each in _TOLD}
-        seen = [each.seen(by_items=self.by_items) for each in self.epochs]
+        seen = [each.seen(self.measure) for each in self.epochs]
         run = JoinFigures.of(reduce(JoinSeen.plus, seen)).named(of_epoch=False)
         epochs = [JoinFigures.of(each).named(of_epoch=True) for each in seen]
         return {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -17,12 +18,44 @@ if TYPE_CHECKING:
     from evenkey.core.metrics import Value
     from evenkey.pipeline.exporters import EpochRecord
 
-_MICROSECONDS = 1e6
+
+class LoadMeasure(StrEnum):
+    """What a mode takes for the load of a slot, of an epoch or of several.
+
+    Examples
+    --------
+    >>> LoadMeasure.SECONDS.unit, LoadMeasure.SECONDS.units_of_one
+    ('microseconds', 1000000.0)
+    """
+
+    ITEMS = "items"
+    SECONDS = "seconds"
+
+    @property
+    def unit(self) -> str:
+        """What loads are counted in, in records."""
+        return "items" if self is LoadMeasure.ITEMS else "microseconds"
+
+    @property
+    def units_of_one(self) -> float:
+        """How many of them an item, or a second, is."""
+        return 1.0 if self is LoadMeasure.ITEMS else 1e6
+
+    def of(self, seen: Loaded) -> NDArray[np.float64]:
+        """float64[W], load of each slot."""
+        return seen.items if self is LoadMeasure.ITEMS else seen.seconds
 
 
-def load_unit(*, by_items: bool) -> str:
-    """What the loads of workers are counted in, by what the mode balances."""
-    return "items" if by_items else "microseconds"
+class Loaded(Protocol):
+    """What knows the load of each slot by either measure."""
+
+    @property
+    def items(self) -> NDArray[np.float64]:
+        """float64[W], items that came to each slot."""
+
+    @property
+    def seconds(self) -> NDArray[np.float64]:
+        """float64[W], seconds that each slot spent on them."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +67,9 @@ class JoinSeen:
     messages
         Publications, each once.
     items, seconds
-        float64[W], load of each slot by either metric.
-    by_items
-        Which of the two the mode balances.
+        float64[W], load of each slot by either measure.
+    measure
+        Which of the two the mode goes by.
     threshold
         MLDC above which partitions move.
     matches, moved_partitions, static_loads, redistribution_seconds
@@ -46,7 +79,7 @@ class JoinSeen:
     messages: int
     items: NDArray[np.float64]
     seconds: NDArray[np.float64]
-    by_items: bool
+    measure: LoadMeasure
     threshold: float
     matches: int
     moved_partitions: int
@@ -54,18 +87,18 @@ class JoinSeen:
     redistribution_seconds: float
 
     @classmethod
-    def before(cls, record: EpochRecord, *, by_items: bool, workers: int) -> Self:
+    def before(cls, record: EpochRecord, *, measure: LoadMeasure, workers: int) -> Self:
         """Give what was seen up to an epoch, by its record.
 
-        Loads are known by the mode's own metric only, which is all that figures of a run need.
+        Loads are known by the mode's own measure only, which is all that figures of a run need.
         """
-        scale = 1.0 if by_items else _MICROSECONDS
-        loads, unknown = np.array(record["loads"]) / scale, np.zeros(workers)
+        known = {each: np.zeros(workers) for each in LoadMeasure}
+        known[measure] = np.array(record["loads"]) / measure.units_of_one
         return cls(
             record["messages"],
-            loads if by_items else unknown,
-            unknown if by_items else loads,
-            by_items,
+            known[LoadMeasure.ITEMS],
+            known[LoadMeasure.SECONDS],
+            measure,
             record["mldc_threshold"],
             record["matches"],
             record["moved_partitions"],
@@ -75,8 +108,8 @@ class JoinSeen:
 
     @property
     def loads(self) -> NDArray[np.float64]:
-        """float64[W], load of each slot by the mode's own metric."""
-        return self.items if self.by_items else self.seconds
+        """float64[W], load of each slot by the mode's own measure."""
+        return self.measure.of(self)
 
     def plus(self, later: JoinSeen) -> JoinSeen:
         """Add what is seen of a later epoch."""
@@ -84,7 +117,7 @@ class JoinSeen:
             self.messages + later.messages,
             self.items + later.items,
             self.seconds + later.seconds,
-            later.by_items,
+            later.measure,
             later.threshold,
             self.matches + later.matches,
             self.moved_partitions + later.moved_partitions,
@@ -94,8 +127,7 @@ class JoinSeen:
 
     def figures(self, *, of_epoch: bool) -> dict[str, Value]:
         """Give the figures under the names of records; loads of seconds in microseconds."""
-        scale = 1.0 if self.by_items else _MICROSECONDS
-        loads = tuple(round(scale * float(load)) for load in self.loads)
+        loads = tuple(round(self.measure.units_of_one * float(load)) for load in self.loads)
         return {
             **Balance.of(self).named(of_epoch=of_epoch),
             **JoinFigures.of(self).named(of_epoch=of_epoch),
