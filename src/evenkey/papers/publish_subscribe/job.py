@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -36,7 +37,16 @@ from evenkey.papers.publish_subscribe.session import join_session
 from evenkey.papers.publish_subscribe.sink import digest_of, sink_of
 from evenkey.pipeline.exporters import History
 from evenkey.pipeline.options import check_configuration
-from evenkey.pipeline.runs import Job, Work, committed_tables, read_records, run_info, span
+from evenkey.pipeline.runs import (
+    Found,
+    Job,
+    Prepared,
+    Work,
+    committed_tables,
+    read_records,
+    run_info,
+    span,
+)
 from evenkey.pipeline.runs import epochs_of as progress_of
 from evenkey.spark.sessions import from_arrow_schema
 
@@ -73,9 +83,6 @@ class JoinJob(Job[JoinReport]):
         check_configuration(config, JoinConfig)
         self.name = config.name
         self.options = self.topics = self.config = config
-        self._subscriptions: pa.Table | None = None
-        self._static: DataFrame | None = None
-        self._source: PublicationInput | None = None
 
     def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> JoinReport:
         """Make the report of a run that was finished before."""
@@ -87,11 +94,12 @@ class JoinJob(Job[JoinReport]):
         named = (config.input, config.polygons, config.collisions)
         return find_files(each for each in named if each is not None)
 
-    def find(self, directory: RunDirectory) -> None:
+    def find(self, directory: RunDirectory) -> _FoundJoin:
         """Draw the subscriptions, and look at the files of publications."""
         del directory
-        self._subscriptions = subscriptions_of(self.config)
+        subscriptions = subscriptions_of(self.config)
         check_publications(self.config)
+        return _FoundJoin(self.config, subscriptions)
 
     def session(self) -> SparkSession:
         """Take a session whose slots stay where their static data are."""
@@ -99,18 +107,33 @@ class JoinJob(Job[JoinReport]):
         topics = config.kafka is not None or config.output_kafka is not None
         return join_session(config.master, kafka=topics)
 
-    def prepare(self, spark: SparkSession, directory: RunDirectory) -> None:
+
+@dataclass(frozen=True)
+class _FoundJoin(Found[JoinReport]):
+    config: JoinConfig
+    subscriptions: pa.Table
+
+    def prepare(self, spark: SparkSession, directory: RunDirectory) -> _PreparedJoin:
         """Write the static side, and what publications are made of."""
-        self._static = _on_disk(spark, self.subscriptions, directory)
-        manifest = _stored(self._static, self._match(), self.config, directory)
-        self._source = publication_input(spark, self.config, directory, manifest)
+        static = _on_disk(spark, self.subscriptions, directory)
+        manifest = _stored(static, _match(self.config), self.config, directory)
+        source = publication_input(spark, self.config, directory, manifest)
+        return _PreparedJoin(self.config, self.subscriptions, static, source)
+
+
+@dataclass(frozen=True)
+class _PreparedJoin(Prepared[JoinReport]):
+    config: JoinConfig
+    subscriptions: pa.Table
+    static: DataFrame
+    source: PublicationInput
 
     def info(self, history: Store | None) -> RunInfo:
         """Say who runs."""
         config = self.config
         dataset = "publications" if config.draws else str(config.input or config.kafka)
         return run_info(
-            self.name,
+            self.config.name,
             dataset,
             workers=config.workers,
             sources=config.sources,
@@ -131,14 +154,12 @@ class JoinJob(Job[JoinReport]):
         self, spark: SparkSession, directory: RunDirectory, recorder: Recorder | None
     ) -> _JoinWork:
         """Join the publications with the static side."""
-        assert self._source is not None  # noqa: S101 - the runner calls in order
-        assert self._static is not None  # noqa: S101 - as above
-        config, source = self.config, self._source
+        config, source = self.config, self.source
         mode = Mode.parse(config.mode)
         found = balanced_join(
             source.stream,
-            self._static,
-            self._match(),
+            self.static,
+            _match(config),
             workers=config.workers,
             balance=mode.balance,
             cache_static=mode.cache_static,
@@ -153,45 +174,39 @@ class JoinJob(Job[JoinReport]):
             then=united,
             schema=UNITED,
         )
-        return _JoinWork(spark, self, directory, source, found, recorder)
+        return _JoinWork(spark, self, directory, found, recorder)
 
-    @property
-    def subscriptions(self) -> pa.Table:
-        """The static side; `find` has drawn it."""
-        assert self._subscriptions is not None  # noqa: S101 - the runner calls in order
-        return self._subscriptions
 
-    def _match(self) -> SpatialMatch:
-        return SpatialMatch(
-            relation_column="relation",
-            pipeline=self.config.pipeline,
-            partitioner=self.config.partitioner,
-            subject=self.config.subject,
-        )
+def _match(config: JoinConfig) -> SpatialMatch:
+    return SpatialMatch(
+        relation_column="relation",
+        pipeline=config.pipeline,
+        partitioner=config.partitioner,
+        subject=config.subject,
+    )
 
 
 class _JoinWork(Work[JoinReport]):
     def __init__(
         self,
         spark: SparkSession,
-        job: JoinJob,
+        prepared: _PreparedJoin,
         directory: RunDirectory,
-        source: PublicationInput,
         found: DataFrame,
         recorder: Recorder | None,
     ) -> None:
         self._spark = spark
-        self._job = job
+        self._prepared = prepared
         self._directory = directory
-        self._source = source
+        config, source = prepared.config, prepared.source
         self.rows = found
-        self.sink = sink_of(job.config, directory)
+        self.sink = sink_of(config, directory)
         self.expected = source.expected
         self.offsets = source.offsets
-        self.asked_to_pause = job.config.draws
-        kept = job.config.output is not None
+        self.asked_to_pause = config.draws
+        kept = config.output is not None
         self.measures = JoinMeasures(
-            job.config,
+            config,
             self._log,
             recorder=recorder,
             rejected=self._rejected,
@@ -211,8 +226,8 @@ class _JoinWork(Work[JoinReport]):
 
     def report(self, outcome: Outcome) -> JoinReport:
         """Report the run, compared with a join in one process where that is wanted."""
-        config, directory, source = self._job.config, self._directory, self._source
-        subscriptions = self._job.subscriptions
+        config, directory, source = self._prepared.config, self._directory, self._prepared.source
+        subscriptions = self._prepared.subscriptions
         matches = list(committed_tables(directory.commits))
         digest = digest_of(matches)
         expected = None

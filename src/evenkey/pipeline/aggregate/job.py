@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
 from pyspark import cloudpickle
@@ -22,6 +23,7 @@ from evenkey.pipeline.options import GroupingOptions, WorkOptions, check_configu
 from evenkey.pipeline.runs import (
     SPLITS,
     Job,
+    Prepared,
     RunDirectory,
     execute,
     run_info,
@@ -60,7 +62,6 @@ class AggregateJob(Job[RunReport]):
         self.name = str(config.resolved_grouping())
         self.options = self.topics = self.config = config
         self._console = console
-        self._found: FoundInput | None = None
 
     def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> RunReport:
         """Make the report of a run that was finished before."""
@@ -70,9 +71,10 @@ class AggregateJob(Job[RunReport]):
         """Find the files of an input."""
         return find_files(self.config.input)
 
-    def find(self, directory: RunDirectory) -> None:
+    def find(self, directory: RunDirectory) -> _FoundAggregate:
         """Find a dataset, files or topics."""
-        self._found = find_input(self.config, directory)
+        found = find_input(self.config, directory)
+        return _FoundAggregate(self.name, self.config, found, self._console)
 
     def session(self) -> SparkSession:
         """Take a session that can read the topics, if there are any."""
@@ -85,6 +87,14 @@ class AggregateJob(Job[RunReport]):
             # The workers may not have it: its functions travel with the tasks.
             cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
         return spark
+
+
+@dataclass(frozen=True)
+class _FoundAggregate(Prepared[RunReport]):
+    name: str
+    config: PipelineConfig
+    found: FoundInput
+    console: TextIO | None
 
     def info(self, history: Store | None) -> RunInfo:
         """Say who runs."""
@@ -121,7 +131,7 @@ class AggregateJob(Job[RunReport]):
             name=source.name,
             rows=results(source.messages, config, directory),
             sink=sink_of(
-                config.sink, config, directory, keys=config.key_names, console=self._console
+                config.sink, config, directory, keys=config.key_names, console=self.console
             ),
             expected=source.expected,
             routers=source.sources,
@@ -133,12 +143,6 @@ class AggregateJob(Job[RunReport]):
         work.tallied_by(SPLITS if source.split else None)
         work.asked_to_pause = source.offsets is None
         return work
-
-    @property
-    def found(self) -> FoundInput:
-        """What is read; `find` has found it."""
-        assert self._found is not None  # noqa: S101 - the runner calls in order
-        return self._found
 
 
 class _AggregateWork(KeyedWork[RunReport]):
@@ -178,9 +182,9 @@ def warm_up(spark: SparkSession, options: KeyedOptions, directory: RunDirectory)
         # An earlier process may have been killed in the middle of it.
         RunDirectory(place).clear()
     with RunDirectory.opened(place) as own:
-        small.find(own)
+        found = small.find(own)
         own.begin(small.options.manifest())
         # Nobody wants its results, so its windows may stay open.
-        execute(spark, small, own, close=False)
+        execute(spark, small, found, own, close=False)
     if place is not None:
         RunDirectory(place).clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -27,6 +28,7 @@ from evenkey.pipeline.runs import (
     DEAD_LETTERS,
     SPLITS,
     Job,
+    Prepared,
     Sink,
     keep_reading,
     recall_reading,
@@ -72,17 +74,16 @@ class LearnJob(Job[LearningReport]):
         self.name = str(config.resolved_grouping())
         self.options = self._config = config
         self._learner = learner
-        self._found: tuple[str, Records] | None = None
 
     def restored(self, record: Mapping[str, Any], directory: RunDirectory) -> LearningReport:
         """Make the report of a run that was finished before."""
-        return self._reported(vars(RunReport.restored(record, directory)), directory)
+        return _reported(vars(RunReport.restored(record, directory)), self._learner, directory)
 
     def input_files(self) -> Sequence[Path]:
         """Find the files of an input."""
         return find_files(self._config.input)
 
-    def find(self, directory: RunDirectory) -> None:
+    def find(self, directory: RunDirectory) -> _FoundRecords:
         """Find generated records, or read those of files, once for all runs that go on."""
         config = self._config
         if not config.input:
@@ -92,8 +93,8 @@ class LearnJob(Job[LearningReport]):
                 messages=config.messages,
                 seed=config.seed,
             )
-            self._found = stream.name, GeneratedRecords(stream, config)
-            return
+            records = GeneratedRecords(stream, config)
+            return _FoundRecords(self.name, self._learner, config, stream.name, records)
         if directory.begun:
             fields, _ = recall_reading(directory.store)
             groups = [RowGroup(*tuples(each)) for each in fields["groups"]]
@@ -111,18 +112,28 @@ class LearnJob(Job[LearningReport]):
             )
             keep_reading(directory, {"kind": "records", "groups": groups})
         name = ", ".join(map(str, config.input))
-        self._found = name, FileRecords(directory.store, _RECORDS, config, groups)
+        read = FileRecords(directory.store, _RECORDS, config, groups)
+        return _FoundRecords(self.name, self._learner, config, name, read)
 
     def session(self) -> SparkSession:
         """Take a session as the pipeline's."""
         return keyed_session(self._config, shuffle_partitions=self._config.aggregators)
 
+
+@dataclass(frozen=True)
+class _FoundRecords(Prepared[LearningReport]):
+    name: str
+    learner: Learner[Any]
+    config: LearnConfig
+    dataset: str
+    records: Records
+
     def info(self, history: Store | None) -> RunInfo:
         """Say who runs."""
-        config = self._config
+        config = self.config
         return run_info(
             self.name,
-            self._records[0],
+            self.dataset,
             workers=config.workers,
             sources=config.sources,
             history=history,
@@ -130,13 +141,13 @@ class LearnJob(Job[LearningReport]):
 
     def warm_up(self, spark: SparkSession, directory: RunDirectory) -> None:
         """Run a small stream of the pipeline's first."""
-        warm_up(spark, self._config, directory)
+        warm_up(spark, self.config, directory)
 
     def open(
         self, spark: SparkSession, directory: RunDirectory, recorder: Recorder | None
     ) -> _LearnWork:
         """Open the records and plan the partial aggregates of each epoch, by worker."""
-        config, (name, reading) = self._config, self._records
+        config, reading = self.config, self.records
         rows = stream_of(
             spark,
             reading,
@@ -145,18 +156,18 @@ class LearnJob(Job[LearningReport]):
             stop_file=directory.paused,
             arrival_rate=config.arrival_rate,
         )
-        models = self._models(directory)
+        models = _models(self.learner, directory)
         messages = rows.mapInArrow(MessagesTask(models, directory.files), self._schema(rows))
         routed = routed_messages(messages, config, directory)
 
         def worker(bound: Aggregator, by: tuple[str, ...]) -> LearningWorker:
             del by
-            return LearningWorker(self._learner, bound, directory.files, config.cost_seconds)
+            return LearningWorker(self.learner, bound, directory.files, config.cost_seconds)
 
         partials, _ = worked(
             routed,
             "key",
-            self._learner.aggregator,
+            self.learner.aggregator,
             config.workers,
             worker,
             time=None,
@@ -167,49 +178,45 @@ class LearnJob(Job[LearningReport]):
             config,
             directory,
             recorder,
-            name=name,
+            name=self.dataset,
             rows=partials,
-            sink=_ModelSink(models, self._learner.aggregator.bind(self._messages())),
+            sink=_ModelSink(models, self.learner.aggregator.bind(self._messages())),
             expected=reading.total,
             routers=config.sources,
-            reported=lambda figures: self._reported(figures, directory),
+            reported=lambda figures: _reported(figures, self.learner, directory),
         )
         work.tallied_by(TRIALS)
         return work
 
-    @property
-    def _records(self) -> tuple[str, Records]:
-        """What is read, and its name; `find` has found it."""
-        assert self._found is not None  # noqa: S101 - the runner calls in order
-        return self._found
-
-    def _reported(self, figures: Mapping[str, Any], directory: RunDirectory) -> LearningReport:
-        """Add the model, and what was learned in each epoch."""
-        models = self._models(directory)
-        last = models.numbers()
-        kept = figures["state"] is not None
-        return LearningReport(
-            **figures,
-            application=str(self._learner),
-            learned=epochs_learned(directory.files),
-            model=models.read(),
-            model_file=directory.place(f"models/{models.name(last[-1])}")
-            if kept and last
-            else None,
-        )
-
-    def _models(self, directory: RunDirectory) -> Models[Any]:
-        return Models(directory.store.under("models"), self._learner)
-
     def _messages(self) -> pa.Schema:
         """What the learner's messages look like, of none."""
-        learner = self._learner
+        learner = self.learner
         nothing = pa.schema([("label", pa.string()), *learner.fields]).empty_table()
         return learner.messages(nothing, learner.start()).drop_columns("record").schema
 
     def _schema(self, rows: DataFrame) -> StructType:
         own: list[StructField] = from_arrow_schema(self._messages()).fields
         return StructType([rows.schema["position"], *own, rows.schema["time"]])
+
+
+def _reported(
+    figures: Mapping[str, Any], learner: Learner[Any], directory: RunDirectory
+) -> LearningReport:
+    """Add the model, and what was learned in each epoch."""
+    models = _models(learner, directory)
+    last = models.numbers()
+    kept = figures["state"] is not None
+    return LearningReport(
+        **figures,
+        application=str(learner),
+        learned=epochs_learned(directory.files),
+        model=models.read(),
+        model_file=directory.place(f"models/{models.name(last[-1])}") if kept and last else None,
+    )
+
+
+def _models(learner: Learner[Any], directory: RunDirectory) -> Models[Any]:
+    return Models(directory.store.under("models"), learner)
 
 
 class _LearnWork(KeyedWork[LearningReport]):

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs.driving.epochs import late_rows as late_rows
     from evenkey.pipeline.runs.driving.epochs import overflowed_results as overflowed_results
     from evenkey.pipeline.runs.driving.epochs import read_records as read_records
+    from evenkey.pipeline.runs.driving.job import Found as Found
     from evenkey.pipeline.runs.driving.job import Job as Job
     from evenkey.pipeline.runs.driving.job import Outcome as Outcome
+    from evenkey.pipeline.runs.driving.job import Prepared as Prepared
     from evenkey.pipeline.runs.driving.job import Work as Work
     from evenkey.pipeline.runs.driving.progress import EpochProgress, OnProgress
     from evenkey.pipeline.runs.driving.recorder import Recorder as Recorder

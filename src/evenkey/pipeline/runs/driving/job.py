@@ -97,9 +97,10 @@ class Work(ABC, Generic[ReportT]):
 
 
 class Job(ABC, Generic[ReportT]):
-    """A kind of run with its options; one object runs once.
+    """A kind of run with its options.
 
-    Its methods are called in the order in which they stand here.
+    A run is a chain of values, each given by a method of the one before: a job, what it found to
+    read, what it has prepared, the work on that, the report.
     """
 
     windowed: ClassVar[bool] = False
@@ -120,16 +121,29 @@ class Job(ABC, Generic[ReportT]):
         return ()
 
     @abstractmethod
-    def find(self, directory: RunDirectory) -> None:
+    def find(self, directory: RunDirectory) -> Found[ReportT]:
         """Find what is read, or what the run in this directory found before; without Spark."""
 
     @abstractmethod
     def session(self) -> SparkSession:
         """Start Spark, or take the session that there is."""
 
-    def prepare(self, spark: SparkSession, directory: RunDirectory) -> None:
+
+class Found(ABC, Generic[ReportT]):
+    """A job that has found its input."""
+
+    @abstractmethod
+    def prepare(self, spark: SparkSession, directory: RunDirectory) -> Prepared[ReportT]:
         """Write down what the run needs and cannot change later; it begins after it."""
+
+
+class Prepared(Found[ReportT]):
+    """A job that can begin; where nothing is prepared, as soon as it has found its input."""
+
+    def prepare(self, spark: SparkSession, directory: RunDirectory) -> Prepared[ReportT]:
+        """Do nothing more."""
         del spark, directory
+        return self
 
     @abstractmethod
     def info(self, history: Store | None) -> RunInfo:
@@ -148,7 +162,7 @@ class Job(ABC, Generic[ReportT]):
         Parameters
         ----------
         spark
-            What `session` gave.
+            What `Job.session` gave.
         directory
             Of the run, which has begun.
         recorder

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from evenkey.core.stores import Store
     from evenkey.pipeline.options import RunOptions
-    from evenkey.pipeline.runs.driving.job import Job, ReportT
+    from evenkey.pipeline.runs.driving.job import Job, Prepared, ReportT
     from evenkey.pipeline.runs.driving.progress import OnProgress
     from evenkey.pipeline.runs.input.topics import RunTopics
 
@@ -91,7 +91,7 @@ def run(
         keep_input = None
         if output is not None and not directory.begun:
             keep_input = stack.enter_context(digested(job.input_files()))
-        job.find(directory)
+        found = job.find(directory)
         if spark is None:
             announce(on_progress, job.name, "starting Spark")
             spark = _classic(job.session())
@@ -100,7 +100,7 @@ def run(
         if topics is not None and topics.waits_for_transactions:
             looks.append(HeldUp(topics))
         seen = stack.enter_context(waits_reported(looks, job.name, on_progress))
-        job.prepare(spark, directory)
+        prepared = found.prepare(spark, directory)
         if keep_input is not None:
             keep_input(directory)
         directory.begin(options.manifest())
@@ -108,17 +108,17 @@ def run(
         history = None if options.output is None else directory.history
         exports = Exports(
             options.export,
-            job.info(history),
+            prepared.info(history),
             history=history,
             held=lambda: directory.claim.held,
         )
         with Recorder(exports, earlier_spans(directory.commits)) as recorder:
             if prepare:
                 announce(seen, job.name, "warming up")
-                job.warm_up(spark, directory)
+                prepared.warm_up(spark, directory)
             recording = recorder if exports else None
             report = execute(
-                spark, job, directory, on_progress=seen, recorder=recording, topics=topics
+                spark, job, prepared, directory, on_progress=seen, recorder=recording, topics=topics
             )
             report = report.exported(recorder.close("finished" if report.finished else "paused"))
         if report.finished:
@@ -153,6 +153,7 @@ def _finished_before(job: Job[ReportT], output: Store) -> ReportT | None:
 def execute(
     spark: SparkSession,
     job: Job[ReportT],
+    prepared: Prepared[ReportT],
     directory: RunDirectory,
     *,
     on_progress: OnProgress | None = None,
@@ -164,19 +165,19 @@ def execute(
 
     Parameters
     ----------
-    spark, job, directory
+    spark, job, prepared, directory
         What runs, and where.
     on_progress
         As for `run`.
     close
         Whether windows are closed at the end.
     recorder
-        As for `Job.open`.
+        As for `Prepared.open`.
     topics
         Those with which the run began; None where it has none.
     """
     started = time.monotonic()
-    work = job.open(spark, directory, recorder)
+    work = prepared.open(spark, directory, recorder)
     end = EpochEnd(
         spark,
         directory,
