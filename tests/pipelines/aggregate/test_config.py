@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenkey.cli import app
 from evenkey.errors import ConfigurationError
 from evenkey.groupings import DynamicKeyGrouping, KeyGrouping
 from evenkey.pipelines.aggregate.config import PipelineConfig
@@ -91,6 +93,19 @@ def test_files_without_a_known_suffix_are_lines(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("x\n")
     assert PipelineConfig(input=tmp_path).resolved_split() == "lines"
     assert PipelineConfig(input=tmp_path, split="words").resolved_split() == "words"
+
+
+# --- what the help shows first
+
+
+def test_help_shows_the_options_that_a_newcomer_needs() -> None:
+    program: Any = typer.main.get_command(app)
+    shown = {each.name for each in program.commands["compare"].params if not each.hidden}
+    assert shown & PipelineConfig.model_fields.keys() == {
+        *("dataset", "input", "key", "count", "time"),
+        *("workers", "aggregator", "aggregator_window", "master"),
+        *("output", "kafka", "output_kafka"),
+    }
 
 
 # --- what is refused
