@@ -78,6 +78,16 @@ def _listed(table):
     return sorted(map(repr, table.to_pylist()))
 
 
+def test_the_last_row_of_each_worker_counts(spark):
+    parts = spark.sql(
+        "SELECT * FROM VALUES ('ann', 0, 1L, 9, 1), ('ann', 1, 4L, 8, 2), ('ann', 0, 3L, 12, 3), "
+        "('bob', 2, 5L, 5, 4) AS parts(user, worker, count, largest, offset)"
+    )
+    aggregates = {"count": "count", "largest": "max(amount)"}
+    merged = merge_workers(parts, "user", WORKERS, aggregates, order="offset").collect()
+    assert sorted(map(tuple, merged)) == [("ann", 7, 12), ("bob", 5, 5)]
+
+
 @pytest.mark.slow(4)
 def test_a_worker_out_of_range_fails_the_merge(spark):
     parts = spark.createDataFrame([("a", 3, 1, 1)], "user string, worker int, count long, n long")
