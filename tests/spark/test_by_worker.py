@@ -88,6 +88,17 @@ def test_the_last_row_of_each_worker_counts(spark):
     assert sorted(map(tuple, merged)) == [("ann", 7, 12), ("bob", 5, 5)]
 
 
+def test_aggregates_by_worker_are_those_of_groupby(spark):
+    rows = spark.range(0, 40, 1, 1).selectExpr("id % 3 AS user", "id AS amount")
+    aggregates = {"count": "count", "largest": "max(amount)", "known": "count(amount)"}
+    parts = aggregate_by_worker(rows, "user", "kg", WORKERS, aggregates).collect()
+    assert sorted((row["user"], *row[2:]) for row in parts) == [
+        (0, 14, 39, 14),
+        (1, 13, 37, 13),
+        (2, 13, 38, 13),
+    ]
+
+
 @pytest.mark.slow(4)
 def test_a_worker_out_of_range_fails_the_merge(spark):
     parts = spark.createDataFrame([("a", 3, 1, 1)], "user string, worker int, count long, n long")
