@@ -105,6 +105,13 @@ def test_several_files_are_read_together():
     assert 'spark.read.parquet("a.parquet", "b.parquet")' in program_for(rows, told("sg"))
 
 
+def test_names_and_paths_stand_as_they_are_whatever_their_letters():
+    setting = Setting(("größe/données.csv",), "csv", "größe,名前")
+    program = program_for(setting, told("sg"))
+    assert 'spark.read.csv("größe/données.csv", header=True)' in program
+    assert 'key=["größe", "名前"],' in program
+
+
 def test_raw_formats_are_refused():
     with pytest.raises(ConfigurationError, match="evenkey simulate"):
         check_split("twitter-election")

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenkey.cli import app
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import DynamicKeyGrouping, KeyGrouping
 from evenkey.pipeline.aggregate.config import PipelineConfig
@@ -91,6 +93,33 @@ def test_files_without_a_known_suffix_are_lines(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("x\n")
     assert PipelineConfig(input=tmp_path).resolved_split() == "lines"
     assert PipelineConfig(input=tmp_path, split="words").resolved_split() == "words"
+
+
+def test_the_cost_of_a_message_is_in_milliseconds_and_divided_by_the_speed() -> None:
+    assert config().cost_seconds == 0.0
+    assert config(cost_ms=3, speed=2).cost_seconds == pytest.approx(0.0015)
+
+
+@pytest.mark.parametrize(
+    ("options", "block"),
+    [({}, 50), ({"epochs": 1000}, 1), ({"epoch_messages": 10**6}, 256), ({"epochs": 100}, 4)],
+)
+def test_small_epochs_are_dealt_in_small_blocks(options: dict[str, int], block: int) -> None:
+    found = config(**options).block_positions(8050, sources=5)
+    assert (found, type(found)) == (block, int)
+
+
+# --- what the help shows first
+
+
+def test_help_shows_the_options_that_a_newcomer_needs() -> None:
+    program: Any = typer.main.get_command(app)
+    shown = {each.name for each in program.commands["compare"].params if not each.hidden}
+    assert shown & PipelineConfig.model_fields.keys() == {
+        *("dataset", "input", "key", "count", "time"),
+        *("workers", "aggregator", "aggregator_window", "master"),
+        *("output", "kafka", "output_kafka"),
+    }
 
 
 # --- what is refused
@@ -312,6 +341,14 @@ def test_layouts_may_change_and_what_is_pinned_may_not() -> None:
     assert made.pinned().keys() == {"aggregators"}
     by_workers = made.with_options(aggregator="heavy-hitters(k=3)")
     assert by_workers.free() & made.layout().keys() == {"sources", "splitters", "load"}
+
+
+def test_where_and_how_long_a_run_goes_on_may_change() -> None:
+    made = config(output="out", time_limit=5, master="local[2]", cost_ms=1)
+    changed = {"time_limit", "master", "cost_ms", "speed", "export", "kafka_config", "output"}
+    assert changed <= made.free()
+    results = {"dataset", "key", "aggregator", "aggregator_window", "epochs", "sink", "seed"}
+    assert not results & made.free()
 
 
 # --- round trips

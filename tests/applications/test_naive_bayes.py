@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -138,3 +140,14 @@ def test_documents_are_a_function_of_their_number():
     assert set(whole["label"].to_pylist()) == {"class 0", "class 1", "class 2"}
     assert all(len(text.split()) == 3 for text in whole["text"].to_pylist())
     assert whole != Documents(classes=3, words=50, size=3, length=40, seed=1).records(0, 40)
+
+
+@pytest.mark.parametrize(
+    ("own", "hottest"), [(0.0, ["w0", "w0", "w0"]), (1.0, ["w12", "w25", "w37"])]
+)
+def test_the_own_words_of_a_class_lie_a_part_of_all_words_further_on(own, hottest):
+    records = Documents(classes=3, words=50, size=40, length=100, own=own).records(0, 100)
+    texts: dict[str, Counter[str]] = {f"class {number}": Counter() for number in range(3)}
+    for record in records.to_pylist():
+        texts[record["label"]].update(record["text"].split())
+    assert [each.most_common(1)[0][0] for each in texts.values()] == hottest

@@ -93,6 +93,17 @@ def test_a_log_that_is_cut_gives_what_comes_before(tmp_path, name, pack):
     assert one.application.id == "app-orders"
 
 
+@pytest.mark.parametrize(
+    ("name", "pack", "half_a_header"),
+    [("app-1.lz4", lz4_blocks, b"LZ4Bl"), ("app-1.snappy", snappy_chunks, b"\x00\x00")],
+)
+def test_a_log_that_is_cut_between_lines_breaks_off(tmp_path, name, pack, half_a_header):
+    (tmp_path / name).write_bytes(pack(GOOD) + half_a_header)
+    (one,) = diagnose(tmp_path / name).applications
+    assert len(one.named) == 1
+    assert ["breaks off" in each for each in one.cautions] == [True]
+
+
 def test_half_a_line_is_no_caution_of_its_own(tmp_path):
     (tmp_path / "log").write_bytes(skewed().text(ended=False).encode() + b'{"Event":"Spark')
     (one,) = diagnose(tmp_path / "log").applications

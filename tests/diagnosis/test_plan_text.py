@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from evenkey.reports.diagnosis.plan_text import read_plan
 from evenkey.reports.diagnosis.plans import keyed_reads
 
@@ -81,6 +83,20 @@ def test_the_final_plan_is_read():
     assert (left.partitions, left.origin) == (8, "ENSURE_REQUIREMENTS")
     assert (left.combined, right.combined) == (True, True)
     assert (left.adaptive, right.adaptive) == (("coalesced",), ("coalesced", "skewed"))
+
+
+@pytest.mark.parametrize(
+    ("written", "keys"),
+    [
+        ("concat(shop name#2, -)#3, customer#1L", ("concat(shop name, -)", "customer")),
+        ("upper(trim(a#1, b#2))#4, c#3[0], [d#5, e#6]", ("upper(trim(a, b))", "c[0]", "[d, e]")),
+    ],
+)
+def test_keys_may_be_expressions(written, keys):
+    plan = read_plan(ADAPTIVE.replace("customer#1L, shop name#2, 8", f"{written}, 8"))
+    assert plan is not None
+    (read,) = keyed_reads(plan)
+    assert read.exchanges[0].keys == keys
 
 
 def test_no_plan_is_none():

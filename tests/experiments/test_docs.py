@@ -1,15 +1,16 @@
-"""The worked example of docs/experiments.md."""
+"""The worked example of docs/experiments.md, and what its tables say."""
 
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from evenkey.papers.experiments import Scale, available, find, pkg, run, write_page
+from evenkey.papers.experiments import FULL, QUICK, Scale, available, find, pkg, run, write_page
 from tests.snippets.blocks import snippets
 
 if TYPE_CHECKING:
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from evenkey.papers.experiments import Experiment
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
+RUNS_ON_SPARK = re.compile(
+    r"^\| (`.+?`) \|.*\| ([\d, ]+) \| ([\d,]+); ([\d.]+ .+?) \|$", re.MULTILINE
+)
+"""Rows of the table: ids, runs at scale quick, messages of a run at scale quick and at full."""
 
 
 @pytest.fixture
@@ -44,3 +49,28 @@ def test_the_worked_example_is_all_that_a_figure_takes(example, tmp_path):
 
 def test_every_experiment_is_described():
     assert {name for name in available() if f"`{name}`" not in GUIDE} == set()
+
+
+def test_runs_on_spark_have_the_numbers_and_sizes_in_the_table():
+    described = set()
+    for named, runs, quick, full in RUNS_ON_SPARK.findall(GUIDE):
+        experiments = [find(each) for each in re.findall("`(.+?)`", named)]
+        described |= {each.id for each in experiments}
+        counts = {len(each.scenarios(QUICK)) for each in experiments}
+        assert counts == {int(each) for each in runs.split(", ")}, named
+        ends = [number(each) for each in full.split(" to ")]
+        for each in experiments:
+            assert sizes(each, QUICK) == {number(quick)}, named
+            assert (min(sizes(each, FULL)), max(sizes(each, FULL))) == (ends[0], ends[-1]), named
+    assert described == {name for name in available() if re.search("-spark$|^pkg-figure-10", name)}
+
+
+def number(text: str) -> int:
+    """Read a number as the table writes it, such as 20,000 or 1.5 M."""
+    digits, _, unit = text.partition(" ")
+    return round(float(digits.replace(",", "")) * {"": 1, "M": 10**6, "G": 10**9}[unit])
+
+
+def sizes(experiment: Experiment, scale: Scale) -> set[int]:
+    """Numbers of messages that runs of an experiment have."""
+    return {each.dataset.messages or 0 for each in experiment.scenarios(scale)}

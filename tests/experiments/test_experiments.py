@@ -22,7 +22,7 @@ from evenkey.papers.experiments.simulation import Simulation
 from evenkey.papers.experiments.timed import MACHINE, Timed
 
 if TYPE_CHECKING:
-    from evenkey.papers.experiments import Scenario
+    from evenkey.papers.experiments import Experiment, Scenario
 
 PAPERS = {
     *(f"pkg-table-{number}" for number in (1, 2)),
@@ -91,11 +91,15 @@ def made_up(scenario: Scenario, rng: np.random.Generator) -> dict[str, Any]:
     return {**scenario.parameters, "messages": messages, **figures}
 
 
-@pytest.mark.slow(1)
+def results_of(experiment: Experiment) -> pd.DataFrame:
+    """Results of all scenarios at scale quick, with figures that nobody measured."""
+    rng = np.random.default_rng(3)
+    return pd.DataFrame([made_up(scenario, rng) for scenario in experiment.scenarios(QUICK)])
+
+
 @pytest.mark.parametrize("experiment", available().values(), ids=available())
 def test_tables_plots_and_findings_are_made(experiment):
-    rng = np.random.default_rng(3)
-    results = pd.DataFrame([made_up(scenario, rng) for scenario in experiment.scenarios(QUICK)])
+    results = results_of(experiment)
     given, frame = results.columns.tolist(), experiment.labelled(results)
     assert results.columns.tolist() == given
     columns = frame.columns.tolist()
@@ -112,7 +116,6 @@ def test_tables_plots_and_findings_are_made(experiment):
     assert frame.columns.tolist() == columns  # functions of the frame leave it as it is
 
 
-@pytest.mark.slow(1)
 @pytest.mark.parametrize("experiment", available().values(), ids=available())
 @pytest.mark.parametrize("scale", [QUICK, FULL], ids=["quick", "full"])
 def test_scenarios_name_streams_and_groupings_that_exist(experiment, scale):
@@ -127,6 +130,41 @@ def test_scenarios_name_streams_and_groupings_that_exist(experiment, scale):
             assert scenario.config().messages == scenario.dataset.messages
         if isinstance(scenario, Simulation | PipelineRun):
             assert parse(scenario.grouping).name == scenario.grouping.partition("(")[0]
+
+
+def test_local_estimation_is_compared_over_the_papers_numbers_of_sources():
+    experiment = find("pkg-figure-4")
+    frame = experiment.labelled(results_of(experiment))
+    assert {*frame["technique"]} == {"G", "L5", "L10", "L15", "L20", "H"}
+
+
+def test_latencies_for_costs_and_for_periods_are_two_tables():
+    experiment = find("pkg-table-3")
+    tables = experiment.tables(experiment.labelled(results_of(experiment)))
+    settings = ["D = 0.1 ms", "D = 0.5 ms", "D = 1 ms"], ["T = 10 s", "T = 30 s", "T = 60 s"]
+    for table, named in zip(tables, settings, strict=True):
+        scheme, *figures = [column.name.partition(", ") for column in table.columns]
+        assert scheme[0] == "scheme"
+        assert [figure[2] for figure in figures] == [each for each in named for _ in range(4)]
+        assert len(set(figures)) == len(figures)
+
+
+@pytest.mark.parametrize(("at_100_workers", "holds"), [(0.5, True), (1.0, True), (1.2, False)])
+def test_more_workers_are_found_to_lower_the_spread(at_100_workers, holds):
+    factors = {10: 1.0, 50: 0.9, 100: at_100_workers}
+    rows = [
+        {
+            "method": method,
+            "workers": workers,
+            "stddev_percent": spread * factor,
+            "max_over_mean": 2,
+        }
+        for method, spread in (("SG", 0.1), ("DKG", 1.0), ("PKG", 2.0), ("KG", 3.0))
+        for workers, factor in factors.items()
+    ]
+    spread, _ = find("dkg-figure-12").findings(pd.DataFrame(rows))
+    assert spread.holds == holds
+    assert spread.ours == "in that order with 10, 50, 100 workers"
 
 
 def test_every_table_and_figure_that_can_be_made_is_there():

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkey.groupings import DynamicKeyGrouping
+from evenkey.groupings import DynamicKeyGrouping, parse
 from evenkey.groupings.key_space import BABY, DEPARTED
 from tests.groupings import naive, reference_model
 from tests.groupings.reference_model import Reference
@@ -195,6 +195,14 @@ def test_a_returning_key_has_its_pool_after_an_epoch_too():
     items = second.snapshot()["items"]
     item = items[items["key"] == HOT][0]
     assert (item["count"], item["pool"], item["space"]) == (1, pools[HOT], BABY)
+
+
+def test_the_parameters_of_the_reference_are_the_defaults():
+    told = (
+        "dkg(initial_pool=2,warm_up=15,teenage_period=15,old_period=60,expected_keys=100,"
+        "old_share=0.1,teenage_share=0.4,baby_share=0.5)"
+    )
+    assert str(parse(told)) == "dkg"
 
 
 if __name__ == "__main__":

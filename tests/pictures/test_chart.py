@@ -46,6 +46,14 @@ def test_dashes_tell_whose_figures_they_are():
     assert lines["PKG, ours"]["color"] == lines["PKG, paper"]["color"]
 
 
+def test_many_points_are_a_thin_line_without_markers():
+    many = pd.DataFrame({"workers": range(41), "imbalance": [0.1] * 41, "method": "PKG"})
+    chart = Chart("", Axis("workers", "Workers"), Y, "method")
+    (thick,), (thin,) = (chart.figure(rows).data for rows in (many[:40], many))
+    assert (thick.mode, thin.mode) == ("lines+markers", "lines")
+    assert thin.line.width < thick.line.width
+
+
 def test_axes_have_titles_units_and_whole_decades():
     layout = drawn(kind="bars")["layout"]
     assert layout["xaxis"]["title"]["text"] == "Workers"

@@ -56,3 +56,12 @@ def test_panels_lie_under_each_other_in_the_theme():
     assert figure.layout.yaxis.domain[0] > figure.layout.yaxis2.domain[1]
     assert figure.layout.xaxis2.tickfont.color == theme.muted
     assert [colour for _, colour in figure.data[0].colorscale] == list(theme.heat)
+
+
+def test_a_themed_figure_names_its_axes_and_has_lines_across_alone():
+    theme = THEMES["light"]
+    layout = themed(theme, "Seconds", "Messages").layout
+    assert (layout.xaxis.title.text, layout.yaxis.title.text) == ("Seconds", "Messages")
+    assert layout.xaxis.showgrid is False
+    assert layout.yaxis.showgrid is not False
+    assert layout.yaxis.gridcolor == theme.grid

@@ -9,6 +9,7 @@ import pickle
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import asdict
+from datetime import datetime
 from multiprocessing import get_context
 
 import pyarrow as pa
@@ -72,6 +73,22 @@ def test_nothing_is_seen_before_its_epoch_is_committed(root):
     assert names == [f"results/{EPOCH}/part-{number:05d}.parquet" for number in range(2)]
     assert settled(commits).figures == {"late": 4}
     assert not staged(root)
+
+
+def test_bounds_of_windows_are_instants_in_parquet_and_in_lines_of_json(root):
+    start, end = "2020-01-01T00:00:00.000Z", "2020-01-01T00:01:00.000Z"
+    row = {"window_start": start, "window_end": end, "day": start, "n": 3}
+    instants = [datetime.fromisoformat(each) for each in (start, end)]
+    commits = Commits(root, 1)
+    lines = json.dumps(row).encode()
+    commits.stage(EPOCH, "results", 0, 1, lines, "json")
+    table = pa.Table.from_pylist([{**row, "window_start": instants[0], "window_end": instants[1]}])
+    commits.stage(EPOCH, "results", 1, 1, encoded(table))
+    commits.commit(EPOCH)
+    first, second = read_results(root).to_pylist()
+    assert first == second
+    assert [first["window_start"], first["window_end"]] == instants
+    assert first["day"] == start
 
 
 def test_the_first_commit_counts_and_the_parts_of_others_are_dropped(root):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
 from evenkey.core.streams import generated
-from evenkey.groupings import parse
+from evenkey.groupings import Grouping, Router, parse
 from evenkey.simulation import simulate
 from evenkey.simulation.estimation import Global, Local, Probing, parse_estimation
 from evenkey.simulation.sources import Messages, Sources
@@ -34,6 +37,39 @@ def test_warming_up_leaves_no_trace():
     assert warm.seconds == 0
     assert warm.route(messages(500)).tolist() == cold.route(messages(500)).tolist()
     assert warm.seconds > 0
+
+
+class Noting(Router):
+    """Notes of each batch how many messages it has, and how many seconds it spans."""
+
+    batches: ClassVar[list[tuple[int, float]]] = []
+
+    def _route(self, keys, times, weights, workers):
+        del weights
+        self.batches.append((len(keys), times[-1] - times[0]))
+        workers[:] = 0
+
+    def snapshot(self):
+        return {}
+
+    def restore(self, snapshot):
+        pass
+
+
+@dataclass(frozen=True)
+class Notes(Grouping):
+    name: ClassVar[str] = "notes"
+
+    def _router(self, workers, source):
+        return Noting(workers, source)
+
+
+def test_warming_up_routes_messages_of_minutes():
+    Noting.batches.clear()
+    Sources(Notes(), Local(), 5, 3).warm_up(messages(100))
+    ((count, seconds),) = Noting.batches
+    assert count == 100
+    assert seconds >= 120
 
 
 def test_probing_sets_every_routers_loads():

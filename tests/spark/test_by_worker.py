@@ -78,6 +78,27 @@ def _listed(table):
     return sorted(map(repr, table.to_pylist()))
 
 
+def test_the_last_row_of_each_worker_counts(spark):
+    parts = spark.sql(
+        "SELECT * FROM VALUES ('ann', 0, 1L, 9, 1), ('ann', 1, 4L, 8, 2), ('ann', 0, 3L, 12, 3), "
+        "('bob', 2, 5L, 5, 4) AS parts(user, worker, count, largest, offset)"
+    )
+    aggregates = {"count": "count", "largest": "max(amount)"}
+    merged = merge_workers(parts, "user", WORKERS, aggregates, order="offset").collect()
+    assert sorted(map(tuple, merged)) == [("ann", 7, 12), ("bob", 5, 5)]
+
+
+def test_aggregates_by_worker_are_those_of_groupby(spark):
+    rows = spark.range(0, 40, 1, 1).selectExpr("id % 3 AS user", "id AS amount")
+    aggregates = {"count": "count", "largest": "max(amount)", "known": "count(amount)"}
+    parts = aggregate_by_worker(rows, "user", "kg", WORKERS, aggregates).collect()
+    assert sorted((row["user"], *row[2:]) for row in parts) == [
+        (0, 14, 39, 14),
+        (1, 13, 37, 13),
+        (2, 13, 38, 13),
+    ]
+
+
 @pytest.mark.slow(4)
 def test_a_worker_out_of_range_fails_the_merge(spark):
     parts = spark.createDataFrame([("a", 3, 1, 1)], "user string, worker int, count long, n long")

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from evenkey import spark as operators
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
-from evenkey.spark.routing.to_workers import _murmur3, _split
+from evenkey.spark.routing.to_workers import _murmur3, _split, split_column
 from tests.spark import oracle
 
 WORKERS = 4  # as many as there are shuffle partitions
@@ -170,6 +170,17 @@ def test_murmur3_is_that_of_spark(session):
     )
     for row in table.collect():
         assert _murmur3(row["value"], row["seed"]) == row["hash"]
+
+
+def test_the_split_of_a_row_is_what_python_computes(session):
+    worker = (F.col("id") % 7).cast("int")
+    table = session.range(200).select(
+        F.hash("id").alias("seed"),
+        worker.alias("worker"),
+        split_column(worker, [F.col("id")], 7).alias("split"),
+    )
+    for row in table.collect():
+        assert row["split"] == _split(row["worker"], row["seed"])
 
 
 def test_split_needs_a_partition_a_worker_in_a_stream(session, stream, tmp_path):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.core.stores import store_at
+from evenkey.core.stores import object_store, patience, store_at
 from evenkey.core.stores.abfs import AbfsContainer
 from evenkey.core.stores.buckets import Verdict
 from evenkey.core.stores.gcs import GcsBucket
@@ -41,22 +43,31 @@ def cloud(request, monkeypatch):
         if request.param == "azure":
             from azure.storage.blob import BlobServiceClient
 
-            connection = (
-                f"DefaultEndpointsProtocol=http;AccountName={_ACCOUNT};AccountKey={_KEY};"
-                f"BlobEndpoint={relay.url}/{_ACCOUNT};"
-            )
-            monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", connection)
-            _no_clients_are_kept("abfs")
+            connection = _azure_at(relay.url, monkeypatch)
             with BlobServiceClient.from_connection_string(connection) as client:
                 client.create_container(name)
             yield relay, f"abfss://{name}@{_ACCOUNT}.dfs.core.windows.net/state"
         else:
             from google.cloud import storage
 
-            monkeypatch.setenv("STORAGE_EMULATOR_HOST", relay.url)
-            _no_clients_are_kept("gcs")
+            _google_at(relay.url, monkeypatch)
             storage.Client.create_anonymous_client().create_bucket(name)
             yield relay, f"gs://{name}/state"
+
+
+def _azure_at(url, monkeypatch):
+    connection = (
+        f"DefaultEndpointsProtocol=http;AccountName={_ACCOUNT};AccountKey={_KEY};"
+        f"BlobEndpoint={url}/{_ACCOUNT};"
+    )
+    monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", connection)
+    _no_clients_are_kept("abfs")
+    return connection
+
+
+def _google_at(url, monkeypatch):
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", url)
+    _no_clients_are_kept("gcs")
 
 
 def _no_clients_are_kept(module):
@@ -93,6 +104,46 @@ def test_nothing_is_put_into_a_container_that_is_not_there(cloud):
         store.put("object", b"")
     with pytest.raises(OSError, match="none-"):
         store.create("object", b"")
+
+
+class _Away(BaseHTTPRequestHandler):
+    """Refuses every request for now, and counts them."""
+
+    asked = 0
+
+    def do_PUT(self):
+        type(self).asked += 1
+        self.rfile.read(int(self.headers["Content-Length"] or 0))
+        self.send_response(503)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_POST = do_PUT  # noqa: N815 - a name of the standard library
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("connect", "place"),
+    [
+        (_azure_at, f"abfss://lab@{_ACCOUNT}.dfs.core.windows.net/state"),
+        (_google_at, "gs://lab/state"),
+    ],
+    ids=["azure", "google"],
+)
+def test_a_client_does_not_try_again_by_itself(connect, place, monkeypatch):
+    # It would not know its own object again where the first answer was lost.
+    for module in (patience, object_store):
+        monkeypatch.setattr(module, "PATIENCE", 0.0)
+    monkeypatch.setattr(_Away, "asked", 0)
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Away) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        connect(f"http://127.0.0.1:{server.server_port}", monkeypatch)
+        with pytest.raises(OSError, match="the store failed for 0 seconds"):
+            store_at(place).create("claim", b"mine")
+        server.shutdown()
+    assert _Away.asked == 1
 
 
 @pytest.mark.parametrize(

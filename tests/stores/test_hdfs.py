@@ -10,7 +10,8 @@ from evenkey.core.stores import hdfs, patience, store_at
 from evenkey.core.stores.hdfs import HdfsStore
 from evenkey.core.stores.webhdfs import namenodes_of
 from tests.servers import free_port
-from tests.stores.conformance import CHECKS
+from tests.stores.conformance import CHECKS, many_names_are_listed_whole
+from tests.stores.namenode import Namenode
 from tests.stores.relays import Relay
 
 
@@ -25,8 +26,57 @@ def relay(hdfs_server):
         yield between
 
 
+@pytest.fixture(scope="module")
+def namenode():
+    """A namenode of this process, which needs no Java."""
+    with Namenode() as server:
+        yield server
+
+
+@pytest.fixture
+def store(namenode):
+    return store_at(f"hdfs://127.0.0.1/lab/{uuid.uuid4().hex}", settings(namenode.port))
+
+
 def settings(port):
     return {"dfs.namenode.http-address": f"127.0.0.1:{port}"}
+
+
+FEW = [each for each in CHECKS if each is not many_names_are_listed_whole]
+"""Checks that take a few requests."""
+
+
+@pytest.mark.parametrize("check", FEW, ids=lambda check: check.__name__)
+def test_what_is_asked_of_a_namenode_makes_a_store(store, check):
+    check(store)
+
+
+def test_a_namenode_that_starts_is_asked_again(store, namenode):
+    namenode.refusals = ["SafeModeException", "RetriableException"]
+    assert store.create("claim", b"mine")
+    assert namenode.refusals == []
+    assert store.read("claim") == b"mine"
+
+
+def test_of_two_namenodes_the_active_one_is_asked(namenode):
+    with Namenode() as standby:
+        standby.refusals = ["StandbyException"] * 10
+        ports = (standby.port, namenode.port)
+        members = {
+            f"dfs.namenode.http-address.service.{port}": f"127.0.0.1:{port}" for port in ports
+        }
+        named = {"dfs.ha.namenodes.service": ", ".join(map(str, ports))}
+        store = store_at(f"hdfs://service/lab/{uuid.uuid4().hex}", {**named, **members})
+        store.put("object", b"x")
+        assert store.read("object") == b"x"
+
+
+def test_what_a_namenode_refuses_for_good_is_an_error_with_its_words(store, namenode):
+    asked = len(namenode.requests)
+    namenode.refusals = ["AccessControlException"]
+    with pytest.raises(OSError, match=r"object: HDFS refuses it: AccessControlException: not now$"):
+        store.read("object")
+    assert len(namenode.requests) == asked + 1
 
 
 @pytest.mark.soak  # its jar has 56 MB

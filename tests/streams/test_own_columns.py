@@ -174,6 +174,23 @@ def test_types_are_read_as_spark_writes_them():
             read_types(wrong)
 
 
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (["user"], "user"),
+        (["user name"], "user name"),
+        (["region", "user"], "region,user"),
+        (["last, first"], '"last, first"'),
+        (["last, first", "age"], '"last, first",age'),
+        (['a "b"'], 'a "b"'),
+        ([" a", "b"], '" a","b"'),
+    ],
+)
+def test_names_are_spelled_as_briefly_as_they_can_be_read(names, text):
+    assert spell_names(names) == text
+    assert read_names(text) == tuple(names)
+
+
 @pytest.mark.slow(6)
 @given(st.lists(st.text(min_size=1).filter(lambda t: "\n" not in t and "\r" not in t), min_size=1))
 def test_names_are_read_as_they_are_spelled(names):
