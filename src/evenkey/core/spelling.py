@@ -9,16 +9,16 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
+import sys
 import types
 import typing
 from typing import Any, TypeVar
 
 from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
-from evenkey.core.offers import where_more_are
 
 if typing.TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 T = TypeVar("T")
 _SPELLING = re.compile(
@@ -26,6 +26,8 @@ _SPELLING = re.compile(
 )
 
 
+_offers: list[Callable[[], object]] = []
+"""What imports more classes that have names."""
 _OFFERED = ("dataset", "grouping")
 """Kinds of which more may be imported."""
 
@@ -99,7 +101,7 @@ def spell_changed(thing: Any) -> str:
     return spell(thing.name, changed)
 
 
-def read(kind: str, text: str, known: Mapping[str, type[T]]) -> T:
+def read(kind: str, text: str, known: Callable[[], Mapping[str, type[T]]]) -> T:
     """Make what a spelling names.
 
     Parameters
@@ -109,7 +111,7 @@ def read(kind: str, text: str, known: Mapping[str, type[T]]) -> T:
     text
         The spelling.
     known
-        The classes that there are, by name; see `build`.
+        Gives the classes that there are, by name; see `build`.
 
     Raises
     ------
@@ -118,16 +120,19 @@ def read(kind: str, text: str, known: Mapping[str, type[T]]) -> T:
         there is.
     """
     if not isinstance(text, str):
-        example = next(iter(sorted(known)), "name")
+        example = next(iter(sorted(known())), "name")
         message = f"{kind} = {shown(text)}: must be a spelling or an object, such as {example!r}"
         if isinstance(text, type):
             message = f"{kind} = {shown(text)}: pass an object of it: {text.__name__}(...)"
         raise ConfigurationError(message)
     name, parameters = parse(text)
-    if name not in known:
-        error = unknown_name(kind, name, known)
+    if name not in known():
+        take_offers()
+    classes = known()
+    if name not in classes:
+        error = unknown_name(kind, name, classes)
         raise error
-    return build(kind, known[name], name, parameters)
+    return build(kind, classes[name], name, parameters)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigurationError:
@@ -141,7 +146,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigurationErr
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
-    more = where_more_are() if kind in _OFFERED else ""
+    more = _where_more_are() if kind in _OFFERED else ""
     message = f"unknown {kind} {name!r}{hint}; there are: {', '.join(known)}{more}"
     return ConfigurationError(message)
 
@@ -236,3 +241,19 @@ def _convert(where: str, text: str, hint: Any, *, or_else: str = "") -> object:
         wanted = {int: "a whole number", float: "a number"}.get(hint, hint.__name__)
         message = f"{where} = {text!r}: must be {wanted}{or_else}"
         raise ConfigurationError(message) from None
+
+
+def offer(load: Callable[[], object]) -> None:
+    """Have a function called before a name is said to be unknown: it imports more of them."""
+    _offers.append(load)
+
+
+def take_offers() -> None:
+    """Import all that is offered, once."""
+    while _offers:
+        _offers.pop()()
+
+
+def _where_more_are() -> str:
+    """Say, for a message about an unknown name, what else could be imported."""
+    return "" if "evenkey.papers" in sys.modules else "; import evenkey.papers for the papers' own"

@@ -12,8 +12,6 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from evenkey.core.doors import late
-from evenkey.core.offers import take_offers
-from evenkey.core.spelling import parse as parse_spelling
 from evenkey.core.spelling import read
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.dynamic_key import DynamicKeyGrouping
@@ -81,10 +79,6 @@ def available() -> dict[str, type[Grouping]]:
     return {each.name: each for each in _descendants(Grouping)}
 
 
-def _name(spelling: object) -> str:
-    return parse_spelling(spelling)[0] if isinstance(spelling, str) else ""
-
-
 def _descendants(cls: type[Any]) -> Iterator[type[Grouping]]:
     for child in cls.__subclasses__():
         if child.__module__.startswith("evenkey.") and not inspect.isabstract(child):
@@ -110,6 +104,4 @@ def parse(text: str | Grouping) -> Grouping:
     """
     if isinstance(text, Grouping):
         return text
-    if _name(text) not in available():
-        take_offers()
-    return read("grouping", text, available())
+    return read("grouping", text, available)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
-from evenkey.core.offers import offer
+from evenkey.core.spelling import offer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.core.offers import take_offers
-from evenkey.core.spelling import build, fields_of, spell, unknown_name
+from evenkey.core.spelling import build, fields_of, spell, take_offers, unknown_name
 from evenkey.core.spelling import parse as parse_spelling
 from evenkey.core.streams.base import KeyStream
 from evenkey.core.streams.country import CountrySkew
