@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from evenkey.applications import heavy_hitters
+from evenkey.joins import balanced_join
+from evenkey.spark import aggregate, aggregate_by_worker, route
 from tools.site.doors import DOORS
 
 NAMES = [(door, name) for door in DOORS for name in importlib.import_module(door).__all__]
@@ -74,6 +77,22 @@ def test_a_public_name_has_a_docstring_with_an_example(door, name):
     examples = doctest.DocTestParser().get_examples(text)
     assert examples, f"{door}.{name} shows no example"
     assert ("+SKIP" in text) == (f"{door}.{name}" in NOT_RUN)
+
+
+@pytest.mark.parametrize(
+    ("function", "defaults"),
+    [
+        (route, {"grouping": "dkg", "workers": 10, "load": "epoch"}),
+        (aggregate, {"grouping": "dkg", "workers": 10, "load": "epoch", "max_ahead": "1 hour"}),
+        (aggregate_by_worker, {"grouping": "planned", "workers": 10, "max_ahead": "1 hour"}),
+        (balanced_join, {"how": "inner", "workers": 8, "balance": "load", "cache_bytes": 2**30}),
+        (heavy_hitters, {"k": 20, "grouping": "pkg", "workers": 4, "max_ahead": "1 hour"}),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_defaults_are_those_that_running_streams_began_with(function, defaults):
+    parameters = inspect.signature(function).parameters
+    assert {name: parameters[name].default for name in defaults} == defaults
 
 
 def methods(kind):
