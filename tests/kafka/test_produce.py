@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -14,6 +15,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.kafka import Address, produce
 from evenkey.kafka.records import find_records, parse_time
+from evenkey.kafka.topics import SILENT
 
 
 def records_of(broker, topic):
@@ -29,6 +31,33 @@ def records_of(broker, topic):
     consumer.close()
     records.sort(key=lambda each: (each.partition(), each.offset()))
     return [(each.partition(), each.timestamp()[1], each.key(), each.value()) for each in records]
+
+
+@pytest.fixture(scope="module")
+def small_broker():
+    """A broker within librdkafka, which takes records and gives them back, with a topic."""
+    kafka = pytest.importorskip("confluent_kafka")
+    settings = {"bootstrap.servers": "replaced:1", "test.mock.num.brokers": "1"}
+    owner = kafka.Producer(settings, logger=SILENT)
+    (broker,) = owner.list_topics("produced", timeout=240).brokers.values()
+    return SimpleNamespace(server=f"{broker.host}:{broker.port}", partitions=4, owner=owner)
+
+
+def test_records_go_to_partitions_in_turn(small_broker):
+    stream = generated("zipf(z=1.2,keys=50)", messages=30, rate=20.0)
+    produced = produce(
+        find_records(stream.name, messages=30, rate=20.0).records,
+        Address.parse(f"{small_broker.server}/produced"),
+        first=parse_time("2020-01-01"),
+    )
+    assert produced.messages == 30
+    keys = stream.texts(stream.ids(0, 30)).to_pylist()
+    found = [(partition, key) for partition, _, key, _ in records_of(small_broker, "produced")]
+    assert found == [
+        (partition, keys[number].encode())
+        for partition in range(small_broker.partitions)
+        for number in range(partition, 30, small_broker.partitions)
+    ]
 
 
 @pytest.mark.slow(9)
