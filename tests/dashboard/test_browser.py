@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-_PATIENCE_MS = 120_000  # a machine that runs all tests at once may draw slowly
+_PATIENCE_MS = 240_000  # a machine that runs all tests at once may draw slowly
 _LONGER_THAN_A_TICK = 1.5
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 QUIET = [
