@@ -27,7 +27,7 @@ _SPELLING = re.compile(
 
 
 _offers: list[Callable[[], object]] = []
-"""What imports more classes that have names."""
+"""Functions that import more classes with names."""
 _OFFERED = ("dataset", "grouping")
 """Kinds of which more may be imported."""
 

@@ -1,8 +1,7 @@
-"""What makes the papers' results again: experiments, data sets, peers, publish/subscribe by place.
+"""The papers' material: experiments, look-alike data sets, peers, geospatial publish/subscribe.
 
-Once it is imported, the groupings of `evenkey.papers.peers` and the streams of
-`evenkey.papers.data_sets` are known by their names, as on the command line. Nothing else of
-evenkey imports it.
+Import it to use the groupings of `evenkey.papers.peers` and the streams of
+`evenkey.papers.data_sets` by name, as on the command line. Only the command line imports it.
 """
 
 from __future__ import annotations

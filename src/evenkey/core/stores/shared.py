@@ -1,4 +1,4 @@
-"""Shared places: whoever reads what another host wrote makes sure that both see the same place."""
+"""Shared storage: a host checks that it sees what another host has written."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _seen: set[tuple[str, bytes | None]] = set()
 
 @dataclass(frozen=True)
 class SharedMark:
-    """An object that one process wrote, and that all who share the place must see.
+    """An object that one process wrote, and that every process that shares the storage must see.
 
-    So a directory that each host has for itself is one clear error. It travels to tasks.
+    A directory that each host has for itself is so found, and named in one error. Tasks get a copy.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class SharedMark:
 
 
 def read_shared(store: Store, name: str, writer: str, remedy: str) -> bytes:
-    """Read an object that another host has written, or that all who share a store must find.
+    """Read an object that another host has written.
 
     Parameters
     ----------

@@ -139,7 +139,7 @@ def _unwritable(store: Store, name: str, error: OSError) -> RunError:
 
 
 def read_shared(store: Store, name: str, host: str) -> bytes:
-    """Read what a host has written, or was the last to see, or raise what `unseen` gives."""
+    """Read what a host has written, or was the last to see; raise an error if it is not there."""
     return stores.read_shared(store, name, f"host {host}", _REMEDY)
 
 
