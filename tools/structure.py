@@ -140,7 +140,7 @@ def _read(name: str, file: Path) -> Module:
 
 
 def _add_late_names(module: Module) -> None:
-    """Add what a package opens only when it is asked for: the table of its `late`."""
+    """Add the names that a package imports lazily, from the table that older commits have."""
     for node in ast.walk(module.tree):
         if not (isinstance(node, ast.Call) and _last_name(node.func) == "late"):
             continue

@@ -30,8 +30,8 @@ from evenkey.aggregators import (
     number_groups,
     reduce_groups,
 )
-from evenkey.core.doors import late
 from evenkey.core.errors import ConfigurationError, EvenkeyError, RunError
+from evenkey.core.lazy import lazy_names
 from evenkey.groupings import (
     CardinalityAffinity,
     DChoices,
@@ -121,4 +121,4 @@ __version__ = "0.1.0"
 2
 """
 
-__getattr__ = late(__name__)
+__getattr__ = lazy_names(__name__)

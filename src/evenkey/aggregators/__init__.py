@@ -27,8 +27,8 @@ from evenkey.aggregators.several import Several, named_spellings, several
 from evenkey.aggregators.sum import Sum
 from evenkey.aggregators.tally import Tally
 from evenkey.aggregators.top_k import TopK
-from evenkey.core.doors import late
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.lazy import lazy_names
 from evenkey.core.spelling import read
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ __all__ = [
     "reduce_groups",
 ]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy_names(__name__)
 
 
 def available() -> dict[str, type[Aggregator]]:

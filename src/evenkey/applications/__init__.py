@@ -17,7 +17,7 @@ from evenkey.applications.heavy_keys import FindHeavyHitters
 from evenkey.applications.naive_bayes import NaiveBayes
 from evenkey.applications.trees import Clusters, DecisionTree, TreeModel
 from evenkey.applications.word_count import WordCount
-from evenkey.core.doors import late
+from evenkey.core.lazy import lazy_names
 from evenkey.pipeline.application import Application
 from evenkey.pipeline.learn import InProcess, LabelledStream, Learner, Model, Trained
 
@@ -57,4 +57,4 @@ __all__ = [
     "train",
 ]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy_names(__name__)

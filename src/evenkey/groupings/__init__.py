@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from evenkey.core.doors import late
+from evenkey.core.lazy import lazy_names
 from evenkey.core.spelling import read
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.dynamic_key import DynamicKeyGrouping
@@ -65,7 +65,7 @@ __all__ = [
     "parse",
 ]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy_names(__name__)
 
 
 def available() -> dict[str, type[Grouping]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.core.doors import late
+from evenkey.core.lazy import lazy_names
 from evenkey.joins.balance.distributor import DynamicDistributor
 from evenkey.joins.balance.modes import MODES, Mode
 from evenkey.joins.balanced import balanced_join
@@ -46,4 +46,4 @@ __all__ = [
     "refresh",
 ]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy_names(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.core.doors import late
+from evenkey.core.lazy import lazy_names
 from evenkey.kafka.address import Address
 from evenkey.kafka.client import ClientSettings
 from evenkey.kafka.client import Isolation as Isolation
@@ -40,4 +40,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Address", "ClientSettings", "produce", "read_results"]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy_names(__name__)

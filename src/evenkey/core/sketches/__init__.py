@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.core.doors import late
+from evenkey.core.lazy import lazy_names
 from evenkey.core.sketches.histograms import ApproximateHistogram
 from evenkey.core.sketches.space_saving import Counters, SpaceSaving
 
@@ -15,4 +15,4 @@ if TYPE_CHECKING:
 
 __all__ = ["ApproximateHistogram", "Counters", "SpaceSaving"]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy_names(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.core.doors import late
+from evenkey.core.lazy import lazy_names
 from evenkey.core.streams.base import SPAN_SECONDS, KeyStream, MessageBatch, MessageStream
 from evenkey.core.streams.country import CountryHalfSkew, CountrySkew
 from evenkey.core.streams.drift import Drift
@@ -72,4 +72,4 @@ __all__ = [
     "generated",
 ]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy_names(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.core.doors import late
+from evenkey.core.lazy import lazy_names
 from evenkey.papers.publish_subscribe.config import JoinConfig
 
 if TYPE_CHECKING:
@@ -15,4 +15,4 @@ if TYPE_CHECKING:
 
 __all__ = ["JoinConfig", "JoinReport", "compare_joins", "produce_publications", "run_join"]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy_names(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.core.doors import late
+from evenkey.core.lazy import lazy_names
 from evenkey.pipeline.aggregate.config import PipelineConfig
 
 if TYPE_CHECKING:
@@ -22,4 +22,4 @@ if TYPE_CHECKING:
 
 __all__ = ["PipelineConfig", "RunReport", "compare", "run"]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy_names(__name__)

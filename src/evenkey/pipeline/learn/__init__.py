@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.core.doors import late
+from evenkey.core.lazy import lazy_names
 from evenkey.pipeline.learn.config import LearnConfig
 from evenkey.pipeline.learn.in_process import InProcess, Trained
 from evenkey.pipeline.learn.labelled_streams import LabelledStream
@@ -32,4 +32,4 @@ __all__ = [
     "train",
 ]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy_names(__name__)

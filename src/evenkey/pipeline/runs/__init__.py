@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.core.doors import late
+from evenkey.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from evenkey.pipeline.runs.driving.epochs import READ as READ
@@ -55,4 +55,4 @@ if TYPE_CHECKING:
 
 __all__ = ["EpochProgress", "OnProgress", "read_results"]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy_names(__name__)

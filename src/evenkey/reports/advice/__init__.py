@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.core.doors import late
+from evenkey.core.lazy import lazy_names
 from evenkey.reports.advice.advising import Advice, advise
 from evenkey.reports.advice.measure import Skew, TopKey, ZipfFit, fit_zipf, measure
 from evenkey.reports.advice.predict import Prediction, predict, usual_groupings, worker_range
@@ -46,4 +46,4 @@ __all__ = [
     "worker_range",
 ]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy_names(__name__)

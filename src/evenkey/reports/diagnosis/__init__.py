@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.core.doors import late
+from evenkey.core.lazy import lazy_names
 from evenkey.reports.diagnosis.application import Application, Execution, Stage, Task
 from evenkey.reports.diagnosis.diagnosing import Diagnosed, Diagnosis, diagnose
 from evenkey.reports.diagnosis.findings import Change, Finding
@@ -36,4 +36,4 @@ __all__ = [
     "stage_title",
 ]
 
-__getattr__ = late(__name__)
+__getattr__ = lazy_names(__name__)

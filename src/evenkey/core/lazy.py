@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def late(package: str) -> Callable[[str], Any]:
+def lazy_names(package: str) -> Callable[[str], Any]:
     """Make the ``__getattr__`` of a package whose names need Spark, or are slow to import.
 
     These names are what the package imports for type checkers alone, in ``if TYPE_CHECKING:``.
@@ -27,7 +27,7 @@ def late(package: str) -> Callable[[str], Any]:
 
     Examples
     --------
-    >>> late("evenkey")("simulate").__name__
+    >>> lazy_names("evenkey")("simulate").__name__
     'simulate'
     """
 
