@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from evenkey.pipeline.aggregate.config import PipelineConfig
-    from evenkey.pipeline.aggregate.found import FoundInput
+    from evenkey.pipeline.aggregate.kept import FoundInput
 
 _KEY = "key"
 _TYPES = "evenkey.types"

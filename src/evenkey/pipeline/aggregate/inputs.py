@@ -11,8 +11,7 @@ from pyspark.sql import functions as F
 from evenkey.core.streams import RowIndex, SplitLines
 from evenkey.kafka import PLACES, Address, ClientSettings, OffsetRange, kafka_lines, read_schema
 from evenkey.pipeline.aggregate.columns import described
-from evenkey.pipeline.aggregate.found import FoundInput
-from evenkey.pipeline.aggregate.kept import keep_records, kept_records
+from evenkey.pipeline.aggregate.kept import FoundInput, keep_records, kept_records
 from evenkey.pipeline.aggregate.splitting import LATEST, split_lines, vet_rows
 from evenkey.pipeline.aggregate.streams import generated_stream, index_input, lines_splitter
 from evenkey.pipeline.runs import GeneratorReading, LinesReading, RowsReading, stream_of

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from evenkey.core.stores import Store
-    from evenkey.pipeline.aggregate.found import FoundInput
+    from evenkey.pipeline.aggregate.kept import FoundInput
     from evenkey.pipeline.exporters import RunInfo
     from evenkey.pipeline.options import KeyedOptions
     from evenkey.pipeline.runs import Outcome, Recorder

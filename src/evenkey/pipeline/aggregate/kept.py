@@ -1,8 +1,8 @@
-"""What a run found in its files, written down for the processes that go on."""
+"""What a run found to read, and what of it is written down for the processes that go on."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from evenkey.core.streams import (
     Columns,
@@ -19,10 +19,28 @@ from evenkey.pipeline.runs import keep_reading, recall_reading, tuples
 if TYPE_CHECKING:
     from evenkey.core.streams import Splitter
     from evenkey.pipeline.aggregate.config import PipelineConfig
-    from evenkey.pipeline.runs import RunDirectory
+    from evenkey.pipeline.runs import Reading, RunDirectory
 
 Extent: TypeAlias = tuple[int, float, int]
 """How many positions are read, how many make a second, how many a source gets at a time."""
+
+
+class FoundInput(NamedTuple):
+    """What a configuration reads, found without Spark.
+
+    Parameters
+    ----------
+    name
+        The dataset's name, or the paths.
+    reading
+        Gives rows by position; None for topics, which Spark's own connector reads.
+    splitter
+        Takes lines apart; None where the rows bear keys.
+    """
+
+    name: str
+    reading: Reading | None
+    splitter: Splitter | None
 
 
 def keep_records(records: SplitLines | RowIndex, extent: Extent, directory: RunDirectory) -> None:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from evenkey.groupings import planner_of
 from evenkey.kafka import connector_settings
-from evenkey.pipeline.aggregate.observer import Observer
+from evenkey.pipeline.aggregate.observer import AggregateRecords, Observer
 from evenkey.pipeline.aggregate.planning import KeyPlanner
-from evenkey.pipeline.aggregate.records import AggregateRecords
 from evenkey.pipeline.aggregate.report import ReportT
 from evenkey.pipeline.aggregate.worker import PLACED
 from evenkey.pipeline.runs import Tallies, Work, late_rows, overflowed_results

@@ -18,6 +18,7 @@ from evenkey.core.hashing import hash_strings
 from evenkey.core.metrics import EpochMetrics, PairCounts, RunMetrics, Seen, imbalance
 from evenkey.pipeline.aggregate.worker import PLACED
 from evenkey.pipeline.exporters import HotKey
+from evenkey.pipeline.runs import SPLITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
     from evenkey.groupings import By
-    from evenkey.pipeline.runs import EpochFiles
+    from evenkey.pipeline.runs import EpochFiles, Recorder
 
 _HOTTEST = 10
 _LONGEST_KEY = 256
@@ -142,3 +143,36 @@ def _hottest(placed: pa.Table, load: str) -> tuple[HotKey, ...]:
         name = _NULL if row["key"] is None else row["key"][:_LONGEST_KEY]
         hottest.append(HotKey(name, row[f"{load}_sum"], pool, loads))
     return tuple(hottest)
+
+
+class AggregateRecords:
+    """Gives a recorder the figures of each epoch that the observer took in.
+
+    Parameters
+    ----------
+    recorder
+        Takes them.
+    files
+        Where splitters count what they rejected.
+    """
+
+    def __init__(self, recorder: Recorder, files: EpochFiles) -> None:
+        self._recorder = recorder
+        self._files = files
+        self._rejected = 0
+
+    def add(self, seen: Observed) -> None:
+        """Take in an epoch, in order."""
+        epoch = seen.epoch.epoch
+        self._rejected += self._rejected_in(epoch)
+        figures = {
+            **seen.run.named(of_epoch=False),
+            **seen.epoch.named(of_epoch=True),
+            "epoch_loads": seen.loads,
+            "rejected": self._rejected,
+        }
+        self._recorder.record(epoch, figures, seen.hottest)
+
+    def _rejected_in(self, epoch: int) -> int:
+        counts = self._files.read(SPLITS, [epoch])
+        return 0 if counts is None else int(pc.sum(counts["rejected"]).as_py())

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from evenkey.core.lazy import lazy_names
 from evenkey.reports.diagnosis.application import Application, Execution, Stage, Task
 from evenkey.reports.diagnosis.diagnosing import Diagnosed, Diagnosis, diagnose
-from evenkey.reports.diagnosis.findings import Change, Finding
+from evenkey.reports.diagnosis.findings import Change, Finding, stage_names, stage_title
 from evenkey.reports.diagnosis.thresholds import Thresholds
-from evenkey.reports.diagnosis.titles import stage_names, stage_title
 
 if TYPE_CHECKING:
     from evenkey.reports.diagnosis.page import check_page as check_page

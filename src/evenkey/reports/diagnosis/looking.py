@@ -6,16 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evenkey.reports.diagnosis.findings import Change, Finding
-from evenkey.reports.diagnosis.judging import judged
 from evenkey.reports.diagnosis.plans import is_streaming, shape_of
 from evenkey.reports.diagnosis.predicting import Work, together
-from evenkey.reports.diagnosis.remedies import remedies_for
+from evenkey.reports.diagnosis.remedies import remedies_for, why_none
 from evenkey.reports.diagnosis.runs import Run, runs_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenkey.reports.diagnosis.application import Application
+    from evenkey.reports.diagnosis.findings import Verdict
     from evenkey.reports.diagnosis.thresholds import Thresholds
 
 
@@ -46,5 +46,51 @@ def _finding(application: Application, runs: Sequence[Run], thresholds: Threshol
         changes.append(Change(remedy, after, gain, work.counting(remedy)))
     changes.sort(key=lambda each: -each.gain)
     finding = Finding(application, work, stream, fullness, tuple(changes))
-    verdict, reason = judged(finding, thresholds)
+    verdict, reason = _judged(finding, thresholds)
     return replace(finding, verdict=verdict, reason=reason)
+
+
+def _judged(finding: Finding, limits: Thresholds) -> tuple[Verdict, str]:
+    """Decide on a stage, and say why in a sentence."""
+    if finding.combined and finding.kind == "own aggregate":
+        return "combined", "Spark combines before the shuffle: a hot key costs no more than another"
+    even = _even(finding, limits)
+    if even:
+        return "even", even
+    if not finding.changes:
+        return "none", why_none(finding.run.read, stream=finding.stream)
+    small = _small(finding, limits)
+    if small:
+        return "small", small
+    fullest, gain = finding.fullness["rows"], finding.changes[0].gain
+    heavy = 100 * finding.heaviest_share
+    return "change", (
+        f"about {gain:.1f} times shorter: the fullest task has {fullest:.1f} times "
+        f"the mean of rows, and the heaviest key about {heavy:.0f} % of them"
+    )
+
+
+def _even(finding: Finding, limits: Thresholds) -> str | None:
+    """Say that rows lie evenly, if they do."""
+    if all(len(run.tasks) == 1 for run in finding.work.runs):
+        merged = ", since adaptive execution merged all partitions" if finding.adaptive else ""
+        return f"it ran as one task: there is nothing to be uneven{merged}"
+    fullest, longest = finding.fullness["rows"], finding.fullness["seconds"]
+    if fullest >= limits.least_fullness:
+        return None
+    reason = f"rows lie evenly: the fullest task has {fullest:.2f} times the mean"
+    if longest >= limits.least_fullness:
+        reason += f", so that the longest has {longest:.2f} times is no matter of keys"
+    return reason
+
+
+def _small(finding: Finding, limits: Thresholds) -> str | None:
+    """Say that there is little to gain, if it is so."""
+    gain = finding.changes[0].gain
+    if gain <= 1:
+        return "it would be no shorter: its time does not go by the rows of its keys"
+    if gain < limits.least_gain:
+        return f"it would be {gain:.2f} times shorter: less than {limits.least_gain:g}"
+    if finding.saved < limits.least_seconds:
+        return f"it would save {finding.saved:.2f} s: less than {limits.least_seconds:g} s"
+    return None
