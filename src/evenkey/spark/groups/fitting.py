@@ -12,7 +12,7 @@ from evenkey.spark.keys.columns import check_frame, key_columns, key_hash, numbe
 from evenkey.spark.plans.places import check_state
 from evenkey.spark.plans.store_at import store_of
 from evenkey.spark.plans.tables import RoutingTables
-from evenkey.spark.routing.native import fitted
+from evenkey.spark.routing.by_plan import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

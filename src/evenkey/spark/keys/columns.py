@@ -1,4 +1,4 @@
-"""Checks of what operators are given."""
+"""Columns that operators are given: found, checked, and hashed as keys."""
 
 from __future__ import annotations
 

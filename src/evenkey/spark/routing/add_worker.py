@@ -24,7 +24,7 @@ from evenkey.spark.keys.columns import (
 from evenkey.spark.keys.row_numbers import in_stable_order, order_may_change, own_columns
 from evenkey.spark.plans.frequencies import plan_of
 from evenkey.spark.plans.places import check_state
-from evenkey.spark.routing.native import plan_of_batch, route_planned
+from evenkey.spark.routing.by_plan import plan_of_batch, route_planned
 from evenkey.spark.routing.real_time import check_real_time
 from evenkey.spark.routing.tasks import Load, check_plan, needs_plan, routing_task
 from evenkey.spark.sessions.retries import warn_of_unsafe_retries
