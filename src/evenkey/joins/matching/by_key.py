@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import functions as F
 
-from evenkey.joins.matching.partition_join import HASH, PartitionJoin
+from evenkey.joins.matching.partition_join import HASH, PARTITION, PartitionJoin
+from evenkey.spark.keys import hash_of, key_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
+    from pyspark.sql import DataFrame
 
 How = Literal["inner", "left"]
 
@@ -42,6 +45,12 @@ class KeyedPartition:
     def nbytes(self) -> int:
         """Bytes of its columns."""
         return int(self.hashes.nbytes + self.keys.nbytes + self.payload.nbytes)
+
+
+def in_partitions(rows: DataFrame, columns: Sequence[str], partitions: int) -> DataFrame:
+    """Add `HASH` and `PARTITION`, by which equal keys of both sides are in one partition."""
+    hashed = rows.withColumn(HASH, hash_of(key_columns(rows, columns)))
+    return hashed.withColumn(PARTITION, F.pmod(HASH, F.lit(partitions)).cast("int"))
 
 
 @dataclass(frozen=True)

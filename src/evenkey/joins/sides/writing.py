@@ -9,11 +9,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ByteType, IntegerType, StructField, StructType
 
 from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.joins.matching.by_key import in_partitions
 from evenkey.joins.matching.on import Keys, SpatialMatch
-from evenkey.joins.matching.partition_join import HASH, PARTITION, RELATION
+from evenkey.joins.matching.partition_join import PARTITION, RELATION
 from evenkey.joins.sides.division import StaticSpread, divide
 from evenkey.joins.sides.write_tasks import OUTCOME, WRITTEN, CommitTask, WriteTask
-from evenkey.spark.keys import NamedTask, key_columns, with_plain_names
+from evenkey.spark.keys import NamedTask, hash_of, key_columns, with_plain_names
 from evenkey.spark.sessions import at_state, from_arrow_schema, in_workers, to_arrow_schema
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def write_static(
     session = static.sparkSession
     writer = at_state(session, store.begin)
     if isinstance(on, Keys):
-        spread, partitioning = _by_keys(static, on, partitions), on.to_json()
+        spread, partitioning = in_partitions(static, on.columns, partitions), on.to_json()
     else:
         key_columns(static, [each for each in (on.geometry, on.relation_column) if each])
         leaves = leaves or divide(static, on, partitions)
@@ -122,11 +123,6 @@ def _timezone(df: DataFrame) -> str:
     return df.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
 
 
-def _by_keys(static: DataFrame, on: Keys, partitions: int) -> DataFrame:
-    hashed = static.withColumn(HASH, F.xxhash64(*key_columns(static, on.columns)))
-    return hashed.withColumn(PARTITION, F.pmod(HASH, F.lit(partitions)).cast("int"))
-
-
 def _by_space(
     static: DataFrame,
     on: SpatialMatch,
@@ -134,7 +130,7 @@ def _by_space(
     task: StaticSpread,
 ) -> DataFrame:
     if on.by_hash:
-        hashed = F.xxhash64(*key_columns(static, static.columns))
+        hashed = hash_of(key_columns(static, static.columns))
         static = static.withColumn(PARTITION, F.pmod(hashed, F.lit(partitions)).cast("int"))
     kept = [each for each in static.schema if each.name not in (PARTITION, on.relation_column)]
     added = [StructField(RELATION, ByteType()), StructField(PARTITION, IntegerType())]

@@ -9,12 +9,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BooleanType, IntegerType, StructField, StructType
 
 from evenkey.joins.balance.planning import COUNTS, DecideTask
+from evenkey.joins.matching.by_key import in_partitions
 from evenkey.joins.matching.on import PIPELINES
-from evenkey.joins.matching.partition_join import CANDIDATES, FIRST, HASH, PARTITION, SLOT
+from evenkey.joins.matching.partition_join import CANDIDATES, FIRST, PARTITION, SLOT
 from evenkey.joins.space.partitioners import Leaves
 from evenkey.joins.static.dead_letters import Nowhere
 from evenkey.joins.tasks.spreading import SpaceSpread
-from evenkey.spark.keys import key_columns, quoted
+from evenkey.spark.keys import quoted
 from evenkey.spark.plans import dealt_by_number
 from evenkey.spark.sessions import in_workers
 
@@ -50,9 +51,7 @@ class Routing:
 
     def by_keys(self, on: Keys) -> DataFrame:
         """Add `HASH`, `PARTITION` and `SLOT`, by the hash of the keys."""
-        hashed = self.stream.withColumn(HASH, F.xxhash64(*key_columns(self.stream, on.columns)))
-        partition = F.pmod(HASH, F.lit(self.planner.partitions)).cast("int")
-        spread = hashed.withColumn(PARTITION, partition)
+        spread = in_partitions(self.stream, on.columns, self.planner.partitions)
         return self._with_slots(spread, spread, F.lit(True))  # noqa: FBT003 - Spark's own
 
     def by_space(self, on: SpatialMatch, dead_letters: DeadLetters | None) -> DataFrame:

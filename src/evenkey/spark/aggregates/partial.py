@@ -12,7 +12,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.spark.aggregates.key_counts import HASH, CountingWorker
 from evenkey.spark.aggregates.partial_task import TIME, WEIGHT, WINDOW
 from evenkey.spark.keys.any_names import NamedTask, with_plain_names
-from evenkey.spark.keys.columns import column_names, key_columns, windowed_column
+from evenkey.spark.keys.columns import column_names, hash_of, key_columns, windowed_column
 from evenkey.spark.keys.composite import one_key
 from evenkey.spark.routing.to_workers import place
 from evenkey.spark.sessions.versions import from_arrow_schema, to_arrow_schema
@@ -121,6 +121,6 @@ def _partial_aggregates(placed: DataFrame, task: WorkerTask) -> DataFrame:
     held = placed.drop(*unused)
     if isinstance(task, CountingWorker):
         # Here and not before the shuffle, which has enough to carry.
-        held = held.withColumn(HASH, F.xxhash64("key"))
+        held = held.withColumn(HASH, hash_of([F.col("key")]))
     named = in_workers(placed.sparkSession, NamedTask(task, held.columns))
     return with_plain_names(held).mapInArrow(named, schema)

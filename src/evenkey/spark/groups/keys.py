@@ -17,6 +17,7 @@ from evenkey.spark.keys.columns import (
     check_own_names,
     find_columns,
     has_collation,
+    hash_of,
     parts_of_type,
     quoted,
     unlogged_errors,
@@ -80,7 +81,7 @@ class Keys:
     @property
     def hashed(self) -> Column:
         """The key's hash, by which plans know it. Equal keys of a frame have equal hashes."""
-        return F.xxhash64(*self.columns)
+        return hash_of(self.columns)
 
     def for_python(self) -> Keys:
         """Give the key on a frame that Spark can hand to Python, whatever its columns are named.

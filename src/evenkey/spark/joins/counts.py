@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pyspark.sql import functions as F
 
-from evenkey.spark.joins.keys import hash_of, without_null
+from evenkey.spark.joins.keys import without_null
+from evenkey.spark.keys.columns import hash_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F
 from pyspark.sql.types import (
     DataType,
     DecimalType,
@@ -99,8 +98,3 @@ def without_null(columns: Sequence[Column]) -> Column:
     for condition in conditions[1:]:
         every = every & condition
     return every
-
-
-def hash_of(columns: Sequence[Column]) -> Column:
-    """Give the hash of a key, as plans know it."""
-    return F.xxhash64(*columns)

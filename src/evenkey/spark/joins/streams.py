@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping
-from evenkey.spark.joins.keys import hash_of
 from evenkey.spark.joins.placing import SPLIT, Side, place_side
+from evenkey.spark.keys.columns import hash_of
 from evenkey.spark.plans.counted_keys import learn_from
 from evenkey.spark.plans.lookup import Followed, plan_words
 from evenkey.spark.plans.places import tables_of

@@ -203,7 +203,18 @@ def key_hash(df: DataFrame, key: str | Sequence[str]) -> Column:
     """
     columns = key_columns(df, key)
     check_types(df, column_names(key), (MapType, VariantType), "maps have no hash")
-    return F.xxhash64(*columns)
+    return hash_of(columns)
+
+
+def hash_of(columns: Sequence[Column], *, nulls_apart: bool = False) -> Column:
+    """The hash of a key of several columns: Spark's ``xxhash64``.
+
+    Spark's hash skips nulls. The keys (null, 1) and (1, null) therefore have one hash, which is
+    right where equal keys must meet, and other keys may. Where keys with one hash count as one key,
+    pass `nulls_apart`.
+    """
+    marks = [column.isNull() for column in columns] if nulls_apart else []
+    return F.xxhash64(*columns, *marks)
 
 
 def check_types(

@@ -18,6 +18,7 @@ from evenkey.spark.keys.columns import (
     check_own_names,
     check_types,
     column_names,
+    hash_of,
     key_columns,
 )
 from evenkey.spark.plans.lookup import with_planned_worker
@@ -106,7 +107,7 @@ def partition_for_write(
             "in foreachBatch, on its batch"
         )
         raise ConfigurationError(message)
-    hashed = _hash_of(columns)
+    hashed = hash_of(columns, nulls_apart=True)
     counts = df.groupBy(hashed.alias("hash")).agg(F.count(F.lit(1)).alias("rows")).toArrow()
     grouping = PlannedGrouping()
     plan = _plan_files(
@@ -127,11 +128,6 @@ def _columns(df: DataFrame, by: str | Column | Sequence[str | Column]) -> list[C
     if not any(isinstance(each, Column) for each in listed):
         return key_columns(df, column_names(by, "by"), "by")
     return [each if isinstance(each, Column) else key_columns(df, each, "by")[0] for each in listed]
-
-
-def _hash_of(columns: list[Column]) -> Column:
-    # Spark's hash passes nulls over: those of (null, 1) and (1, null) would be the same.
-    return F.xxhash64(*columns, *(column.isNull() for column in columns))
 
 
 def _plan_files(
