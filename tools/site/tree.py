@@ -29,7 +29,7 @@ def pages() -> dict[str, str]:
     Returns
     -------
     dict
-        Path below the site's root, such as ``decisions/001-spark-4.3.md``, to Markdown whose links
+        Path below the site's root, such as ``decisions/002-hash-and-candidates.md``, to Markdown whose links
         are right there.
 
     Raises
