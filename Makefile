@@ -42,8 +42,8 @@ MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test check faults soak connect kills mutants fast-mutants bounds bench compare freeze lint format types imports lock grafana figures reproduction \
-  site release-check audit newcomer image-check setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
+.PHONY: help setup demo test check faults soak connect kills mutants fast-mutants bounds bench compare freeze lint format types imports lock grafana figures decisions \
+  reproduction site release-check audit newcomer image-check setup-kafka kafka-up kafka-down setup-hadoop cluster spark-versions clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -122,6 +122,9 @@ grafana: $(READY) ## Write Grafana's dashboards into grafana/
 
 figures: $(READY) ## Write the table of all figures into docs/figures.md
 	@$(BIN)/python -m tools.figures_table docs/figures.md
+
+decisions: $(READY) ## Write the index of the decision records, by topic, into docs/decisions/README.md
+	@$(BIN)/python -m tools.decisions
 
 reproduction: $(READY) ## Write the chapter on the papers' results; from RESULTS= of COMMIT=, where given, or those kept
 	@$(BIN)/python -m tools.reproduction $(RESULTS) $(COMMIT)

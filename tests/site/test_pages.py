@@ -38,8 +38,10 @@ def test_every_page_is_in_the_navigation_once_but_single_decisions_and_results()
 
 
 def test_decisions_are_listed():
-    files = {f"decisions/{file.name}" for file in (ROOT / "docs" / "decisions").glob("*.md")}
-    assert {*re.findall(r"\((.+\.md)\)", PAGES["decisions.md"])} == files
+    files = (ROOT / "docs" / "decisions").rglob("*-*.md")
+    shown = {path for path in PAGES if path.startswith("decisions/")}
+    assert shown == {file.relative_to(ROOT / "docs").as_posix() for file in files}
+    assert {*re.findall(r"^\| \[\d+\]\((.+?)\)", PAGES["decisions.md"], re.MULTILINE)} == shown
 
 
 @pytest.mark.parametrize("door", DOORS)

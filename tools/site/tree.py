@@ -29,8 +29,8 @@ def pages() -> dict[str, str]:
     Returns
     -------
     dict
-        Path below the site's root, such as ``decisions/001-spark-4.3.md``, to Markdown whose links
-        are right there.
+        Path below the site's root, such as ``decisions/142-spark-4.1.md``, to
+        Markdown whose links are right there.
 
     Raises
     ------
@@ -43,7 +43,6 @@ def pages() -> dict[str, str]:
         for file, home in homes.items()
         if file.endswith(".md")
     }
-    found["decisions.md"] = _decisions()
     found["examples.md"] = programs(ROOT / "examples")
     for file in sorted((ROOT / "examples").glob("*.ipynb")):
         found[f"notebooks/{file.stem}.md"] = notebook(file)
@@ -74,23 +73,9 @@ def _homes() -> dict[str, str]:
         if file.suffix in (".md", *_COPIED):
             name = file.relative_to(ROOT).as_posix()
             homes[name] = name.removeprefix("docs/")
-    homes["docs/decisions"] = "decisions.md"
+    homes["docs/decisions"] = homes["docs/decisions/README.md"] = "decisions.md"
     homes["examples"] = "examples.md"
     for file in sorted((ROOT / "examples").iterdir()):
         name = file.relative_to(ROOT).as_posix()
         homes[name] = f"notebooks/{file.stem}.md" if file.suffix == ".ipynb" else "examples.md"
     return {file: home for file, home in homes.items() if (ROOT / file).exists()}
-
-
-def _decisions() -> str:
-    """List the decision records by their titles."""
-    lines = [
-        "# Decisions",
-        "",
-        "Where a choice could have gone otherwise, and where the code departs from a paper.",
-        "",
-    ]
-    for file in sorted((ROOT / "docs" / "decisions").glob("*.md")):
-        title = file.read_text("utf-8").splitlines()[0].removeprefix("# ")
-        lines.append(f"- [{title}](decisions/{file.name})")
-    return "\n".join(lines) + "\n"
