@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from pyspark.logger import PySparkLogger
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -166,7 +166,8 @@ def find_columns(df: DataFrame, names: str | Sequence[str], what: str = "key") -
 @contextlib.contextmanager
 def unlogged_errors() -> Iterator[None]:
     """Keep PySpark from logging what cannot be analysed, while that is only asked."""
-    loggers = [logging.getLogger(name) for name in _LOGS_OF_ERRORS]
+    # By PySpark's own method: a logger that logging made first would refuse what PySpark logs.
+    loggers = [PySparkLogger.getLogger(name) for name in _LOGS_OF_ERRORS]
     before = [logger.disabled for logger in loggers]
     for logger in loggers:
         logger.disabled = True
