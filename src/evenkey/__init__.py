@@ -5,7 +5,7 @@
 'pkg(choices=3)'
 
 Here are groupings, aggregators, runs of the pipeline (`run`, `compare`, `PipelineConfig`), the
-simulator (`simulate`), advice (`advise`) and diagnosis (`diagnose`). The other doors:
+simulator (`simulate`), advice (`advise`) and diagnosis (`diagnose`). The other public modules:
 `evenkey.spark`, operators on DataFrames; `evenkey.joins`; `evenkey.applications`;
 `evenkey.kafka`; `evenkey.checks`. All that a user needs is in one of these; what lies further in
 may change without notice.
