@@ -253,4 +253,5 @@ def test_a_source_that_has_nothing_for_an_hour(spark, tmp_path, pace):
     )
     last = done[max(done)].to_pylist()
     loads = Counter(row["worker"] for row in last)
-    assert max(loads.values()) < 1.5 * len(last) / 4, "the plan was forgotten"
+    # Without a plan the hot key's rows, three in five, are on one worker; rows are dealt by chance.
+    assert max(loads.values()) < len(last) / 2, "the plan was forgotten"
