@@ -77,10 +77,11 @@ def test_places_are_right_behind_letters_of_several_bytes():
 
 @pytest.mark.soak
 def test_mutants_of_the_package_are_python():
-    assert sum(len(sample(ROOT, each, 7)) for each in EVERY.values()) > 10_000
     for subpackage in EVERY.values():
         drawn = sample(ROOT, subpackage, 7)
         assert len({each.name for each in drawn}) == len(drawn)
+        # The modules beside subpackages only give names on.
+        assert len(drawn) > 100 or subpackage.name in {TOP, "papers", "pipeline", "reports"}
         for each in drawn[:20]:
             before = (ROOT / each.path).read_bytes()
             assert ast.dump(ast.parse(each.apply(before))) != ast.dump(ast.parse(before))

@@ -164,16 +164,17 @@ def test_two_queries_on_one_state(tmp_path, kind):
     assert_all_once(second, kind)
 
 
-def epoch_of(number, start, rows=200):
-    """Rows of a second each, three in five of one key."""
+def epoch_of(number, start, a_second=1):
+    """Rows of 200 seconds, three in five of one key."""
+    rows = 200 * a_second
     return pa.table(
         {
             "key": ["hot" if row % 5 < 3 else f"cold {row % 17}" for row in range(rows)],
             "time": pa.array(
-                [start + dt.timedelta(seconds=row) for row in range(rows)],
+                [start + dt.timedelta(seconds=row / a_second) for row in range(rows)],
                 pa.timestamp("us", "UTC"),
             ),
-            "id": pa.array(range(number * 1000, number * 1000 + rows), pa.int64()),
+            "id": pa.array(range(number * 10_000, number * 10_000 + rows), pa.int64()),
         }
     )
 
@@ -237,9 +238,10 @@ def test_a_source_that_has_nothing_for_an_hour(spark, tmp_path, pace):
     """Then rows of an hour later: windows close as on Spark, and hot keys are still known."""
     spark.conf.set("spark.sql.shuffle.partitions", "2")
     idle = 3 if pace == "epochs without rows" else 0
-    busy = [epoch_of(number, START + dt.timedelta(minutes=4 * number)) for number in range(3)]
+    # So many rows that how they are dealt by chance makes little difference to the loads.
+    busy = [epoch_of(number, START + dt.timedelta(minutes=4 * number), 20) for number in range(3)]
     late = [
-        epoch_of(number + 5, START + dt.timedelta(hours=1, minutes=4 * number))
+        epoch_of(number + 5, START + dt.timedelta(hours=1, minutes=4 * number), 20)
         for number in range(3)
     ]
     offer(tmp_path / "rows", [*busy, *[busy[0].slice(0, 0)] * idle, *late])
@@ -253,5 +255,4 @@ def test_a_source_that_has_nothing_for_an_hour(spark, tmp_path, pace):
     )
     last = done[max(done)].to_pylist()
     loads = Counter(row["worker"] for row in last)
-    # Without a plan the hot key's rows, three in five, are on one worker; rows are dealt by chance.
-    assert max(loads.values()) < len(last) / 2, "the plan was forgotten"
+    assert max(loads.values()) < 1.5 * len(last) / 4, "the plan was forgotten"
