@@ -36,6 +36,4 @@ def parse(text: str | Application) -> Application:
     >>> print(parse("naive-bayes(alpha=0.5)"))
     naive-bayes(alpha=0.5)
     """
-    return (
-        text if isinstance(text, Application) else read("application", text, lambda: APPLICATIONS)
-    )
+    return text if isinstance(text, Application) else read("application", text, APPLICATIONS)

@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first asked for."""
+"""Names of a package that are imported when they are first used."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def lazy_names(package: str) -> Callable[[str], Any]:
 
 @functools.cache
 def _homes(package: str) -> dict[str, str]:
-    """Give the module that a package imports each of its late names from."""
+    """Give the module that a package imports each of its lazy names from."""
     known = vars(sys.modules[package])
     source = "".join(linecache.getlines(known["__file__"], known))  # also from a zip archive
     blocks = [

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import inspect
 import re
 import sys
 import types
@@ -18,18 +19,14 @@ from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
 
 if typing.TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 T = TypeVar("T")
 _SPELLING = re.compile(
     r"\s*(?P<name>[a-z0-9][\w-]*)\s*(?:\((?P<arguments>[^()]*)\))?\s*", re.IGNORECASE
 )
-
-
 _offers: list[Callable[[], object]] = []
 """Functions that import more classes with names."""
-_OFFERED = ("dataset", "grouping")
-"""Kinds of which more may be imported."""
 
 
 def parse(text: str) -> tuple[str, dict[str, str]]:
@@ -101,7 +98,20 @@ def spell_changed(thing: Any) -> str:
     return spell(thing.name, changed)
 
 
-def read(kind: str, text: str, known: Callable[[], Mapping[str, type[T]]]) -> T:
+def classes_of(base: type[Any]) -> Iterator[type[Any]]:
+    """Give the package's classes below another that are imported and not abstract."""
+    for cls in base.__subclasses__():
+        if cls.__module__.startswith("evenkey.") and not inspect.isabstract(cls):
+            yield cls
+        yield from classes_of(cls)
+
+
+def read(
+    kind: str,
+    text: str,
+    known: Mapping[str, type[T]],
+    more: Callable[[], Mapping[str, type[T]]] | None = None,
+) -> T:
     """Make what a spelling names.
 
     Parameters
@@ -111,7 +121,9 @@ def read(kind: str, text: str, known: Callable[[], Mapping[str, type[T]]]) -> T:
     text
         The spelling.
     known
-        Gives the classes that there are, by name; see `build`.
+        The classes that there are, by name; see `build`.
+    more
+        Gives them again, where more of them may have been imported.
 
     Raises
     ------
@@ -120,23 +132,34 @@ def read(kind: str, text: str, known: Callable[[], Mapping[str, type[T]]]) -> T:
         there is.
     """
     if not isinstance(text, str):
-        example = next(iter(sorted(known())), "name")
+        example = next(iter(sorted(known)), "name")
         message = f"{kind} = {shown(text)}: must be a spelling or an object, such as {example!r}"
         if isinstance(text, type):
             message = f"{kind} = {shown(text)}: pass an object of it: {text.__name__}(...)"
         raise ConfigurationError(message)
     name, parameters = parse(text)
-    if name not in known():
+    if name not in known and more is not None:
         take_offers()
-    classes = known()
-    if name not in classes:
-        error = unknown_name(kind, name, classes)
+        known = more()
+    if name not in known:
+        error = unknown_name(kind, name, known, importable=more is not None)
         raise error
-    return build(kind, classes[name], name, parameters)
+    return build(kind, known[name], name, parameters)
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigurationError:
+def unknown_name(
+    kind: str, name: str, known: Iterable[str], *, importable: bool = False
+) -> ConfigurationError:
     """Make the error for a name that does not exist: it lists those that do.
+
+    Parameters
+    ----------
+    kind, name
+        What is unknown.
+    known
+        The names that there are.
+    importable
+        Whether there are more of the kind to import.
 
     Examples
     --------
@@ -146,7 +169,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigurationErr
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
-    more = _where_more_are() if kind in _OFFERED else ""
+    more = _where_more_are() if importable else ""
     message = f"unknown {kind} {name!r}{hint}; there are: {', '.join(known)}{more}"
     return ConfigurationError(message)
 

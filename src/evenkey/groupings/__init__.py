@@ -8,11 +8,10 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evenkey.core.lazy import lazy_names
-from evenkey.core.spelling import read
+from evenkey.core.spelling import classes_of, read
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.dynamic_key import DynamicKeyGrouping
 from evenkey.groupings.heads import DChoices, WChoices
@@ -29,8 +28,6 @@ from evenkey.groupings.tables import (
 from evenkey.groupings.weights import By
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from evenkey.groupings.greedy import heaviest_first as heaviest_first
     from evenkey.groupings.planned import OFFSET as OFFSET
     from evenkey.groupings.planned import OWNER_BITS as OWNER_BITS
@@ -76,14 +73,7 @@ def available() -> dict[str, type[Grouping]]:
     >>> {"cam", "dchoices", "dkg", "kg", "planned", "wchoices"} <= {*available()}
     True
     """
-    return {each.name: each for each in _descendants(Grouping)}
-
-
-def _descendants(cls: type[Any]) -> Iterator[type[Grouping]]:
-    for child in cls.__subclasses__():
-        if child.__module__.startswith("evenkey.") and not inspect.isabstract(child):
-            yield child
-        yield from _descendants(child)
+    return {each.name: each for each in classes_of(Grouping)}
 
 
 def parse(text: str | Grouping) -> Grouping:
@@ -104,4 +94,4 @@ def parse(text: str | Grouping) -> Grouping:
     """
     if isinstance(text, Grouping):
         return text
-    return read("grouping", text, available)
+    return read("grouping", text, available(), more=available)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.core.spelling import build, fields_of, spell, take_offers, unknown_name
+from evenkey.core.spelling import build, classes_of, fields_of, spell, take_offers, unknown_name
 from evenkey.core.spelling import parse as parse_spelling
 from evenkey.core.streams.base import KeyStream
 from evenkey.core.streams.country import CountrySkew
@@ -93,7 +92,8 @@ def _find(name: str) -> tuple[type[KeyStream], dict[str, str]]:
     family = base if level is None else level["family"]
     cls = families.get(family)
     if cls is None or cls.fixed or (level is None) == issubclass(cls, CountrySkew):
-        error = unknown_name("dataset", name, [entry.spelling for entry in catalogue()])
+        there_are = [entry.spelling for entry in catalogue()]
+        error = unknown_name("dataset", name, there_are, importable=True)
         raise error
     if level is not None:
         return cls, {"percent": level["percent"]}
@@ -106,14 +106,7 @@ def _find(name: str) -> tuple[type[KeyStream], dict[str, str]]:
 
 
 def _families() -> dict[str, type[KeyStream]]:
-    return {cls.family: cls for cls in _descendants(KeyStream)}
-
-
-def _descendants(cls: type[Any]) -> Iterator[type[KeyStream]]:
-    for child in cls.__subclasses__():
-        if child.__module__.startswith("evenkey.") and not inspect.isabstract(child):
-            yield child
-        yield from _descendants(child)
+    return {cls.family: cls for cls in classes_of(KeyStream)}
 
 
 def _entries(cls: type[KeyStream]) -> Iterator[Entry]:

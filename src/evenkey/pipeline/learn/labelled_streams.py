@@ -116,7 +116,7 @@ def labelled(
         There is none of this name, or it is spelled with a length or a seed.
     """
     spelling = next(iter(streams)) if name is None else name
-    stream = read("dataset of labelled records", spelling, lambda: streams)
+    stream = read("dataset of labelled records", spelling, streams)
     for parameter, other in (("length", "messages"), ("seed", "seed")):
         if re.search(rf"\b{parameter}\b", spelling):
             message = f"dataset = {spelling!r}: its {parameter} is the option {other}; use that"

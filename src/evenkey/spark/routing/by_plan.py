@@ -51,7 +51,7 @@ def counted(
     workers: int,
     before: Snapshot,
 ) -> Snapshot:
-    """Count a batch and plan from that, near to the plan of before."""
+    """Count a batch and plan from that, near to the plan before it."""
     statistics = weighed(df, hashed, cost, grouping.statistics(workers))
     return grouping.fitted(statistics, workers, before, of_messages=cost is None)
 
