@@ -177,8 +177,9 @@ def _wait(query: StreamingQuery, epochs: int) -> None:
     while query.isActive and _last_epoch(query) < epochs - 1:
         assert time.monotonic() < deadline
         time.sleep(0.2)
-    query.stop()
+    # Asked before the stop: HDFS's client, interrupted while it writes, has an error of its own.
     error = query.exception()
+    query.stop()
     if error is not None:
         raise error
 
