@@ -13,7 +13,7 @@ from evenkey.core.checking import check_text, shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import parse as parse_grouping
 from evenkey.groupings import planner_of
-from evenkey.spark.aggregates.key_counts import CountingWorker, learned_of_workers
+from evenkey.spark.aggregates.key_counts import CountingWorker, OfWorkers
 from evenkey.spark.aggregates.partial import worked
 from evenkey.spark.aggregates.partial_task import STATES, TIME, FinishTask, MergeTask, WorkerTask
 from evenkey.spark.aggregates.unchanged import SameAggregator, with_same_aggregator
@@ -28,6 +28,7 @@ from evenkey.spark.keys.composite import check_groupable, check_result, with_key
 from evenkey.spark.keys.event_times import without_far_ahead
 from evenkey.spark.keys.exact_sums import count_overflows, finished_natively, merged_natively
 from evenkey.spark.plans.places import check_state, tables_of
+from evenkey.spark.plans.plan_source import Learned
 from evenkey.spark.routing.add_worker import routed
 from evenkey.spark.sessions.query_events import listen
 from evenkey.spark.sessions.versions import from_arrow_schema
@@ -138,7 +139,8 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
     planned = planner_of(grouping)
     if df.isStreaming and planned is not None and planned.learns_epochs:
         grouping.router(workers)
-        learned = learned_of_workers(df.sparkSession, planned, workers, state)
+        tables, mark = tables_of(df.sparkSession, state, str(planned), workers)
+        learned = Learned(tables, mark, OfWorkers(planned, workers))
     if df.isStreaming and state is not None:
         grouping.router(workers)
         tables, mark = tables_of(df.sparkSession, state, str(grouping), workers)

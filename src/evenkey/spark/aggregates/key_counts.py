@@ -10,21 +10,16 @@ import numpy as np
 from evenkey.groupings import KeyCounts
 from evenkey.spark.aggregates.partial_task import WorkerTask
 from evenkey.spark.plans.lessons import Lesson
-from evenkey.spark.plans.places import tables_of
-from evenkey.spark.plans.plan_source import Learned
 from evenkey.spark.plans.tables import RoutingTable
 from evenkey.spark.sessions.task_id import current_epoch
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pyarrow as pa
     from numpy.typing import NDArray
-    from pyspark.sql import SparkSession
 
     from evenkey.aggregators import Aggregator
-    from evenkey.core.stores import Store
     from evenkey.groupings import PlannedGrouping
+    from evenkey.spark.plans.plan_source import Learned
 
 HASH = "__hash"
 """Column of the hash of each message's key, as the grouping sees it."""
@@ -101,22 +96,3 @@ class OfWorkers:
             worker: KeyCounts.from_arrays(lesson.memory) for worker, lesson in lessons.items()
         }
         return RoutingTable(self.grouping.learned_of_workers(before.memory, counts, self.workers))
-
-
-def learned_of_workers(
-    session: SparkSession,
-    grouping: PlannedGrouping,
-    workers: int,
-    state: str | Path | Store | None,
-) -> Learned:
-    """Make what plans each epoch of a stream of what its workers held in the one before.
-
-    Raises
-    ------
-    ConfigurationError
-        `state` is no place, or no store is known for its scheme.
-    RunError
-        The state cannot be written.
-    """
-    tables, mark = tables_of(session, state, str(grouping), workers)
-    return Learned(tables, mark, OfWorkers(grouping, workers))
