@@ -114,8 +114,8 @@ def test_every_grouping_has_its_own_assignments(golden):
 
 
 @pytest.mark.slow(11)
-def test_spark_assigns_the_same(golden, spark):
-    from evenkey.spark.routing.add_worker import routed
+def test_spark_assigns_the_same(golden, spark, tmp_path):
+    from evenkey.spark import RoutingTable, RoutingTables, route
 
     start = datetime(2020, 1, 1, tzinfo=UTC)
     rows = [
@@ -124,8 +124,11 @@ def test_spark_assigns_the_same(golden, spark):
     ]
     df = spark.createDataFrame(rows, "position int, key string, time timestamp").coalesce(1)
     for number, spelling in enumerate(SPELLINGS):
+        state = tmp_path / str(number)
         plan = plan_of(spelling, golden["messages"])
-        df = routed(df, "key", spelling, WORKERS, time="time", plan=plan, column=f"w{number}")
+        if plan is not None:
+            RoutingTables(state, str(parse(spelling)), WORKERS).write(0, RoutingTable(plan))
+        df = route(df, "key", spelling, WORKERS, time="time", state=state, column=f"w{number}")
     table = df.toArrow()
     assert table["position"].to_pylist() == list(range(len(rows)))
     for number, spelling in enumerate(SPELLINGS):

@@ -13,8 +13,8 @@ from evenkey.core.stores import LocalStore
 from evenkey.joins import balanced_join
 from evenkey.joins.balance.distributor import DynamicDistributor, Window
 from evenkey.joins.balance.epoch_log import EpochLog, EpochPlan, SlotRecord
+from evenkey.joins.balance.epoch_plans import EpochPlans, first_owners
 from evenkey.joins.balance.placement import Placement
-from evenkey.joins.balance.planning import JoinPlanner, first_owners
 from evenkey.joins.balance.work import PartitionWork, items
 from evenkey.joins.static.store import StaticStore
 from evenkey.spark.sessions.task_id import TaskId
@@ -30,7 +30,7 @@ def planner(tmp_path):
     manifest = store.commit(
         store.begin(), {}, partitions=PARTITIONS, partitioning={}, columns={}, schema=schema
     )
-    return JoinPlanner(
+    return EpochPlans(
         epochs=LocalStore(tmp_path / "epochs"),
         static=StaticStore(tmp_path / "static"),
         partitions=PARTITIONS,

@@ -15,7 +15,7 @@ from evenkey.core.stores import LocalStore
 from evenkey.joins import StaticStore, balanced_join, refresh
 from evenkey.joins.balance.distributor import DynamicDistributor
 from evenkey.joins.balance.epoch_log import KEPT, EpochLog, SlotRecord
-from evenkey.joins.balance.planning import JoinPlanner
+from evenkey.joins.balance.epoch_plans import EpochPlans
 from evenkey.joins.matching.by_key import KeyedJoin
 from evenkey.joins.matching.on import Keys
 from evenkey.joins.matching.partition_join import HASH, PARTITION
@@ -54,7 +54,7 @@ def commit(static, writer, written, **changes):
 def planner_at(state, static=None):
     static = static or StaticStore(state.under("static"))
     manifest = static.manifest(static.latest())
-    return JoinPlanner(
+    return EpochPlans(
         epochs=state.under("epochs"),
         static=static.written_by(manifest.host),
         partitions=PARTITIONS,
@@ -84,12 +84,12 @@ def run_slots(planner, epoch, monkeypatch, slots=range(WORKERS), *, cache_static
     )
     asked: list[dict[str, int]] = []
     found: list[tuple[int, int]] = []
-    owners = planner.plan(TaskId("q", epoch, 0)).owners
+    owners = planner.recall(TaskId("q", epoch, 0)).owners
     for slot in slots:
         mine = [number for number in range(PARTITIONS) if owners[number] == slot]
         rows = ROWS.take(pa.array(mine)).drop_columns(["v"]).append_column("n", pa.array(mine))
         monkeypatch.setattr(
-            "evenkey.joins.balance.planning.current_task",
+            "evenkey.joins.balance.epoch_plans.current_task",
             lambda slot=slot: TaskId("q", epoch, slot),
         )
         COUNTED.clear()
@@ -163,7 +163,7 @@ def test_a_plan_is_decided_once_whoever_decides_it_again(state):
     write(planner.static)
     late = planner.log("q")
     assert late.settle(replace(first, clock=1.0)) == first
-    assert planner.decide(TaskId("q", 0, 0)) == planner.plan(TaskId("q", 0, 3)) == first
+    assert planner.decide(TaskId("q", 0, 0)) == planner.recall(TaskId("q", 0, 3)) == first
     assert planner.decide(TaskId("q", 1, 0)).version.number == 2
 
 

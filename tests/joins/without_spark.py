@@ -8,8 +8,8 @@ import shapely
 
 from evenkey.core.stores import LocalStore
 from evenkey.joins.balance.distributor import DynamicDistributor
+from evenkey.joins.balance.epoch_plans import EpochPlans
 from evenkey.joins.balance.modes import Mode
-from evenkey.joins.balance.planning import JoinPlanner
 from evenkey.joins.balance.work import items, seconds
 from evenkey.joins.matching.on import PIPELINES, SpatialMatch
 from evenkey.joins.matching.partition_join import PARTITION
@@ -66,7 +66,7 @@ class Join:
         manifest = self._write(static)
         load = heavy or (items if kind.balance == "rows" else seconds)
         distributor = DynamicDistributor(load=load, forced=forced, copies=heavy is not None)
-        planner = JoinPlanner(
+        planner = EpochPlans(
             epochs=LocalStore(directory / "epochs"),
             static=store,
             partitions=partitions,
@@ -111,4 +111,4 @@ class Join:
     @staticmethod
     def _at(monkeypatch, epoch, partition):
         task = TaskId(QUERY, epoch, partition)
-        monkeypatch.setattr("evenkey.joins.balance.planning.current_task", lambda: task)
+        monkeypatch.setattr("evenkey.joins.balance.epoch_plans.current_task", lambda: task)

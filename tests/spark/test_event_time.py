@@ -16,11 +16,11 @@ from evenkey import spark as operators
 from evenkey.aggregators import Fold
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import parse
-from evenkey.spark.plans.deciding import Learning, OfRouters
 from evenkey.spark.plans.lessons import Lesson
 from evenkey.spark.plans.places import mark_at
+from evenkey.spark.plans.plan_source import Learned
 from evenkey.spark.plans.tables import RoutingTables
-from evenkey.spark.routing.tasks import Source
+from evenkey.spark.routing.tasks import OfRouters, Source
 from evenkey.spark.sessions.task_id import TaskId
 from tests.epochs import run_epochs
 from tests.spark import oracle
@@ -258,7 +258,7 @@ def test_a_source_gives_its_router_times_that_rows_bear_out():
 
 def test_rows_without_times_leave_the_clock_of_the_table_alone(spark, tmp_path):
     tables = RoutingTables(tmp_path, "dkg", 4)
-    learning = Learning(tables, mark_at(spark, tables.store), OfRouters(parse("dkg")))
+    learning = Learned(tables, mark_at(spark, tables.store), OfRouters(parse("dkg")))
     clocks = []
     for epoch, times in enumerate(([1000.0, 1001.0], [np.nan, np.nan], [np.nan, 1003.0])):
         task = TaskId("query", epoch, 0)

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from evenkey import spark as operators
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import KeyStatistics
-from evenkey.spark.plans.counted_keys import weighed
+from evenkey.spark.plans.batch_plans import weighed
 from tests.spark.skewed_frame import skewed_frame, text_of
 
 eks: Any = operators

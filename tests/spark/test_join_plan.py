@@ -13,7 +13,7 @@ from evenkey.spark.joins.counts import JoinCounts
 from evenkey.spark.joins.kinds import kind_of
 from evenkey.spark.joins.plan import JoinPlan, _level, make_join_plan
 from evenkey.spark.joins.witnesses import _FirstOfTask
-from evenkey.spark.plans.packed import WORKER_BITS, Positions, each_worker_once, pack_plan
+from evenkey.spark.plans.lookup import WORKER_BITS, Positions, each_worker_once, pack_plan
 
 LOW = (1 << WORKER_BITS) - 1
 

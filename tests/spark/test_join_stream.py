@@ -19,8 +19,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.stores import SharedMark
 from evenkey.core.streams import generated
 from evenkey.groupings import PlannedGrouping
-from evenkey.spark.joins.streams import Pinned
-from evenkey.spark.plans.lookup import Followed
+from evenkey.spark.plans.plan_source import PerEpoch
 from evenkey.spark.plans.tables import RoutingTable, RoutingTables
 from evenkey.spark.sessions.task_id import TaskId
 from tests.spark import oracle, skewed_joins
@@ -182,7 +181,7 @@ def test_all_who_ask_in_an_epoch_are_given_one_plan(tmp_path):
     plans = [grouping.plan(np.array([key], np.uint64), np.array([9.0]), WORKERS) for key in (1, 2)]
     tables.of_query("query").write(2, RoutingTable(plans[0]))
     seen = mock.create_autospec(SharedMark, instance=True)
-    of_epoch = Pinned(Followed(tables, seen))
+    of_epoch = PerEpoch(tables, seen)
     first = of_epoch.decide(task)
     tables.of_query("query").write(3, RoutingTable(plans[1]))
     for again in (of_epoch.decide(task), of_epoch.recall(task)):

@@ -18,9 +18,10 @@ from evenkey.core.stores import LocalStore
 from evenkey.core.streams import generated
 from evenkey.groupings import parse
 from evenkey.spark import RoutingTables, aggregate, route
-from evenkey.spark.plans.deciding import Learning, OfRouters
 from evenkey.spark.plans.lessons import Lesson, Lessons
 from evenkey.spark.plans.places import mark_at
+from evenkey.spark.plans.plan_source import Learned
+from evenkey.spark.routing.tasks import OfRouters
 from evenkey.spark.sessions.task_id import TaskId
 from tests.spark import oracle
 
@@ -233,7 +234,7 @@ def test_of_meetings_the_last_hundred_stay(spark, tmp_path, monkeypatch):
 @pytest.fixture
 def learning(spark, tmp_path):
     tables = RoutingTables(tmp_path, "pkg", WORKERS)
-    return Learning(tables, mark_at(spark, tables.store), OfRouters(parse("pkg")))
+    return Learned(tables, mark_at(spark, tables.store), OfRouters(parse("pkg")))
 
 
 def leave(learning, source, epoch=0, keys=(7, 7, 8)):

@@ -14,7 +14,8 @@ from pyspark.sql import functions as F
 from evenkey import spark as operators
 from evenkey.applications import heavy_hitters
 from evenkey.core.errors import ConfigurationError
-from evenkey.spark.plans.pinned_layout import PinnedLayout
+from evenkey.core.stores import LocalStore, SharedMark
+from evenkey.spark.aggregates.unchanged import SameAggregator
 from evenkey.spark.plans.tables import RoutingTable, RoutingTables
 from evenkey.spark.sessions.task_id import TaskId
 from tests.spark import oracle
@@ -136,12 +137,18 @@ def test_a_plan_for_others_is_none_to_a_query_that_has_begun(tmp_path):
 
 
 def test_a_layout_that_is_pinned_is_refused_with_the_reason(tmp_path):
-    task = TaskId("query", 0, 0)
+    LocalStore(tmp_path).put("_meeting/one", b"")
+    mark = SharedMark(LocalStore(tmp_path), "_meeting/one", "here")
+
+    def check(grouping, workers):
+        tables = RoutingTables(tmp_path, grouping, workers)
+        SameAggregator(tables, mark, "count", "", "it is so").check(TaskId("query", 0, 0))
+
     for _ in range(2):
-        PinnedLayout(RoutingTables(tmp_path, "pkg", 4), "it is so").decide(task)
+        check("pkg", 4)
     for grouping, workers in (("pkg", 5), ("kg", 4)):
         with pytest.raises(ConfigurationError) as refused:
-            PinnedLayout(RoutingTables(tmp_path, grouping, workers), "it is so").decide(task)
+            check(grouping, workers)
         assert str(refused.value) == (
             f"grouping = '{grouping}', workers = {workers}: it is so; this query began with 'pkg' "
             "and 4: pass these, or begin anew with another checkpoint and another state"

@@ -33,7 +33,9 @@ def started(tables, query="query", epoch=0):
     """Start a query as an operator does, and let it reach an epoch."""
     memory = _pin(tables, WHY)
     tables.store.put("_meeting/one", b"")
-    pinned = PinnedPlan(tables, memory, SharedMark(tables.store, "_meeting/one", "here"))
+    pinned = PinnedPlan(
+        memory=memory, tables=tables, mark=SharedMark(tables.store, "_meeting/one", "here")
+    )
     pinned.decide(TaskId(query, epoch, 0))
     return memory
 

@@ -69,16 +69,14 @@ def test_a_plan_that_is_there_is_followed(batch, tmp_path):
     hashes, workers = routed(batch.filter("id % 2 = 0"), state=tmp_path)
     assert_follows(plan, hashes, workers)
     assert sorted(tmp_path.iterdir()) == before
-    given_plan = routed(batch.filter("id % 2 = 0"), plan=plan.to_arrays())
-    np.testing.assert_array_equal(given_plan[1], workers)
 
 
 def test_rows_without_a_position_have_a_worker(batch, tmp_path):
     plan = operators.fit(batch, "key", "planned", WORKERS, state=tmp_path)
     df = batch.withColumn("offset", F.when(F.col("id") % 2 == 0, F.col("id")))
-    hashes, workers = routed(df, plan=plan.to_arrays(), position="offset")
+    hashes, workers = routed(df, state=tmp_path, position="offset")
     whole = ~np.isin(hashes, plan.keys[np.diff(plan.starts) > 1])
-    np.testing.assert_array_equal(workers[whole], routed(batch, plan=plan.to_arrays())[1][whole])
+    np.testing.assert_array_equal(workers[whole], routed(batch, state=tmp_path)[1][whole])
     assert set(workers) == set(range(WORKERS))
 
 

@@ -11,7 +11,6 @@ from evenkey import spark as operators
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.groupings import available, parse
-from evenkey.spark.routing.add_worker import routed as routed_by
 from evenkey.spark.routing.tasks import routing_task
 from tests.spark import oracle
 
@@ -184,15 +183,6 @@ def test_what_cannot_be_is_refused_at_once(batch, options, says):
     with pytest.raises(ConfigurationError) as refused:
         operators.route(batch, **(usual | options))
     assert says in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("grouping", "plan", "says"),
-    [("pkg", {}, "it takes no plan"), ("planned", 5, "plan = 5: pass")],
-)
-def test_a_plan_that_cannot_be_is_refused(batch, grouping, plan, says):
-    with pytest.raises(ConfigurationError, match=says):
-        routed_by(batch, "key", grouping, WORKERS, plan=plan)
 
 
 @pytest.mark.slow(3)

@@ -17,6 +17,7 @@ from evenkey import spark as operators
 from evenkey.aggregators import Count, parse_all
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.stores import LocalStore, SharedMark
+from evenkey.spark import RoutingTables
 from evenkey.spark.aggregates.unchanged import SameAggregator
 from evenkey.spark.sessions.task_id import TaskId
 from tests.spark import oracle
@@ -48,11 +49,12 @@ def added(step):
 def known(store, aggregator, spelled=None):
     store.put("_meeting/one", b"")
     mark = SharedMark(store, "_meeting/one", "here")
-    return SameAggregator(store, mark, spelled or str(aggregator), aggregator.functions_digest)
+    tables = RoutingTables(store, "pkg", 2)
+    return SameAggregator(tables, mark, spelled or str(aggregator), aggregator.functions_digest)
 
 
 def changed(known, epoch, query="query"):
-    return bool(known.decide(TaskId(query, epoch, 0)).memory["changed"])
+    return known.check(TaskId(query, epoch, 0))
 
 
 def test_functions_that_change_are_noted_in_one_epoch(tmp_path):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from evenkey.core.checking import check_one_of, check_workers, shown, whole_number
 from evenkey.core.errors import ConfigurationError
 from evenkey.joins.balance.distributor import DynamicDistributor
+from evenkey.joins.balance.epoch_plans import EpochPlans
 from evenkey.joins.balance.modes import Mode
-from evenkey.joins.balance.planning import JoinPlanner
 from evenkey.joins.balance.work import items, seconds
 from evenkey.joins.matching.by_key import KeyedJoin
 from evenkey.joins.matching.following import following
@@ -206,7 +206,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     )
     clock = (distributor or DynamicDistributor()).load_clock
     distributor = None if stays else _distributor(mode, distributor)
-    planner = JoinPlanner(
+    plans = EpochPlans(
         epochs=root.under("epochs"),
         static=store.written_by(manifest.host),
         partitions=manifest.partitions,
@@ -218,7 +218,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         streaming=stream.isStreaming,
         counts=_counts(stream, distributor),
     )
-    routed = Routing(stream, planner, manifest)
+    routed = Routing(stream, plans, manifest)
     join: PartitionJoin
     if isinstance(match, Keys):
         join = KeyedJoin(match.columns, stream_columns(stream, match), how)
@@ -226,7 +226,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         join = space_join(match, stream_columns(stream, match), manifest)
     task = JoinTask(
         join,
-        planner,
+        plans,
         cache_bytes=cache_bytes,
         cache_static=mode.cache_static,
         time=time,
@@ -238,7 +238,7 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     if isinstance(match, Keys):
         rows = on_slots(routed.by_keys(match), workers, stay=cache_static)
     elif stays:
-        rows, work = stream, StayTask(task, planner, match.geometry, letters)
+        rows, work = stream, StayTask(task, plans, match.geometry, letters)
     else:
         rows = on_slots(routed.by_space(match, letters), workers, stay=cache_static)
     with own_processes(stream):

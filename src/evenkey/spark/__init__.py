@@ -13,7 +13,7 @@ from evenkey.spark.aggregates.merge_parts import merge_workers
 from evenkey.spark.groups import Grouped, fit, groupBy
 from evenkey.spark.joins import JoinPlan, join, join_plan
 from evenkey.spark.keys.event_times import rows_far_ahead
-from evenkey.spark.plans.store_at import store_of
+from evenkey.spark.plans.places import store_of
 from evenkey.spark.plans.tables import RoutingTable, RoutingTables
 from evenkey.spark.routing.add_worker import route
 from evenkey.spark.routing.for_files import partition_for_write

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from evenkey.joins.balance.epoch_log import EpochPlan
-    from evenkey.joins.balance.planning import JoinPlanner
+    from evenkey.joins.balance.epoch_plans import EpochPlans
     from evenkey.joins.balance.work import LoadClock
     from evenkey.joins.matching.following import Following
     from evenkey.joins.matching.partition_join import PartitionJoin
@@ -39,7 +39,7 @@ class JoinTask:
     ----------
     join
         How rows of a partition meet.
-    planner
+    plans
         Knows the epoch's version and owners, and where to write down what was done.
     cache_bytes
         Static partitions that are held at a time, in bytes.
@@ -61,7 +61,7 @@ class JoinTask:
     def __init__(
         self,
         join: PartitionJoin,
-        planner: JoinPlanner,
+        plans: EpochPlans,
         *,
         cache_bytes: int,
         cache_static: bool,
@@ -71,7 +71,7 @@ class JoinTask:
         stays: bool = False,
     ) -> None:
         self._join = join
-        self._planner = planner
+        self._plans = plans
         self._cache_bytes = cache_bytes
         self._cache_static = cache_static
         self._time = time
@@ -81,8 +81,8 @@ class JoinTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over the batches of one slot."""
-        task = self._planner.task()
-        yield from self.joined(batches, task, self._planner.plan(task))
+        task = self._plans.task()
+        yield from self.joined(batches, task, self._plans.recall(task))
 
     def joined(
         self, batches: Iterable[pa.RecordBatch], task: TaskId, plan: EpochPlan
@@ -94,13 +94,13 @@ class JoinTask:
             slot.take_times(rows, self._time)
             yield from slot.join(rows)
         if task.query != BATCH and not self._stays:
-            self._planner.log(task.query).record(task.epoch, slot.record())
+            self._plans.log(task.query).record(task.epoch, slot.record())
 
     def cache(self, plan: EpochPlan) -> WorkerCache:
         """The cache to use, without what this plan has no use for."""
         if not self._cache_static:
             return WorkerCache(self._cache_bytes)
-        cache, store = process_cache(self._cache_bytes), self._planner.static.url
+        cache, store = process_cache(self._cache_bytes), self._plans.static.url
         cache.drop(
             lambda key: (
                 key.store == store
@@ -111,12 +111,12 @@ class JoinTask:
 
     def load(self, version: StaticVersion, partition: int) -> Any:
         """Load and prepare a static partition."""
-        table = self._planner.static.read(version, partition)
+        table = self._plans.static.read(version, partition)
         return self._join.prepare(table, partition)
 
     def key(self, slot: int, partition: int, version: StaticVersion) -> CacheKey:
         """What a partition is cached as."""
-        return CacheKey(self._planner.static.url, slot, partition, version)
+        return CacheKey(self._plans.static.url, slot, partition, version)
 
     def match(self, prepared: Any, rows: pa.Table) -> Iterator[pa.Table]:
         """Join rows with a partition."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BooleanType, IntegerType, StructField, StructType
 
-from evenkey.joins.balance.planning import COUNTS, DecideTask
+from evenkey.joins.balance.epoch_plans import COUNTS, DecideTask
 from evenkey.joins.matching.by_key import in_partitions
 from evenkey.joins.matching.on import PIPELINES
 from evenkey.joins.matching.partition_join import CANDIDATES, FIRST, PARTITION, SLOT
@@ -22,7 +22,7 @@ from evenkey.spark.sessions import in_workers
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from evenkey.joins.balance.planning import JoinPlanner
+    from evenkey.joins.balance.epoch_plans import EpochPlans
     from evenkey.joins.matching.by_space import SpatialJoin
     from evenkey.joins.matching.on import Keys, SpatialMatch
     from evenkey.joins.static.dead_letters import DeadLetters
@@ -37,21 +37,21 @@ class Routing:
     ----------
     stream
         Batch or streaming.
-    planner
+    plans
         Says where partitions lie. One task settles the plan of an epoch before all others begin.
-        Of a batch that task has the rows of each partition, where the planner counts them: the
+        Of a batch that task has the rows of each partition, where they are counted: the
         batch is read one more time for it.
     manifest
         Of the static side.
     """
 
     stream: DataFrame
-    planner: JoinPlanner
+    plans: EpochPlans
     manifest: Manifest
 
     def by_keys(self, on: Keys) -> DataFrame:
         """Add `HASH`, `PARTITION` and `SLOT`, by the hash of the keys."""
-        spread = in_partitions(self.stream, on.columns, self.planner.partitions)
+        spread = in_partitions(self.stream, on.columns, self.plans.partitions)
         return self._with_slots(spread, spread, F.lit(True))  # noqa: FBT003 - Spark's own
 
     def by_space(self, on: SpatialMatch, dead_letters: DeadLetters | None) -> DataFrame:
@@ -61,10 +61,10 @@ class Routing:
         """
         spread = self._located(self.stream, on, dead_letters)
         counted = spread
-        if self.planner.counts:
+        if self.plans.counts:
             # There is no plan before they are counted, and their dead letters will come again.
             shapes = self.stream.select(quoted(on.geometry))
-            counted = self._located(shapes, on, Nowhere(), self.planner.batch_version)
+            counted = self._located(shapes, on, Nowhere(), self.plans.batch_version)
         return self._with_slots(spread, counted, F.col(FIRST))
 
     def _located(
@@ -76,7 +76,7 @@ class Routing:
     ) -> DataFrame:
         indexed = on.replicates_index
         task = SpaceSpread(
-            self.planner,
+            self.plans,
             on.geometry,
             candidates=indexed,
             dead_letters=dead_letters,
@@ -102,11 +102,11 @@ class Routing:
         """
         session = spread.sparkSession
         asked = session.range(0, 1, 1, 1)
-        if self.planner.counts:
+        if self.plans.counts:
             asked = _counts(counted, first)
-        task = in_workers(session, DecideTask(self.planner))
+        task = in_workers(session, DecideTask(self.plans))
         places = asked.mapInArrow(task, "places array<bigint>").scalar()
-        return dealt_by_number(spread, F.col(PARTITION), places, self.planner.workers, SLOT)
+        return dealt_by_number(spread, F.col(PARTITION), places, self.plans.workers, SLOT)
 
 
 def _counts(rows: DataFrame, first: Column) -> DataFrame:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import shapely
     from numpy.typing import NDArray
 
-    from evenkey.joins.balance.planning import JoinPlanner
+    from evenkey.joins.balance.epoch_plans import EpochPlans
     from evenkey.joins.static.dead_letters import DeadLetters
     from evenkey.joins.static.manifest import StaticVersion
     from evenkey.joins.static.store import StaticStore
@@ -42,7 +42,7 @@ class SpaceSpread:
 
     Parameters
     ----------
-    planner
+    plans
         Knows the epoch's version.
     geometry
         The stream's column of geometries (WKB).
@@ -57,14 +57,14 @@ class SpaceSpread:
 
     def __init__(
         self,
-        planner: JoinPlanner,
+        plans: EpochPlans,
         geometry: str,
         *,
         candidates: bool,
         dead_letters: DeadLetters | None,
         version: StaticVersion | None = None,
     ) -> None:
-        self._planner = planner
+        self._plans = plans
         self._geometry = geometry
         self._candidates = candidates
         self._dead_letters = dead_letters
@@ -72,8 +72,8 @@ class SpaceSpread:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over the batches of one of the stream's own partitions."""
-        task = self._planner.task()
-        static, version = self._planner.static, self._version or self._planner.plan(task).version
+        task = self._plans.task()
+        static, version = self._plans.static, self._version or self._plans.recall(task).version
         good = good_rows(batches, self._geometry, self._dead_letters, task.epoch)
         for table, geometries in good:
             if self._candidates:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame
 
-    from evenkey.joins.balance.planning import JoinPlanner
+    from evenkey.joins.balance.epoch_plans import EpochPlans
     from evenkey.joins.matching.on import Keys
     from evenkey.joins.static.dead_letters import DeadLetters
     from evenkey.joins.tasks.join_task import JoinTask
@@ -80,7 +80,7 @@ class StayTask:
     ----------
     join
         Joins within the one partition.
-    planner
+    plans
         Settles.
     geometry
         The stream's column of geometries (WKB).
@@ -91,19 +91,19 @@ class StayTask:
     def __init__(
         self,
         join: JoinTask,
-        planner: JoinPlanner,
+        plans: EpochPlans,
         geometry: str,
         dead_letters: DeadLetters | None,
     ) -> None:
         self._join = join
-        self._planner = planner
+        self._plans = plans
         self._geometry = geometry
         self._dead_letters = dead_letters
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over the batches of a partition."""
-        task = self._planner.task()
-        plan = self._planner.decide(task)
+        task = self._plans.task()
+        plan = self._plans.decide(task)
         good = good_rows(batches, self._geometry, self._dead_letters, task.epoch)
         yield from self._join.joined(_in_one_partition(good), task, plan)
 

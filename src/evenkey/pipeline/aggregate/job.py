@@ -14,9 +14,9 @@ from evenkey.kafka import AVRO, check_loaded
 from evenkey.pipeline.aggregate.config import PipelineConfig
 from evenkey.pipeline.aggregate.functions import note_functions
 from evenkey.pipeline.aggregate.inputs import find_input, open_input
+from evenkey.pipeline.aggregate.key_planner import PlannableInput
 from evenkey.pipeline.aggregate.keyed import KeyedWork, keyed_session
 from evenkey.pipeline.aggregate.plan import results
-from evenkey.pipeline.aggregate.planning import PlannableInput
 from evenkey.pipeline.aggregate.report import RunReport
 from evenkey.pipeline.aggregate.sinks import sink_of
 from evenkey.pipeline.options import GroupingOptions, WorkOptions, check_configuration

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from evenkey.groupings import planner_of
 from evenkey.kafka import connector_settings
+from evenkey.pipeline.aggregate.key_planner import KeyPlanner
 from evenkey.pipeline.aggregate.observer import AggregateRecords, Observer
-from evenkey.pipeline.aggregate.planning import KeyPlanner
 from evenkey.pipeline.aggregate.report import ReportT
 from evenkey.pipeline.aggregate.worker import PLACED
 from evenkey.pipeline.runs import Tallies, Work, late_rows, overflowed_results
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from evenkey.groupings import By
-    from evenkey.pipeline.aggregate.planning import PlannableInput
+    from evenkey.pipeline.aggregate.key_planner import PlannableInput
     from evenkey.pipeline.options import KeyedOptions
     from evenkey.pipeline.runs import Outcome, Recorder, RunDirectory, Sink
 
@@ -108,7 +108,7 @@ class KeyedWork(Work[ReportT]):
             self._planner = KeyPlanner(
                 spark, planned, options.workers, directory, ahead, by=route_by
             )
-            self._planner.start()
+            self._planner.plan_first()
         self.planning_ms = 1000 * (time.monotonic() - began)
 
     def tallied_by(self, splitters: str | None) -> None:
@@ -126,7 +126,7 @@ class KeyedWork(Work[ReportT]):
     def after(self, epoch: int) -> None:
         """Plan the next epoch, where the grouping plans."""
         if self._planner is not None:
-            self._planner.end(epoch)
+            self._planner.plan_after(epoch)
 
     def figures(self, outcome: Outcome) -> dict[str, Any]:
         """Give the fields of a `RunReport`."""

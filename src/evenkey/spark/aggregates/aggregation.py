@@ -13,7 +13,7 @@ from evenkey.core.checking import check_text, shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import parse as parse_grouping
 from evenkey.groupings import planner_of
-from evenkey.spark.aggregates.key_counts import CountingWorker, learning_of_workers
+from evenkey.spark.aggregates.key_counts import CountingWorker, OfWorkers
 from evenkey.spark.aggregates.partial import worked
 from evenkey.spark.aggregates.partial_task import STATES, TIME, FinishTask, MergeTask, WorkerTask
 from evenkey.spark.aggregates.unchanged import SameAggregator, with_same_aggregator
@@ -27,8 +27,8 @@ from evenkey.spark.keys.columns import (
 from evenkey.spark.keys.composite import check_groupable, check_result, with_keys
 from evenkey.spark.keys.event_times import without_far_ahead
 from evenkey.spark.keys.exact_sums import count_overflows, finished_natively, merged_natively
-from evenkey.spark.plans.pinned_layout import PinnedLayout
 from evenkey.spark.plans.places import check_state, tables_of
+from evenkey.spark.plans.plan_source import Learned
 from evenkey.spark.routing.add_worker import routed
 from evenkey.spark.sessions.query_events import listen
 from evenkey.spark.sessions.versions import from_arrow_schema
@@ -135,17 +135,19 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
         df = without_far_ahead(df, time_column(df, time), max_ahead)
     grouping = parse_grouping(grouping)
     check_state(state)
-    learning = None
+    learned = None
     planned = planner_of(grouping)
     if df.isStreaming and planned is not None and planned.learns_epochs:
         grouping.router(workers)
-        learning = learning_of_workers(df.sparkSession, planned, workers, state)
+        tables, mark = tables_of(df.sparkSession, state, str(planned), workers)
+        learned = Learned(tables, mark, OfWorkers(planned, workers))
     if df.isStreaming and state is not None:
         grouping.router(workers)
         tables, mark = tables_of(df.sparkSession, state, str(grouping), workers)
-        why = f"{chosen.name} goes by which workers a key is on while a window is open"
-        layout = PinnedLayout(tables, why) if WORKER in chosen.columns else None
-        known = SameAggregator(tables.store, mark, str(chosen), chosen.functions_digest, layout)
+        why = ""
+        if WORKER in chosen.columns:
+            why = f"{chosen.name} goes by which workers a key is on while a window is open"
+        known = SameAggregator(tables, mark, str(chosen), chosen.functions_digest, why)
         df = with_same_aggregator(df, known)
     placeable = routed(
         df,
@@ -158,16 +160,16 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
         state=state,
         column=WORKER,
         position=position,
-        learn=learning or True,
+        learn=learned or True,
         spread=True,
         contents=_used(df, keys, chosen, time, position),
     )
 
     def worker(bound: Aggregator, by: tuple[str, ...]) -> WorkerTask:
         check_result(df, keys, bound, windowed=window is not None)
-        if learning is None or planned is None:
+        if learned is None or planned is None:
             return WorkerTask(bound, by)
-        return CountingWorker(bound, by, learning, planned)
+        return CountingWorker(bound, by, learned, planned)
 
     partials, bound = worked(placeable, key, chosen, workers, worker, time=time, window=window)
     if df.isStreaming:

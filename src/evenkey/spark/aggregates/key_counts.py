@@ -9,22 +9,17 @@ import numpy as np
 
 from evenkey.groupings import KeyCounts
 from evenkey.spark.aggregates.partial_task import WorkerTask
-from evenkey.spark.plans.deciding import Learning
 from evenkey.spark.plans.lessons import Lesson
-from evenkey.spark.plans.places import tables_of
 from evenkey.spark.plans.tables import RoutingTable
 from evenkey.spark.sessions.task_id import current_epoch
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pyarrow as pa
     from numpy.typing import NDArray
-    from pyspark.sql import SparkSession
 
     from evenkey.aggregators import Aggregator
-    from evenkey.core.stores import Store
     from evenkey.groupings import PlannedGrouping
+    from evenkey.spark.plans.plan_source import Learned
 
 HASH = "__hash"
 """Column of the hash of each message's key, as the grouping sees it."""
@@ -39,7 +34,7 @@ class CountingWorker(WorkerTask):
     ----------
     aggregator, by
         As for `WorkerTask`.
-    learning
+    learned
         Takes the counts; its tables are of the grouping.
     grouping
         By which the messages were placed.
@@ -49,11 +44,11 @@ class CountingWorker(WorkerTask):
         self,
         aggregator: Aggregator,
         by: tuple[str, ...],
-        learning: Learning,
+        learned: Learned,
         grouping: PlannedGrouping,
     ) -> None:
         super().__init__(aggregator, by)
-        self._learning = learning
+        self._learned = learned
         self._grouping = grouping
         self._hashes: list[NDArray[np.uint64]] = []
         self._held = 0
@@ -77,9 +72,9 @@ class CountingWorker(WorkerTask):
             keys, rows = np.unique(keys, return_inverse=True)
             counts = np.bincount(rows, counts)
         self._counted = []
-        empty = self._grouping.statistics(self._learning.tables.workers)
+        empty = self._grouping.statistics(self._learned.tables.workers)
         left = KeyCounts.of(keys, counts.astype(np.float64), empty)
-        self._learning.leave(current_epoch(), Lesson(left.to_arrays(), {}))
+        self._learned.leave(current_epoch(), Lesson(left.to_arrays(), {}))
 
     def _count(self) -> None:
         if self._held:
@@ -101,22 +96,3 @@ class OfWorkers:
             worker: KeyCounts.from_arrays(lesson.memory) for worker, lesson in lessons.items()
         }
         return RoutingTable(self.grouping.learned_of_workers(before.memory, counts, self.workers))
-
-
-def learning_of_workers(
-    session: SparkSession,
-    grouping: PlannedGrouping,
-    workers: int,
-    state: str | Path | Store | None,
-) -> Learning:
-    """Make what plans each epoch of a stream of what its workers held in the one before.
-
-    Raises
-    ------
-    ConfigurationError
-        `state` is no place, or no store is known for its scheme.
-    RunError
-        The state cannot be written.
-    """
-    tables, mark = tables_of(session, state, str(grouping), workers)
-    return Learning(tables, mark, OfWorkers(grouping, workers))

@@ -13,26 +13,25 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from pyspark.sql import functions as F
 
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.files import check_format
-from evenkey.spark.plans.deciding import with_decided
-from evenkey.spark.plans.tables import FORMAT, NEW_STATE, RoutingTable
+from evenkey.spark.plans.tables import FORMAT, NEW_STATE, RoutingTable, layout_kept
+from evenkey.spark.sessions.before_epoch import with_epoch_words
 from evenkey.spark.sessions.query_events import listen
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from evenkey.core.stores import SharedMark, Store
-    from evenkey.spark.plans.deciding import Words
-    from evenkey.spark.plans.pinned_layout import PinnedLayout
+    from evenkey.core.stores import SharedMark
+    from evenkey.spark.plans.tables import RoutingTables
+    from evenkey.spark.sessions.before_epoch import Words
     from evenkey.spark.sessions.task_id import TaskId
 
 logger = logging.getLogger(__name__)
 
-_PLACE = "_aggregators"
+_PLACE, _LAYOUT = "_aggregators", "layout"
 _METRIC = "evenkey-functions-"
 _CHANGED = "changed"
 _COLUMN = "__evenkey_changed"
@@ -44,31 +43,31 @@ class SameAggregator:
 
     Parameters
     ----------
-    store
-        The state's.
+    tables
+        Of the state, for the layout that the query has now.
     mark
         By which a task makes sure that it sees the state.
     spelled
         The aggregator, as text.
     code
         Names the code of its functions; empty if users have none in it.
-    layout
-        What must stay the same too; None: nothing.
+    why
+        Half a sentence that says why the layout must stay too; empty: it may change.
     """
 
-    store: Store
+    tables: RoutingTables
     mark: SharedMark
     spelled: str
     code: str
-    layout: PinnedLayout | None = None
+    why: str = ""
 
-    def decide(self, task: TaskId) -> RoutingTable:
+    def check(self, task: TaskId) -> bool:
         """Make sure that a query has the aggregator that it began with, and note its functions.
 
         Returns
         -------
-        RoutingTable
-            Remembers whether this is the first epoch with other functions.
+        bool
+            Whether this is the first epoch with other functions.
 
         Raises
         ------
@@ -78,9 +77,10 @@ class SameAggregator:
             The state cannot be read or written, or this host does not see it.
         """
         self.mark.check()
-        if self.layout is not None:
-            self.layout.decide(task)
-        store = self.store.under(_PLACE)
+        if self.why:
+            with layout_kept(self.tables, self.why):
+                self.tables.under(task.query).under(_LAYOUT).pin(0, RoutingTable())
+        store = self.tables.store.under(_PLACE)
         name = f"{task.query}.json"
         path = store.path(name)
         now = {"format": FORMAT, "aggregator": self.spelled, "code": self.code, _CHANGED: None}
@@ -108,14 +108,16 @@ class SameAggregator:
                 f"{spelled!r}: pass that one, or start with a new checkpoint"
             )
             raise ConfigurationError(message)
-        return RoutingTable({_CHANGED: np.array(changed == task.epoch)})
+        return bool(changed == task.epoch)
 
-    recall = decide
+    def words_of(self, task: TaskId) -> Words:
+        """Give what `check` gives as a word behind one that is not negative."""
+        return [0, int(self.check(task))]
 
 
 def with_same_aggregator(df: DataFrame, known: SameAggregator) -> DataFrame:
-    """Let the rows of a stream wait until its query is known to have the aggregator of before."""
-    waiting, words = with_decided(df, known, _words)
+    """Let the rows of a stream wait until its query is known to have its previous aggregator."""
+    waiting, words = with_epoch_words(df, known.words_of)
     if not known.code:
         return waiting
     listen(df.sparkSession, metrics={_METRIC: _receive})
@@ -123,10 +125,6 @@ def with_same_aggregator(df: DataFrame, known: SameAggregator) -> DataFrame:
     name = f"{_METRIC}{uuid.uuid4().hex}-{known.spelled}"
     marked = waiting.withColumn(_COLUMN, F.get(words, F.lit(1)))
     return marked.observe(name, F.max(_COLUMN).alias(_CHANGED)).drop(_COLUMN)
-
-
-def _words(table: RoutingTable) -> Words:
-    return [0, int(table.memory[_CHANGED])]
 
 
 def _receive(session: SparkSession | None, name: str, values: Any, progress: Any) -> None:

@@ -13,8 +13,9 @@ from evenkey.spark.routing.to_workers import split_column
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from evenkey.groupings import PlannedGrouping, Snapshot
+    from evenkey.groupings import PlannedGrouping
     from evenkey.spark.groups.keys import Keys
+    from evenkey.spark.plans.plan_source import Fixed
 
 SPLIT = f"{OWN}split"
 _WORKER = f"{OWN}worker"
@@ -22,7 +23,7 @@ _WORKER = f"{OWN}worker"
 
 def with_split(
     keys: Keys,
-    memory: Snapshot,
+    plan: Fixed,
     grouping: PlannedGrouping,
     workers: int,
     *,
@@ -37,7 +38,7 @@ def with_split(
     """
     position = F.lit(0) if whole else None
     routed = with_planned_worker(
-        keys.frame, keys.hashed, grouping, workers, memory, _WORKER, position, inline=inline
+        keys.frame, keys.hashed, grouping, workers, plan, _WORKER, position, inline=inline
     )
     return routed.withColumn(SPLIT, split_column(F.col(_WORKER), keys.columns, workers)).drop(
         _WORKER
@@ -45,12 +46,12 @@ def with_split(
 
 
 def exchanged(
-    keys: Keys, memory: Snapshot, grouping: PlannedGrouping, workers: int, *, whole: bool
+    keys: Keys, plan: Fixed, grouping: PlannedGrouping, workers: int, *, whole: bool
 ) -> DataFrame:
     """Bring each row of a batch to the partition of its worker.
 
     Adaptive execution leaves an exchange of a number of partitions that was asked for as it is, and
     a groupBy by the key and `SPLIT` needs no other one.
     """
-    split = with_split(keys, memory, grouping, workers, whole=whole)
+    split = with_split(keys, plan, grouping, workers, whole=whole)
     return split.repartition(workers, *keys.columns, SPLIT)

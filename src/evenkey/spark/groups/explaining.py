@@ -9,7 +9,7 @@ from evenkey.core.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from evenkey.spark.groups.plans import Planned
+    from evenkey.spark.groups.group_plans import GroupPlan
     from evenkey.spark.groups.rows import Rows
 
 TO_SPLIT = "; to split it pass merge="
@@ -60,7 +60,7 @@ def _of_batch(rows: Rows) -> Iterator[str]:
         yield f"  {_cost(plan)}"
 
 
-def _cost(plan: Planned) -> str:
+def _cost(plan: GroupPlan) -> str:
     if plan.place:
         return f"the plan was kept in {plan.place}: nothing was counted"
     seconds = 0.0 if plan.about is None else plan.about.seconds

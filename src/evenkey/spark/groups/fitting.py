@@ -9,10 +9,8 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import Plan, PlannedGrouping, parse, planner_of
 from evenkey.spark.groups.rows import Rows
 from evenkey.spark.keys.columns import check_frame, key_columns, key_hash, number_column
+from evenkey.spark.plans.batch_plans import KeptPlan, plan_near
 from evenkey.spark.plans.places import check_state
-from evenkey.spark.plans.store_at import store_of
-from evenkey.spark.plans.tables import RoutingTables
-from evenkey.spark.routing.by_plan import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,8 +89,10 @@ def fit(
     if whole:
         rows = Rows(df, key_columns(df, key), workers, "whole", state, costs)
         return Plan.from_arrays(rows.plans.make("whole").memory)
-    store = RoutingTables(store_of(df.sparkSession, state), str(planned), workers)
-    return Plan.from_arrays(fitted(df, hashed, costs, planned, workers, store))
+    kept = KeptPlan.at(df.sparkSession, state, str(planned), workers)
+    memory = plan_near(df, hashed, costs, planned, workers, kept.find())
+    kept.keep(memory)
+    return Plan.from_arrays(memory)
 
 
 def _planned(grouping: str | Grouping) -> PlannedGrouping:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.spark.plans.arrays import encoded
-from evenkey.spark.plans.deciding import decided
-from evenkey.spark.plans.pinned_layout import layout_kept
 from evenkey.spark.plans.places import mark_at
-from evenkey.spark.plans.tables import CorruptTableError, RoutingTable
+from evenkey.spark.plans.plan_source import Fixed
+from evenkey.spark.plans.tables import CorruptTableError, RoutingTable, layout_kept
 from evenkey.spark.sessions.access import at_state
+from evenkey.spark.sessions.before_epoch import before_epoch
 
 if TYPE_CHECKING:
     from evenkey.core.stores import SharedMark
@@ -37,26 +37,25 @@ _PINNED, _COPY, _QUERIES = "pinned", "copy", "queries"
 _WHY = "each key's state lies in one of Spark's state partitions, whose number the checkpoint pins"
 
 
-@dataclass(frozen=True)
-class PinnedPlan:
+@dataclass(frozen=True, kw_only=True)
+class PinnedPlan(Fixed):
     """The plan that all queries of a state follow, and which queries these are.
 
     Parameters
     ----------
-    tables
-        Of the keys: the plan is pinned below them.
     memory
         The plan's arrays.
+    tables
+        Of the keys: the plan is pinned below them.
     mark
         By which a task makes sure that it sees the state.
     """
 
     tables: RoutingTables
-    memory: Snapshot
     mark: SharedMark
 
     def decide(self, task: TaskId) -> RoutingTable:
-        """Make sure that a query goes by the plan that it began with; in its first epoch, note it.
+        """Give the plan, after making sure that the query began with it; the first epoch notes it.
 
         Raises
         ------
@@ -70,7 +69,7 @@ class PinnedPlan:
         name, digest = f"{task.query}.json", digest_of(self.memory)
         try:
             if task.epoch == 0 and store.create(name, json.dumps({"plan": digest}).encode()):
-                return RoutingTable()
+                return self.recall(task)
             content = store.find(name)
             known = None if content is None else json.loads(content)["plan"]
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -80,7 +79,7 @@ class PinnedPlan:
             )
             raise RunError(message) from error
         if known == digest:
-            return RoutingTable()
+            return self.recall(task)
         what = (
             "holds no plan of this query, whose checkpoint has states of an earlier run"
             if known is None
@@ -89,11 +88,9 @@ class PinnedPlan:
         message = f"state {self.tables.store.url} {what}: {_ways_out(self.tables)}"
         raise ConfigurationError(message)
 
-    recall = decide
-
     def checked(self, keys: Keys) -> Keys:
         """Let a stream's rows wait until the query is known to go by this plan."""
-        return replace(keys, frame=decided(keys.frame, self, beneath_state=True))
+        return replace(keys, frame=before_epoch(keys.frame, self.decide, beneath_state=True))
 
 
 def pinned_plan(rows: Rows, method: str) -> PinnedPlan:
@@ -139,7 +136,7 @@ def pinned_plan(rows: Rows, method: str) -> PinnedPlan:
         message = f"{method}: there is no plan in {tables.store.url}; {fitting} first"
         raise ConfigurationError(message)
     rows.plans.check(memory, tables.store.url)
-    return PinnedPlan(tables, memory, mark_at(session, tables.store))
+    return PinnedPlan(memory=memory, tables=tables, mark=mark_at(session, tables.store))
 
 
 def digest_of(memory: Snapshot) -> str:

@@ -10,8 +10,8 @@ from evenkey.core.checking import check_workers, shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.groups.choosing import Choice, choose, read_grouping
 from evenkey.spark.groups.exchange import SPLIT, exchanged
+from evenkey.spark.groups.group_plans import GroupPlans
 from evenkey.spark.groups.keys import Keys, expression_of, keyed, listed
-from evenkey.spark.groups.plans import Plans
 from evenkey.spark.groups.weights import Side, Weights, cost_column
 from evenkey.spark.keys.columns import check_frame
 from evenkey.spark.plans.places import check_state
@@ -105,18 +105,18 @@ class Rows:
         return int(self.df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 0)
 
     @cached_property
-    def plans(self) -> Plans:
+    def plans(self) -> GroupPlans:
         """Plans by the weights of these rows."""
         return self.plans_of(Side(self.keys, self.cost))
 
-    def plans_of(self, *sides: Side) -> Plans:
+    def plans_of(self, *sides: Side) -> GroupPlans:
         """Plans by the weights of several sides' rows together."""
 
         def weigh(empty: KeyStatistics) -> Weights:
             return Weights(sides, empty)
 
         session = self.df.sparkSession
-        return Plans(session, self.keys.shown, self.grouping, self.workers, self.state, weigh)
+        return GroupPlans(session, self.keys.shown, self.grouping, self.workers, self.state, weigh)
 
     def choice(self, *, merges: bool = False) -> Choice:
         """Choose the way of keys for work on all rows of a key, or on parts that are merged.
@@ -154,7 +154,7 @@ class Rows:
         self,
         keys: Keys,
         way: Literal["whole", "planned", "spark"],
-        plans: Plans | None = None,
+        plans: GroupPlans | None = None,
         mend: str = "",
     ) -> tuple[GroupedData, tuple[str, ...]]:
         """Bring rows to their workers, and group them there.
@@ -182,7 +182,7 @@ class Rows:
         bound = plan.bound(self.workers) if way == "whole" else ""
         if bound:
             logger.warning("%s%s", bound, mend)
-        frame = exchanged(keys, plan.memory, self.grouping, self.workers, whole=way == "whole")
+        frame = exchanged(keys, plan, self.grouping, self.workers, whole=way == "whole")
         return frame.groupBy(*keys.columns, SPLIT), (*keys.own, SPLIT)
 
 

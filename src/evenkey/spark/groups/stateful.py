@@ -117,9 +117,7 @@ def _checked(plan: PinnedPlan | None, rows: Rows) -> GroupedData:
 def _placed(keys: Keys, plan: PinnedPlan | None, planned: Rows) -> GroupedData:
     if plan is None:
         return keys.frame.groupBy(*keys.columns)
-    split = with_split(
-        keys, plan.memory, planned.grouping, planned.workers, whole=True, inline=True
-    )
+    split = with_split(keys, plan, planned.grouping, planned.workers, whole=True, inline=True)
     return split.groupBy(*keys.columns, SPLIT)
 
 

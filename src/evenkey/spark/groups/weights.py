@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.keys.columns import number_column
-from evenkey.spark.plans.counted_keys import weighed
+from evenkey.spark.plans.batch_plans import weighed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

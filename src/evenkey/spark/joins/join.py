@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 import re
 import time
@@ -34,11 +33,10 @@ from evenkey.spark.keys.columns import (
     quoted,
 )
 from evenkey.spark.keys.row_numbers import printed_plan
+from evenkey.spark.plans.batch_plans import KeptPlan
 from evenkey.spark.plans.lookup import HASH, plan_words
 from evenkey.spark.plans.places import check_state
-from evenkey.spark.plans.store_at import store_of
-from evenkey.spark.plans.tables import RoutingTable, RoutingTables
-from evenkey.spark.sessions.access import at_state
+from evenkey.spark.plans.plan_source import Fixed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -237,16 +235,13 @@ def _planned(
         return JoinPlan(kind.name, weigh, workers, reason), None
     if left.isStreaming or right.isStreaming:
         return JoinPlan(kind.name, weigh, workers), keys
-    if state is None:
-        return _counted(left, right, keys, kind, workers, weigh), keys
-    session = left.sparkSession
     label = f"join(how={kind.name},weigh={weigh})"
-    tables = RoutingTables(store_of(session, state), label, workers)
-    kept = at_state(session, functools.partial(tables.read, 0)).memory
-    if kept:
-        return JoinPlan.from_arrays(kept, kind.name, weigh, workers), keys
+    kept = KeptPlan.at(left.sparkSession, state, label, workers)
+    known = kept.find()
+    if known:
+        return JoinPlan.from_arrays(known, kind.name, weigh, workers), keys
     plan = _counted(left, right, keys, kind, workers, weigh)
-    at_state(session, functools.partial(tables.write, 0, RoutingTable(plan.to_arrays())))
+    kept.keep(plan.to_arrays())
     return plan, keys
 
 
@@ -311,7 +306,8 @@ def _joined(
         right = right.select(*(quoted(name) for name in keys.names)).distinct()
     placed = []
     for frame, side in zip((left, right), sides, strict=True):
-        _, words = plan_words(frame, PlannedGrouping(), plan.workers, plan.plan.to_arrays())
+        fixed = Fixed(plan.plan.to_arrays())
+        _, words = plan_words(frame, PlannedGrouping(), plan.workers, fixed)
         placed.append(place_side(frame, side, words, buckets, plan.workers))
     joined = placed[0].join(placed[1], [*keys.names, SPLIT], kind.name).drop(SPLIT)
     return without_more(joined) if asked else joined

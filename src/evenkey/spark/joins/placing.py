@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from evenkey.spark.joins.keys import without_null
 from evenkey.spark.joins.witnesses import COPY, ONCE, WITNESS, first_of_task
 from evenkey.spark.keys.columns import hash_of
-from evenkey.spark.keys.row_numbers import numbered, own_columns
+from evenkey.spark.keys.row_numbers import numbered
 from evenkey.spark.plans.lookup import (
     HASH,
     PLACE,
@@ -101,7 +101,7 @@ def place_side(side: DataFrame, what: Side, words: Column, buckets: int, workers
     numbers: Column | None = F.lit(0)
     if matters:
         where = functools.reduce(operator.or_, matters)
-        placed, numbers = numbered(placed, side, own_columns(side), where)
+        placed, numbers = numbered(placed, side, where=where)
     if what.all_copied:
         placed = _with_cells(placed, what, every_worker(words), F.lit(COPY))
     else:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import PlannedGrouping
 from evenkey.spark.joins.placing import SPLIT, Side, place_side
 from evenkey.spark.keys.columns import hash_of
-from evenkey.spark.plans.counted_keys import learn_from
-from evenkey.spark.plans.lookup import Followed, plan_words
+from evenkey.spark.plans.lookup import plan_words
 from evenkey.spark.plans.places import tables_of
+from evenkey.spark.plans.plan_source import PerEpoch
+from evenkey.spark.plans.stream_plans import learn_from
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,12 +21,9 @@ if TYPE_CHECKING:
     from evenkey.core.stores import Store
     from evenkey.spark.joins.keys import JoinKeys
     from evenkey.spark.joins.kinds import Kind
-    from evenkey.spark.plans.tables import RoutingTable
-    from evenkey.spark.sessions.task_id import TaskId
 
 _OF_STREAM = {"left": ("inner", "left", "semi", "anti"), "right": ("inner", "right")}
 """Kinds of joins with a batch that Spark has, by the side on which the stream is."""
-_PINNED = "joined"
 
 
 def check_stream(left: DataFrame, right: DataFrame, kind: Kind) -> None:
@@ -73,7 +70,7 @@ def joined_in_stream(
     """
     grouping = PlannedGrouping()
     tables, mark = tables_of(left.sparkSession, state, str(grouping), workers)
-    followed = Pinned(Followed(tables, mark))
+    source = PerEpoch(tables, mark)
     placed = []
     for side, columns, keeps in (
         (left, keys.left, kind.keeps_left),
@@ -81,43 +78,8 @@ def joined_in_stream(
     ):
         streams = side.isStreaming
         counted = learn_from(side, hash_of(columns), grouping, workers, tables) if streams else side
-        waiting, words = plan_words(counted, grouping, workers, followed)
+        waiting, words = plan_words(counted, grouping, workers, source)
         buckets = grouping.bucket_count(workers)
         what = Side(columns, copied=not streams, kept=keeps)
         placed.append(place_side(waiting, what, words, buckets, workers))
     return placed[0].join(placed[1], [*keys.names, SPLIT], kind.name).drop(SPLIT)
-
-
-@dataclass(frozen=True)
-class Pinned:
-    """Plans that somebody else makes, one of which holds for all of an epoch.
-
-    Both sides of a join must follow the same plan, and each asks for it by itself, while the plan
-    of the epoch may just be written. What the first of them finds it leaves in the store, by a
-    create that only one can do; the other one, and the epoch if it runs again, take that.
-
-    Parameters
-    ----------
-    followed
-        Where plans come from.
-    """
-
-    followed: Followed
-
-    def decide(self, task: TaskId) -> RoutingTable:
-        """Give the table that holds for a task's epoch.
-
-        Raises
-        ------
-        RunError, ConfigurationError
-            As `Followed.decide` does.
-        """
-        pinned = self.followed.tables.of_query(task.query).under(_PINNED)
-        there = pinned.find(task.epoch)
-        if there is not None:
-            return there
-        found = pinned.pin(task.epoch, self.followed.decide(task))
-        pinned.drop_before(task.epoch, pinned.numbers())
-        return found
-
-    recall = decide

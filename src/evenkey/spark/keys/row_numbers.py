@@ -37,7 +37,10 @@ _printing = threading.Lock()
 
 
 def numbered(
-    df: DataFrame, source: DataFrame, names: Iterable[str], where: Column | None = None
+    df: DataFrame,
+    source: DataFrame,
+    names: Iterable[str] | None = None,
+    where: Column | None = None,
 ) -> tuple[DataFrame, Column | None]:
     """Number rows so that a task which runs again gives equal rows the same numbers.
 
@@ -52,7 +55,7 @@ def numbered(
     source
         The user's frame.
     names
-        The columns that make up a row's contents.
+        The columns that make up a row's contents; None: all of the user's.
     where
         Rows whose numbers matter; None: all.
 
@@ -61,6 +64,8 @@ def numbered(
     tuple
         The rows, and their numbers; None in place of these where there are none.
     """
+    if names is None:
+        names = own_columns(source)
     if df.isStreaming:
         return df, content_hash(source, names, where) if order_may_change(source) else None
     return in_stable_order(df, source, names, where=where), row_numbers()

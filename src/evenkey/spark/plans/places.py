@@ -1,4 +1,4 @@
-"""Where routing tables lie: at the place that a user names, or a temporary one of a session's."""
+"""Where state lies: at the place that a user names, or a temporary one of a session's."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING
 
 from evenkey.core.checking import check_path
 from evenkey.core.errors import RunError
-from evenkey.core.stores import SHARED, STATE_REMEDY, LocalStore, SharedMark, Store
-from evenkey.spark.plans.store_at import store_of
+from evenkey.core.stores import SHARED, STATE_REMEDY, LocalStore, SharedMark, Store, store_at
 from evenkey.spark.plans.tables import RoutingTables
 from evenkey.spark.sessions.access import at_state
 from evenkey.spark.sessions.query_events import listen
 from evenkey.spark.sessions.starting import TABLES, temporary_directory
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import SparkSession
 
-
+_HADOOP = "spark.hadoop."
+_FILE_SYSTEMS = ("spark.hadoop.fs.", "spark.hadoop.dfs.", "spark.hadoop.google.")
 _MARKS = "_meeting"
 _MARKS_KEPT = 100
 """Marks that are kept in a store: one for each program that has used it."""
@@ -39,6 +41,43 @@ def check_state(state: object, *, needed: bool = False) -> None:
     """
     if not isinstance(state, Store) and (needed or state is not None):
         check_path("state", state)
+
+
+def store_of(
+    session: SparkSession,
+    place: str | Path | Store,
+    settings: Mapping[str, str] | None = None,
+) -> Store:
+    """Give the store at a place, as Spark itself would reach it; connects to nothing yet.
+
+    Parameters
+    ----------
+    session
+        A classic one, or one of Spark Connect. Its ``spark.hadoop.fs.*`` and ``spark.hadoop.dfs.*``
+        settings travel with the store; what they lack is found in the environment of each process.
+    place
+        A path, a URI, or a store, which is given back.
+    settings
+        What the session does not show, such as ``{"fs.s3a.secret.key": ...}``: a Connect server
+        keeps to itself whatever ``spark.redaction.regex`` takes for a secret.
+
+    Raises
+    ------
+    ConfigurationError
+        It is no place, or no store is known for its scheme.
+
+    Examples
+    --------
+    >>> store = store_of(spark, "/tmp/evenkey-state")
+    >>> store.url
+    '/tmp/evenkey-state'
+    """
+    shown = {
+        name.removeprefix(_HADOOP): value
+        for name, value in session.conf.getAll.items()
+        if name.startswith(_FILE_SYSTEMS)
+    }
+    return store_at(place, {**shown, **(settings or {})})
 
 
 def tables_of(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from evenkey.core.stores import store_at
 from evenkey.spark.plans.arrays import decoded, encoded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
     from typing import Self
 
@@ -380,3 +382,23 @@ def _unflatten(entries: dict[str, Any]) -> RoutingTable:
             source, _, entry = rest.partition("/")
             table.local.setdefault(int(source), {})[entry] = array
     return table
+
+
+@contextmanager
+def layout_kept(tables: RoutingTables, why: str) -> Iterator[None]:
+    """Say in one line that a query must keep its layout, and why, where a table is of another.
+
+    Raises
+    ------
+    ConfigurationError
+        The table that is read within belongs to another layout.
+    """
+    try:
+        yield
+    except OtherLayoutError as other:
+        message = (
+            f"grouping = {tables.grouping!r}, workers = {tables.workers}: {why}; this query began "
+            f"with {other.grouping!r} and {other.workers}: pass these, or begin anew with another "
+            "checkpoint and another state"
+        )
+        raise ConfigurationError(message) from other

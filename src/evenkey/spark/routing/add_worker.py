@@ -8,11 +8,7 @@ from pyspark.sql import functions as F
 
 from evenkey.core.checking import check_one_of, number
 from evenkey.core.errors import ConfigurationError
-from evenkey.groupings import (
-    Grouping,
-    parse,
-    planner_of,
-)
+from evenkey.groupings import Grouping, parse, planner_of
 from evenkey.spark.keys.columns import (
     absent,
     check_frame,
@@ -22,11 +18,13 @@ from evenkey.spark.keys.columns import (
     time_column,
 )
 from evenkey.spark.keys.row_numbers import in_stable_order, order_may_change, own_columns
-from evenkey.spark.plans.frequencies import plan_of
+from evenkey.spark.plans.batch_plans import KeptPlan, needs_plan, plan_by_frequencies, plan_of_batch
+from evenkey.spark.plans.lookup import with_planned_worker
 from evenkey.spark.plans.places import check_state
-from evenkey.spark.routing.by_plan import plan_of_batch, route_planned
+from evenkey.spark.plans.plan_source import Fixed
+from evenkey.spark.plans.stream_plans import plans_of_stream
 from evenkey.spark.routing.real_time import check_real_time
-from evenkey.spark.routing.tasks import Load, check_plan, needs_plan, routing_task
+from evenkey.spark.routing.tasks import Load, routing_task
 from evenkey.spark.sessions.retries import warn_of_unsafe_retries
 from evenkey.spark.sessions.worker_python import in_workers
 
@@ -38,7 +36,8 @@ if TYPE_CHECKING:
 
     from evenkey.core.stores import Store
     from evenkey.groupings import Snapshot
-    from evenkey.spark.plans.deciding import Learning
+    from evenkey.spark.plans.plan_source import Learned, PlanSource
+    from evenkey.spark.plans.tables import RoutingTable
 
 
 def route(
@@ -161,21 +160,17 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
     state: str | Path | Store | None = None,
     column: str = "worker",
     position: str | None = None,
-    plan: Snapshot | None = None,
-    learn: bool | Learning = True,
+    learn: bool | Learned = True,
     spread: bool = False,
     contents: Sequence[str] | None = None,
     real_time: bool = False,
 ) -> DataFrame:
-    """Route as `route` does, by a plan that is at hand or that somebody else makes.
+    """Route as `route` does, also by plans that somebody else makes.
 
     Parameters
     ----------
     df, key, grouping, workers, time, rate, load, state, column, position, real_time
         As for `route`.
-    plan
-        What ``Grouping.plan`` made of the frequencies of keys, with hashes as Spark's
-        ``xxhash64`` gives them; None: the one in `state`, or one that is made of the batch.
     learn
         Whether planned grouping makes its plans itself as a stream flows by, from samples; False:
         somebody else writes them into `state`; or what makes them of what workers leave, in place
@@ -183,16 +178,17 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
     spread
         Whether rows under planned grouping go through Python where keys may surprise their plan, so
         that these are spread. A batch that is counted first has none.
+    contents
+        Of the rows only these columns are used; None: all.
 
     Raises
     ------
     ConfigurationError
-        As `route` does; `plan` is none, or the grouping takes none.
+        As `route` does.
     """
     check_frame(df)
     grouping = parse(grouping)
     grouping.router(workers)
-    check_plan(grouping, plan)
     hashed = key_hash(df, key)
     clock = F.current_timestamp() if time is None else time_column(df, time)
     check_one_of("load", load, get_args(Load))
@@ -211,32 +207,29 @@ def routed(  # noqa: PLR0913 - the options of `route`, and who plans
     given = None if position is None else number_column(df, position, "position")
     natively = routes_natively(grouping, streaming=df.isStreaming, spread=spread)
     planned = planner_of(grouping)
-    if planned is not None:
-        if not df.isStreaming:
-            plan, as_it_is = plan_of_batch(df, hashed, planned, workers, plan, state)
-            natively = natively or as_it_is
-        if natively:
-            return route_planned(
-                df,
-                hashed,
-                planned,
-                workers,
-                plan=plan,
-                state=state,
-                column=column,
-                position=given,
-                contents=contents,
-                learn=learn,
-                real_time=real_time,
+    plan: Snapshot | None = None
+    if planned is not None and not df.isStreaming:
+        kept = KeptPlan.at(df.sparkSession, state, str(planned), workers)
+        plan, of_these_rows = plan_of_batch(df, hashed, planned, workers, kept)
+        natively = natively or of_these_rows
+    if planned is not None and natively:
+        source: PlanSource[RoutingTable] = Fixed(plan or {})
+        if df.isStreaming:
+            df, source = plans_of_stream(
+                df, hashed, planned, workers, state, learn, real_time=real_time
             )
+        return with_planned_worker(
+            df, hashed, planned, workers, source, column, given, contents=contents
+        )
     names = own_columns(df) if contents is None else contents
     if natively and grouping.native == "hash":
         return df.withColumn(column, F.pmod(hashed, F.lit(workers)).cast("int"))
     if natively:
         ordered = in_stable_order(df, df, names)
         return ordered.withColumn(column, F.pmod(row_numbers(), F.lit(workers)).cast("int"))
-    if plan is None and needs_plan(grouping):
-        plan = plan_of(df, hashed, grouping, workers, state)
+    if needs_plan(grouping):
+        kept = KeptPlan.at(df.sparkSession, state, str(grouping), workers)
+        plan = plan_by_frequencies(df, hashed, grouping, workers, kept)
     task = routing_task(
         df.sparkSession,
         grouping,

@@ -22,6 +22,7 @@ from evenkey.spark.keys.columns import (
     key_columns,
 )
 from evenkey.spark.plans.lookup import with_planned_worker
+from evenkey.spark.plans.plan_source import Fixed
 from evenkey.spark.routing.to_workers import place
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def partition_for_write(
     )
     written = counts.num_rows + plan.extra_pairs
     logger.info("%d values are written to %d files by %d tasks", counts.num_rows, written, files)
-    numbered = with_planned_worker(df, hashed, grouping, files, plan.to_arrays(), _FILE)
+    numbered = with_planned_worker(df, hashed, grouping, files, Fixed(plan.to_arrays()), _FILE)
     return place(numbered, files, column=_FILE).drop(_FILE)
 
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator  # noqa: TC003 - Spark reads the hints of the functions
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
 
-from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.event_clock import EventClock
 from evenkey.groupings import planner_of
 from evenkey.spark.keys.event_times import seconds_of
-from evenkey.spark.plans.deciding import Learning, OfRouters, decided
+from evenkey.spark.plans.batch_plans import needs_plan
 from evenkey.spark.plans.lessons import Lesson
-from evenkey.spark.plans.lookup import Followed
 from evenkey.spark.plans.places import tables_of
+from evenkey.spark.plans.plan_source import Latest, Learned
+from evenkey.spark.plans.tables import RoutingTable
+from evenkey.spark.sessions.before_epoch import before_epoch
 from evenkey.spark.sessions.task_id import current_epoch, current_task
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from evenkey.core.stores import Store
     from evenkey.groupings import Grouping, Router, Snapshot
-    from evenkey.spark.plans.deciding import Tables
+    from evenkey.spark.plans.plan_source import PlanSource
     from evenkey.spark.sessions.task_id import TaskId
 
 Load = Literal["epoch", "lifetime"]
@@ -38,27 +40,6 @@ Load = Literal["epoch", "lifetime"]
 >>> get_args(Load)
 ('epoch', 'lifetime')
 """
-
-
-def check_plan(grouping: Grouping, plan: Snapshot | None) -> None:
-    """Make sure that a grouping is given a plan only if it takes one.
-
-    Raises
-    ------
-    ConfigurationError
-        It is not so, or the plan is none.
-    """
-    if plan is not None and not isinstance(plan, dict):
-        message = f"plan = {shown(plan)}: pass what {grouping.name}'s plan(...) gave"
-        raise ConfigurationError(message)
-    if plan is not None and not (grouping.given_frequencies or grouping.plans_epochs):
-        message = f"grouping {grouping}: it takes no plan; leave plan away"
-        raise ConfigurationError(message)
-
-
-def needs_plan(grouping: Grouping) -> bool:
-    """Say whether a grouping must know the frequencies of keys before it routes."""
-    return grouping.given_frequencies and not grouping.learns
 
 
 def routing_task(
@@ -72,7 +53,7 @@ def routing_task(
     plan: Snapshot | None = None,
     weighted: bool = False,
     streaming: bool,
-    learn: bool | Learning = True,
+    learn: bool | Learned = True,
 ) -> RoutingTask:
     """Make what routes in each task, for tasks in Python that route what they have made.
 
@@ -82,8 +63,11 @@ def routing_task(
     ----------
     session
         Where the tasks run.
-    grouping, workers, rate, load, state, plan
+    grouping, workers, rate, load, state
         As for `evenkey.spark.routing.add_worker.routed`.
+    plan
+        What ``Grouping.plan`` made of the frequencies of keys, with hashes as Spark's
+        ``xxhash64`` gives them; None: there is none.
     weighted
         Whether messages count as much as they weigh; otherwise as 1.
     streaming
@@ -96,25 +80,38 @@ def routing_task(
     Raises
     ------
     ConfigurationError
-        As `check_plan` does, or the grouping needs a plan and there is none.
+        The grouping needs a plan and there is none.
     """
-    check_plan(grouping, plan)
     if plan is None and needs_plan(grouping):
         message = (
             f"grouping {grouping}: it must know how frequent each key is before the first row "
             "comes: use a grouping that learns it, such as dkg or dchoices"
         )
         raise ConfigurationError(message)
-    tables: Tables | None = None
-    learning = None
+    source: PlanSource[RoutingTable] | None = None
+    learned = None
     if streaming and planner_of(grouping) is not None and learn is not True:
-        tables = learn or Followed(*tables_of(session, state, str(grouping), workers))
+        source = learn or Latest(*tables_of(session, state, str(grouping), workers))
     elif streaming and (grouping.learns or load == "lifetime"):
-        place, mark = tables_of(session, state, str(grouping), workers)
-        tables = learning = Learning(place, mark, OfRouters(grouping))
+        tables, mark = tables_of(session, state, str(grouping), workers)
+        source = learned = Learned(tables, mark, OfRouters(grouping))
     return RoutingTask(
-        grouping, workers, load, rate, plan or {}, tables, learning, weighted=weighted
+        grouping, workers, load, rate, plan or {}, source, learned, weighted=weighted
     )
+
+
+@dataclass(frozen=True)
+class OfRouters:
+    """Merges what routers learned; a router without a lesson keeps its own state."""
+
+    grouping: Grouping
+
+    def __call__(self, before: RoutingTable, lessons: dict[int, Lesson]) -> RoutingTable:
+        """Make the next table."""
+        in_order = [lessons[source] for source in sorted(lessons)]
+        heard = {source: each.local for source, each in lessons.items() if each.local}
+        memory = self.grouping.merge_memories([each.memory for each in in_order])
+        return RoutingTable(memory, {**before.local, **heard})
 
 
 class RoutingTask:
@@ -127,9 +124,9 @@ class RoutingTask:
     ----------
     grouping, workers, load, rate, plan, weighted
         As for `routing_task`.
-    tables
-        Give each epoch's table; None: there is none.
-    learning
+    source
+        Gives each epoch's table; None: there is none.
+    learned
         Takes what routers learned; None: nobody asks for it.
     """
 
@@ -140,8 +137,8 @@ class RoutingTask:
         load: Load,
         rate: float,
         plan: Snapshot,
-        tables: Tables | None,
-        learning: Learning | None,
+        source: PlanSource[RoutingTable] | None,
+        learned: Learned | None,
         *,
         weighted: bool = False,
     ) -> None:
@@ -150,13 +147,13 @@ class RoutingTask:
         self._load = load
         self._rate = rate
         self._plan = plan
-        self._tables = tables
-        self._learning = learning
+        self._plans = source
+        self._learned = learned
         self._weighted = weighted
 
     def decided(self, df: DataFrame) -> DataFrame:
         """Let rows wait until the routing table of their epoch is decided, where there is one."""
-        return df if self._tables is None else decided(df, self._tables)
+        return df if self._plans is None else before_epoch(df, self._plans.decide)
 
     def route_keys(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         """Route batches of hashes, with the position over the rate as time."""
@@ -173,19 +170,18 @@ class RoutingTask:
     @contextlib.contextmanager
     def source(self) -> Iterator[Source]:
         """Give the source of the task that runs this; at the end it hands on what it learned."""
-        task = current_task() if self._tables is None else current_epoch()
-        make = self._grouping.follower if self._learning is None else self._grouping.router
+        task = current_task() if self._plans is None else current_epoch()
+        make = self._grouping.follower if self._learned is None else self._grouping.router
         router = make(self._workers, task.partition)
         router.remember(self._plan)
-        if self._tables is not None:
-            self._recall(router, self._tables, task)
+        if self._plans is not None:
+            self._recall(router, self._plans.recall(task), task)
         source = Source(router, self._rate, weighted=self._weighted)
         yield source
-        if self._learning is not None and source.routed:
-            self._learning.leave(task, Lesson(router.memory(), self._local_state(router)))
+        if self._learned is not None and source.routed:
+            self._learned.leave(task, Lesson(router.memory(), self._local_state(router)))
 
-    def _recall(self, router: Router, tables: Tables, task: TaskId) -> None:
-        table = tables.recall(task)
+    def _recall(self, router: Router, table: RoutingTable, task: TaskId) -> None:
         router.remember(table.memory)
         if self._load == "lifetime" and task.partition in table.local:
             router.restore(table.local[task.partition])

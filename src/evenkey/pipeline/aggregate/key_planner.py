@@ -1,4 +1,4 @@
-"""Plans of a running pipeline: each epoch's is made of what the workers held in the one before."""
+"""The planner of a run: it makes each epoch's plan of what workers held in the previous epoch."""
 
 from __future__ import annotations
 
@@ -50,6 +50,9 @@ class PlannableInput:
 class KeyPlanner:
     """Makes the plan of each epoch before the epoch starts.
 
+    It writes the plans into the run's routing tables. The tasks of the run read them by the plan
+    source `Latest` (`evenkey.spark.plans.plan_source`).
+
     Workers report how many messages of each key they held before an epoch ends, so its plan is made
     without a lag and without another pass, of exact counts wherever the parts of a key lay. Where
     the grouping asks for the next epoch to be counted first, the planner counts it, if the input
@@ -89,7 +92,7 @@ class KeyPlanner:
         self._ahead = ahead
         self._by = by
 
-    def start(self) -> None:
+    def plan_first(self) -> None:
         """Plan the first epoch, unless a run that goes on has its plans.
 
         One that goes on by another layout has none of these: it plans its next epoch of what the
@@ -99,11 +102,11 @@ class KeyPlanner:
             return
         held = self._files.epochs(PLACED)
         if held:
-            self.end(held[-1])
+            self.plan_after(held[-1])
         elif self._ahead and self._grouping.counts_first({}):
             self._tables.write(0, RoutingTable(self._counted(self._ahead, {}, 0)))
 
-    def end(self, epoch: int) -> None:
+    def plan_after(self, epoch: int) -> None:
         """Plan the epoch after `epoch`, which has ended."""
         table = self._files.read(PLACED, [epoch])
         if table is None:

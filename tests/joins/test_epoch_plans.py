@@ -15,10 +15,10 @@ from evenkey.core.errors import RunError
 from evenkey.core.stores import LocalStore
 from evenkey.joins.balance.distributor import DynamicDistributor
 from evenkey.joins.balance.epoch_log import SlotRecord
-from evenkey.joins.balance.planning import COUNTS, DecideTask, JoinPlanner, first_owners
+from evenkey.joins.balance.epoch_plans import COUNTS, DecideTask, EpochPlans, first_owners
 from evenkey.joins.balance.work import PartitionWork
 from evenkey.joins.static.store import StaticStore
-from evenkey.spark.plans.packed import pack_places
+from evenkey.spark.plans.lookup import pack_places
 from evenkey.spark.sessions.task_id import BATCH, TaskId
 
 
@@ -38,7 +38,7 @@ def add_version(directory, partitions=8):
 @pytest.fixture
 def planner(tmp_path):
     manifest = add_version(tmp_path / "static")
-    return JoinPlanner(
+    return EpochPlans(
         epochs=LocalStore(tmp_path / "epochs"),
         static=StaticStore(tmp_path / "static"),
         partitions=8,
@@ -175,7 +175,7 @@ def test_a_restart_with_other_workers_deals_partitions_anew(planner, workers):
     again = replace(planner, workers=workers, distributor=None)
     # The epoch that runs again keeps to its plan, as far as there are slots.
     assert again.decide(task(1)).owners == tuple(owner % workers for owner in moved.owners)
-    assert again.decide(task(1)) == again.plan(task(1))
+    assert again.decide(task(1)) == again.recall(task(1))
     plan = again.decide(task(2))
     assert plan.owners == first_owners(8, workers)
     assert set(plan.moved) == {p for p in range(8) if moved.owners[p] != p % workers}
@@ -194,10 +194,10 @@ def test_copies_are_made_and_given_up_by_the_epochs_plans(planner):
     assert sorted(plan.moved) == sorted([0] * len(came[0]) + [4] * len(came[1]) + [*others])
     assert plan.redistributions == 1
     # The epoch that runs again goes by its plan, whoever asks and however many slots there are.
-    assert copying.plan(task(1)) == replace(planner, distributor=None).decide(task(1)) == plan
+    assert copying.recall(task(1)) == replace(planner, distributor=None).decide(task(1)) == plan
     fewer = replace(copying, workers=2)
     assert fewer.decide(task(1)).copies == {}
-    assert max(fewer.plan(task(1)).owners) < 2
+    assert max(fewer.recall(task(1)).owners) < 2
     assert fewer.decide(task(2)).owners == first_owners(8, 2)
 
 
@@ -219,13 +219,13 @@ def test_a_batch_is_placed_by_its_counts(planner):
         plan = counting.decide(batch, PartitionWork(counts, counts.astype(float)))
         assert [*plan.copies] == copied
     # The tasks of the batch do not know it, and may have use for any partition.
-    assert counting.plan(batch).serves(2, 3)
-    assert not planner.plan(batch).serves(2, 3)
+    assert counting.recall(batch).serves(2, 3)
+    assert not planner.recall(batch).serves(2, 3)
 
 
 def test_the_deciding_task_of_a_batch_goes_by_its_counts(planner, monkeypatch):
     counting = replace(planner, distributor=DynamicDistributor(), counts=True)
-    monkeypatch.setattr(JoinPlanner, "task", lambda _: task(0, BATCH))
+    monkeypatch.setattr(EpochPlans, "task", lambda _: task(0, BATCH))
     rows = [{"partition": 3, "items": 6000, "distinct": 6000}]
     rows += [{"partition": other, "items": 100, "distinct": 90} for other in range(4, 8)]
     counts = pa.RecordBatch.from_arrays([pa.array([rows])], names=[COUNTS])

@@ -1,4 +1,4 @@
-"""Planning: one task of an epoch decides, before all others begin, what they go by."""
+"""The plan of each epoch of a join: one task settles it, before all others begin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evenkey.joins.balance.placement import Placement
 from evenkey.joins.balance.work import PartitionWork
 from evenkey.joins.matching.partition_join import RESERVED
 from evenkey.joins.static.objects import unseen
-from evenkey.spark.plans import pack_places
+from evenkey.spark.plans import PlanSource, pack_places
 from evenkey.spark.sessions import BATCH, current_epoch, current_task
 
 if TYPE_CHECKING:
@@ -40,8 +40,10 @@ def first_owners(partitions: int, workers: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class JoinPlanner:
+class EpochPlans(PlanSource[EpochPlan]):
     """Gives each epoch its plan, the same to every task however often the epoch runs.
+
+    It is a `PlanSource` per epoch. Its planner is the Distributor, which it asks for the next plan.
 
     There is no process of the Distributor's own: Spark runs one task before the others of an epoch
     (`DecideTask`), which reads what the slots of the last epoch wrote down and settles the plan;
@@ -124,7 +126,7 @@ class JoinPlanner:
             last = log.last_plan(task.epoch)
         return log.settle(self._first(task.epoch) if last is None else self._next(log, last, task))
 
-    def plan(self, task: TaskId) -> EpochPlan:
+    def recall(self, task: TaskId) -> EpochPlan:
         """Read the plan of a task's epoch, which is settled.
 
         Raises
@@ -251,21 +253,21 @@ class DecideTask:
     Its one row is a batch's counts, or of no matter.
     """
 
-    def __init__(self, planner: JoinPlanner) -> None:
-        self._planner = planner
+    def __init__(self, plans: EpochPlans) -> None:
+        self._plans = plans
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Give the row, in place of the one that is there."""
         for batch in batches:
             counted = self._counted(batch) if COUNTS in batch.schema.names else None
-            plan = self._planner.decide(self._planner.task(), counted)
-            places = pack_places(plan.owners, plan.copies, self._planner.workers)
+            plan = self._plans.decide(self._plans.task(), counted)
+            places = pack_places(plan.owners, plan.copies, self._plans.workers)
             cell = pa.array([places], pa.list_(pa.int64()))
             yield pa.RecordBatch.from_arrays([cell], names=["places"])
 
     def _counted(self, batch: pa.RecordBatch) -> PartitionWork:
         """What a batch has, as if each of its items took one second."""
-        items = np.zeros(self._planner.partitions, dtype=np.int64)
+        items = np.zeros(self._plans.partitions, dtype=np.int64)
         distinct = 0
         for count in batch[COUNTS][0].as_py():
             items[count["partition"]] = count["items"]

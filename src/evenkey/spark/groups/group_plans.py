@@ -1,20 +1,19 @@
-"""Plans of a groupBy: made of its keys' weights, or kept in a state and used again."""
+"""Plans of a groupBy: each is made once of its keys' weights, or found in a state."""
 
 from __future__ import annotations
 
-import functools
 import json
-import logging
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.groupings import Plan, PlannedGrouping, whole_plan
-from evenkey.spark.plans.store_at import store_of
-from evenkey.spark.plans.tables import RoutingTable, RoutingTables
-from evenkey.spark.sessions.access import at_state
+from evenkey.groupings import whole_plan
+from evenkey.spark.plans.batch_plans import KeptPlan
+from evenkey.spark.plans.places import store_of
+from evenkey.spark.plans.plan_source import Fixed
+from evenkey.spark.plans.tables import RoutingTables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,10 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from evenkey.core.stores import Store
-    from evenkey.groupings import KeyStatistics, Snapshot
+    from evenkey.groupings import KeyStatistics, PlannedGrouping, Snapshot
     from evenkey.spark.groups.weights import Weights
-
-logger = logging.getLogger(__name__)
 
 Way = Literal["whole", "planned"]
 
@@ -62,8 +59,8 @@ class About:
 
 
 @dataclass(frozen=True)
-class Planned:
-    """A plan, and what it was made of.
+class GroupPlan(Fixed):
+    """A plan of a groupBy, and what it was made of.
 
     Parameters
     ----------
@@ -75,8 +72,7 @@ class Planned:
         Where it was found; empty if it was made here and now.
     """
 
-    memory: Snapshot
-    about: About | None
+    about: About | None = None
     place: str = ""
 
     @property
@@ -96,7 +92,7 @@ class Planned:
         )
 
 
-class Plans:
+class GroupPlans:
     """The plans of one groupBy, of either way.
 
     Parameters
@@ -130,11 +126,11 @@ class Plans:
         self.workers = workers
         self._store = None if state is None else store_of(session, state)
         self._weigh = weigh
-        self._made: dict[Way, Planned] = {}
+        self._made: dict[Way, GroupPlan] = {}
         self._weights: Weights | None = None
 
-    def of(self, way: Way) -> Planned:
-        """Give the plan of a way: the one of before, the one in the state, or a new one.
+    def of(self, way: Way) -> GroupPlan:
+        """Give the plan of a way: the previous one, the one in the state, or a new one.
 
         Raises
         ------
@@ -144,24 +140,21 @@ class Plans:
             The state cannot be read or written.
         """
         if way not in self._made:
-            self._made[way] = self._kept(way) or self._new(way)
+            tables = self.tables(way)
+            memory = KeptPlan(self._session, tables).find()
+            if tables is None or not memory:
+                return self.make(way)
+            place = tables.store.url
+            self._made[way] = GroupPlan(memory, self.check(memory, place), place)
         return self._made[way]
 
     def tables(self, way: Way) -> RoutingTables | None:
-        """Where plans of a way are kept; None: nowhere."""
+        """Where plans of a way are kept: whole ones below the others; None: nowhere."""
         if self._store is None:
             return None
-        return tables_of_plans(self._store, way, self.grouping, self.workers)
-
-    def _kept(self, way: Way) -> Planned | None:
-        tables = self.tables(way)
-        if tables is None:
-            return None
-        memory = at_state(self._session, tables.latest)
-        if not memory:
-            return None
-        place = tables.store.url
-        return Planned(memory, self.check(memory, place), place)
+        if way == "planned":
+            return RoutingTables(self._store, str(self.grouping), self.workers)
+        return RoutingTables(self._store.under(_WHOLE), _WHOLE, self.workers)
 
     def check(self, memory: Snapshot, place: str) -> About | None:
         """Make sure that a plan is for these keys, and give what it was made of if it says so.
@@ -183,7 +176,7 @@ class Plans:
             raise ConfigurationError(message)
         return about
 
-    def make(self, way: Way) -> Planned:
+    def make(self, way: Way) -> GroupPlan:
         """Weigh the keys and make a plan, in place of one that the state has.
 
         Raises
@@ -191,41 +184,22 @@ class Plans:
         RunError
             The state cannot be written.
         """
-        self._made[way] = self._new(way)
-        return self._made[way]
-
-    def _new(self, way: Way) -> Planned:
         if self._weights is None:
             self._weights = self._weigh(self.grouping.statistics(self.workers))
         weights = self._weights
-        memory = made_of(weights.statistics, way, self.grouping, self.workers, rows=weights.of_rows)
+        if way == "planned":
+            memory = self.grouping.fitted(
+                weights.statistics, self.workers, {}, of_messages=weights.of_rows
+            )
+        else:
+            least = weights.statistics.total / len(weights.statistics.bucket_loads)
+            memory = whole_plan(*weights.statistics.items(least), self.workers).to_arrays()
         share = 0.0 if weights.heaviest is None else weights.heaviest[1]
         bounds = way == "whole" and share * self.workers > _NOTICED
         named = weights.heaviest_text if bounds else ""
         load = "rows" if weights.of_rows else "cost"
         about = About(self._keys, named, share, load, weights.seconds)
-        tables = self.tables(way)
-        if tables is not None:
-            kept = {**memory, _ABOUT: np.array(json.dumps(asdict(about)))}
-            at_state(self._session, functools.partial(tables.write, 0, RoutingTable(kept)))
-        return Planned(memory, about)
-
-
-def made_of(
-    statistics: KeyStatistics, way: Way, grouping: PlannedGrouping, workers: int, *, rows: bool
-) -> Snapshot:
-    """Make the plan of a way from statistics, of rows or of costs."""
-    if way == "planned":
-        return grouping.fitted(statistics, workers, {}, of_messages=rows)
-    least = statistics.total / len(statistics.bucket_loads)
-    plan: Plan = whole_plan(*statistics.items(least), workers)
-    return plan.to_arrays()
-
-
-def tables_of_plans(
-    store: Store, way: Way, grouping: PlannedGrouping, workers: int
-) -> RoutingTables:
-    """Where plans of a way lie: those that split as `fit` leaves them, whole ones below."""
-    if way == "planned":
-        return RoutingTables(store, str(grouping), workers)
-    return RoutingTables(store.under(_WHOLE), _WHOLE, workers)
+        kept = {**memory, _ABOUT: np.array(json.dumps(asdict(about)))}
+        KeptPlan(self._session, self.tables(way)).keep(kept)
+        self._made[way] = GroupPlan(memory, about)
+        return self._made[way]

@@ -1,0 +1,243 @@
+"""Plans of a batch: found in a state, or made here and now of keys that Spark counts natively."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow.compute as pc
+from pyspark.sql import functions as F
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.spark.plans.places import store_of
+from evenkey.spark.plans.tables import RoutingTable, RoutingTables
+from evenkey.spark.sessions.access import at_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+    from typing import Self
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from evenkey.core.stores import Store
+    from evenkey.groupings import Grouping, KeyStatistics, PlannedGrouping, Snapshot
+
+_FINE = 16
+_MOST_TRACKED = 1_000_000  # Spark's own limit
+
+
+@dataclass(frozen=True)
+class KeptPlan:
+    """Where the driver finds a plan that was made before, and keeps one that it has made.
+
+    Parameters
+    ----------
+    session
+        Whose tasks reach the state.
+    tables
+        Where plans lie; None: nowhere.
+    """
+
+    session: SparkSession
+    tables: RoutingTables | None
+
+    @classmethod
+    def at(
+        cls, session: SparkSession, state: str | Path | Store | None, label: str, workers: int
+    ) -> Self:
+        """Keep plans of a label, such as a grouping, at a place; None: nowhere."""
+        if state is None:
+            return cls(session, None)
+        return cls(session, RoutingTables(store_of(session, state), label, workers))
+
+    def find(self) -> Snapshot:
+        """Give the newest plan; empty if there is none.
+
+        Raises
+        ------
+        RunError
+            The state cannot be read.
+        ConfigurationError
+            The plan belongs to another grouping or worker count.
+        """
+        return {} if self.tables is None else at_state(self.session, self.tables.latest)
+
+    def keep(self, memory: Snapshot) -> None:
+        """Write a plan for all queries that have none of their own.
+
+        Raises
+        ------
+        RunError
+            The state cannot be written.
+        """
+        if self.tables is not None:
+            # Number 0 is what every epoch finds that has no table of its own.
+            write = functools.partial(self.tables.write, 0, RoutingTable(memory))
+            at_state(self.session, write)
+
+
+def plan_of_batch(
+    df: DataFrame, hashed: Column, grouping: PlannedGrouping, workers: int, kept: KeptPlan
+) -> tuple[Snapshot, bool]:
+    """Give the plan that a batch follows, and whether it is followed as it is.
+
+    The batch is counted, here and now, unless a plan is there that the grouping may follow. A plan
+    of its own rows is followed as it is, and so is one by costs.
+    """
+    plan = kept.find()
+    counts = grouping.counts_ahead if plan else grouping.counts_first({})
+    if not counts:
+        return plan, "counted" in plan
+    plan = plan_near(df, hashed, None, grouping, workers, plan)
+    kept.keep(plan)
+    return plan, True
+
+
+def needs_plan(grouping: Grouping) -> bool:
+    """Say whether a grouping must know the frequencies of keys before it routes."""
+    return grouping.given_frequencies and not grouping.learns
+
+
+def plan_by_frequencies(
+    df: DataFrame, hashed: Column, grouping: Grouping, workers: int, kept: KeptPlan
+) -> Snapshot:
+    """Give the plan for a grouping that must know the frequencies of its keys.
+
+    It is the plan that is kept; where there is none, a batch is counted, here and now.
+
+    Raises
+    ------
+    ConfigurationError
+        `df` is a stream and there is no plan; or the plan is another grouping's.
+    """
+    plan = kept.find()
+    if plan:
+        return plan
+    if df.isStreaming:
+        message = (
+            f"grouping {grouping}: it must know how frequent each key is before a stream's first "
+            "row comes: route a batch of earlier rows with the same state=DIRECTORY before, or use "
+            "a grouping that learns it, such as dkg or dchoices"
+        )
+        raise ConfigurationError(message)
+    counts = df.groupBy(hashed.alias("key")).agg(F.count(F.lit(1)).alias("count")).toArrow()
+    keys = counts["key"].to_numpy().view(np.uint64)
+    plan = grouping.plan(keys, counts["count"].to_numpy().astype(np.float64), workers)
+    kept.keep(plan)
+    return plan
+
+
+def plan_near(
+    df: DataFrame,
+    hashed: Column,
+    cost: Column | None,
+    grouping: PlannedGrouping,
+    workers: int,
+    before: Snapshot,
+) -> Snapshot:
+    """Weigh the keys of a batch and plan from that, near to the previous plan."""
+    statistics = weighed(df, hashed, cost, grouping.statistics(workers))
+    return grouping.fitted(statistics, workers, before, of_messages=cost is None)
+
+
+def weighed(
+    df: DataFrame, hashed: Column, cost: Column | None, empty: KeyStatistics
+) -> KeyStatistics:
+    """Weigh the keys of a batch DataFrame: by their rows, or by costs.
+
+    Parameters
+    ----------
+    df
+        Batch.
+    hashed
+        Hashes of its keys.
+    cost
+        What each row costs; None: each row costs the same.
+    empty
+        Statistics to be filled, which are given back.
+
+    Raises
+    ------
+    ConfigurationError
+        A key's costs add up to less than nothing, or to no number.
+    """
+    if cost is None:
+        return count_keys(df, hashed, empty)
+    return sum_costs(df, hashed, cost, empty)
+
+
+def count_keys(df: DataFrame, hashed: Column, empty: KeyStatistics) -> KeyStatistics:
+    """Count the keys of a batch DataFrame natively, in one pass.
+
+    The heaviest keys come from Spark's ``approx_top_k``, a sketch; the histogram of the buckets
+    is exact, as there are more counters than buckets.
+    """
+    (row,) = df.select(hashed.alias("hash")).agg(*sketches(F.col("hash"), empty)).collect()
+    return filled(empty, row.asDict(recursive=True))
+
+
+def sum_costs(df: DataFrame, hashed: Column, cost: Column, empty: KeyStatistics) -> KeyStatistics:
+    """Sum the costs of a batch DataFrame by key; a cost that is null is none.
+
+    Sums are exact. Each bucket has `_FINE` finer ones, and the heaviest key of each of these goes
+    to the driver, where it is known one by one; the others count with their bucket.
+    """
+    by_key = df.groupBy(hashed.alias("hash")).agg(F.sum(cost.cast("double")).alias("cost"))
+    costs = by_key.withColumn("cost", F.coalesce("cost", F.lit(0.0)))
+    fine = F.col("hash").bitwiseAND(F.lit(_FINE * len(empty.bucket_loads) - 1))
+    figures = [
+        F.sum("cost").alias("cost"),
+        F.min("cost").alias("least"),
+        F.max(F.struct("cost", "hash")).alias("heaviest"),
+        F.count(F.lit(1)).alias("keys"),
+    ]
+    sums = costs.groupBy(fine.alias("fine")).agg(*figures).toArrow()
+    loads, least = sums["cost"].to_numpy(), sums["least"].to_numpy()
+    if not (np.isfinite(loads).all() and (least >= 0).all()):
+        message = (
+            f"cost: the rows of some key cost {min(least.min(), loads.min())} together; a key's "
+            "costs must add up to a finite number of at least 0"
+        )
+        raise ConfigurationError(message)
+    keys = pc.struct_field(sums["heaviest"], "hash").to_numpy().view(np.uint64)
+    empty.add_counted(keys, pc.struct_field(sums["heaviest"], "cost").to_numpy())
+    count = len(empty.bucket_loads)
+    buckets = sums["fine"].to_numpy() & (count - 1)
+    empty.bucket_loads = np.bincount(buckets, loads, minlength=count).astype(np.float64)
+    of_keys = np.bincount(buckets, sums["keys"].to_numpy(), minlength=count)
+    empty.bucket_keys = of_keys.astype(np.int64)
+    return empty
+
+
+def sketches(hashed: Column, empty: KeyStatistics) -> list[Column]:
+    """Give the aggregates of which `filled` makes statistics."""
+    tracked, buckets = empty.sketch.capacity, len(empty.bucket_loads)
+    bucket = hashed.bitwiseAND(F.lit(buckets - 1))
+    return [
+        _top(hashed, tracked, 4 * tracked).alias("keys"),
+        _top(bucket, buckets, 2 * buckets).alias("buckets"),
+    ]
+
+
+def _top(column: Column, k: int, counters: int) -> Column:
+    counters = min(counters, _MOST_TRACKED)
+    return F.call_function("approx_top_k", column, F.lit(min(k, counters)), F.lit(counters))
+
+
+def filled(empty: KeyStatistics, values: Mapping[str, Any]) -> KeyStatistics:
+    """Fill statistics with what `sketches` found."""
+    keys, counts = _items(values["keys"])
+    empty.add_counted(keys.view(np.uint64), counts)
+    buckets, loads = _items(values["buckets"])
+    empty.bucket_loads[:] = 0
+    empty.bucket_loads[buckets] = loads
+    return empty
+
+
+def _items(rows: Iterable[Mapping[str, Any]]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    known = [(row["item"], row["count"]) for row in rows if row.get("item") is not None]
+    items = np.array([item for item, _ in known], dtype=np.int64)
+    return items, np.array([count for _, count in known], dtype=np.float64)

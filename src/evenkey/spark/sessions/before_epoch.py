@@ -1,0 +1,123 @@
+"""Work that one task does before an epoch of a stream: what it gives is the same in all rows.
+
+Spark runs a scalar subquery by one task before the stage that uses its value. So what that task
+writes is there before any other task of the epoch starts. Nothing is left to the driver: there is
+no lag, and it goes on after a restart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, LongType, StructField, StructType
+
+from evenkey.core.errors import EvenkeyError
+from evenkey.spark.sessions.open_task import problem_words
+from evenkey.spark.sessions.task_id import current_epoch
+from evenkey.spark.sessions.worker_python import in_workers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeAlias
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from pyspark.sql import Column, DataFrame
+
+    from evenkey.spark.sessions.task_id import TaskId
+
+    Words: TypeAlias = list[int] | NDArray[np.int64]
+
+
+WORDS = StructType(
+    [StructField("words", ArrayType(LongType(), containsNull=False), nullable=False)]
+)
+"""What the scalar subquery gives."""
+WORDS_COLUMN = "__evenkey_words"
+"""What they are called where they are a column."""
+
+
+@dataclass(frozen=True)
+class _WordsTask:
+    """Gives the words of the epoch, or of what is wrong, in place of the one row."""
+
+    words_of: Callable[[TaskId], Words]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            words: Words
+            try:
+                words = self.words_of(current_epoch())
+            except EvenkeyError as error:
+                words = problem_words(str(error))
+            cell = pa.array([words], pa.list_(pa.int64()))
+            yield pa.RecordBatch.from_arrays([cell], names=["words"])
+
+
+def with_epoch_words(
+    df: DataFrame, words_of: Callable[[TaskId], Words], *, beneath_state: bool = False
+) -> tuple[DataFrame, Column]:
+    """Let the rows of a stream wait for what one task gives, once an epoch.
+
+    The rows' condition is true, or raises what was wrong: of an error of the subquery itself Spark
+    says no more than that there was one.
+
+    Parameters
+    ----------
+    df
+        A stream.
+    words_of
+        Gives what rows are to see of the epoch of a task: words, of which the first is not
+        negative. It is pickled.
+    beneath_state
+        Whether Python operators with state follow, which cannot be sent to tasks with a subquery
+        beneath them: the words are then broadcast to the rows, in the column `WORDS_COLUMN`.
+
+    Returns
+    -------
+    tuple
+        The rows, and the words as a column, an array that is the same in all rows of an epoch.
+    """
+    session = df.sparkSession
+    task = in_workers(session, _WordsTask(words_of), problems_as_words=True)
+    # One array and not a struct of several: to take a field from a struct costs an object a row.
+    made = session.range(0, 1, 1, 1).mapInArrow(task, WORDS)
+    if beneath_state:
+        df = df.crossJoin(F.broadcast(made.withColumnRenamed("words", WORDS_COLUMN)))
+    words = F.col(WORDS_COLUMN) if beneath_state else made.scalar()
+    # Spark has no lambdas over a subquery's value; of numbers to letters it knows XML's way.
+    letters = F.array_join(F.slice(words, 2, F.size(words)).cast("array<string>"), ";&#")
+    text = F.xpath_string(F.concat(F.lit("<a>&#"), letters, F.lit(";</a>")), F.lit("a"))
+    problem = F.raise_error(text).cast("boolean")
+    fine = F.get(words, F.lit(0)) >= 0
+    return df.where(F.when(fine, fine).otherwise(problem)), words
+
+
+@dataclass(frozen=True)
+class _Done:
+    """Does work whose result no row needs."""
+
+    work: Callable[[TaskId], object]
+
+    def __call__(self, task: TaskId) -> Words:
+        self.work(task)
+        return [0]
+
+
+def before_epoch(
+    df: DataFrame, work: Callable[[TaskId], object], *, beneath_state: bool = False
+) -> DataFrame:
+    """Let the rows of a stream wait until one task has done the work of its epoch.
+
+    Parameters
+    ----------
+    df, beneath_state
+        As for `with_epoch_words`.
+    work
+        Takes the task; an `EvenkeyError` that it raises fails the query. It is pickled.
+    """
+    waiting, _ = with_epoch_words(df, _Done(work), beneath_state=beneath_state)
+    return waiting.drop(WORDS_COLUMN) if beneath_state else waiting
