@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
-PLACES = ("src", "tests", "docs", "tools", "examples", "README.md", "CONTRIBUTING.md")
+PLACES = ("src", "tests", "docs", "tools", "examples", "benchmarks", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 LEFT_OUT = ("docs/decisions/archive/", "tools/wording.toml")
 SUFFIXES = (".py", ".md", ".toml", ".html", ".j2", ".yml")
 
