@@ -2,7 +2,7 @@
 
 `tools/wording.toml` lists each as a pattern, with the words to write instead. An ``allowed`` pattern
 is the same word in its ordinary sense, or one of Spark's or a paper's; a match that overlaps one is
-left out. Words are looked for in the package, its tests, docs and tools, and in what
+left out. ``allowed`` at the top of the file concerns every word. Words are looked for in the package, its tests, docs and tools, and in what
 ``evenkey --help`` prints, as help texts stand in the package. A space in a pattern is any
 white space; an underscore ends a word, so that names of functions and variables are searched too.
 """
@@ -88,10 +88,14 @@ def _spaced(pattern: str) -> str:
 
 def read_words() -> list[Word]:
     """Read the list."""
-    listed = tomllib.loads((ROOT / "tools/wording.toml").read_text("utf-8"))["word"]
+    listed = tomllib.loads((ROOT / "tools/wording.toml").read_text("utf-8"))
     return [
-        made(each["pattern"], each["instead"], [one["pattern"] for one in each.get("allowed", ())])
-        for each in listed
+        made(
+            each["pattern"],
+            each["instead"],
+            [one["pattern"] for one in [*listed["allowed"], *each.get("allowed", ())]],
+        )
+        for each in listed["word"]
     ]
 
 
