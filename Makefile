@@ -50,7 +50,7 @@ help: ## List the targets
 
 setup: $(READY) $(CLASSES) $(KERNELS) ## Set up .venv with the locked packages, a Java among them, and prepare it for tests
 
-demo: $(READY) ## Run a job that a hot key makes slow beside its even twin, in a minute; it ends with a page to open
+demo: $(READY) ## Run a job that a hot key slows down and its balanced version, in a minute; it ends with a page to open
 	@$(BIN)/python examples/demo.py build/demo
 
 test: $(READY) $(CLASSES) $(KERNELS) ## Run the fast tests, in about five minutes: every subpackage, the promises, the README
@@ -82,7 +82,7 @@ mutants: $(READY) ## Change the package in one of 100 small places at a time (MU
 fast-mutants: $(READY) $(CLASSES) $(KERNELS) ## Change each subpackage in five small places (SEED=): does the fast tier notice four? Goes on where it stopped
 	@nice -n 19 $(BIN)/python -m tools.mutants --fast --seed $(SEED)
 
-bounds: $(READY) ## Test the rooms of kernels with checks of their bounds: one that goes beyond an array fails
+bounds: $(READY) ## Test kernels with checks of array bounds
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/checked-kernels $(PYTEST) $(PARALLEL) \
 	  tests/groupings tests/sketches tests/metrics tests/simulation tests/aggregators tests/streams
 
@@ -99,7 +99,7 @@ lint: $(READY) ## Check style and format
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --quiet --check
 
-format: $(READY) ## Format the code and mend what can be mended
+format: $(READY) ## Format the code and apply fixes
 	@$(BIN)/ruff check --quiet --fix-only
 	@$(BIN)/ruff format --quiet
 

@@ -1,10 +1,11 @@
 """Find words that a reader would have to learn from us: ``python -m tools.wording [--counts]``.
 
-`tools/wording.toml` lists each as a pattern, with the words to write instead. An ``allowed`` pattern
-is the same word in its ordinary sense, or one of Spark's or a paper's; a match that overlaps one is
-left out. ``allowed`` at the top of the file concerns every word. Words are looked for in the package, its tests, docs and tools, and in what
-``evenkey --help`` prints, as help texts stand in the package. A space in a pattern is any
-white space; an underscore ends a word, so that names of functions and variables are searched too.
+`tools/wording.toml` lists each as a pattern, with the words to write instead. An ``allowed``
+pattern is the same word in its ordinary sense, or one of Spark's or a paper's; a match that
+overlaps one is left out. ``allowed`` at the top of the file applies to every word. The search
+covers the package with its help texts, tests, docs, tools, examples and benchmarks. A space in a
+pattern is any white space; an underscore ends a word, so that names of functions and variables are
+searched too.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
-PLACES = ("src", "tests", "docs", "tools", "examples", "benchmarks", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
-LEFT_OUT = ("docs/decisions/archive/", "tools/wording.toml")
+PLACES = ("src", "tests", "docs", "tools", "examples", "benchmarks", "*.md")
+LEFT_OUT = ("docs/decisions/archive/", "tools/wording.")
 SUFFIXES = (".py", ".md", ".toml", ".html", ".j2", ".yml")
 
 

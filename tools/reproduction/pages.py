@@ -51,9 +51,9 @@ def chapter() -> str:
     )
     lines += [
         (
-            f"This page has **{len(made)} of {len(artefacts)}** tables and figures, in {len(found)} of "
-            f"{len(experiments)} experiments. Of {count.total()} statements of the papers "
-            f"{verdicts}."
+            f"This page has **{len(made)} of {len(artefacts)}** tables and figures, in "
+            f"{len(found)} of {len(experiments)} experiments. Of {count.total()} statements of the "
+            f"papers {verdicts}."
         ),
         "",
         "| table or figure | what it shows | scale | holds | nearly | does not | why |",
