@@ -1,4 +1,4 @@
-# Every target sets up what it needs first; `make` lists them.
+# Every target first sets up what it needs; `make` lists them.
 
 PYTHON ?= python3
 VENV := .venv
@@ -48,22 +48,22 @@ MAVEN := mvn --batch-mode --quiet -Dstyle.color=never --file connectors/pom.xml
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-setup: $(READY) $(CLASSES) $(KERNELS) ## Set up .venv with the locked packages, a Java among them, and prepare it for tests
+setup: $(READY) $(CLASSES) $(KERNELS) ## Set up .venv with the locked packages, including a Java, and prepare it for tests
 
-demo: $(READY) ## Run a job that a hot key makes slow beside its even twin, in a minute; it ends with a page to open
+demo: $(READY) ## Run a job that a hot key slows down and its balanced version, in a minute; it ends with a page to open
 	@$(BIN)/python examples/demo.py build/demo
 
 test: $(READY) $(CLASSES) $(KERNELS) ## Run the fast tests, in about five minutes: every subpackage, the promises, the README
 	@$(PYTEST) $(PARALLEL) -m "$(FAST)"
 
-check: lint imports ## Check style, imports and types, and run the slow tests: what `make test` and `make soak` leave out
+check: lint imports ## Check style, imports and types, and run the slow tests, which `make test` and `make soak` leave out
 	@$(MAKE) --no-print-directory types & types=$$!; \
 	$(PYTEST) $(PARALLEL) -m "slow and not soak and not benchmark"; tests=$$?; wait $$types && exit $$tests
 
 faults: $(READY) $(CLASSES) $(KERNELS) ## Run only the tests that kill processes and break files
 	@$(PYTEST) $(PARALLEL) -m "faults and not soak" tests || [ $$? -eq 5 ] # 5: no test is marked so
 
-soak: $(READY) $(CLASSES) $(KERNELS) ## Run what takes minutes: clusters, stores, full disks, random kills; PARTS="clusters kafka" for some
+soak: $(READY) $(CLASSES) $(KERNELS) ## Run the tests that take minutes: clusters, stores, full disks, random kills; PARTS="clusters kafka" for some
 	@$(BIN)/python -m tools.components $(COMPONENTS) || true
 	@$(BIN)/python -m tools.soak $(PARTS)
 
@@ -73,16 +73,16 @@ connect: $(READY) $(CLASSES) $(KERNELS) ## Run the tests of operators, joins and
 	@echo "Over Spark Connect:"
 	@EVENKEY_CONNECT=1 $(PYTEST) $(PARALLEL) -rs $(ANYWHERE)
 
-kills: $(READY) ## Kill runs at random, 100 times (KILLS=), by a schedule (SEED=), and compare; goes on where it stopped
+kills: $(READY) ## Kill runs at random, 100 times (KILLS=), by a schedule (SEED=), and check results; continues where it stopped
 	@$(BIN)/python -m tests.kills --kills $(KILLS) --seed $(SEED)
 
-mutants: $(READY) ## Change the package in one of 100 small places at a time (MUTANTS=, SEED=): do tests notice? Goes on where it stopped
+mutants: $(READY) ## Test whether tests notice small wrong changes, 100 of them (MUTANTS=, SEED=); continues where it stopped
 	@$(BIN)/python -m tools.mutants --seed $(SEED) --count $(MUTANTS)
 
-fast-mutants: $(READY) $(CLASSES) $(KERNELS) ## Change each subpackage in five small places (SEED=): does the fast tier notice four? Goes on where it stopped
+fast-mutants: $(READY) $(CLASSES) $(KERNELS) ## Test whether the fast tier notices four of five small changes in each subpackage (SEED=); continues where it stopped
 	@nice -n 19 $(BIN)/python -m tools.mutants --fast --seed $(SEED)
 
-bounds: $(READY) ## Test the rooms of kernels with checks of their bounds: one that goes beyond an array fails
+bounds: $(READY) ## Test kernels with checks of array bounds
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/checked-kernels $(PYTEST) $(PARALLEL) \
 	  tests/groupings tests/sketches tests/metrics tests/simulation tests/aggregators tests/streams
 
@@ -92,24 +92,24 @@ bench: $(READY) ## Measure the speed of kernels and of routing
 compare: $(READY) ## Compare two commits, or two ways, on an idle machine (WHAT="--commit HEAD --commit . -- route_and_place")
 	@$(BIN)/python -m tools.compare $(WHAT)
 
-freeze: $(READY) ## Rewrite the figures of the quality regression bench, on purpose
+freeze: $(READY) ## Rewrite the expected figures of the quality regression tests
 	@$(BIN)/python -m tests.regression
 
 lint: $(READY) ## Check style and format
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --quiet --check
 
-format: $(READY) ## Format the code and mend what can be mended
+format: $(READY) ## Format the code and apply fixes
 	@$(BIN)/ruff check --quiet --fix-only
 	@$(BIN)/ruff format --quiet
 
 types: $(READY) ## Check the types
 	@$(BIN)/mypy --no-error-summary
 
-imports: $(READY) ## Check who imports whom
+imports: $(READY) ## Check imports between subpackages
 	@report=$$($(BIN)/lint-imports --no-logo 2>&1) || { printf '%s\n' "$$report"; exit 1; }
 
-lock: $(BIN)/python ## Choose the newest versions of all packages and write the files of locked ones
+lock: $(BIN)/python ## Update all packages to their newest versions and write the lock files
 	@$(PIP) install uv
 	@$(LOCK) --upgrade pyproject.toml --all-extras --output-file requirements.lock
 	@$(LOCK) --upgrade --group site --output-file docs/requirements.lock
@@ -120,13 +120,13 @@ lock: $(BIN)/python ## Choose the newest versions of all packages and write the 
 grafana: $(READY) ## Write Grafana's dashboards into grafana/
 	@$(BIN)/python -m tools.grafana_dashboards grafana/dashboards
 
-figures: $(READY) ## Write the table of all figures into docs/figures.md
+figures: $(READY) ## Write the table of all metrics into docs/figures.md
 	@$(BIN)/python -m tools.figures_table docs/figures.md
 
 decisions: $(READY) ## Write the index of the decision records, by topic, into docs/decisions/README.md
 	@$(BIN)/python -m tools.decisions
 
-reproduction: $(READY) ## Write the chapter on the papers' results; from RESULTS= of COMMIT=, where given, or those kept
+reproduction: $(READY) ## Write the pages on the papers' results, from RESULTS= of COMMIT=, or from the stored results
 	@$(BIN)/python -m tools.reproduction $(RESULTS) $(COMMIT)
 
 site: $(READY) $(SITE)/.ready ## Build the documentation site into build/site; warnings are errors, the network is not needed
@@ -145,10 +145,10 @@ audit: $(RELEASE)/.ready ## Look up known vulnerabilities of all locked packages
 	  $(RELEASE)/bin/pip-audit --progress-spinner off --require-hashes --disable-pip --requirement $$lock || failed=1; \
 	done; test -z "$$failed"
 
-newcomer: $(RELEASE)/.ready ## Time the way from a wheel and an empty environment to a first balanced applyInPandas
+newcomer: $(RELEASE)/.ready ## Time the steps from a wheel and an empty environment to a first balanced applyInPandas
 	@$(RELEASE)/bin/python -m tools.release.newcomer build/release
 
-image-check: $(KAFKA)/.ready ## Do without docker what the Dockerfile says, and run evenkey there: needs root and mmdebstrap
+image-check: $(KAFKA)/.ready ## Run the steps of the Dockerfile without Docker, and run evenkey there; needs root and mmdebstrap
 	@tools/image/check.sh build/image/root
 
 setup-kafka: $(KAFKA)/.ready ## Fetch the jars of Spark's Kafka connector and of a broker, with Maven
@@ -159,9 +159,9 @@ kafka-up: $(READY) $(KAFKA)/.ready ## Start a Kafka broker on 127.0.0.1:9092 (EV
 kafka-down: $(READY) ## Stop that broker; its topics stay in build/kafka/run
 	@$(BIN)/python tools/kafka_broker.py down
 
-setup-hadoop: $(HADOOP)/.ready ## Fetch the jars by which Spark reaches S3, and of an HDFS, with Maven
+setup-hadoop: $(HADOOP)/.ready ## Fetch the jars for S3 and HDFS, with Maven
 
-cluster: $(READY) $(HADOOP)/.ready ## Run the tests on hosts of their own: namespaces of this machine, which need root
+cluster: $(READY) $(HADOOP)/.ready ## Run the tests on separate hosts: namespaces of this machine, which need root
 	@$(PYTEST) --numprocesses 0 -m soak tests/cluster tests/stores
 
 spark-versions: $(VERSIONS:%=$(VERSIONED)/%/.ready) ## Test operators and joins on the newest patch of each Spark (VERSIONS=), in two time zones

@@ -1,10 +1,10 @@
 """What a Spark user would do about hot keys today, and groupings, in one run.
 
 Every contender does the same work on the same cached rows, message by message in Python after the
-shuffle, and ends with one result a key, which is checked. A message costs its worker `--cost-ms` of
-sleep, so that W task slots stand for W cores on any machine. Contenders come by turns, `--rounds`
-times over; the figures are medians. The largest part is what the function is given at most for one
-key on one worker, in fair shares of a worker.
+shuffle, and ends with one result per key, which is checked. A message costs its worker `--cost-ms`
+of sleep, so that W task slots stand for W cores on any machine. Runs of contenders are interleaved,
+`--rounds` times; figures are medians. The largest part is the maximum that the function gets for
+one key on one worker, in fair shares of a worker.
 
     python benchmarks/against_spark.py                    # about seven minutes
     python benchmarks/against_spark.py --json > figures.json
@@ -247,7 +247,7 @@ def figures(
         {
             "contender": name,
             "seconds": statistics.median(seconds[name]),
-            "max_over_mean": fullest(parts, workers),
+            "max_over_mean": maximum_load(parts, workers),
             "dist_cost": len(parts.drop_duplicates(["key", "worker"])) / len(counted),
             "dist_cost_lower_bound": least,
             "largest_part": float(parts["messages"].max() * workers / parts["messages"].sum()),
@@ -260,15 +260,15 @@ def figures(
 
 def least_seconds(counted: dict[str, int], workers: int, cost_ms: float) -> float:
     """Seconds of work that no placement of whole keys can go below."""
-    heaviest_first = sorted(counted.values(), reverse=True)
-    fair = sum(heaviest_first) / workers
-    # Of the W + 1 heaviest keys two must share a worker.
-    two = sum(heaviest_first[workers - 1 : workers + 1])
-    return max(heaviest_first[0], fair, two) * cost_ms / 1000
+    hottest_first = sorted(counted.values(), reverse=True)
+    fair = sum(hottest_first) / workers
+    # Of the W + 1 hottest keys two must share a worker.
+    two = sum(hottest_first[workers - 1 : workers + 1])
+    return max(hottest_first[0], fair, two) * cost_ms / 1000
 
 
-def fullest(parts: pd.DataFrame, workers: int) -> float:
-    """Load of the fullest task over an even share of W; there may be more tasks than W."""
+def maximum_load(parts: pd.DataFrame, workers: int) -> float:
+    """Maximum load of a task over a fair share of W; there may be more tasks than W."""
     loads = parts.groupby("worker")["messages"].sum()
     return float(loads.max() * workers / loads.sum())
 
@@ -332,7 +332,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--messages", type=int, default=50_000, help="messages of a stream")
-    parser.add_argument("--cost-ms", type=float, default=1.0, help="cost of a message, ms")
+    parser.add_argument("--cost-ms", type=float, default=1.0, help="cost per message, ms")
     parser.add_argument("--workers", type=int, default=10, help="workers, each a task slot")
     parser.add_argument("--rounds", type=int, default=1, help="how often each contender runs")
     parser.add_argument("--count-messages", type=int, default=2_000_000, help="of the plain count")

@@ -111,7 +111,7 @@ def hot(share: float = 0.6, keys: int = 500) -> str:
     return f"CASE WHEN id % 100 < {100 * share:g} THEN 0 ELSE 1 + id % {keys} END"
 
 
-def even(keys: int = 2_000) -> str:
+def balanced(keys: int = 2_000) -> str:
     """Customers that are all alike."""
     return f"id % {keys}"
 
@@ -229,13 +229,13 @@ STEEP = "CAST(pow(2, pow(rand(7), 3) * 11) AS INT)"
 
 
 def straggling(spark: SparkSession) -> None:
-    """Even keys, and one task that is slow for another reason."""
+    """Balanced keys, and one task that is slow for another reason."""
 
     def work(frame: pd.DataFrame) -> pd.DataFrame:
         time.sleep(6 if frame["customer"].iloc[0] == 17 else 0)
         return of_group(frame)
 
-    done(rows_of(spark, even()).groupBy("customer").applyInPandas(work, COUNTED))
+    done(rows_of(spark, balanced()).groupBy("customer").applyInPandas(work, COUNTED))
 
 
 def left_joined(spark: SparkSession) -> DataFrame:
@@ -276,7 +276,7 @@ JOBS = (
         ),
         how="split",
     ),
-    Job("apply-even", applied(even())),
+    Job("apply-balanced", applied(balanced())),
     Job(
         "apply-arrow-skewed",
         lambda spark: done(
@@ -298,7 +298,7 @@ JOBS = (
         join_changed,
         "split",
     ),
-    Job("join-even", lambda spark: done(joined(spark, even(500)))),
+    Job("join-balanced", lambda spark: done(joined(spark, balanced(500)))),
     Job(
         "distinct-skewed",
         lambda spark: done(

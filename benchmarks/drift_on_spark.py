@@ -1,6 +1,6 @@
 """`evenkey run` over a stream that changes its hot keys without warning: every epoch, and how fast.
 
-The hot keys of `drift` are replaced at once every `--every` messages, in the middle of epochs and
+All hot keys of `drift` are replaced every `--every` messages, in the middle of epochs and
 at their start. Each grouping counts the same messages on Spark, each of which costs its worker
 `--cost-ms` of sleep; its counts are checked against the stream's own. What is shown is max over
 mean of every epoch, DistCost over the least, and throughput beside that of `sg`. The time in which

@@ -1,9 +1,9 @@
 """Where the time of an epoch goes that holds next to nothing: a run's beside a plain query's.
 
-Forty epochs of ten messages each, by turns: `evenkey run` of a generated stream with ten workers,
-and a query of Spark's that counts by window and key with as many shuffle partitions, in append
-mode, into files. What Spark reports of each epoch (``durationMs``) is taken, the first ten left
-out, medians over all rounds.
+Forty epochs of ten messages each, interleaved: `evenkey run` of a generated stream with ten
+workers, and a Spark query that counts by window and key with as many shuffle partitions, in append
+mode, into files. Figures are what Spark reports of each epoch (``durationMs``), without the first
+ten, medians over all rounds.
 
     python -m benchmarks.empty_epoch --rounds 3     # about five minutes
 """
@@ -117,7 +117,7 @@ def plain(spark: SparkSession, directory: Path) -> None:
 
 
 def main() -> None:
-    """Measure by turns and print the table."""
+    """Interleave the runs and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--groupings", default="kg,dkg,planned")

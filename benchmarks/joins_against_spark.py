@@ -196,15 +196,15 @@ def measured(
 def figures(
     spark: SparkSession, contenders: list[Contender], root: Path, schema: str, rows: int
 ) -> list[dict[str, Any]]:
-    told: list[dict[str, Any]] = []
+    rows_of_table: list[dict[str, Any]] = []
     outcomes = set()
     for contender in contenders:
         if contender.most_rows is not None and rows > contender.most_rows:
-            told.append({"contender": contender.name, "epoch_ms": None})
+            rows_of_table.append({"contender": contender.name, "epoch_ms": None})
             continue
         lengths, outcome = measured(spark, contender, root, schema)
         outcomes.add(outcome)
-        told.append(
+        rows_of_table.append(
             {
                 "contender": contender.name,
                 "epoch_ms": statistics.median(lengths[1:]),
@@ -215,7 +215,7 @@ def figures(
     if len(outcomes) > 1:
         message = f"the joins gave different rows: {outcomes}"
         raise AssertionError(message)
-    return told
+    return rows_of_table
 
 
 def show(outcome: dict[str, Any]) -> None:

@@ -1,8 +1,8 @@
-"""Modes of joins by wall time, in paired runs: LB beside DB, STAL beside STRL.
+"""Modes of joins by wall time, in paired runs: LB against DB, STAL against STRL.
 
-Every mode runs on the same publications by turns, `--rounds` times over, on a small cluster of this
-machine (an executor a core unless SPARK_MASTER says otherwise), so that slots keep their places.
-Figures are medians of the rounds; the noise of a mode is its largest over its smallest throughput.
+All modes run interleaved on the same publications, `--rounds` times, on a small cluster of this
+machine (an executor per core unless SPARK_MASTER says otherwise), so that slots keep their hosts.
+Figures are medians of the rounds; the noise of a mode is its maximum over its minimum throughput.
 
     python benchmarks/joins_modes.py                            # about five minutes
     SPARK_MASTER='local-cluster[4,1,1024]' python benchmarks/joins_modes.py    # an executor a slot
@@ -31,18 +31,18 @@ PAIRS = (("lb", "db"), ("stal", "strl"))
 
 
 def figures(config: JoinConfig, modes: list[str], rounds: int) -> list[dict[str, Any]]:
-    """Run the modes by turns; a row a mode."""
+    """Interleave runs of the modes; a row per mode."""
     run_join(config.with_options(mode=modes[0]))  # starts executors and Python workers
-    told: dict[str, list[dict[str, Any]]] = {mode: [] for mode in modes}
+    results: dict[str, list[dict[str, Any]]] = {mode: [] for mode in modes}
     for _ in range(rounds):
         for mode in modes:
-            told[mode].append(run_join(config.with_options(mode=mode)).to_json())
-    digests = {run["pairs_digest"] for runs in told.values() for run in runs}
+            results[mode].append(run_join(config.with_options(mode=mode)).to_json())
+    digests = {run["pairs_digest"] for runs in results.values() for run in runs}
     if len(digests) > 1:
         message = f"{config.pipeline}: modes found different pairs: {digests}"
         raise AssertionError(message)
     rows = []
-    for mode, runs in told.items():
+    for mode, runs in results.items():
         speeds = [run["messages_per_second"] for run in runs]
         rows.append(
             {

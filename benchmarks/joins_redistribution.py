@@ -25,15 +25,15 @@ from evenkey.papers.publish_subscribe import JoinConfig, run_join
 
 
 def figures(config: JoinConfig, rounds: int) -> list[dict[str, Any]]:
-    """A row a redistribution."""
+    """A row per redistribution."""
     run_join(config)  # starts what runs later, and lets Spark compile its own code
     rows = []
     for number in range(rounds):
-        told = run_join(config.with_options(seed=number)).to_json()
+        moving = run_join(config.with_options(seed=number)).to_json()
         still = run_join(
             config.with_options(seed=number, mode="static-stal", force_redistribution=None)
         ).to_json()
-        for each in told["redistributions"]:
+        for each in moving["redistributions"]:
             twin = still["epoch_latency_ms"][each["epoch"]]
             most = max(each["usual_epoch_latency_ms"]["max"], twin) + 1000 * each["load_seconds"]
             moved = len(each["moved_partitions"])

@@ -1,9 +1,9 @@
-"""Fewest pairs of worker and key of any plan, where one key is hot and all others are alike.
+"""Fewest (worker, key) pairs of any plan, if one key is hot and all others are alike.
 
-An integer program over kinds of workers: each has some light keys whole, perhaps a part of the hot
-key, and parts of light keys that are split. What parts share a worker is relaxed, so no plan that
-keeps max/mean has fewer pairs. Printed are these over the keys, and over `dist_cost_lower_bound`,
-which does not know that whole keys leave room that no whole key fits into.
+An integer program over kinds of workers: each has some cold keys whole, perhaps a part of the hot
+key, and parts of cold keys that are split. Which parts share a worker is relaxed, so no plan that
+keeps max/mean has fewer pairs. It prints these over the keys, and over `dist_cost_lower_bound`,
+which does not know that whole keys leave capacity that no whole key fits into.
 
     python -m benchmarks.least_pairs
 """
@@ -20,40 +20,40 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from evenkey.core.metrics import dist_cost_lower_bound
 
-LIGHT = 203
+COLD = 203
 """Keys beside the hot one in the country streams."""
 MOST = 1.10
 CASES = ((0.1, 50), (0.1, 100), (0.2, 50), (0.2, 100), (0.3, 100))
 """Share of the hot key, and workers."""
 
 
-def least_pairs(hot: float, workers: int, light: int = LIGHT, most: float = MOST) -> int:
-    """Give the fewest pairs of a plan whose fullest worker has at most `most` of the mean.
+def least_pairs(hot: float, workers: int, cold: int = COLD, most: float = MOST) -> int:
+    """Give the fewest pairs of a plan whose maximum load is at most `most` of the mean.
 
-    The program's numbers are, for each kind of worker: how many there are, parts of light keys on
-    them, the load of these, and the hot key's load there; and how many light keys are split.
+    The program's numbers are, for each kind of worker: how many there are, parts of cold keys on
+    them, the load of these, and the hot key's load there; and how many cold keys are split.
     """
-    size, hot_load = (1 - hot) * workers / light, hot * workers
+    size, hot_load = (1 - hot) * workers / cold, hot * workers
     kinds = list(product(range(int(most / size) + 1), (False, True)))
     count = len(kinds)
     whole = np.array([kind[0] for kind in kinds], dtype=float)
     with_hot = np.array([kind[1] for kind in kinds], dtype=float)
-    room = most - whole * size
+    capacity = most - whole * size
     none, each, every = np.zeros((count, count)), np.eye(count), np.ones(count)
     nothing = np.zeros(count)
     limits = LinearConstraint(
         np.block(
             [
-                [-np.diag(room), none, each, each, np.zeros((count, 1))],
-                [none, -np.diag(np.minimum(size, room)), each, none, np.zeros((count, 1))],
-                [-np.diag(room * with_hot), none, none, each, np.zeros((count, 1))],
+                [-np.diag(capacity), none, each, each, np.zeros((count, 1))],
+                [none, -np.diag(np.minimum(size, capacity)), each, none, np.zeros((count, 1))],
+                [-np.diag(capacity * with_hot), none, none, each, np.zeros((count, 1))],
             ]
         ),
         -np.inf,
         0,
     )
     sums = [
-        ((whole, nothing, nothing, nothing, 1), light, light),
+        ((whole, nothing, nothing, nothing, 1), cold, cold),
         ((nothing, nothing, every, nothing, -size), 0, 0),
         ((nothing, every, nothing, nothing, -2), 0, np.inf),  # a split key has two parts at least
         ((nothing, nothing, nothing, every, 0), hot_load, hot_load),
@@ -72,10 +72,10 @@ def main() -> None:
     for heading in ("hot key", "W", "least of any plan, a key", "over dist_cost_lower_bound"):
         table.add_column(heading, justify="right")
     for hot, workers in CASES:
-        load = np.full(LIGHT + 1, (1 - hot) / LIGHT)
+        load = np.full(COLD + 1, (1 - hot) / COLD)
         load[0] = hot
         bound = dist_cost_lower_bound(load * 1e9, workers)
-        least = least_pairs(hot, workers) / (LIGHT + 1)
+        least = least_pairs(hot, workers) / (COLD + 1)
         table.add_row(f"{hot:.0%}", str(workers), f"{least:.3f}", f"{least / bound:.3f}")
     Console().print(table)
 

@@ -1,6 +1,6 @@
 """Balance and replication of planned grouping over the generated streams.
 
-Each epoch is planned from the ones before it. The first, which nothing is known of, is routed by
+Each epoch is planned from previous epochs. The first, without statistics, is routed by
 buckets and left out. What counts is the worst epoch of each cell: max over mean against the bound
 of docs/planned.md, pairs against distinct keys + W - 1, and replication against its lower bound
 where there are at least 100 keys a worker. A stream with too few messages for the epochs is cut

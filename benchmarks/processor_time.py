@@ -1,4 +1,4 @@
-"""Processor time of this process and what it has started: a busy machine blurs it little."""
+"""Processor time of this process and its children: other load hardly affects it."""
 
 from __future__ import annotations
 

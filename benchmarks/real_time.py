@@ -1,12 +1,12 @@
 """Spark's real-time mode, from topic to topic: a windowed count by key, plain against planned.
 
-Each message costs its worker a sleep, in the JVM. Of each way two things are measured, by turns:
-the rate, over a topic that is full already; and the latency of each message, from the time of its
+Each message costs its worker a sleep, in the JVM. Two figures are measured of each, interleaved:
+the rate, over a topic with a backlog; and the latency of each message, from the time of its
 record to that of the record with its count, at a rate that both can keep up with. Messages of other
-keys overtake a hot one that is behind, but the query would never catch up: so the rate is that of
-the frequent key that is slowest, over its share of the messages. What was measured is appended to a
-file, a JSON object a line; started again with the same file, the program goes on behind them. It
-starts a broker of its own (`make setup-kafka`).
+keys overtake a hot one that is behind, but the query would never catch up. So the rate is the
+lowest rate of a frequent key, over its share of the messages. Results are appended to a
+file, a JSON object per line; started again with the same file, the program continues after them. It
+starts its own broker (`make setup-kafka`).
 
     python benchmarks/real_time.py --minutes 10 --rounds 3     # about two hours and a half
     python benchmarks/real_time.py --minutes 0.3 --rounds 1    # whether it works: three minutes
@@ -112,7 +112,7 @@ class Bench:
         return AdminClient({"bootstrap.servers": self.broker.server})
 
     def producer(self) -> Any:
-        """Give a client that sends at once."""
+        """Give a client that sends immediately."""
         from confluent_kafka import Producer
 
         return Producer(
@@ -124,7 +124,7 @@ class Bench:
         )
 
     def send(self, producer: Any, topic: str, start: int, stop: int) -> None:
-        """Send messages by their numbers, to partitions by turn."""
+        """Send messages by their numbers, to partitions in turn."""
         now = int(time.time() * 1000)
         for number in range(start, stop):
             value = self.message(number)
@@ -280,8 +280,8 @@ class Bench:
     def _written(self, target: str) -> tuple[np.ndarray[Any, Any], ...]:
         """Give, for each row that was counted, when that was written, when it was sent, its key.
 
-        A record that counts several rows more than the one before has the time of the last one; the
-        others are taken to have come evenly in between.
+        A record that counts several rows more than the previous one has the time of the last one;
+        the others are assumed to have come at a constant rate in between.
         """
         before: dict[bytes, tuple[int, float]] = {}
         written, sent, keys = [], [], []
@@ -322,7 +322,7 @@ def _sleep(milliseconds: int) -> Column:
 
 
 def measure_all(bench: Bench, output: Path, more: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Measure what the file does not hold, by turns, and write it down."""
+    """Measure what the file does not have, interleaved, and append it."""
     options = bench.options
     lines = output.read_text().splitlines() if output.exists() else []
     given = {name: getattr(options, name) for name in (*_GIVEN, *more)}

@@ -1,8 +1,8 @@
-"""A skewed join and a skewed write: Spark's own, adaptive execution, salts by hand, and evenkey.
+"""A skewed join and a skewed write: Spark's own, adaptive execution, salting, and evenkey.
 
 Every contender joins, or writes, the same cached rows; each row of the result costs its task
-`--cost-ms` of sleep, so that W task slots stand for W cores on any machine. What evenkey's counting
-takes is within its time. Contenders come by turns, `--rounds` times over; figures are medians.
+`--cost-ms` of sleep, so that W task slots stand for W cores on any machine. Times of evenkey
+include counting. Runs of contenders are interleaved, `--rounds` times; figures are medians.
 
     python -m benchmarks.skewed_joins --workers 16                  # about 25 minutes
     python -m benchmarks.skewed_joins --workers 10 --json > figures.json
@@ -226,7 +226,7 @@ def medians(
     rounds: int,
     run: Callable[[Contender], dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Run contenders by turns."""
+    """Interleave runs of the contenders."""
     found: dict[str, list[dict[str, Any]]] = {each.name: [] for each in contenders}
     for _ in range(rounds):
         for contender in contenders:

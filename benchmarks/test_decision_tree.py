@@ -2,8 +2,8 @@
 
 ``make bench`` runs it; alone: ``pytest -m benchmark benchmarks/test_decision_tree.py``. The stream
 `Clusters` (8 features, 4 classes of 3 clusters, seed 0) is read once in 20 epochs, in one process
-over 10 workers and 2 sources. Beside it stands scikit-learn's tree of the same depth, which has all
-records at once; both are judged by 50,000 further records.
+over 10 workers and 2 sources. For comparison, scikit-learn's tree of the same depth gets all
+records together; both are tested on 50,000 further records.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What exporters cost: a run with all of them against one without, in throughput and work.
 
-Nine interleaved pairs, of runs long enough that what else the machine does evens out. Throughput is
-what is asked for; the processor time of driver and workers says the same on a machine that is busy,
+Nine interleaved pairs, of runs long enough that other load on the machine averages out. The target
+concerns throughput. Processor time of driver and workers says the same on a loaded machine,
 where single pairs differ by more than exporters cost; that of the driver alone, which feeds them,
-hardly depends on what Spark does besides. The servers work for both of them, and are not counted.
+hardly depends on Spark's other work. The servers work for both of them, and are not counted.
 """
 
 from __future__ import annotations

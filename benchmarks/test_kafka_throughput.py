@@ -3,8 +3,8 @@
 One million messages of ``country-skew-r80`` in five partitions of a real broker on this
 machine, two cores, eight epochs, no simulated cost. The plain query counts by window and key
 with `groupBy`, in append mode, and writes into the same kind of topic; evenkey does the same
-work with ten workers, closes its windows, and watches its balance. All run by turns, three times
-each after one warm-up. What counts is the ratio of the medians of throughput, which is messages
+work with ten workers, closes its windows, and watches its balance. Runs are interleaved, three
+of each after one warm-up. What counts is the ratio of the medians of throughput, which is messages
 over makespan, from the start of the first epoch to the end of the last (decision 006); beside it
 stands the same of processor time, of this process and of all that it has started.
 """

@@ -36,7 +36,7 @@ _BOUNDED = (
 
 
 def messages(count: int, keys: int) -> Iterator[pa.RecordBatch]:
-    """Make a stream of at most `count` messages and `keys` keys, all of them if there is room."""
+    """Make `count` messages of at most `keys` keys: of all keys if `count` is large enough."""
     zipf = Zipf(1.1, keys, messages=count)
     for start in range(0, count, _BATCH):
         numbers = np.arange(start, min(start + _BATCH, count))
@@ -54,7 +54,7 @@ def held_bytes(aggregator: Aggregator, batches: Iterator[pa.RecordBatch]) -> int
         nonlocal most
         for batch in batches:
             yield batch
-            # The worker has asked for the next batch; this one is still here.
+            # The worker requests the next batch; this one is still here.
             most = max(most, pa.total_allocated_bytes() - before - batch.nbytes)
 
     by = ("key",) if aggregator.scope == "key" else ()
@@ -69,10 +69,10 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=10_000_000)
     parser.add_argument("--keys", type=int, default=5_000_000)
     parser.add_argument("--unbounded", action="store_true", help="measure count too, by key")
-    told = parser.parse_args()
-    for spelling in (*_BOUNDED, *(["count"] if told.unbounded else [])):
+    options = parser.parse_args()
+    for spelling in (*_BOUNDED, *(["count"] if options.unbounded else [])):
         started = time.monotonic()
-        held = held_bytes(parse(spelling), messages(told.messages, told.keys))
+        held = held_bytes(parse(spelling), messages(options.messages, options.keys))
         seconds = time.monotonic() - started
         print(  # noqa: T201 - a program
             f"{spelling:36s} {held / 2**20:8.1f} MiB {seconds:8.1f} s"

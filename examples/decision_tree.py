@@ -1,9 +1,9 @@
-"""Learn a decision tree from a DataFrame, and classify other rows by it.
+"""Learn a decision tree from a DataFrame, and classify other rows with it.
 
 python examples/decision_tree.py
 
 A row has a label and four columns of numbers. Its columns become messages with the column as key;
-under partial key grouping each column's histograms lie on at most two workers.
+under partial key grouping each column's histograms are on at most two workers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ COLUMNS = ["length", "width", "height", "weight"]
 
 
 def main(rows: int = 20_000, depth: int = 5) -> float:
-    """Learn from four fifths of the rows, and give the share of others classified rightly."""
+    """Learn from four fifths of the rows, and return the accuracy on the others."""
     spark = session()
     generated = Clusters(classes=3, features=len(COLUMNS), length=rows).records(0, rows)
     table = spark.createDataFrame(
@@ -25,7 +25,7 @@ def main(rows: int = 20_000, depth: int = 5) -> float:
         f"kind string, {', '.join(f'{name} double' for name in COLUMNS)}",
     )
 
-    # What the learner reads: a label, and the numbers as one array.
+    # The learner reads a label, and the numbers as one array.
     records = table.select(F.col("kind").alias("label"), F.array(*COLUMNS).alias("features"))
     known, unknown = records.randomSplit([0.8, 0.2], seed=1)
 

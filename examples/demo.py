@@ -1,7 +1,7 @@
-"""A job that a hot key makes slow, beside its even twin: python examples/demo.py [DIRECTORY].
+"""A job that a hot key slows down, and its balanced version: python examples/demo.py [DIRECTORY].
 
-Each row costs 2 ms of waiting, as a call of a service or a device does, so that the workers wait
-side by side even where cores are few. All figures are measured while it runs.
+Each row costs 2 ms of sleep, like a call of a service or a device, so that the workers run
+concurrently even if cores are few. The program measures all figures while it runs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SCHEMA = "user string, score bigint"
 
 
 def score(so_far: int, amount: int) -> int:
-    """Work on one row; a call of a model, say."""
+    """Work on one row, such as a call of a model."""
     time.sleep(SECONDS)
     return so_far + amount
 
@@ -49,7 +49,7 @@ def of_a_user(rows: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Score(ek.Fold):
-    """The same work, as `eks.aggregate` wants it: row by row, and how parts are put together."""
+    """The same work for `eks.aggregate`: one row at a time, and how parts are merged."""
 
     columns = ("amount",)
     result = pa.schema([("score", pa.int64())])
@@ -60,12 +60,12 @@ class Score(ek.Fold):
         return 0
 
     def add(self, state: int, message: tuple[Any, ...]) -> int:
-        """Take in a row."""
+        """Add a row."""
         _user, amount = message
         return score(state, amount)
 
     def combine(self, first: int, second: int) -> int:
-        """Put together what two workers have of a user."""
+        """Merge the parts of a user from two workers."""
         return first + second
 
     def answer(self, state: int) -> dict[str, int]:
@@ -78,13 +78,13 @@ def skewed(df: DataFrame) -> DataFrame:
     return df.groupBy("user").applyInPandas(of_a_user, SCHEMA)
 
 
-def even(df: DataFrame) -> DataFrame:
+def balanced(df: DataFrame) -> DataFrame:
     """Group by planned grouping: the hot user's rows are on several workers."""
     return eks.aggregate(df, "user", "planned", WORKERS, aggregator=Score())
 
 
 def main(directory: Path, rows: int = ROWS) -> Path:
-    """Run both, print what they took, and give the page of the diagnosis."""
+    """Run both, print their times, and return the page of the diagnosis."""
     shutil.rmtree(directory, ignore_errors=True)
     events = directory.resolve() / "events"
     events.mkdir(parents=True)
@@ -100,23 +100,23 @@ def main(directory: Path, rows: int = ROWS) -> Path:
     spark = eks.session(f"local[{WORKERS}]", settings)
     user = F.expr("if(id % 5 < 4, 'ann', 'user ' || id % 499)").alias("user")
     clicks = spark.range(0, rows, 1, 4).select(user, (F.col("id") % 7).alias("amount"))
-    for job in (skewed, even):
+    for job in (skewed, balanced):
         job(clicks.limit(20 * WORKERS)).collect()  # starts Python, on which no figure depends
-    print(f"\n{rows:,} clicks, 80 % of them by one user; {1000 * SECONDS:.0f} ms of work a click")
+    print(f"\n{rows:,} clicks, 80 % by one user; {1000 * SECONDS:.0f} ms of sleep per click")
     slow, first = _timed(skewed, clicks)
     print(f"\n  groupBy(user).applyInPandas(...)   {slow:5.1f} s")
-    fast, second = _timed(even, clicks)
+    fast, second = _timed(balanced, clicks)
     print(f"  eks.aggregate(df, user, planned)   {fast:5.1f} s, counting the keys included")
     if first != second:
-        message = "the two jobs differ; that must not be"
+        message = "the two jobs gave different results"
         raise AssertionError(message)
-    print(f"\n{slow / fast:.1f} times shorter, and the same {len(first)} results.")
+    print(f"\n{slow / fast:.1f}x faster, and the same {len(first)} results.")
     _show_loads(clicks)
     spark.stop()
     print("\nWhat Spark's event log says of the two jobs:\n")
     diagnosis = ek.diagnose(events)
     for stage in diagnosis.named:
-        print(f"  slow for its keys: {', '.join(stage.keys)}; the line to change:")
+        print(f"  slowed down by skewed keys: {', '.join(stage.keys)}; the line to change:")
         print(f"    {stage.changes[0].remedy.code}")
     return write_page(diagnosis, directory / "index.html")
 
@@ -128,8 +128,8 @@ def _timed(job: Callable[[DataFrame], DataFrame], df: DataFrame) -> tuple[float,
 
 
 def _show_loads(df: DataFrame) -> None:
-    """Draw the rows of each worker, key by key and planned, the fullest first."""
-    print("\nRows of each worker, fullest first:")
+    """Draw the rows of each worker, key by key and planned, the most loaded first."""
+    print("\nRows of each worker, most loaded first:")
     for name, grouping in (("by key", "kg"), ("planned", "planned")):
         placed = eks.route(df, "user", grouping, WORKERS).groupBy("worker").count().collect()
         held = Counter({row["worker"]: row["count"] for row in placed})

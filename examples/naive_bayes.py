@@ -1,4 +1,4 @@
-"""Learn to tell classes of documents apart from a stream, and classify others by the model.
+"""Learn classes of documents from a stream, and classify other documents with the model.
 
 python examples/naive_bayes.py
 """
@@ -12,7 +12,7 @@ from evenkey.spark import session
 
 
 def main(records: int = 4000, words: int = 2000) -> float:
-    """Learn from generated documents; the share of new ones that are classified rightly."""
+    """Learn from generated documents, and return the accuracy on new ones."""
     report = run(
         ApplicationConfig(
             application="naive-bayes(alpha=1)",
@@ -36,7 +36,7 @@ def main(records: int = 4000, words: int = 2000) -> float:
     right = classified.agg(F.avg((F.col("label") == F.col("prediction")).cast("double"))).first()[0]
     print(f"{right:.0%} of 200 other documents were classified rightly")
 
-    # The same, with each word asked of a worker that the grouping chooses.
+    # The same, but workers that the grouping chooses answer for each word.
     asked = classify_by_words(frame, "id", "text", report.model, grouping="pkg", workers=4)
     same = asked.join(classified, asked["id"] == classified["id"].cast("string"))
     agree = same.where(asked["prediction"] == classified["prediction"]).count()

@@ -1,4 +1,4 @@
-"""An aggregator of one's own: the median, which cannot be split, by a histogram, which can.
+"""Your own aggregator: a median, which cannot be split, from a histogram, which can.
 
 python examples/own_aggregator.py
 """
@@ -22,9 +22,9 @@ from evenkey.spark import session
 class Median(Fold):
     """The median of a column of positive numbers, within a relative error.
 
-    Values are counted in buckets whose ends are 1 + 2 * `error` apart as a ratio, so the middle
-    of a bucket is within `error` of each value in it. Bounded: a number of 64 bits lies in one of
-    ``1420 / log(1 + 2 * error)`` buckets, whatever comes.
+    It counts values in buckets whose ends have the ratio 1 + 2 * `error`, so the middle
+    of a bucket is within `error` of each value in it. The state is bounded: any number of 64 bits
+    is in one of ``1420 / log(1 + 2 * error)`` buckets.
     """
 
     column: str = "value"
@@ -37,12 +37,12 @@ class Median(Fold):
 
     @property
     def result(self) -> pa.Schema:
-        """One number a key."""
+        """One number per key."""
         return pa.schema([("median", pa.float64())])
 
     @property
     def state_type(self) -> str:
-        """How many values are in each bucket, by its number."""
+        """The number of values in each bucket, by the bucket's number."""
         return "map<bigint,bigint>"
 
     @property
@@ -66,7 +66,7 @@ class Median(Fold):
         return first
 
     def answer(self, state: Any) -> dict[str, Any]:
-        """Give the middle of the bucket in which the lower median lies."""
+        """Return the middle of the bucket that holds the lower median."""
         left = (state.total() + 1) // 2
         for bucket in sorted(state):
             left -= state[bucket]

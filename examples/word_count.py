@@ -1,4 +1,4 @@
-"""Count the words of text files, the frequent ones on two workers each.
+"""Count the words of text files; each frequent word is on two workers.
 
 python examples/word_count.py FILE...
 """

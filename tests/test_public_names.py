@@ -15,9 +15,9 @@ import pytest
 from evenkey.applications import heavy_hitters
 from evenkey.joins import balanced_join
 from evenkey.spark import aggregate, aggregate_by_worker, route
-from tools.site.doors import DOORS
+from tools.site.modules import MODULES
 
-NAMES = [(door, name) for door in DOORS for name in importlib.import_module(door).__all__]
+NAMES = [(each, name) for each in MODULES for name in importlib.import_module(each).__all__]
 BROKER = "it needs a broker; tests/kafka"
 SECONDS = "it is a run of seconds; with `make soak` this file runs it"
 NOT_RUN = {

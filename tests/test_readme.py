@@ -18,4 +18,4 @@ def test_python_of_the_readme(capsys):
     clicks, totals = names["clicks"], names["totals"]
     assert {"user", "amount", "at", "worker"} == set(names["placed"].columns)
     assert totals.groupBy().sum("sum").first()[0] == clicks.groupBy().sum("amount").first()[0]
-    assert sorted(names["even"].collect()) == sorted(names["slow"].collect())
+    assert sorted(names["balanced"].collect()) == sorted(names["slow"].collect())

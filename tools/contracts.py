@@ -1,4 +1,4 @@
-"""Contracts that import-linter lacks: doors, no circle of files, any kind of session."""
+"""Contracts that import-linter lacks: packages only, no circle of files, any kind of session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from importlinter.domain import fields
 if TYPE_CHECKING:
     from grimp import ImportGraph
 
-__all__ = ["AnySession", "Doors", "NoCircles", "names_used", "subpackage_of"]
+__all__ = ["AnySession", "NoCircles", "PackagesOnly", "names_used", "subpackage_of"]
 
 
 def subpackage_of(module: str, groups: set[str]) -> str:
@@ -32,16 +32,16 @@ def subpackage_of(module: str, groups: set[str]) -> str:
     return ".".join(parts[:depth])
 
 
-class Doors(Contract):
-    """From outside of a subpackage only packages are imported, no module that lies in one."""
+class PackagesOnly(Contract):
+    """Outside a subpackage only packages are imported, never a module inside one."""
 
-    type_name = "doors"
+    type_name = "packages_only"
 
     groups = fields.SetField(subfield=fields.StringField(), required=False, default=set())
     excepted = fields.SetField(subfield=fields.StringField(), required=False, default=set())
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: FBT001 - import-linter's own
-        """Look at every import between rooms."""
+        """Check every import between subpackages."""
         del verbose
         groups: set[str] = set(self.groups)  # type: ignore[call-overload]
         names: set[str] = set(self.excepted)  # type: ignore[call-overload]
@@ -70,7 +70,7 @@ class NoCircles(Contract):
     type_name = "no_circles"
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: FBT001 - import-linter's own
-        """Sort the files of the package; packages' own ``__init__`` are doors, not files."""
+        """Sort the files of the package; ``__init__`` of packages is left out."""
         del verbose
         ours = {each for each in graph.modules if each.startswith("evenkey.")}
         files = {each for each in ours if not graph.find_children(each)}

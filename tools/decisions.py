@@ -32,11 +32,11 @@ TOPICS = (
 _INTRO = """\
 # Decisions
 
-A decision record says in half a page why evenkey is built as it is: write one where a choice could
-have gone otherwise, or where the code departs from a paper
+A decision record explains a design decision in half a page. Write one if there was a real
+alternative, or if the code differs from a paper
 ([CONTRIBUTING](../../CONTRIBUTING.md#how-we-write) says how).
 
-Made by `make decisions` from the first lines of the records; a test keeps it current.
+`make decisions` writes this page from the first lines of the records; a test keeps it current.
 """
 _ARCHIVE = "Archive"
 _HEAD = re.compile(

@@ -1,4 +1,4 @@
-"""Write the table of all figures: python -m tools.figures_table docs/figures.md."""
+"""Write the table of all metrics: python -m tools.figures_table docs/figures.md."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 __all__ = ["main", "page"]
 
 _HEAD = """\
-# Figures
+# Metrics
 
-Made by `make figures` of the declarations in `src/evenkey/core/metrics/figures.py`; a test keeps it
-current.
+`make figures` writes this page from the declarations in `src/evenkey/core/metrics/figures.py`; a
+test keeps it current. The [glossary](glossary.md) explains the terms.
 
-A figure has one name everywhere: in `--json`, in records of epochs, in histories, InfluxDB, Kafka,
-and with `evenkey_` before it in Prometheus, where times are in seconds and what counts up ends in
-`_total`. Of a figure that is of the run and of each epoch, `epoch_NAME` is the epoch's. In a report
-it is the median over the epochs, `p50`, and the largest, `max`; of a join a list over its epochs. A
-figure that a version did not know is null.
+A metric has the same name everywhere: in `--json`, in records of epochs, in histories, InfluxDB and
+Kafka. In Prometheus it has the prefix `evenkey_`, times are in seconds, and counters end in
+`_total`. If a metric exists for the run and for each epoch, `epoch_NAME` is that of the epoch. A
+report has its median over the epochs, `p50`, and its maximum, `max`; that of a join has a list over
+its epochs. A metric that an older version did not have is null.
 """
 
 _GROUPS: tuple[tuple[str, type[Figures]], ...] = (
-    ("Of every job", Balance),
-    ("Where keys lie, of jobs with keys", RunMetrics),
+    ("Every job", Balance),
+    ("Placement of keys, jobs with keys", RunMetrics),
     ("Time", Pace),
-    ("What became of the input", Outcome),
-    ("Of joins", JoinFigures),
+    ("Input", Outcome),
+    ("Joins", JoinFigures),
 )
 _PLACES = {
     "card": "a number in page and Grafana",

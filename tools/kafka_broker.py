@@ -62,7 +62,7 @@ org.apache.kafka.common.security.plain.PlainLoginModule required user_{user}="{p
 
 
 class BrokerError(Exception):
-    """A broker cannot be started; says why and what mends it."""
+    """A broker cannot start; the message names the reason and the fix."""
 
 
 class Broker:
@@ -75,7 +75,7 @@ class Broker:
     port
         For clients; the next one is the controller's.
     password
-        Opens a second door, at `port` + 2, to the user ``evenkey`` with this password.
+        Adds a listener at `port` + 2 for the user ``evenkey`` with this password.
     settings
         More lines of its settings.
     """
@@ -164,10 +164,10 @@ class Broker:
         """Write the settings, and lay out the storage where that has not been done."""
         self.directory.mkdir(parents=True, exist_ok=True)
         (self.directory / "log4j2.properties").write_text(_LOGGING)
-        doors = {"PLAINTEXT": self._port}
+        listeners = {"PLAINTEXT": self._port}
         if self._password is not None:
-            doors["SASL"] = self._port + 2
-        advertised = ",".join(f"{name}://{HOST}:{port}" for name, port in doors.items())
+            listeners["SASL"] = self._port + 2
+        advertised = ",".join(f"{name}://{HOST}:{port}" for name, port in listeners.items())
         text = _SERVER.format(
             host=HOST,
             controller=self._port + 1,

@@ -29,7 +29,7 @@ COLOURS = {
 
 
 def main(comparison: str, picture: str) -> None:
-    """Draw one panel a grouping: the share of all messages on each worker, heaviest first."""
+    """Draw one panel per grouping: the share of all messages on each worker, in falling order."""
     mpl.rcParams.update({"font.size": 10, "svg.hashsalt": "evenkey", "svg.fonttype": "none"})
     compared = json.loads(Path(comparison).read_text())["results"]
     results = {each["grouping"]: each for each in compared}
@@ -42,7 +42,7 @@ def main(comparison: str, picture: str) -> None:
         panel.axhline(100 / len(shares), color="#444444", linewidth=0.8, linestyle="--")
         panel.set_title(NAMES[name], fontsize=11)
         panel.set_xlabel(
-            f"worker, fullest first\nDistCost {result['dist_cost']:.2f}\n"
+            f"worker, most loaded first\nDistCost {result['dist_cost']:.2f}\n"
             f"{result['messages_per_second']:,.0f} messages/s"
         )
         panel.set_xticks(range(1, len(shares) + 1))

@@ -1,4 +1,4 @@
-"""Stop with the mend where the interpreter is too old to set the project up."""
+"""Stop with the fix if the interpreter is too old to set up the project."""
 
 import sys
 

@@ -30,8 +30,8 @@ def run(environment: Path, zone: str, tests: list[str]) -> dict[str, int]:
         env={**os.environ, "TZ": zone, "EVENKEY_TEST_ZONE": zone},
     )
     lines = done.stdout.splitlines()
-    told = [line for line in lines if line.startswith(("FAILED", "ERROR", "SKIPPED"))]
-    print(*(f"{environment.name} {zone}: {line}" for line in told), sep="\n")
+    named = [line for line in lines if line.startswith(("FAILED", "ERROR", "SKIPPED"))]
+    print(*(f"{environment.name} {zone}: {line}" for line in named), sep="\n")
     counts = {kind: int(count) for count, kind in _COUNT.findall(lines[-1] if lines else "")}
     if done.returncode and not counts.get("failed"):
         counts["error"] = counts.get("error", 0) + 1

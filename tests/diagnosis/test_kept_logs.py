@@ -51,7 +51,7 @@ def found(job):
 
 
 def test_the_sides_of_a_join():
-    for job, keys in (("join-skewed", hot(0.6)), ("join-even", [n % 500 for n in range(ROWS)])):
+    for job, keys in (("join-skewed", hot(0.6)), ("join-balanced", [n % 500 for n in range(ROWS)])):
         (join,) = found(job).findings
         assert join.run.read.operator == "SortMergeJoin"
         assert join.run.sides == (placed(keys), placed(range(501)))
@@ -86,7 +86,7 @@ def test_what_spark_combines():
 
 
 def test_even_keys_and_a_plain_count():
-    (even,) = found("apply-even").findings
+    (even,) = found("apply-balanced").findings
     assert even.run.rows == placed(n % 2000 for n in range(ROWS))
     assert even.verdict == "even"
     (count,) = found("count-skewed").findings

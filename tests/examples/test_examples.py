@@ -90,7 +90,7 @@ def test_demo(tmp_path):
     program = [sys.executable, EXAMPLES / "demo.py", tmp_path / "demo"]
     done = subprocess.run(program, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"times shorter, and the same 500 results\.", done.stdout)
+    assert re.search(r"x faster, and the same 500 results\.", done.stdout)
     page = (tmp_path / "demo" / "index.html").as_uri()
     assert done.stdout.endswith(f"Open {page}\n")
     assert "1 stage to change" in (tmp_path / "demo" / "index.html").read_text("utf-8")

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from tools.site.commands import leaves
-from tools.site.doors import DOORS
 from tools.site.links import relinked
+from tools.site.modules import MODULES
 from tools.site.tree import ROOT, pages
 
 PAGES = pages()  # links that lead nowhere raise
@@ -44,12 +44,14 @@ def test_decisions_are_listed():
     assert {*re.findall(r"^\| \[\d+\]\((.+?)\)", PAGES["decisions.md"], re.MULTILINE)} == shown
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_every_public_name_has_a_heading(door):
+@pytest.mark.parametrize("module", MODULES)
+def test_every_public_name_has_a_heading(module):
     import importlib
 
-    named = re.findall(rf"^::: {re.escape(door)}\.(\S+)$", PAGES[f"api/{door}.md"], re.MULTILINE)
-    assert {path.split(".")[-1] for path in named} == {*importlib.import_module(door).__all__}
+    named = re.findall(
+        rf"^::: {re.escape(module)}\.(\S+)$", PAGES[f"api/{module}.md"], re.MULTILINE
+    )
+    assert {path.split(".")[-1] for path in named} == {*importlib.import_module(module).__all__}
 
 
 def test_every_command_and_option_is_described():

@@ -52,8 +52,8 @@ def main() -> int:
         drawn = [draw(ROOT, each, options.seed, EACH, spared) for each in asked]
     else:
         drawn = [sample(ROOT, each, options.seed) for each in asked]
-    turns = zip_longest(*([(one, m) for m in of] for one, of in zip(asked, drawn, strict=True)))
-    chosen = [pair for turn in turns for pair in turn if pair is not None]
+    rounds = zip_longest(*([(one, m) for m in of] for one, of in zip(asked, drawn, strict=True)))
+    chosen = [pair for each in rounds for pair in each if pair is not None]
     if not options.fast:
         chosen = chosen[: options.count]
     name = "fast-mutants.jsonl" if options.fast else "mutants.jsonl"

@@ -18,28 +18,28 @@ __all__ = ["chapter", "pages"]
 _MANY_ROWS = 40
 
 _HEAD = """\
-# The papers' results, made again
+# The papers' results, reproduced
 
-Every table and figure of the papers on key grouping and on joins: what the paper says, and what
-comes out here. Written by `make reproduction` from the results of `evenkey experiment run`; a test
-keeps it current.
+This page lists every table and figure of the papers on key grouping and on joins, with the paper's
+statements and our results. `make reproduction` writes it from the results of
+`evenkey experiment run`; a test keeps it current. The [glossary](glossary.md) explains the terms.
 
-- Each page has the command. Figures that no clock enters are the same on every machine: the
-  **digest** is the SHA-256 of all results of the experiment; what the command writes has it again.
-- **Scale** full is the paper's number of messages, quick is cut short
-  ([experiments.md](experiments.md)). What is simulated is at scale full. What runs on Spark sleeps
-  for the cost of each message on two cores, so that the papers' sizes take days: it is at scale
-  quick, and its page says how many messages there were. What is not here yet is labelled so.
+- Each page has its command. Results that do not depend on a clock are the same on every machine.
+  The **digest** is the SHA-256 of all results of the experiment; the command reproduces it.
+- **Scale** full is the paper's number of messages, quick is shorter
+  ([experiments.md](experiments.md)). Simulations are at scale full. Experiments on Spark sleep to
+  simulate the cost per message on two cores, and the papers' sizes would take days: they are at
+  scale quick, and their pages state the number of messages. Missing experiments are labelled.
 - **Data**: the generated streams are look-alikes with the published messages, keys and top key;
   only Epinions, in PKG figure 8, and the postcode districts of the joins are real.
-- **Verdicts**: a statement holds; or nearly, where all but a few settings or all but a little of
-  the size agree; or does not hold. The reason stands beside it.
+- **Verdicts**: a statement holds; holds nearly, if all but a few settings or all but a small part
+  of the size agree; or does not hold. The reason stands beside it.
 
 """
 
 
 def chapter() -> str:
-    """Give the page that leads to all others, with a verdict for each table and figure."""
+    """Give the page that links to all others, with a verdict for each table and figure."""
     found = {record.id: record for record in records()}
     lines = [_HEAD]
     count = Counter(each.verdict for record in found.values() for each in record.statements)
@@ -51,9 +51,9 @@ def chapter() -> str:
     )
     lines += [
         (
-            f"**{len(made)} of {len(artefacts)}** tables and figures are here, in {len(found)} of "
-            f"{len(experiments)} experiments. Of {count.total()} statements of the papers "
-            f"{verdicts}."
+            f"This page has **{len(made)} of {len(artefacts)}** tables and figures, in "
+            f"{len(found)} of {len(experiments)} experiments. Of {count.total()} statements of the "
+            f"papers {verdicts}."
         ),
         "",
         "| table or figure | what it shows | scale | holds | nearly | does not | why |",
@@ -98,9 +98,9 @@ def _page(record: Record) -> str:
     for number, title in enumerate(given["plots"], 1):
         lines += [f"![{title}]({record.id}-{number}.png)", ""]
     if record.statements:
-        lines += ["## What the paper says, and what came out", ""]
+        lines += ["## The paper's statements and our results", ""]
         lines += _table(
-            ["The paper", "Here", "Verdict"],
+            ["The paper", "Ours", "Verdict"],
             (
                 (each.paper, each.ours, _verdict(each.verdict, each.why))
                 for each in record.statements
@@ -113,7 +113,7 @@ def _page(record: Record) -> str:
             summary = f"<summary>{len(table['cells'])} rows</summary>"
             written = ['<details markdown="1">', summary, "", *written, "</details>", ""]
         lines += [*written, *([table["note"], ""] if table["note"] else [])]
-    lines += ["## How it was made", "", "```sh", given["command"], "```", "", *_making(record)]
+    lines += ["## Command", "", "```sh", given["command"], "```", "", *_making(record)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -129,8 +129,8 @@ def _making(record: Record) -> Iterable[str]:
         repeats = " or ".join(map(str, given["repeats"]))
         runs = "one run each"
         if given["repeats"] != [1]:
-            runs = f"medians of {repeats} runs, in brackets the least and the largest"
-        yield f"- Timed on {'; '.join(given['machines'])}: {runs}. Another machine gives others."
+            runs = f"medians of {repeats} runs, in brackets minimum and maximum"
+        yield f"- Timed on {'; '.join(given['machines'])}: {runs}. Times differ on other machines."
     else:
         yield f"- Digest of the results: `{given['digest']}`."
     for reason in given["skipped"]:

@@ -1,4 +1,4 @@
-"""The page of all commands and options, made of their declaration."""
+"""The page of all commands and options, from their declaration."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["commands", "leaves"]
 _HEAD = """\
 # Commands
 
-Made of the options' own declaration, as `--help` is. Options of a run are keys of the file that
-`--config` reads, too: `--cost-ms 1` is `cost_ms = 1`.
+This page comes from the declaration of the options, like `--help`. Options of a run are also keys
+of the file that `--config` reads: `--cost-ms 1` is `cost_ms = 1`.
 """
 
 

@@ -1,4 +1,4 @@
-"""Pages of what lies in examples/: the programs, and the notebooks with what they print."""
+"""Pages of examples/: the programs, and the notebooks with their output."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["notebook", "programs"]
 
 
 def programs(directory: Path) -> str:
-    """Write the page of the programs: what each is for, and its code."""
+    """Write the page of the programs: the purpose and code of each."""
     parts = [
         "# Example programs",
-        "Short programs to copy; the tests run each. They lie in `examples/`, beside notebooks:",
+        "Short programs to copy; tests run each of them. `examples/` also has notebooks:",
     ]
     notebooks = sorted(directory.glob("*.ipynb"))
     parts.append("\n".join(f"- [{_title(file)}](notebooks/{file.stem}.md)" for file in notebooks))
@@ -28,10 +28,10 @@ def programs(directory: Path) -> str:
 
 
 def notebook(file: Path) -> str:
-    """Write a notebook as a page: its text, its code, and what the code printed or drew."""
+    """Write a notebook as a page: its text, its code, and the output of the code."""
     cells = json.loads(file.read_text("utf-8"))["cells"]
     parts = [part for cell in cells for part in _cell(cell)]
-    parts.append(f"*The notebook is `examples/{file.name}`; the tests run it.*")
+    parts.append(f"*This notebook is `examples/{file.name}`; tests run it.*")
     return "\n\n".join(parts) + "\n"
 
 
@@ -45,7 +45,7 @@ def _cell(cell: dict[str, Any]) -> list[str]:
             shown.append(f'```text title="Output"\n{"".join(output["text"]).rstrip()}\n```')
         elif "image/png" in output["data"]:
             drawn = "".join(output["data"]["image/png"]).replace("\n", "")
-            shown.append(f"![What the cell above draws](data:image/png;base64,{drawn})")
+            shown.append(f"![Output of the cell above](data:image/png;base64,{drawn})")
         else:
             shown.append(f"```text\n{''.join(output['data']['text/plain']).rstrip()}\n```")
     return shown

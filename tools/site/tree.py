@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 from tools.site.commands import commands
-from tools.site.doors import DOORS, door_page, doors_page
 from tools.site.links import relinked
+from tools.site.modules import MODULES, module_page, modules_page
 from tools.site.programs import notebook, programs
 
 __all__ = ["ROOT", "pages", "write"]
@@ -47,9 +47,9 @@ def pages() -> dict[str, str]:
     for file in sorted((ROOT / "examples").glob("*.ipynb")):
         found[f"notebooks/{file.stem}.md"] = notebook(file)
     found["commands.md"] = commands()
-    found["api/index.md"] = doors_page()
-    for door in DOORS:
-        found[f"api/{door}.md"] = door_page(door)
+    found["api/index.md"] = modules_page()
+    for name in MODULES:
+        found[f"api/{name}.md"] = module_page(name)
     return found
 
 

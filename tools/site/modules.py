@@ -1,4 +1,4 @@
-"""Pages of the six doors: every public name with its docstring, which mkdocstrings renders."""
+"""Pages of the six public modules: every name with its docstring, which mkdocstrings renders."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["DOORS", "door_page", "doors_page"]
+__all__ = ["MODULES", "module_page", "modules_page"]
 
-DOORS = {
+MODULES = {
     "evenkey": "groupings, aggregators, runs, simulation, advice, diagnosis",
     "evenkey.spark": "operators on DataFrames",
     "evenkey.joins": "joins of a stream with a static table",
@@ -20,7 +20,7 @@ DOORS = {
     "evenkey.kafka": "topics",
     "evenkey.checks": "conformance of your own groupings and aggregators",
 }
-"""All that users need is in one of these (decision 107)."""
+"""The public API (decision 107)."""
 _ABOUT = """\
     options:
       members: []
@@ -29,33 +29,33 @@ _ABOUT = """\
 _KINDS = ("functions", "classes", "errors", "constants")
 
 
-def doors_page() -> str:
-    """Write the page that lists all public names, door by door."""
+def modules_page() -> str:
+    """Write the page that lists all public names by module."""
     parts = [
         "# API",
-        "All that you need is in one of six modules; what lies further in may change.",
+        "The public API is six modules. Everything else is private and may change.",
     ]
-    for door, holds in DOORS.items():
-        module = importlib.import_module(door)
-        parts.append(f"## [{door}]({door}.md)\n\n{holds[0].upper()}{holds[1:]}.")
+    for name, content in MODULES.items():
+        module = importlib.import_module(name)
+        parts.append(f"## [{name}]({name}.md)\n\n{content[0].upper()}{content[1:]}.")
         for kind, names in _by_kind(module).items():
-            linked = ", ".join(f"[`{name}`]({door}.md#{_path(module, name)})" for name in names)
+            linked = ", ".join(f"[`{each}`]({name}.md#{_path(module, each)})" for each in names)
             parts.append(f"{kind.capitalize()}: {linked}.")
     return "\n\n".join(parts) + "\n"
 
 
-def door_page(door: str) -> str:
-    """Write the page of a door: what it is for, then a heading a name."""
-    module = importlib.import_module(door)
-    parts = [f"# {door}", f"::: {door}\n{_ABOUT}"]
+def module_page(name: str) -> str:
+    """Write the page of a module: its purpose, then a heading per name."""
+    module = importlib.import_module(name)
+    parts = [f"# {name}", f"::: {name}\n{_ABOUT}"]
     for kind, names in _by_kind(module).items():
         parts.append(f"## {kind.capitalize()}")
-        parts += [f"::: {_path(module, name)}" for name in names]
+        parts += [f"::: {_path(module, each)}" for each in names]
     return "\n\n".join(parts) + "\n"
 
 
 def _path(module: ModuleType, name: str) -> str:
-    """Give the path that a name is read by: its own where a file of the door is called so, too."""
+    """Give the path by which a name is read: its own if a file of the module has the same name."""
     path = f"{module.__name__}.{name}"
     return f"{path}.{name}" if path in sys.modules else path
 
