@@ -13,7 +13,7 @@ from evenkey import spark as operators
 from evenkey.aggregators import WORKER
 from evenkey.core.streams import generated
 from evenkey.core.streams.files import LineIndex
-from evenkey.core.streams.rows import RowIndex
+from evenkey.core.streams.row_index import RowIndex
 from evenkey.core.streams.splits import Columns, Country, JsonLines, Words
 from evenkey.groupings import parse
 from evenkey.pipeline.aggregate.splitting import split_lines, vet_rows

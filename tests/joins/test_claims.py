@@ -16,8 +16,8 @@ import shapely
 from evenkey.core.metrics import max_load_distance
 from evenkey.joins import DynamicDistributor
 from evenkey.joins.balance.distributor import Window
+from evenkey.joins.balance.join_planner import first_owners
 from evenkey.joins.balance.placement import Placement
-from evenkey.joins.balance.planning import first_owners
 from evenkey.joins.balance.work import PartitionWork, items, seconds
 from evenkey.papers.publish_subscribe.places import (
     PublicationMix,

@@ -13,10 +13,10 @@ from evenkey.core.stores import LocalStore
 from evenkey.joins import balanced_join
 from evenkey.joins.balance.distributor import DynamicDistributor, Window
 from evenkey.joins.balance.epoch_log import EpochLog, EpochPlan, SlotRecord
+from evenkey.joins.balance.join_planner import JoinPlanner, first_owners
 from evenkey.joins.balance.placement import Placement
-from evenkey.joins.balance.planning import JoinPlanner, first_owners
 from evenkey.joins.balance.work import PartitionWork, items
-from evenkey.joins.static.store import StaticStore
+from evenkey.joins.static.static_store import StaticStore
 from evenkey.spark.sessions.task_id import TaskId
 
 WORKERS, PARTITIONS, EPOCHS, SECONDS = 4, 16, 60, 5.0

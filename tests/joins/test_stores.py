@@ -15,7 +15,7 @@ from evenkey.core.stores import LocalStore
 from evenkey.joins import StaticStore, balanced_join, refresh
 from evenkey.joins.balance.distributor import DynamicDistributor
 from evenkey.joins.balance.epoch_log import KEPT, EpochLog, SlotRecord
-from evenkey.joins.balance.planning import JoinPlanner
+from evenkey.joins.balance.join_planner import JoinPlanner
 from evenkey.joins.matching.by_key import KeyedJoin
 from evenkey.joins.matching.on import Keys
 from evenkey.joins.matching.partition_join import HASH, PARTITION
@@ -89,7 +89,7 @@ def run_slots(planner, epoch, monkeypatch, slots=range(WORKERS), *, cache_static
         mine = [number for number in range(PARTITIONS) if owners[number] == slot]
         rows = ROWS.take(pa.array(mine)).drop_columns(["v"]).append_column("n", pa.array(mine))
         monkeypatch.setattr(
-            "evenkey.joins.balance.planning.current_task",
+            "evenkey.joins.balance.join_planner.current_task",
             lambda slot=slot: TaskId("q", epoch, slot),
         )
         COUNTED.clear()

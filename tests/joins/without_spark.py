@@ -8,8 +8,8 @@ import shapely
 
 from evenkey.core.stores import LocalStore
 from evenkey.joins.balance.distributor import DynamicDistributor
+from evenkey.joins.balance.join_planner import JoinPlanner
 from evenkey.joins.balance.modes import Mode
-from evenkey.joins.balance.planning import JoinPlanner
 from evenkey.joins.balance.work import items, seconds
 from evenkey.joins.matching.on import PIPELINES, SpatialMatch
 from evenkey.joins.matching.partition_join import PARTITION
@@ -17,7 +17,7 @@ from evenkey.joins.sides.division import StaticSpread
 from evenkey.joins.sides.write_tasks import WriteTask
 from evenkey.joins.space.partitioners import kdb
 from evenkey.joins.static.manifest import StaticFile
-from evenkey.joins.static.store import StaticStore
+from evenkey.joins.static.static_store import StaticStore
 from evenkey.joins.tasks.join_task import JoinTask
 from evenkey.joins.tasks.spreading import SpaceSpread
 from evenkey.spark.sessions.task_id import TaskId
@@ -111,4 +111,4 @@ class Join:
     @staticmethod
     def _at(monkeypatch, epoch, partition):
         task = TaskId(QUERY, epoch, partition)
-        monkeypatch.setattr("evenkey.joins.balance.planning.current_task", lambda: task)
+        monkeypatch.setattr("evenkey.joins.balance.join_planner.current_task", lambda: task)

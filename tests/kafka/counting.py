@@ -6,9 +6,9 @@ from collections import Counter
 
 from evenkey.core.streams import generated
 from evenkey.kafka import read_results
-from evenkey.kafka.address import Address
-from evenkey.kafka.producing import produce
-from evenkey.kafka.records import find_records, parse_time
+from evenkey.kafka.topic_address import Address
+from evenkey.kafka.topic_producer import produce
+from evenkey.kafka.topic_records import find_records, parse_time
 
 __all__ = ["counted", "send", "truth"]
 

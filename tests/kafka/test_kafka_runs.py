@@ -16,7 +16,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.kafka import read_results
 from evenkey.pipeline.aggregate import PipelineConfig, compare
 from evenkey.pipeline.aggregate import run as run_prepared
-from evenkey.pipeline.runs.input.topics import run_topics
+from evenkey.pipeline.runs.input.run_topics import run_topics
 from evenkey.pipeline.runs.output.directory import RunDirectory
 from evenkey.pipeline.runs.output.epoch_files import DEAD_LETTERS, EpochFiles
 from tests.brokers import consume, delivered, fill

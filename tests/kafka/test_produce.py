@@ -14,7 +14,7 @@ from evenkey.cli import app
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.kafka import Address, produce
-from evenkey.kafka.records import find_records, parse_time
+from evenkey.kafka.topic_records import find_records, parse_time
 from evenkey.kafka.topics import SILENT
 
 

@@ -17,7 +17,7 @@ from pyspark.sql.streaming.datasource import ReadMaxRows
 from evenkey.core.errors import RunError
 from evenkey.core.streams import generated
 from evenkey.core.streams.files import LineIndex
-from evenkey.core.streams.rows import RowIndex
+from evenkey.core.streams.row_index import RowIndex
 from evenkey.core.streams.splits import Columns
 from evenkey.pipeline.runs.input.closing import closing_rows
 from evenkey.pipeline.runs.input.sources import (

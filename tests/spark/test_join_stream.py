@@ -19,7 +19,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.stores import SharedMark
 from evenkey.core.streams import generated
 from evenkey.groupings import PlannedGrouping
-from evenkey.spark.joins.streams import Pinned
+from evenkey.spark.joins.stream_join import Pinned
 from evenkey.spark.plans.lookup import Followed
 from evenkey.spark.plans.tables import RoutingTable, RoutingTables
 from evenkey.spark.sessions.task_id import TaskId

@@ -46,8 +46,8 @@ def added(step):
 
 
 def known(store, aggregator, spelled=None):
-    store.put("_meeting/one", b"")
-    mark = SharedMark(store, "_meeting/one", "here")
+    store.put("_shared_storage_check/one", b"")
+    mark = SharedMark(store, "_shared_storage_check/one", "here")
     return SameAggregator(store, mark, spelled or str(aggregator), aggregator.functions_digest)
 
 

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from evenkey.cli.errors import interrupted_with
+from evenkey.cli.error_lines import interrupted_with
 from evenkey.cli.output import JsonOption, print_json, whole
-from evenkey.cli.progress import message_bar
+from evenkey.cli.progress_bars import message_bar
 from evenkey.kafka import Address, ClientSettings, ValueFormat, find_records, parse_time, produce
 
 SENT = "what was sent stays in the topic, and the same command sends it again; use a new topic"

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from evenkey.core.lazy import lazy_names
 from evenkey.joins.balance.distributor import DynamicDistributor
 from evenkey.joins.balance.modes import MODES, Mode
-from evenkey.joins.balanced import balanced_join
 from evenkey.joins.matching.on import SpatialMatch
 from evenkey.joins.sides.static_side import refresh
 from evenkey.joins.static.dead_letters import DeadLetters
-from evenkey.joins.static.store import StaticStore
-from evenkey.joins.tasks.slots import CLUSTER_SETTINGS
+from evenkey.joins.static.static_store import StaticStore
+from evenkey.joins.stream_static_join import balanced_join
+from evenkey.joins.tasks.worker_slots import CLUSTER_SETTINGS
 
 if TYPE_CHECKING:
     from evenkey.joins.balance.epoch_log import EpochLog as EpochLog
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from evenkey.joins.static.dead_letters import DEAD_LETTERS as DEAD_LETTERS
     from evenkey.joins.static.dead_letters import STATIC_DEAD_LETTERS as STATIC_DEAD_LETTERS
     from evenkey.joins.static.manifest import Manifest as Manifest
-    from evenkey.joins.tasks.slots import own_processes as own_processes
+    from evenkey.joins.tasks.worker_slots import own_processes as own_processes
 
 __all__ = [
     "CLUSTER_SETTINGS",

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from evenkey.kafka.address import Address
     from evenkey.kafka.client import ClientSettings
+    from evenkey.kafka.topic_address import Address
 
 Offsets = dict[str, dict[int, int]]
 """Topic to partition to the offset of a record."""

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
-    from evenkey.kafka.address import Address
     from evenkey.kafka.admin import Admin
+    from evenkey.kafka.topic_address import Address
 
 _SPARKS_WORDS = {-2: "earliest", -1: "latest"}
 

@@ -6,17 +6,17 @@ import contextlib
 import uuid
 from typing import TYPE_CHECKING
 
-from evenkey.kafka.address import Address
 from evenkey.kafka.client import ClientSettings
-from evenkey.kafka.producing import produce
-from evenkey.kafka.records import dataset_records
+from evenkey.kafka.topic_address import Address
+from evenkey.kafka.topic_producer import produce
+from evenkey.kafka.topic_records import dataset_records
 from evenkey.kafka.topics import Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from evenkey.core.streams import KeyStream
-    from evenkey.kafka.records import ValueFormat
+    from evenkey.kafka.topic_records import ValueFormat
 
 
 def check_servers(servers: str) -> None:

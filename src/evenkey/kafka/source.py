@@ -15,9 +15,9 @@ from evenkey.spark.keys import FAR_AHEAD, far_ahead
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from evenkey.kafka.address import Address
     from evenkey.kafka.client import ClientSettings, Isolation
     from evenkey.kafka.offsets import OffsetRange
+    from evenkey.kafka.topic_address import Address
 
 PLACES = ("topic", "partition", "offset")
 """Columns that say where a record is."""

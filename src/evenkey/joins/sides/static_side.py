@@ -13,7 +13,7 @@ from evenkey.joins.sides.writing import write_static
 from evenkey.joins.space.partitioners import Leaves
 from evenkey.joins.static.fingerprint import fingerprint_of
 from evenkey.joins.static.objects import state_at
-from evenkey.joins.static.store import StaticStore
+from evenkey.joins.static.static_store import StaticStore
 from evenkey.joins.static.stored_letters import letters_at
 from evenkey.spark.keys import check_frame
 from evenkey.spark.sessions import at_state

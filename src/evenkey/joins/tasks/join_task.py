@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from evenkey.joins.balance.epoch_log import EpochPlan
-    from evenkey.joins.balance.planning import JoinPlanner
+    from evenkey.joins.balance.join_planner import JoinPlanner
     from evenkey.joins.balance.work import LoadClock
     from evenkey.joins.matching.following import Following
     from evenkey.joins.matching.partition_join import PartitionJoin

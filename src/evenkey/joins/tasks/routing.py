@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BooleanType, IntegerType, StructField, StructType
 
-from evenkey.joins.balance.planning import COUNTS, DecideTask
+from evenkey.joins.balance.join_planner import COUNTS, DecideTask
 from evenkey.joins.matching.by_key import in_partitions
 from evenkey.joins.matching.on import PIPELINES
 from evenkey.joins.matching.partition_join import CANDIDATES, FIRST, PARTITION, SLOT
@@ -22,7 +22,7 @@ from evenkey.spark.sessions import in_workers
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from evenkey.joins.balance.planning import JoinPlanner
+    from evenkey.joins.balance.join_planner import JoinPlanner
     from evenkey.joins.matching.by_space import SpatialJoin
     from evenkey.joins.matching.on import Keys, SpatialMatch
     from evenkey.joins.static.dead_letters import DeadLetters

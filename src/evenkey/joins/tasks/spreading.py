@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     import shapely
     from numpy.typing import NDArray
 
-    from evenkey.joins.balance.planning import JoinPlanner
+    from evenkey.joins.balance.join_planner import JoinPlanner
     from evenkey.joins.static.dead_letters import DeadLetters
     from evenkey.joins.static.manifest import StaticVersion
-    from evenkey.joins.static.store import StaticStore
+    from evenkey.joins.static.static_store import StaticStore
 else:
     shapely = Extra("shapely", "geo", "a spatial join")
 

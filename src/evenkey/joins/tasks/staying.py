@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame
 
-    from evenkey.joins.balance.planning import JoinPlanner
+    from evenkey.joins.balance.join_planner import JoinPlanner
     from evenkey.joins.matching.on import Keys
     from evenkey.joins.static.dead_letters import DeadLetters
     from evenkey.joins.tasks.join_task import JoinTask

@@ -10,8 +10,8 @@ import numpy as np
 
 from evenkey.core.metrics import JoinFigures, Pace, Paced, known, max_load_distance
 from evenkey.joins import items, load_per_location, work_of
+from evenkey.papers.publish_subscribe.join_seen import JoinSeen, LoadMeasure
 from evenkey.papers.publish_subscribe.places import skewed_workers
-from evenkey.papers.publish_subscribe.seen import JoinSeen, LoadMeasure
 from evenkey.pipeline.exporters import ExportSummary
 from evenkey.pipeline.runs import Timing
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs.driving.job import Prepared as Prepared
     from evenkey.pipeline.runs.driving.job import Work as Work
     from evenkey.pipeline.runs.driving.progress import EpochProgress, OnProgress
-    from evenkey.pipeline.runs.driving.recorder import Recorder as Recorder
-    from evenkey.pipeline.runs.driving.recorder import run_info as run_info
+    from evenkey.pipeline.runs.driving.run_recorder import Recorder as Recorder
+    from evenkey.pipeline.runs.driving.run_recorder import run_info as run_info
     from evenkey.pipeline.runs.driving.runner import execute as execute
     from evenkey.pipeline.runs.driving.runner import run as run
     from evenkey.pipeline.runs.driving.runner import variants as variants
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs.output.epoch_files import SPLITS as SPLITS
     from evenkey.pipeline.runs.output.epoch_files import EpochFiles as EpochFiles
     from evenkey.pipeline.runs.output.local_copies import local_copy as local_copy
+    from evenkey.pipeline.runs.output.output_location import output_store as output_store
     from evenkey.pipeline.runs.output.parts import Part as Part
-    from evenkey.pipeline.runs.output.places import output_store as output_store
     from evenkey.pipeline.runs.output.recalling import keep_reading as keep_reading
     from evenkey.pipeline.runs.output.recalling import recall_reading as recall_reading
     from evenkey.pipeline.runs.output.recalling import tuples as tuples

@@ -17,7 +17,7 @@ import numpy as np
 from pyspark.sql import functions as F
 
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.core.files import check_format
+from evenkey.core.whole_files import check_format
 from evenkey.spark.plans.deciding import with_decided
 from evenkey.spark.plans.tables import FORMAT, NEW_STATE, RoutingTable
 from evenkey.spark.sessions.query_events import listen

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-_MARKS = "_meeting"
+_MARKS = "_shared_storage_check"
 _MARKS_KEPT = 100
 """Marks that are kept in a store: one for each program that has used it."""
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from evenkey.core.checking import check_workers
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.core.files import check_format
 from evenkey.core.stores import store_at
+from evenkey.core.whole_files import check_format
 from evenkey.spark.plans.arrays import decoded, encoded
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from evenkey.groupings import (
     parse,
     planner_of,
 )
-from evenkey.spark.keys.columns import (
+from evenkey.spark.keys.given_columns import (
     absent,
     check_frame,
     key_hash,

@@ -57,7 +57,7 @@ _OWN = frozenset(
         ("evenkey.joins.static.manifest", "StaticFile"),
         ("evenkey.joins.static.manifest", "StaticVersion"),
         ("evenkey.joins.sides.static_side", "Held"),
-        ("evenkey.joins.static.writer", "StaticWriter"),
+        ("evenkey.joins.static.version_writer", "StaticWriter"),
         ("evenkey.spark.plans.tables", "RoutingTable"),
         ("evenkey.spark.sessions.access", "_Raised"),
         ("evenkey.core.stores.abfs", "AbfsContainer"),

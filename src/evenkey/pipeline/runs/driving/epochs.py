@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from evenkey.pipeline.runs.input.topics import RunTopics
+    from evenkey.pipeline.runs.input.run_topics import RunTopics
     from evenkey.pipeline.runs.output.commits import Commit, Commits
     from evenkey.pipeline.runs.output.directory import RunDirectory
     from evenkey.pipeline.runs.output.parts import Part

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.exporters import ExportSummary, RunInfo
     from evenkey.pipeline.options import KafkaOptions, RunOptions
     from evenkey.pipeline.runs.driving.progress import Measures
-    from evenkey.pipeline.runs.driving.recorder import Recorder
+    from evenkey.pipeline.runs.driving.run_recorder import Recorder
     from evenkey.pipeline.runs.driving.timing import Timing
     from evenkey.pipeline.runs.output.directory import RunDirectory
     from evenkey.pipeline.runs.output.sinks import Sink

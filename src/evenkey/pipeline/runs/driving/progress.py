@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
     from evenkey.kafka import OffsetRange
-    from evenkey.pipeline.runs.driving.recorder import Recorder
+    from evenkey.pipeline.runs.driving.run_recorder import Recorder
 
 Phase = Literal[
     "starting Spark",

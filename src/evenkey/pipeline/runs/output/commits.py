@@ -21,8 +21,8 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from evenkey.core.errors import RunError
-from evenkey.core.files import digest_of, sealed, unsealed
 from evenkey.core.stores import OUTPUT_REMEDY, at_once, store_at, unseen
+from evenkey.core.whole_files import digest_of, sealed, unsealed
 from evenkey.pipeline.runs.output.parts import Part, found_parts, verified
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.core.files import sealed, unsealed
 from evenkey.core.stores import LocalStore, store_at
 from evenkey.core.streams import bare_name
+from evenkey.core.whole_files import sealed, unsealed
 from evenkey.pipeline.runs.output.claims import Claim
 from evenkey.pipeline.runs.output.commits import BEFORE, RESULTS, Commits, epoch_name
 from evenkey.pipeline.runs.output.epoch_files import DEAD_LETTERS, EpochFiles

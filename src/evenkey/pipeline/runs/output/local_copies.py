@@ -7,8 +7,8 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenkey.core.files import write_whole
 from evenkey.core.stores import LocalStore
+from evenkey.core.whole_files import write_whole
 
 if TYPE_CHECKING:
     from evenkey.core.stores import Store

@@ -1,0 +1,273 @@
+"""Planning: one task of an epoch decides, before all others begin, what they go by."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from evenkey.core.errors import RunError
+from evenkey.core.event_clock import FAR, in_step
+from evenkey.joins.balance.epoch_log import EpochLog, EpochPlan, work_of
+from evenkey.joins.balance.placement import Placement
+from evenkey.joins.balance.work import PartitionWork
+from evenkey.joins.matching.partition_join import RESERVED
+from evenkey.joins.static.objects import unseen
+from evenkey.spark.plans import pack_places
+from evenkey.spark.sessions import BATCH, current_epoch, current_task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from evenkey.core.stores import Store
+    from evenkey.joins.balance.distributor import DynamicDistributor
+    from evenkey.joins.balance.epoch_log import SlotRecord
+    from evenkey.joins.static.manifest import StaticVersion
+    from evenkey.joins.static.static_store import StaticStore
+    from evenkey.spark.sessions import TaskId
+
+
+COUNTS = f"{RESERVED}counts"
+"""Column of a batch's counts: of each partition its items, and those that are there first."""
+
+
+def first_owners(partitions: int, workers: int) -> tuple[int, ...]:
+    """Where partitions lie before any has moved: dealt to the slots by turn."""
+    return tuple(partition % workers for partition in range(partitions))
+
+
+@dataclass(frozen=True)
+class JoinPlanner:
+    """Gives each epoch its plan, the same to every task however often the epoch runs.
+
+    There is no process of the Distributor's own: Spark runs one task before the others of an epoch
+    (`DecideTask`), which reads what the slots of the last epoch wrote down and settles the plan;
+    all others go by what it settled. Versions and clocks are no function of what was written, so a
+    plan is created exclusively: a task that decides once more gives the plan that is there. So an
+    epoch's figures serve the very next one, nothing is in memory that a restart could lose, and no
+    epoch mixes two owners of a partition or two versions of the static data.
+
+    Parameters
+    ----------
+    epochs
+        Where the log of each query lies, under the query's id.
+    static
+        The static data.
+    partitions, workers
+        How many there are.
+    distributor
+        Decides; None where partitions stay (static modes).
+    event_time
+        Whether the clock is the stream's event time, else processing time.
+    batch_version
+        Version that a batch job reads.
+    shape
+        `Manifest.shape` of the versions that the join was made for.
+    streaming
+        Whether tasks belong to a stream's epochs.
+    counts
+        Whether the rows of a batch are counted before they are placed.
+    """
+
+    epochs: Store
+    static: StaticStore
+    partitions: int
+    workers: int
+    distributor: DynamicDistributor | None
+    event_time: bool
+    batch_version: StaticVersion
+    shape: str
+    streaming: bool = False
+    counts: bool = False
+
+    def task(self) -> TaskId:
+        """The task that runs this code.
+
+        Raises
+        ------
+        RunError
+            It belongs to a stream, and Spark does not say to which epoch.
+        """
+        return current_epoch() if self.streaming else current_task()
+
+    def log(self, query: str) -> EpochLog:
+        """The log of a query."""
+        return EpochLog(self.epochs.under(query))
+
+    def decide(self, task: TaskId, counted: PartitionWork | None = None) -> EpochPlan:
+        """Settle the plan of an epoch, or give the one that is settled.
+
+        Parameters
+        ----------
+        task
+            Of the epoch.
+        counted
+            What a batch has for each partition; None: it was not counted.
+
+        Raises
+        ------
+        RunError
+            The static data, or the log, cannot be read.
+        """
+        if task.query == BATCH:
+            self.static.check(self.batch_version)
+            return self._of_batch(task, self._counted(counted))
+        log = self.log(task.query)
+        settled, last = log.plans(task.epoch, task.epoch - 1)
+        if settled is not None:
+            self.static.check(settled.version)
+            return self._fitting(settled)
+        if last is None and task.epoch:
+            last = log.last_plan(task.epoch)
+        return log.settle(self._first(task.epoch) if last is None else self._next(log, last, task))
+
+    def plan(self, task: TaskId) -> EpochPlan:
+        """Read the plan of a task's epoch, which is settled.
+
+        Raises
+        ------
+        RunError
+            It cannot be read, or this host does not see it.
+        """
+        if task.query == BATCH:
+            unknown = Placement(())
+            return self._of_batch(task, unknown if self.counts else self._by_turn)
+        log = self.log(task.query)
+        settled = log.plan(task.epoch)
+        if settled is None:
+            self.static.check(self.static.latest(self.batch_version))
+            raise unseen(log.path(task.epoch), "the host that decided this epoch")
+        return self._fitting(settled)
+
+    @property
+    def _by_turn(self) -> Placement:
+        return Placement(first_owners(self.partitions, self.workers))
+
+    def _counted(self, counted: PartitionWork | None) -> Placement:
+        if counted is None or self.distributor is None:
+            return self._by_turn
+        return self.distributor.look_once(self._by_turn, counted, self.workers)
+
+    def _of_batch(self, task: TaskId, where: Placement) -> EpochPlan:
+        return EpochPlan(task.epoch, self.batch_version, where.owners, copies=where.copies)
+
+    def _fitting(self, plan: EpochPlan) -> EpochPlan:
+        """The plan of an epoch that runs again, after a restart perhaps with fewer slots."""
+        slots = {*plan.owners}.union(*plan.copies.values())
+        if max(slots) < self.workers:
+            return plan
+        owners = tuple(owner % self.workers for owner in plan.owners)
+        return replace(plan, owners=owners, copies={})
+
+    def _first(self, epoch: int) -> EpochPlan:
+        clock = None if self.event_time else time.time()
+        version = self._latest(self.batch_version)
+        return EpochPlan(epoch, version, self._by_turn.owners, clock=clock, workers=self.workers)
+
+    def _latest(self, known: StaticVersion) -> StaticVersion:
+        latest = self.static.latest(known)
+        if self.static.manifest(latest).shape != self.shape:
+            message = (
+                f"the static data in {self.static.url} were made anew for another join while this "
+                "one ran: their columns, or how they are divided, are others; call balanced_join "
+                "again"
+            )
+            raise RunError(message)
+        return latest
+
+    def _next(self, log: EpochLog, last: EpochPlan, task: TaskId) -> EpochPlan:
+        started = time.perf_counter()
+        records = log.records(last.epoch)
+        began, now = self._clock(last, records)
+        where, window = last.placement, last.window
+        if last.workers not in (0, self.workers):
+            where = self._by_turn
+        elif self.distributor is None or not self.distributor.copies:
+            where = Placement(where.owners)
+        if last.clock is not None and now is not None and now < last.clock:
+            window = window.moved(now - last.clock)
+        if self.distributor is not None and began is not None and now is not None:
+            work = work_of(records, self.partitions)
+            window = self.distributor.take_in(window, work, began=began, now=now)
+            window, where = self.distributor.look(
+                window, where, self.workers, now=now, epoch=task.epoch
+            )
+        return EpochPlan(
+            task.epoch,
+            self._latest(last.version),
+            where.owners,
+            last.redistributions + (where != last.placement),
+            where.came(last.placement),
+            now,
+            window,
+            time.perf_counter() - started,
+            self.workers,
+            where.copies,
+        )
+
+    def _clock(
+        self, last: EpochPlan, records: list[SlotRecord]
+    ) -> tuple[float | None, float | None]:
+        """The clock when the last epoch began, and now.
+
+        It is set back where the whole epoch lay behind it by more than one of the Distributor's
+        periods, since it would stand until the stream had caught up.
+        """
+        if self.event_time:
+            began, now = _span(records)
+            if last.clock is None or now is None:
+                return (began, now) if last.clock is None else (last.clock, last.clock)
+        else:
+            now = time.time()
+        if last.clock is not None and last.clock - now <= self._most_behind:
+            now = max(last.clock, now)
+        return last.clock, now
+
+    @property
+    def _most_behind(self) -> float:
+        return 0.0 if self.distributor is None else self.distributor.period
+
+
+def _span(records: list[SlotRecord]) -> tuple[float | None, float | None]:
+    """Begin and end of the slots that are in step: all within an hour of their median."""
+    starts = [each.began for each in records if each.began is not None]
+    ends = [each.ended for each in records if each.ended is not None]
+    if not ends:
+        return None, None
+    steady = in_step(ends, FAR)
+    return (
+        min(start for start, keeps in zip(starts, steady, strict=True) if keeps),
+        max(end for end, keeps in zip(ends, steady, strict=True) if keeps),
+    )
+
+
+class DecideTask:
+    """Settles the plan of the epoch that it runs in, and gives the places of its partitions.
+
+    Spark runs it as a scalar subquery: to its end, before any task begins that uses its value.
+    Its one row is a batch's counts, or of no matter.
+    """
+
+    def __init__(self, planner: JoinPlanner) -> None:
+        self._planner = planner
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Give the row, in place of the one that is there."""
+        for batch in batches:
+            counted = self._counted(batch) if COUNTS in batch.schema.names else None
+            plan = self._planner.decide(self._planner.task(), counted)
+            places = pack_places(plan.owners, plan.copies, self._planner.workers)
+            cell = pa.array([places], pa.list_(pa.int64()))
+            yield pa.RecordBatch.from_arrays([cell], names=["places"])
+
+    def _counted(self, batch: pa.RecordBatch) -> PartitionWork:
+        """What a batch has, as if each of its items took one second."""
+        items = np.zeros(self._planner.partitions, dtype=np.int64)
+        distinct = 0
+        for count in batch[COUNTS][0].as_py():
+            items[count["partition"]] = count["items"]
+            distinct += count["distinct"]
+        return PartitionWork(items, items.astype(np.float64), distinct)
