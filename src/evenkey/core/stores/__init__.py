@@ -1,6 +1,7 @@
 """Stores: where state lies that the driver and all executors share."""
 
 from evenkey.core.stores.base import Store
+from evenkey.core.stores.buckets import Bucket
 from evenkey.core.stores.local import LocalStore
 from evenkey.core.stores.shared import (
     OUTPUT_REMEDY,
@@ -17,6 +18,7 @@ __all__ = [
     "OUTPUT_REMEDY",
     "SHARED",
     "STATE_REMEDY",
+    "Bucket",
     "LocalStore",
     "SharedMark",
     "Store",

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from evenkey.joins.static.manifest import StaticFile, checksum
 from evenkey.joins.static.objects import create, parquet, put, read_shared
+from evenkey.spark.sessions import returned
 
 if TYPE_CHECKING:
     from evenkey.core.stores import Store
@@ -22,6 +23,7 @@ MANIFEST = "manifest.json"
 _BEGUN = "begun.json"
 
 
+@returned
 class StaticWriter:
     """Writes the partitions of a new version; picklable, so that tasks can do so.
 

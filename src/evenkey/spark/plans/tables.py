@@ -19,6 +19,7 @@ from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.stores import store_at
 from evenkey.core.whole_files import check_format
 from evenkey.spark.plans.arrays import decoded, encoded
+from evenkey.spark.sessions.access import returned
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +36,7 @@ KEPT = 100
 _FILE = re.compile(r"table-(\d{10})\.npz")
 
 
+@returned
 @dataclass(frozen=True)
 class RoutingTable:
     """What an epoch's routers start from.
