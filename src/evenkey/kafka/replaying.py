@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from evenkey.kafka.topic_records import ValueFormat
 
 
-def check_servers(servers: str) -> None:
-    """Make sure that a broker is there.
-
-    Raises
-    ------
-    ConfigurationError
-        The servers are spelled otherwise, or none of them answers.
-    """
-    _new_topic(servers).check_reachable()
-
-
 @contextlib.contextmanager
 def replayed(
     stream: KeyStream, servers: str, partitions: int, form: ValueFormat = "lines"
@@ -62,7 +51,7 @@ def replayed(
     RunError
         The broker did not take a record.
     """
-    address = _new_topic(servers)
+    address = Address.parse(f"{servers}/evenkey-{uuid.uuid4().hex}")
     settings = ClientSettings.read(None)
     try:
         produce(
@@ -75,7 +64,3 @@ def replayed(
         yield str(address)
     finally:
         Topic(address, settings).delete()
-
-
-def _new_topic(servers: str) -> Address:
-    return Address.parse(f"{servers}/evenkey-{uuid.uuid4().hex}")

@@ -20,20 +20,6 @@ _HIGHEST_PORT = 65535
 _CONNECT_SECONDS = 5.0
 
 
-def check_topic(name: str) -> str:
-    """Make sure that a text can be a topic's name; give it back.
-
-    Raises
-    ------
-    ConfigurationError
-        It cannot be.
-    """
-    if not _TOPIC.fullmatch(name):
-        message = f"{name!r} is no name of a topic; letters, digits and . _ - make one"
-        raise ConfigurationError(message)
-    return name
-
-
 @dataclass(frozen=True)
 class Address:
     """Brokers to ask first, and topics.
@@ -63,6 +49,20 @@ class Address:
 
     servers: str
     topics: tuple[str, ...]
+
+    @staticmethod
+    def check_topic(name: str) -> str:
+        """Make sure that a text can be a topic's name; give it back.
+
+        Raises
+        ------
+        ConfigurationError
+            It cannot be.
+        """
+        if not _TOPIC.fullmatch(name):
+            message = f"{name!r} is no name of a topic; letters, digits and . _ - make one"
+            raise ConfigurationError(message)
+        return name
 
     @classmethod
     def parse(cls, text: str) -> Self:

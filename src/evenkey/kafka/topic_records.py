@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -147,24 +146,3 @@ def find_records(
 def _like_a_path(source: str) -> bool:
     """Whether a text that names nothing would be a file's, as no dataset's name has a dot in it."""
     return "/" in source or ("." in source and "(" not in source)
-
-
-def parse_time(text: str) -> float:
-    """Read a point in time as seconds since 1970; without a zone it is UTC.
-
-    Raises
-    ------
-    ConfigurationError
-        It is not of the form of ISO 8601.
-
-    Examples
-    --------
-    >>> parse_time("2020-01-01")
-    1577836800.0
-    """
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        message = f"start = {text!r}: must be a time such as 2020-01-01T00:00:00+00:00"
-        raise ConfigurationError(message) from error
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -11,7 +11,7 @@ from pyspark.sql.types import StructField, StructType, TimestampType
 
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.core.streams import read_names, read_types
-from evenkey.kafka.admin import admin_client, no_topic
+from evenkey.kafka.admin import Admin
 from evenkey.kafka.client import ClientSettings
 from evenkey.kafka.connector import check_loaded
 from evenkey.kafka.topic_address import Address
@@ -111,10 +111,8 @@ def read_results(
 
 def _warn_of_transactions(spark: SparkSession, place: Address, settings: ClientSettings) -> None:
     """Warn of open transactions, behind which nothing is read."""
-    with admin_client(spark, place, settings) as admin:
-        topics = admin.topics(place.topics)
-        if place.topic not in topics:
-            raise no_topic(place, place.topics)
+    with Admin.open(spark, place, settings) as admin:
+        topics = admin.existing_topics(place.topics)
         partitions = {place.topic: topics[place.topic].partitions}
         stable = admin.offsets(partitions, "stable")[place.topic]
         latest = admin.offsets(partitions, "latest")[place.topic]

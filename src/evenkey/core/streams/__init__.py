@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from evenkey.core.streams.datasets import write_dataset as write_dataset
     from evenkey.core.streams.file_stream import Records as Records
     from evenkey.core.streams.row_groups import RowGroup as RowGroup
-    from evenkey.core.streams.row_groups import find_row_groups as find_row_groups
-    from evenkey.core.streams.row_groups import read_group as read_group
     from evenkey.core.streams.row_index import found_in as found_in
     from evenkey.core.streams.splits import SPLITTERS as SPLITTERS
     from evenkey.core.streams.splits import Columns as Columns

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.streams.row_columns import check_columns, key_text, key_type, value_type
-from evenkey.core.streams.row_groups import RowGroup, find_row_groups, read_group
+from evenkey.core.streams.row_groups import RowGroup
 from evenkey.core.streams.splits import Columns, RawMessages, vet
 from evenkey.core.streams.splits.columns import EVENT_TIME, value_name
 from evenkey.core.streams.splits.composite import compose
@@ -85,7 +85,7 @@ class RowIndex:
         for number, path in enumerate(paths):
             try:
                 file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
-                found = find_row_groups(path, names)
+                found = RowGroup.find(path, names)
             except (OSError, pa.ArrowInvalid) as error:
                 message = f"input {path} is no Parquet file ({error}): name another, or pass split"
                 raise ConfigurationError(message) from error
@@ -170,7 +170,7 @@ class RowIndex:
         file, group = self.groups[number]
         path = Path(self.files[file])
         try:
-            return read_group(path, group)
+            return group.read(path)
         except OSError as error:
             here = f"cannot be read any more on host {gethostname()} ({error.strerror or error})"
             why = f"{here}, and all executors read it under this path"

@@ -97,10 +97,10 @@ def run(
         raise ConfigurationError(message)
     declared = [scenario.seeded(seed) for scenario in experiment.scenarios(scale)]
     if kafka is not None:
-        from evenkey.kafka import check_servers
+        from evenkey.kafka import Address
 
         declared = [scenario.through(kafka) for scenario in declared]
-        check_servers(kafka)
+        Address.parse(f"{kafka}/evenkey").check_reachable()
     reasons = [scenario.dataset.missing() for scenario in declared]
     skipped = dict.fromkeys(reason for reason in reasons if reason is not None)
     wanted = [each for each, reason in zip(declared, reasons, strict=True) if reason is None]

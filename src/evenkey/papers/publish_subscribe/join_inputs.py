@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -25,11 +25,11 @@ from evenkey.papers.publish_subscribe.publishing import (
 from evenkey.pipeline.runs import stream_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from evenkey.joins import Manifest
     from evenkey.papers.publish_subscribe.config import JoinConfig
     from evenkey.pipeline.runs import RunDirectory
 
@@ -63,14 +63,17 @@ def subscriptions_of(config: JoinConfig) -> pa.Table:
 
 
 def publication_input(
-    spark: SparkSession, config: JoinConfig, directory: RunDirectory, manifest: Manifest
+    spark: SparkSession,
+    config: JoinConfig,
+    directory: RunDirectory,
+    partitioning: Mapping[str, Any],
 ) -> PublicationInput:
     """Open the stream: generated publications, files, or topics.
 
     Parameters
     ----------
-    manifest
-        Of the static side, whose partitions generated skew goes by.
+    partitioning
+        Of the static side, which generated skew goes by.
 
     Raises
     ------
@@ -85,7 +88,7 @@ def publication_input(
         return PublicationInput(stream, None, timed=True, offsets=offsets)
     rate = config.publications / config.seconds
     if not directory.begun:
-        keep_publications(config, manifest.partitioning, directory)
+        keep_publications(config, partitioning, directory)
     reading = PublicationsReading(directory.store, config.publications, rate)
     stream = stream_of(
         spark,

@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 
 from evenkey.core.streams import find_files
 from evenkey.joins import (
-    DEAD_LETTERS,
-    STATIC_DEAD_LETTERS,
+    KINDS_OF_DEAD_LETTERS,
     DynamicDistributor,
     EpochLog,
     Mode,
@@ -43,11 +42,7 @@ from evenkey.pipeline.runs import (
     Prepared,
     Work,
     committed_tables,
-    read_records,
-    run_info,
-    span,
 )
-from evenkey.pipeline.runs import epochs_of as progress_of
 from evenkey.spark.sessions import from_arrow_schema
 
 if TYPE_CHECKING:
@@ -58,7 +53,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
     from evenkey.core.stores import Store
-    from evenkey.joins import Manifest
     from evenkey.papers.publish_subscribe.join_inputs import PublicationInput
     from evenkey.pipeline.exporters import RunInfo
     from evenkey.pipeline.runs import Outcome, Recorder, RunDirectory
@@ -116,8 +110,8 @@ class _FoundJoin(Found[JoinReport]):
     def prepare(self, spark: SparkSession, directory: RunDirectory) -> _PreparedJoin:
         """Write the static side, and what publications are made of."""
         static = _on_disk(spark, self.subscriptions, directory)
-        manifest = _stored(static, _match(self.config), self.config, directory)
-        source = publication_input(spark, self.config, directory, manifest)
+        partitioning = _stored(static, _match(self.config), self.config, directory)
+        source = publication_input(spark, self.config, directory, partitioning)
         return _PreparedJoin(self.config, self.subscriptions, static, source)
 
 
@@ -132,7 +126,7 @@ class _PreparedJoin(Prepared[JoinReport]):
         """Say who runs."""
         config = self.config
         dataset = "publications" if config.draws else str(config.input or config.kafka)
-        return run_info(
+        return self.who_runs(
             self.config.name,
             dataset,
             workers=config.workers,
@@ -221,8 +215,7 @@ class _JoinWork(Work[JoinReport]):
         return EpochLog(self._directory.store.under(f"state/epochs/{query.id}"))
 
     def _rejected(self) -> int:
-        letters = self._directory.dead_letters
-        return letters.rows(DEAD_LETTERS) + letters.rows(STATIC_DEAD_LETTERS)
+        return sum(map(self._directory.dead_letters.rows, KINDS_OF_DEAD_LETTERS))
 
     def report(self, outcome: Outcome) -> JoinReport:
         """Report the run, compared with a join in one process where that is wanted."""
@@ -235,10 +228,9 @@ class _JoinWork(Work[JoinReport]):
             publications = all_publications(self._spark, config, directory, source)
             expected = str(reference_digest(publications, subscriptions, config.subject))
         log, partitions = self._log(outcome.query), config.partitions_or_default
-        progress = progress_of(outcome.query)
         published = source.expected
         if published is None:
-            published = read_records(directory.commits)
+            published = directory.commits.total("read")
         return JoinReport(
             pipeline=config.pipeline,
             mode=config.mode,
@@ -253,7 +245,7 @@ class _JoinWork(Work[JoinReport]):
             pairs_digest=str(digest),
             epochs=tuple(epochs_of(log, partitions, config.workers)),
             timing=outcome.timing,
-            epoch_ms={each["batchId"]: span(each).length for each in progress},
+            epoch_ms=outcome.epoch_ms,
             rejected=self._rejected(),
             finished=outcome.finished,
             results=directory.results if config.output is not None else None,
@@ -273,15 +265,16 @@ def _on_disk(spark: SparkSession, subscriptions: pa.Table, directory: RunDirecto
 
 def _stored(
     static: DataFrame, match: SpatialMatch, config: JoinConfig, directory: RunDirectory
-) -> Manifest:
-    """Write the subscriptions, unless the run that goes on has written them."""
+) -> Mapping[str, Any]:
+    """Write the subscriptions, unless a previous process has; give how they are partitioned."""
     store = StaticStore(directory.store.under("state/static"))
     if store.versions() and directory.begun:
-        return store.manifest(store.latest())
+        return store.manifest(store.latest()).partitioning
     # What a process wrote that was stopped before the run began has no dead letters.
     store.clear()
     count = config.partitions_or_default
-    return write_static(static, store, match, partitions=count, dead_letters=directory.dead_letters)
+    letters = directory.dead_letters
+    return write_static(static, store, match, partitions=count, dead_letters=letters).partitioning
 
 
 def _distributor(config: JoinConfig) -> DynamicDistributor:

@@ -10,7 +10,7 @@ from pyspark import cloudpickle
 from evenkey.aggregators import modules_of
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.core.streams import find_files
-from evenkey.kafka import AVRO, check_loaded
+from evenkey.kafka import check_loaded
 from evenkey.pipeline.aggregate.changed_functions import note_functions
 from evenkey.pipeline.aggregate.config import PipelineConfig
 from evenkey.pipeline.aggregate.dataflow import results
@@ -21,12 +21,10 @@ from evenkey.pipeline.aggregate.report import RunReport
 from evenkey.pipeline.aggregate.sink_names import sink_of
 from evenkey.pipeline.options import GroupingOptions, WorkOptions, check_configuration
 from evenkey.pipeline.runs import (
-    SPLITS,
     Job,
     Prepared,
     RunDirectory,
     execute,
-    run_info,
 )
 
 if TYPE_CHECKING:
@@ -82,7 +80,7 @@ class AggregateJob(Job[RunReport]):
         topics = config.kafka is not None or config.output_kafka is not None
         spark = keyed_session(config, shuffle_partitions=config.aggregators, topics=topics)
         if config.avro_schema is not None:
-            check_loaded(spark, AVRO)
+            check_loaded(spark, avro=True)
         for module in modules_of(config.aggregator):
             # The workers may not have it: its functions travel with the tasks.
             cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
@@ -99,7 +97,7 @@ class _FoundAggregate(Prepared[RunReport]):
     def info(self, history: Store | None) -> RunInfo:
         """Say who runs."""
         config = self.config
-        return run_info(
+        return self.who_runs(
             self.name,
             self.found.name,
             workers=config.workers,
@@ -140,7 +138,7 @@ class _FoundAggregate(Prepared[RunReport]):
             observe_by=config.observe_by,
         )
         work.offsets = source.offsets
-        work.tallied_by(SPLITS if source.split else None)
+        work.tallied_by(directory.files.SPLITS if source.split else None)
         work.asked_to_pause = source.offsets is None
         return work
 

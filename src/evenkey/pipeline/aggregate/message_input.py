@@ -12,9 +12,10 @@ from evenkey.core.streams import RowIndex, SplitLines
 from evenkey.kafka import PLACES, Address, ClientSettings, OffsetRange, kafka_lines, read_schema
 from evenkey.pipeline.aggregate.kept import FoundInput, keep_records, kept_records
 from evenkey.pipeline.aggregate.own_columns import described
+from evenkey.pipeline.aggregate.readings import GeneratorReading, LinesReading, RowsReading
 from evenkey.pipeline.aggregate.splitting import LATEST, split_lines, vet_rows
 from evenkey.pipeline.aggregate.streams import generated_stream, index_input, lines_splitter
-from evenkey.pipeline.runs import GeneratorReading, LinesReading, RowsReading, stream_of
+from evenkey.pipeline.runs import stream_of
 from evenkey.spark.routing import routes_natively, routing_task
 
 if TYPE_CHECKING:

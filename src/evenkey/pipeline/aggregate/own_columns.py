@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyspark.sql import functions as F
 
 from evenkey.core.streams import EVENT_TIME, value_name
-from evenkey.pipeline.runs import RowsReading
+from evenkey.pipeline.aggregate.readings import RowsReading
 from evenkey.spark.keys import quoted
 from evenkey.spark.sessions import from_arrow_type
 

@@ -38,7 +38,8 @@ def sink_of(
         Where the console sink prints; None is standard output.
     """
     # They need Spark, which nobody pays for who only reads options.
-    from evenkey.pipeline.runs import ConsoleSink, FileSink, MemorySink, passed_on
+    from evenkey.pipeline.aggregate.unstored_sinks import ConsoleSink, MemorySink
+    from evenkey.pipeline.runs import FileSink, passed_on
 
     if name == "memory":
         return MemorySink()

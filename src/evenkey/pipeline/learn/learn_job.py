@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.types import StructField, StructType
 
-from evenkey.core.streams import RowGroup, find_files, find_row_groups
+from evenkey.core.streams import RowGroup, find_files
 from evenkey.pipeline.aggregate import (
     KeyedWork,
     RunReport,
@@ -25,14 +25,11 @@ from evenkey.pipeline.learn.record_readings import FileRecords, GeneratedRecords
 from evenkey.pipeline.learn.report import LearningReport, epochs_learned
 from evenkey.pipeline.options import check_configuration
 from evenkey.pipeline.runs import (
-    DEAD_LETTERS,
-    SPLITS,
     Job,
     Prepared,
     Sink,
     keep_reading,
     recall_reading,
-    run_info,
     stream_of,
     tuples,
 )
@@ -102,14 +99,13 @@ class LearnJob(Job[LearningReport]):
 
             def write(file: Path) -> tuple[Kept, list[RowGroup]]:
                 kept = keep_records(config, self._learner, file, file.parent)
-                return kept, find_row_groups(file)
+                return kept, RowGroup.find(file)
 
             kept, groups = directory.keep_file(_RECORDS, write)
-            directory.dead_letters.write(DEAD_LETTERS, 0, 0, kept.rejected)
+            directory.dead_letters.write(directory.files.DEAD_LETTERS, 0, 0, kept.rejected)
             bad = kept.rejected.num_rows
-            directory.files.write(
-                SPLITS, 0, 0, pa.table({"lines": [kept.rows + bad], "rejected": [bad]})
-            )
+            counts = pa.table({"lines": [kept.rows + bad], "rejected": [bad]})
+            directory.files.write(directory.files.SPLITS, 0, 0, counts)
             keep_reading(directory, {"kind": "records", "groups": groups})
         name = ", ".join(map(str, config.input))
         read = FileRecords(directory.store, _RECORDS, config, groups)
@@ -131,7 +127,7 @@ class _FoundRecords(Prepared[LearningReport]):
     def info(self, history: Store | None) -> RunInfo:
         """Say who runs."""
         config = self.config
-        return run_info(
+        return self.who_runs(
             self.name,
             self.dataset,
             workers=config.workers,

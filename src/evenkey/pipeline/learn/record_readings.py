@@ -9,15 +9,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenkey.core.errors import RunError
-from evenkey.core.streams import RowGroup, read_group
 from evenkey.pipeline.learn.kept_records import ROWS_OF_A_GROUP
-from evenkey.pipeline.runs import DealtReading, local_copy
+from evenkey.pipeline.learn.local_copies import local_copy
+from evenkey.pipeline.runs import DealtReading
 from evenkey.spark.sessions import from_arrow_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenkey.core.stores import Store
+    from evenkey.core.streams import RowGroup
     from evenkey.pipeline.learn.config import LearnConfig
     from evenkey.pipeline.learn.labelled_streams import LabelledStream
 
@@ -85,7 +86,7 @@ class FileRecords(_Records):
 
     def _group(self, number: int) -> pa.Table:
         try:
-            return read_group(local_copy(self._store, self._name), self._groups[number])
+            return self._groups[number].read(local_copy(self._store, self._name))
         except (OSError, ValueError, IndexError) as error:
             raise self._unreadable(error) from error
 

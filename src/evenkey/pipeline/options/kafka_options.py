@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.kafka import Address, Isolation, check_topic
+from evenkey.kafka import Address, Isolation
 from evenkey.pipeline.options.base import Configuration
 from evenkey.pipeline.options.option_fields import AnyPath, option
 
@@ -26,9 +26,9 @@ def _one_topic(text: str) -> str:
 
 def _offsets(text: str) -> str:
     if text not in ("earliest", "latest"):
-        from evenkey.kafka import parse_offsets
+        from evenkey.kafka import OffsetRange
 
-        parse_offsets(text)
+        OffsetRange.parse_start(text)
     return text
 
 
@@ -64,7 +64,7 @@ class KafkaOptions(Configuration):
     output_kafka: Annotated[str, AfterValidator(_one_topic)] | None = option(
         "Kafka", None, "Topic for the results: SERVERS/TOPIC; the sink is then kafka.", first=True
     )
-    dead_letters_topic: Annotated[str, AfterValidator(check_topic)] | None = option(
+    dead_letters_topic: Annotated[str, AfterValidator(Address.check_topic)] | None = option(
         "Kafka",
         None,
         "Topic for dead letters at the same servers; without it TOPIC-dead-letters.",

@@ -151,21 +151,6 @@ def _metric_of(plan: Any) -> int | None:
     return None
 
 
-def late_rows(commits: Commits) -> int:
-    """Count the partial aggregates that came after their window was closed, in all epochs."""
-    return int(sum(commit.figures.get("late", 0) for commit in commits.all()))
-
-
-def read_records(commits: Commits) -> int:
-    """Count the records that were read of topics, where the job counts them, in all epochs."""
-    return int(sum(commit.figures.get("read", 0) for commit in commits.all()))
-
-
-def overflowed_results(commits: Commits) -> int:
-    """Count the results that are null since a sum does not fit its type, in all epochs."""
-    return int(sum(commit.figures.get("overflows", 0) for commit in commits.all()))
-
-
 def earlier_timings(commits: Commits) -> list[Timing]:
     """Tell how long epochs took that earlier processes of the run committed, by process.
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from evenkey.core.metrics import Pace, Paced
-from evenkey.pipeline.exporters import EpochRecord, History, RunInfo
+from evenkey.pipeline.exporters import EpochRecord
 from evenkey.pipeline.runs.driving.timing import Span, span
 
 if TYPE_CHECKING:
@@ -17,43 +15,10 @@ if TYPE_CHECKING:
     from typing import Self
 
     from evenkey.core.metrics import Value
-    from evenkey.core.stores import Store
     from evenkey.pipeline.exporters import Ending, Exports, ExportSummary, HotKey
 
 _SHORTEST_MS = 1.0
 """Spark reports whole milliseconds, and a rate over none is no number."""
-
-
-def run_info(
-    name: str,
-    dataset: str,
-    *,
-    workers: int,
-    sources: int,
-    history: Store | None,
-    load_unit: str = "messages",
-) -> RunInfo:
-    """Say who runs; the run that a history belongs to keeps its name.
-
-    Parameters
-    ----------
-    name
-        What runs: a grouping's spelling, or a join's pipeline and mode.
-    dataset
-        Name of the dataset, or the input's paths.
-    workers, sources
-        How many there are.
-    history
-        Where this run's history lies, if it has one.
-    load_unit
-        What loads are counted in.
-    """
-    run = f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%S.%f}"
-    if history is not None:
-        # Where there is none yet, or one that cannot be read, a new name will do.
-        with contextlib.suppress(OSError, ValueError, TypeError):
-            run = History(history).run().run
-    return RunInfo(run, dataset, name, workers, sources, load_unit)
 
 
 @dataclass

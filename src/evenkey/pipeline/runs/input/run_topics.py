@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.kafka import (
+    Admin,
     ClientSettings,
     OffsetRange,
     TopicState,
-    admin_client,
     check_loaded,
-    find_range,
-    no_topic,
-    offsets_of,
 )
 from evenkey.pipeline.runs.output.spark_logs import COMMITS, OFFSETS, SparkLogs
 
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from evenkey.kafka import Address, Admin, Offsets
+    from evenkey.kafka import Address, Offsets
     from evenkey.pipeline.options import KafkaOptions
     from evenkey.pipeline.runs.output.directory import RunDirectory
 
@@ -127,7 +124,7 @@ class RunTopics:
         """Say behind which records the run's newest epoch ends: begun, or in `COMMITS` ended."""
         offsets = self.offsets
         start: Offsets = {} if offsets is None else offsets.start
-        reached = offsets_of(self._logs.ends(self._logs.newest(log)))
+        reached = OffsetRange.ends_of(self._logs.ends(self._logs.newest(log)))
         return {topic: {**start[topic], **reached.get(topic, {})} for topic in start}
 
     def _fault(self) -> str | None:
@@ -229,7 +226,7 @@ def run_topics(
         if sink is not None:
             asked.append((_WRITTEN, sink, (sink.topic, options.letters_topic(sink.topic))))
         clients = {
-            address.servers: stack.enter_context(admin_client(spark, address, settings))
+            address.servers: stack.enter_context(Admin.open(spark, address, settings))
             for _, address, _ in asked
         }
         if not directory.begun:
@@ -267,13 +264,11 @@ def _begin(
             missing = [name for name in names if name not in there]
             if missing:
                 admin.create(missing)
-        found = admin.topics(names)
-        if gone := [name for name in names if name not in found]:
-            raise no_topic(address, gone)
+        found = admin.existing_topics(names)
         states[role] = {name: [state.id, state.partitions] for name, state in found.items()}
         if role == _READ:
             start, follow = options.starting_offsets, options.follow
-            offsets = find_range(admin, address, start, follow=follow)
+            offsets = OffsetRange.find(admin, address, start, follow=follow)
             directory.keep(directory.OFFSETS, offsets.to_json().encode())
     directory.keep(directory.TOPICS, json.dumps(states, indent=2, sort_keys=True).encode())
 

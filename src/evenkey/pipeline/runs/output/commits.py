@@ -270,6 +270,10 @@ class Commits:
         """Read all commits, in the order of their making."""
         return self.of(self.names())
 
+    def total(self, figure: str) -> int:
+        """Add up a figure of all epochs."""
+        return int(sum(commit.figures.get(figure, 0) for commit in self.all()))
+
     def of(self, names: Sequence[str]) -> list[Commit]:
         """Read the commits of some names, of those that have one.
 
