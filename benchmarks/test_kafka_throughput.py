@@ -20,9 +20,10 @@ from pyspark.sql import functions as F
 
 from benchmarks.processor_time import processor_seconds
 from evenkey import PipelineConfig, run
+from evenkey.cli.produce import parse_time
 from evenkey.kafka import Address, produce
 from evenkey.kafka.connector import connector_settings
-from evenkey.kafka.records import find_records, parse_time
+from evenkey.kafka.topic_records import find_records
 from evenkey.pipeline.runs.driving.timing import timing_of
 from evenkey.spark.sessions.starting import session
 from tests.brokers import start_broker

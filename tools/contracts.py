@@ -1,9 +1,13 @@
-"""Contracts that import-linter lacks: packages only, no circle of files, any kind of session."""
+"""Contracts that import-linter lacks.
+
+Packages only from outside, also by strings; no cycle; few private names; any session.
+"""
 
 from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +15,14 @@ from typing import TYPE_CHECKING
 from importlinter import Contract, ContractCheck, output
 from importlinter.domain import fields
 
+from tools.structure import Package, names_for_others
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from grimp import ImportGraph
 
-__all__ = ["AnySession", "NoCircles", "PackagesOnly", "names_used", "subpackage_of"]
+__all__ = ["AnySession", "FewNames", "NoCircles", "PackagesOnly", "names_used", "subpackage_of"]
 
 
 def subpackage_of(module: str, groups: set[str]) -> str:
@@ -32,6 +40,32 @@ def subpackage_of(module: str, groups: set[str]) -> str:
     return ".".join(parts[:depth])
 
 
+def modules_in_strings(source: str) -> set[str]:
+    """Give the modules of ours that a source names in strings; a star stands for what follows.
+
+    Examples
+    --------
+    >>> source = 'import_module("evenkey.core.ddl"); import_module(f"evenkey.kafka.{name}")'
+    >>> sorted(modules_in_strings(source))
+    ['evenkey.core.ddl', 'evenkey.kafka.*']
+    >>> modules_in_strings("def run(): 'As evenkey.core has it.'")
+    set()
+    """
+    texts = (
+        node.value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    named = (each for each in texts if re.fullmatch(r"evenkey(\.\w+)+\.?", each))
+    return {f"{each}*" if each.endswith(".") else each for each in named}
+
+
+def source_of(module: str) -> str:
+    """Read the source of a module."""
+    found = importlib.util.find_spec(module)
+    return Path(found.origin).read_text("utf-8") if found and found.origin else ""
+
+
 class PackagesOnly(Contract):
     """Outside a subpackage only packages are imported, never a module inside one."""
 
@@ -41,18 +75,22 @@ class PackagesOnly(Contract):
     excepted = fields.SetField(subfield=fields.StringField(), required=False, default=set())
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: FBT001 - import-linter's own
-        """Check every import between subpackages."""
+        """Look at every import between subpackages, and at every module that a string names."""
         del verbose
         groups: set[str] = set(self.groups)  # type: ignore[call-overload]
         names: set[str] = set(self.excepted)  # type: ignore[call-overload]
-        ours = [each for each in graph.modules if each.startswith("evenkey.")]
+        modules = ours(graph)
+        packages = {each for each in modules if graph.find_children(each)}
+        inside = modules - packages | {f"{each}.*" for each in packages}
         past = [
             f"{importer} -> {imported}"
-            for importer in sorted(ours)
-            for imported in sorted(graph.find_modules_directly_imported_by(importer))
-            if imported.startswith("evenkey.")
+            for importer in sorted(modules)
+            for imported in sorted(
+                graph.find_modules_directly_imported_by(importer)
+                | modules_in_strings(source_of(importer))
+            )
+            if imported in inside
             and imported.count(".") > 1
-            and not graph.find_children(imported)
             and subpackage_of(imported, groups) not in {imported, subpackage_of(importer, groups)}
             and imported.rpartition(".")[2] not in names
         ]
@@ -64,18 +102,43 @@ class PackagesOnly(Contract):
             output.print_error(f"{each}: import it from the package that it lies in")
 
 
+def ours(graph: ImportGraph) -> set[str]:
+    """Give the modules and packages below the root."""
+    return {each for each in graph.modules if each.startswith("evenkey.")}
+
+
+def runs_on_import(imported: str, importer: str) -> set[str]:
+    """Give what an import runs: the module, and the packages that it lies in and the importer not.
+
+    Examples
+    --------
+    >>> sorted(runs_on_import("evenkey.groupings.heads.base", "evenkey.groupings.key"))
+    ['evenkey.groupings.heads', 'evenkey.groupings.heads.base']
+    """
+    return {imported, *_packages_of(imported)} - {importer, *_packages_of(importer)}
+
+
+def _packages_of(module: str) -> Iterator[str]:
+    while "." in module:
+        module = module.rpartition(".")[0]
+        yield module
+
+
 class NoCircles(Contract):
-    """No file imports itself through others."""
+    """No file imports itself through others, the ``__init__`` of packages among them."""
 
     type_name = "no_circles"
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: FBT001 - import-linter's own
-        """Sort the files of the package; ``__init__`` of packages is left out."""
+        """Sort the files of the package by what an import of each runs."""
         del verbose
-        ours = {each for each in graph.modules if each.startswith("evenkey.")}
-        files = {each for each in ours if not graph.find_children(each)}
         arrows = {
-            each: graph.find_modules_directly_imported_by(each) & files for each in sorted(files)
+            each: {
+                run
+                for imported in graph.find_modules_directly_imported_by(each) & ours(graph)
+                for run in runs_on_import(imported, each)
+            }
+            for each in sorted(ours(graph))
         }
         try:
             TopologicalSorter(arrows).prepare()
@@ -86,6 +149,60 @@ class NoCircles(Contract):
     def render_broken_contract(self, check: ContractCheck) -> None:
         """Name the files of a circle."""
         output.print_error(" <- ".join(check.metadata["circle"]))
+
+
+class FewNames(Contract):
+    """A subpackage gives others few names beside its public ones.
+
+    Subpackages that give more than ``most`` are listed in ``more``, a ``NAME NUMBER`` a line. The
+    number is the one that there is, so it can only fall.
+    """
+
+    type_name = "few_names"
+
+    most = fields.IntegerField()
+    more = fields.SetField(subfield=fields.StringField(), required=False, default=set())
+
+    def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: FBT001 - import-linter's own
+        """Count the names of each subpackage."""
+        del graph, verbose
+        root = importlib.util.find_spec("evenkey")
+        counts = names_for_others(Package(Path(str(root and root.origin)).parents[1]))
+        most = int(self.most)  # type: ignore[call-overload]
+        lines: set[str] = set(self.more)  # type: ignore[call-overload]
+        return ContractCheck(
+            kept=not (wrong := wrong_counts(counts, most, lines)), metadata={"wrong": wrong}
+        )
+
+    def render_broken_contract(self, check: ContractCheck) -> None:
+        """Say which subpackages give more, or fewer, names than they may."""
+        for each in check.metadata["wrong"]:
+            output.print_error(each)
+
+
+def wrong_counts(counts: Mapping[str, int], most: int, listed: set[str]) -> list[str]:
+    """Compare counts of names with the most that there may be, and with the exceptions.
+
+    Examples
+    --------
+    >>> wrong_counts({"a": 10, "b": 12}, 10, {"b 12"})
+    []
+    >>> wrong_counts({"a": 11, "b": 12}, 10, {"b 13"})
+    ['a gives 11 private names: at most 10', 'b gives 12 private names: list 12, not 13']
+    >>> wrong_counts({"a": 11, "b": 9}, 10, {"a 10", "b 9"})
+    ['a gives 11 private names: at most 10', 'b gives 9 private names: drop its line']
+    """
+    more = {name: int(number) for name, number in map(str.split, listed)}
+    wrong = []
+    for name in sorted({*counts, *more}):
+        count, line = counts.get(name, 0), more.get(name)
+        if count > max(most, line or 0):
+            wrong.append(f"{name} gives {count} private names: at most {max(most, line or 0)}")
+        elif line is not None and count <= most:
+            wrong.append(f"{name} gives {count} private names: drop its line")
+        elif line is not None and count < line:
+            wrong.append(f"{name} gives {count} private names: list {count}, not {line}")
+    return wrong
 
 
 CLASSIC_ONLY = frozenset(
@@ -131,9 +248,7 @@ class AnySession(Contract):
         for module in sorted(graph.modules):
             inside = any(module == each or module.startswith(f"{each}.") for each in packages)
             if inside and module not in excepted:
-                found = importlib.util.find_spec(module)
-                origin = None if found is None else found.origin
-                names = names_used(Path(origin).read_text()) if origin else set()
+                names = names_used(source_of(module))
                 used += [f"{module}: {name}" for name in sorted(names & forbidden)]
         return ContractCheck(kept=not used, metadata={"used": used})
 

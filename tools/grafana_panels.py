@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from evenkey.core.metrics import Figure
-    from evenkey.core.metrics.figure import Place
+    from evenkey.core.metrics.base import Place
 
 __all__ = ["PANELS", "Panel"]
 

@@ -13,7 +13,7 @@ from evenkey import fold
 from evenkey.aggregators import Count
 from evenkey.core.errors import RunError
 from evenkey.pipeline.aggregate import PipelineConfig, run
-from evenkey.pipeline.aggregate.functions import FUNCTIONS, note_functions
+from evenkey.pipeline.aggregate.changed_functions import FUNCTIONS, note_functions
 from evenkey.pipeline.runs import RunDirectory
 
 FOLDS = """

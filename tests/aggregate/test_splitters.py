@@ -13,17 +13,16 @@ from evenkey import spark as operators
 from evenkey.aggregators import WORKER
 from evenkey.core.streams import generated
 from evenkey.core.streams.files import LineIndex
-from evenkey.core.streams.rows import RowIndex
+from evenkey.core.streams.row_index import RowIndex
 from evenkey.core.streams.splits import Columns, Country, JsonLines, Words
 from evenkey.groupings import parse
+from evenkey.pipeline.aggregate.readings import LinesReading, RowsReading
 from evenkey.pipeline.aggregate.splitting import split_lines, vet_rows
 from evenkey.pipeline.runs.input.sources import (
     _ORIGIN_SECONDS,
-    LinesReading,
-    RowsReading,
     stream_of,
 )
-from evenkey.pipeline.runs.output.epoch_files import DEAD_LETTERS, SPLITS, EpochFiles
+from evenkey.pipeline.runs.output.epoch_files import EpochFiles
 from evenkey.spark.keys.event_times import FAR_AHEAD, far_ahead
 from evenkey.spark.routing.tasks import routing_task
 
@@ -80,12 +79,12 @@ def place_of(message, rate):
 
 
 def letters(dead_letters):
-    table = dead_letters.read(DEAD_LETTERS)
+    table = dead_letters.read(EpochFiles.DEAD_LETTERS)
     return table.sort_by("position").to_pylist()
 
 
 def counted(files):
-    counts = files.read(SPLITS)
+    counts = files.read(EpochFiles.SPLITS)
     return pc.sum(counts["lines"]).as_py(), pc.sum(counts["rejected"]).as_py()
 
 
@@ -138,7 +137,7 @@ def test_a_line_gives_its_words_in_order(spark, dead_letters, files, tmp_path):
         if word != "..."
     ]
     assert {row["time"].timestamp() % 60 for row in messages} == {0.0, 1.0}
-    assert dead_letters.read(DEAD_LETTERS) is None
+    assert dead_letters.read(EpochFiles.DEAD_LETTERS) is None
     assert counted(files) == (4, 0)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import evenkey.papers.publish_subscribe
-from evenkey.kafka.producing import Produced
+from evenkey.kafka.topic_producer import Produced
 from evenkey.pipeline.runs import EpochProgress
 
 FIGURES: dict[str, Any] = {

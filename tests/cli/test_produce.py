@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import evenkey.cli.produce
-from evenkey.kafka.producing import Produced
+from evenkey.kafka.topic_producer import Produced
 
 
 @pytest.fixture

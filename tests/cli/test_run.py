@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from evenkey import applications
-from evenkey.applications import runner
+from evenkey.applications import application_runs
 from evenkey.cli import main
 
 RUN = ("run", "--dataset", "country-skew-r80", "--messages", "50000")
@@ -109,7 +109,9 @@ def test_standard_output_is_one_json_object(pipeline, monkeypatch, capfd):
 @pytest.mark.usefixtures("spark")
 def test_run_reports_under_the_shared_names_on_spark(invoke, tmp_path, monkeypatch):
     # Nothing is measured here, so there is nothing to warm up for.
-    monkeypatch.setitem(vars(applications), "run", functools.partial(runner.run, prepare=False))
+    monkeypatch.setitem(
+        vars(applications), "run", functools.partial(application_runs.run, prepare=False)
+    )
     text, output = tmp_path / "text.txt", tmp_path / "out"
     text.write_text("to be or not to be\n" * 20)
     job = [

@@ -15,7 +15,7 @@ import pytest
 from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.exporters import History, HotKey
 from evenkey.reports.dashboard import Server
-from evenkey.reports.dashboard.runs import Runs
+from evenkey.reports.dashboard.watched_runs import Runs
 from tests.components import skip_without
 from tests.dashboard.joined import write_join
 from tests.exporters.records import RUN, record
@@ -83,7 +83,7 @@ def epoch_of(grouping, epoch):
 def served(monkeypatch) -> Iterator[Callable[[Path], str]]:
     """Serves the page over a directory, and gives its address."""
     # Nobody beats here, and the browser may take its time.
-    monkeypatch.setattr("evenkey.reports.dashboard.runs._SILENCE_SECONDS", 1e9)
+    monkeypatch.setattr("evenkey.reports.dashboard.watched_runs._SILENCE_SECONDS", 1e9)
     with contextlib.ExitStack() as servers:
         yield lambda directory: servers.enter_context(serving(directory))
 

@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 
 import evenkey as ek
 from evenkey import spark as eks
-from evenkey.reports.diagnosis.plans import KeyedRead, keyed_reads, node_of
 from evenkey.reports.diagnosis.remedies import remedies_for
+from evenkey.reports.diagnosis.spark_plans import KeyedRead, keyed_reads, node_of
 from tests.diagnosis.writing import applied, exchange, node
 
 WORKERS = 3

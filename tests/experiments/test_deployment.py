@@ -10,11 +10,11 @@ import pytest
 
 from evenkey.core.streams import generated
 from evenkey.papers.experiments import FULL, QUICK
-from evenkey.papers.experiments.dataset import published
+from evenkey.papers.experiments.experiment_data import published
 from evenkey.papers.experiments.pkg.deployment import PERIODS, TW, WP, by_period, replayed
 from evenkey.papers.experiments.pkg.figure_10_a import with_costs
 from evenkey.papers.experiments.pkg.figure_10_b import saturated
-from evenkey.papers.experiments.pkg.streams import STREAMS
+from evenkey.papers.experiments.pkg.paper_streams import STREAMS
 from evenkey.simulation import simulate
 
 WORKERS = {"kg": WP.key_workers, "pkg": WP.split_workers, "sg": WP.split_workers}

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from evenkey.papers.experiments import QUICK, find
-from evenkey.papers.experiments.dataset import Dataset
+from evenkey.papers.experiments.experiment_data import Dataset
 from evenkey.papers.experiments.joins.join_run import JoinRun, join_run
 
 SMALL: dict[str, Any] = {

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from evenkey.core.streams import generated
-from evenkey.papers.experiments.dataset import EPINIONS, Dataset
+from evenkey.papers.experiments.experiment_data import EPINIONS, Dataset
 from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.simulation import Simulation
 from evenkey.simulation import simulate

@@ -8,7 +8,7 @@ import pytest
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
-from evenkey.papers.experiments.dataset import Dataset
+from evenkey.papers.experiments.experiment_data import Dataset
 from evenkey.papers.experiments.pipeline import PipelineRun
 from evenkey.papers.experiments.simulation import Simulation
 from evenkey.simulation import simulate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenkey.papers.experiments.dataset import Dataset
+from evenkey.papers.experiments.experiment_data import Dataset
 from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.simulation import Simulation
 

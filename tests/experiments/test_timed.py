@@ -12,7 +12,7 @@ import pytest
 
 from evenkey.core.errors import RunError
 from evenkey.papers.experiments import QUICK, run, write_page
-from evenkey.papers.experiments.dataset import Dataset
+from evenkey.papers.experiments.experiment_data import Dataset
 from evenkey.papers.experiments.timed import MACHINE, Timed, TimedRun
 from tests.experiments.conftest import Squares
 

@@ -8,7 +8,7 @@ import pytest
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.exporters import Exports, Unreachable
-from evenkey.pipeline.exporters.address import ExportAddress
+from evenkey.pipeline.exporters.export_address import ExportAddress
 from evenkey.pipeline.exporters.kafka import Kafka
 from evenkey.pipeline.exporters.line_protocol import lines
 from tests.exporters.records import RUN, record

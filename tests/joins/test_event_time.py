@@ -16,7 +16,7 @@ from evenkey.joins.balance.epoch_log import EpochLog, EpochPlan, SlotRecord
 from evenkey.joins.balance.epoch_plans import EpochPlans, first_owners
 from evenkey.joins.balance.placement import Placement
 from evenkey.joins.balance.work import PartitionWork, items
-from evenkey.joins.static.store import StaticStore
+from evenkey.joins.static.static_store import StaticStore
 from evenkey.spark.sessions.task_id import TaskId
 
 WORKERS, PARTITIONS, EPOCHS, SECONDS = 4, 16, 60, 5.0

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.joins import DynamicDistributor, balanced_join
 from evenkey.joins.balance.distributor import Window
-from evenkey.joins.balance.epoch_log import EpochLog, work_of
+from evenkey.joins.balance.epoch_log import EpochLog
 from evenkey.joins.balance.placement import Placement
 from evenkey.joins.balance.work import items, seconds
 from evenkey.joins.matching.by_key import KeyedJoin
@@ -217,7 +217,7 @@ def test_partitions_move_by_what_follows_the_join():
     slot = slot_of(clock, Following(costly, schema), matching=1.0)
     list(slot.join(rows_of([100] * 8)))
     before = Placement((0, 0, 1, 1, 2, 2, 3, 3))
-    work = work_of([slot.record()], 8)
+    work = EpochLog.work([slot.record()], 8)
     planned = {}
     for load in (seconds, items):
         distributor = DynamicDistributor(load=load, min_items=800, copies=False)

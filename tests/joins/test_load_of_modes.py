@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenkey.joins import balanced
+from evenkey.joins import stream_static_join
 from evenkey.joins.balance.distributor import DynamicDistributor
 from evenkey.joins.balance.modes import Mode
 from evenkey.joins.balance.work import PartitionWork
@@ -17,7 +17,7 @@ WORK = PartitionWork(np.array([4, 1]), np.array([0.5, 2.0]))
 @pytest.mark.parametrize("given", [None, DynamicDistributor(copies=False)])
 def test_rows_are_counted_and_load_is_timed(balance, load, given):
     """The paper's DB and LB, also by a Distributor that says nothing of it."""
-    made = balanced._distributor(Mode(balance, cache_static=True), given)
+    made = stream_static_join._distributor(Mode(balance, cache_static=True), given)
     assert made is not None
     assert made.load is not None
     assert made.load(WORK).tolist() == load
@@ -27,9 +27,11 @@ def test_rows_are_counted_and_load_is_timed(balance, load, given):
 @pytest.mark.parametrize("balance", ["rows", "load"])
 def test_a_load_that_was_given_stays(balance):
     own = DynamicDistributor(load=lambda work: work.items + work.seconds)
-    made = balanced._distributor(Mode(balance, cache_static=True), own)
+    made = stream_static_join._distributor(Mode(balance, cache_static=True), own)
     assert made == own
 
 
 def test_nothing_moves_without_a_balance():
-    assert balanced._distributor(Mode(None, cache_static=True), DynamicDistributor()) is None
+    assert (
+        stream_static_join._distributor(Mode(None, cache_static=True), DynamicDistributor()) is None
+    )

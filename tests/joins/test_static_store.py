@@ -14,7 +14,7 @@ from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.joins.static.cache import CacheKey, WorkerCache, process_cache
 from evenkey.joins.static.manifest import Manifest, StaticVersion
 from evenkey.joins.static.objects import FORMAT
-from evenkey.joins.static.store import StaticStore
+from evenkey.joins.static.static_store import StaticStore
 
 TABLE = pa.table({"k": [1, 2, 2], "v": ["a", None, "c"]})
 

@@ -17,7 +17,7 @@ from evenkey.joins.sides.division import StaticSpread
 from evenkey.joins.sides.write_tasks import WriteTask
 from evenkey.joins.space.partitioners import kdb
 from evenkey.joins.static.manifest import StaticFile
-from evenkey.joins.static.store import StaticStore
+from evenkey.joins.static.static_store import StaticStore
 from evenkey.joins.tasks.join_task import JoinTask
 from evenkey.joins.tasks.spreading import SpaceSpread
 from evenkey.spark.sessions.task_id import TaskId

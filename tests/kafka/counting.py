@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+from evenkey.cli.produce import parse_time
 from evenkey.core.streams import generated
 from evenkey.kafka import read_results
-from evenkey.kafka.address import Address
-from evenkey.kafka.producing import produce
-from evenkey.kafka.records import find_records, parse_time
+from evenkey.kafka.topic_address import Address
+from evenkey.kafka.topic_producer import produce
+from evenkey.kafka.topic_records import find_records
 
 __all__ = ["counted", "send", "truth"]
 

@@ -19,7 +19,7 @@ from evenkey.papers.publish_subscribe import (
     produce_publications,
     run_join,
 )
-from evenkey.papers.publish_subscribe.inputs import subscriptions_of
+from evenkey.papers.publish_subscribe.join_inputs import subscriptions_of
 from evenkey.papers.publish_subscribe.publishing import publications_of
 from tests.brokers import begin_transaction, consume
 

@@ -16,9 +16,9 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.kafka import read_results
 from evenkey.pipeline.aggregate import PipelineConfig, compare
 from evenkey.pipeline.aggregate import run as run_prepared
-from evenkey.pipeline.runs.input.topics import run_topics
+from evenkey.pipeline.runs.input.run_topics import run_topics
 from evenkey.pipeline.runs.output.directory import RunDirectory
-from evenkey.pipeline.runs.output.epoch_files import DEAD_LETTERS, EpochFiles
+from evenkey.pipeline.runs.output.epoch_files import EpochFiles
 from tests.brokers import consume, delivered, fill
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -163,7 +163,7 @@ def test_a_record_dated_far_ahead_is_a_dead_letter_and_closes_no_window(
     report = run(config)
     assert (report.finished, report.lines, report.rejected) == (True, 121, 1)
     assert totals(report.table.to_pylist()) == {"hot": 80, "cold 1": 20, "cold 2": 20}
-    letters = EpochFiles(tmp_path / "out").read(DEAD_LETTERS)
+    letters = EpochFiles(tmp_path / "out").read(EpochFiles.DEAD_LETTERS)
     assert letters is not None
     (letter,) = letters.to_pylist()
     assert letter["line"] == "from 2096"

@@ -9,7 +9,7 @@ import pytest
 
 from evenkey.pipeline.aggregate import PipelineConfig
 from evenkey.pipeline.aggregate import run as run_prepared
-from evenkey.pipeline.runs.input.topics import run_topics
+from evenkey.pipeline.runs.input.run_topics import run_topics
 from evenkey.pipeline.runs.output.directory import RunDirectory
 from tests.brokers import delivered, fill
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.kafka.offsets import OffsetRange, _chosen, offsets_of, parse_offsets
+from evenkey.kafka.offsets import OffsetRange, _chosen
 
 EARLIEST = {"a": {0: 5, 1: 0}, "b": {0: 0}}
 LATEST = {"a": {0: 9, 1: 3}, "b": {0: 0}}
@@ -51,8 +51,8 @@ def test_a_range_is_read_back_as_it_was_written():
     ],
 )
 def test_it_is_reached_when_every_partition_is(told, reached):
-    assert BOUNDED.reached(offsets_of([told])) is reached
-    assert not OffsetRange(EARLIEST, None).reached(offsets_of([told]))
+    assert BOUNDED.reached(OffsetRange.ends_of([told])) is reached
+    assert not OffsetRange(EARLIEST, None).reached(OffsetRange.ends_of([told]))
 
 
 def test_chosen_offsets_stand_over_the_earliest():
@@ -68,4 +68,4 @@ def test_chosen_offsets_stand_over_the_earliest():
 @pytest.mark.parametrize("text", ["first", "3", '{"a": 3}', '{"a": {"x": 3}}'])
 def test_what_are_no_offsets_is_refused(text):
     with pytest.raises(ConfigurationError, match="must be earliest, latest or JSON"):
-        parse_offsets(text)
+        OffsetRange.parse_start(text)

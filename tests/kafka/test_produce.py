@@ -11,10 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from evenkey.cli import app
+from evenkey.cli.produce import parse_time
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.kafka import Address, produce
-from evenkey.kafka.records import find_records, parse_time
+from evenkey.kafka.topic_records import find_records
 from evenkey.kafka.topics import SILENT
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.kafka import Address, ClientSettings, produce, topics
-from evenkey.kafka.records import find_records
+from evenkey.kafka.topic_records import find_records
 from tests.brokers import PASSWORD
 from tools.kafka_broker import USER
 

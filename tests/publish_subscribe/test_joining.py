@@ -12,10 +12,10 @@ import shapely
 from evenkey.core.errors import ConfigurationError
 from evenkey.joins.balance.epoch_log import EpochLog
 from evenkey.papers.publish_subscribe import JoinConfig, compare_joins, run_join
-from evenkey.papers.publish_subscribe.records import JoinRecords
+from evenkey.papers.publish_subscribe.join_records import JoinRecords
 from evenkey.pipeline.exporters import Exports, History, RunInfo
 from evenkey.pipeline.runs.driving.epochs import earlier_spans
-from evenkey.pipeline.runs.driving.recorder import Recorder
+from evenkey.pipeline.runs.driving.run_recorder import Recorder
 from evenkey.pipeline.runs.output.commits import Commits
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import json
 
 import numpy as np
 
+from evenkey.papers.publish_subscribe.join_seen import LoadMeasure
 from evenkey.papers.publish_subscribe.report import JoinEpoch, JoinReport
-from evenkey.papers.publish_subscribe.seen import LoadMeasure
 from evenkey.pipeline.runs.driving.timing import Timing
 
 

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenkey.core.errors import RunError
-from evenkey.core.files import sealed
 from evenkey.core.stores import store_at
+from evenkey.core.whole_files import sealed
 from evenkey.pipeline.runs import read_results
 from evenkey.pipeline.runs.output.claims import Claim
 from evenkey.pipeline.runs.output.commits import Commit, Commits, epoch_name

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from evenkey.core.errors import RunError
-from evenkey.pipeline.runs.driving.epochs import EpochEnd, earlier_timings, late_rows
+from evenkey.pipeline.runs.driving.epochs import EpochEnd, earlier_timings
 from evenkey.pipeline.runs.driving.timing import epochs_of
 from evenkey.pipeline.runs.output.claims import Claim
 from evenkey.pipeline.runs.output.commits import Commits, epoch_name
@@ -73,7 +73,7 @@ def test_late_rows_are_those_that_spark_reports_also_after_a_restart(spark, line
     with RunDirectory.opened(tmp_path / "whole") as directory:
         query = run(spark, lines, directory)
         late = dropped(query)
-        assert late_rows(directory.commits) == late > 0
+        assert directory.commits.total("late") == late > 0
         assert earlier_timings(directory.commits) == []
     for stop in (1, 2):
         output = tmp_path / str(stop)
@@ -84,7 +84,7 @@ def test_late_rows_are_those_that_spark_reports_also_after_a_restart(spark, line
             run(spark, lines, directory, epochs=stop)
         with RunDirectory.opened(output) as directory:
             run(spark, lines, directory)
-            assert late_rows(directory.commits) == late
+            assert directory.commits.total("late") == late
             (earlier,) = earlier_timings(directory.commits)
             assert len(earlier.epoch_ms) == stop
             assert earlier.makespan_ms >= sum(earlier.epoch_ms) * 0.99 > 0

@@ -11,7 +11,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import generated
 from evenkey.pipeline.aggregate import PipelineConfig
 from evenkey.pipeline.aggregate import run as run_prepared
-from evenkey.pipeline.exporters import Exporter, History, exports
+from evenkey.pipeline.exporters import Exporter, History, all_exporters
 from tests.pausing import when_running
 from tests.servers import free_port
 
@@ -130,7 +130,7 @@ class Broken(Exporter):
 
 @pytest.mark.slow(4)
 def test_a_broken_exporter_stops_nothing(monkeypatch):
-    monkeypatch.setitem(exports._KINDS, "prometheus", lambda _address, _run: Broken())
+    monkeypatch.setitem(all_exporters._KINDS, "prometheus", lambda _address, _run: Broken())
     config = PipelineConfig(
         dataset="country-skew-r80",
         messages=1000,

@@ -10,14 +10,14 @@ import pytest
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.joins.sides.division import leaves_of
 from evenkey.papers.publish_subscribe.config import JoinConfig
-from evenkey.papers.publish_subscribe.inputs import subscriptions_of
+from evenkey.papers.publish_subscribe.join_inputs import subscriptions_of
 from evenkey.papers.publish_subscribe.publishing import (
     PublicationsReading,
     keep_publications,
     publications_of,
 )
 from evenkey.pipeline.aggregate.config import PipelineConfig
-from evenkey.pipeline.aggregate.inputs import find_input
+from evenkey.pipeline.aggregate.message_input import find_input
 from evenkey.pipeline.runs.output.directory import RunDirectory
 from evenkey.pipeline.runs.output.recalling import READING, recall_reading
 

@@ -10,9 +10,9 @@ import pytest
 
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.pipeline.exporters import History
+from evenkey.pipeline.learn.local_copies import local_copy
 from evenkey.pipeline.runs.output.directory import RunDirectory
-from evenkey.pipeline.runs.output.epoch_files import DEAD_LETTERS
-from evenkey.pipeline.runs.output.local_copies import local_copy
+from evenkey.pipeline.runs.output.epoch_files import EpochFiles
 from evenkey.pipeline.runs.output.recalling import keep_reading, recall_reading
 from evenkey.pipeline.runs.output.results import read_results
 from evenkey.pipeline.runs.output.spark_logs import COMMITS, OFFSETS, SparkLogs
@@ -52,7 +52,7 @@ def test_a_run_goes_on_with_what_was_found_before_it_and_is_finished_once(store)
     letters = pa.table({"position": [7], "line": ["?"], "reason": ["no key"]})
     with RunDirectory.opened(store) as first:
         assert not first.begun
-        first.dead_letters.write(DEAD_LETTERS, 0, 0, letters)
+        first.dead_letters.write(EpochFiles.DEAD_LETTERS, 0, 0, letters)
         keep_reading(first, {"files": ["a"]})
         first.begin(OPTIONS)
         first.begin({"grouping": "another"})
@@ -61,7 +61,7 @@ def test_a_run_goes_on_with_what_was_found_before_it_and_is_finished_once(store)
         second.check(OPTIONS, ())
         with pytest.raises(ConfigurationError, match=r"workers was 4 and is now 5\): choose"):
             second.check({**OPTIONS, "workers": 5}, ())
-        assert second.dead_letters.read(DEAD_LETTERS) == letters
+        assert second.dead_letters.read(EpochFiles.DEAD_LETTERS) == letters
         assert recall_reading(second.store)[0] == {"files": ["a"]}
         assert second.finished() is None
         second.finish({"messages": 3})

@@ -13,8 +13,8 @@ import pytest
 from pyspark.sql import functions as F
 
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.kafka.address import Address
 from evenkey.kafka.client import ClientSettings
+from evenkey.kafka.topic_address import Address
 from evenkey.pipeline.runs import read_results
 from evenkey.pipeline.runs.output.commits import Commits, epoch_name
 from evenkey.pipeline.runs.output.epoch_files import EpochFiles

@@ -17,13 +17,11 @@ from pyspark.sql.streaming.datasource import ReadMaxRows
 from evenkey.core.errors import RunError
 from evenkey.core.streams import generated
 from evenkey.core.streams.files import LineIndex
-from evenkey.core.streams.rows import RowIndex
+from evenkey.core.streams.row_index import RowIndex
 from evenkey.core.streams.splits import Columns
+from evenkey.pipeline.aggregate.readings import GeneratorReading, LinesReading, RowsReading
 from evenkey.pipeline.runs.input.closing import closing_rows
 from evenkey.pipeline.runs.input.sources import (
-    GeneratorReading,
-    LinesReading,
-    RowsReading,
     _digest,
     _PositionReader,
     stream_of,

@@ -10,7 +10,7 @@ from evenkey.pipeline.aggregate import PipelineConfig, run
 from evenkey.pipeline.runs import read_results
 from evenkey.pipeline.runs.output.commits import Commits
 from evenkey.pipeline.runs.output.directory import RunDirectory
-from evenkey.pipeline.runs.output.places import output_store
+from evenkey.pipeline.runs.output.output_location import output_store
 
 pytestmark = pytest.mark.usefixtures("spark")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evenkey.core.hashing import hash_longs, murmur3_strings
 from evenkey.simulation import simulate
-from evenkey.simulation.frequencies import frequencies
+from evenkey.simulation.key_frequencies import frequencies
 from evenkey.simulation.key_hashes import KeyHashes
 from tests.simulation.doubles import ByCountedEpoch, ByEpoch, ByFrequencies
 from tests.simulation.streams import ListStream, list_streams

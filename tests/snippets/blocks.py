@@ -48,7 +48,7 @@ NOT_RUN = {
     "docs/operations.md": {
         "make setup-kafka": _BROKER,
         "from evenkey import read_results": "it reads what a run of the reader's left; "
-        "tests/runs/test_results.py reads others",
+        "tests/runs/test_runner.py reads others",
     },
     "docs/simulation.md": {
         "evenkey simulate --dataset 'zipf": _MINUTES,

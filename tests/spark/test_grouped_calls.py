@@ -25,7 +25,7 @@ from evenkey import Count, KeyGrouping, Sum
 from evenkey import spark as operators
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.groups import calls, stateful_calls
-from evenkey.spark.groups.keys import keyed
+from evenkey.spark.groups.group_keys import keyed
 from evenkey.spark.groups.texts import KeyTexts
 from tests.spark import oracle
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.groupings import Plan, PlannedGrouping
-from evenkey.spark.joins.counts import JoinCounts
-from evenkey.spark.joins.kinds import kind_of
-from evenkey.spark.joins.plan import JoinPlan, _level, make_join_plan
+from evenkey.spark.joins.dealt_and_copied import JoinPlan, _level, make_join_plan
+from evenkey.spark.joins.join_counts import JoinCounts
+from evenkey.spark.joins.join_kinds import kind_of
 from evenkey.spark.joins.witnesses import _FirstOfTask
 from evenkey.spark.plans.lookup import WORKER_BITS, Positions, each_worker_once, pack_plan
 

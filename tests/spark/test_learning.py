@@ -142,7 +142,9 @@ def test_other_workers_learn_anew(setting):
 
 def test_a_place_that_cannot_be_written_is_named_before_the_query_starts(setting):
     setting.tables.write_text("in the way")
-    with pytest.raises(RunError, match=r"state .*tables/_meeting/.* cannot be written") as stopped:
+    with pytest.raises(
+        RunError, match=r"state .*tables/_shared_storage_check/.* cannot be written"
+    ) as stopped:
         setting.run()
     assert "choose another place" in str(stopped.value)
 
@@ -221,14 +223,14 @@ def test_a_temporary_place_that_a_host_does_not_see_asks_for_state(spark, tmp_pa
     assert "pass state=..., a place that the driver" in str(stopped.value)
 
 
-def test_of_meetings_the_last_hundred_stay(spark, tmp_path, monkeypatch):
+def test_the_last_hundred_shared_storage_checks_stay(spark, tmp_path, monkeypatch):
     store = LocalStore(tmp_path)
     for number in range(120):
         monkeypatch.setattr(
             "evenkey.spark.plans.places._program", lambda number=number: f"{number:04d}"
         )
         mark_at(spark, store).check()
-    assert store.names() == [f"_meeting/{number:04d}" for number in range(20, 120)]
+    assert store.names() == [f"_shared_storage_check/{number:04d}" for number in range(20, 120)]
 
 
 @pytest.fixture

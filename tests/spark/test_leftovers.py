@@ -44,11 +44,16 @@ def tables_in(home):
     """Files of temporary places, but for the session's own by which tasks see that they share."""
     # Unlike `rglob`, `walk` passes over a directory that goes while it looks.
     walked = ((Path(place), names) for place, _, names in os.walk(home))
-    return [place / name for place, names in walked if place.name != "_meeting" for name in names]
+    return [
+        place / name
+        for place, names in walked
+        if place.name != "_shared_storage_check"
+        for name in names
+    ]
 
 
 def places_in(home):
-    return [path.name for path in home.glob("*/*") if path.name != "_meeting"]
+    return [path.name for path in home.glob("*/*") if path.name != "_shared_storage_check"]
 
 
 def queries_in(home):

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
 from evenkey import spark as operators
-from evenkey.spark.groups.keys import keyed
+from evenkey.spark.groups.group_keys import keyed
 from evenkey.spark.groups.texts import KeyTexts
 from tests.session import compiling
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from evenkey.spark.sessions import kinds as session_kinds
+from evenkey.spark.sessions import session_change
 
 
 class Session:
@@ -20,23 +20,23 @@ def active(monkeypatch):
     """The active session, as a list of at most one; none was started for any kind."""
     holds: list[Session] = []
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: holds[0] if holds else None)
-    monkeypatch.setattr(session_kinds, "_started_for", [])
+    monkeypatch.setattr(session_change, "_started_for", [])
     return holds
 
 
 def test_another_kind_gets_another_session(active):
-    assert session_kinds.change_session("pipeline")
+    assert session_change.change_session("pipeline")
     active.append(Session())
-    assert not session_kinds.change_session("pipeline")
+    assert not session_change.change_session("pipeline")
     assert not active[0].stopped
-    assert session_kinds.change_session("join")
+    assert session_change.change_session("join")
     assert active[0].stopped
     active[0] = Session()
-    assert not session_kinds.change_session("join")
+    assert not session_change.change_session("join")
 
 
 def test_a_session_that_was_there_stays(active):
     active.append(Session())
-    assert not session_kinds.change_session("pipeline")
-    assert not session_kinds.change_session("join")
+    assert not session_change.change_session("pipeline")
+    assert not session_change.change_session("join")
     assert not active[0].stopped

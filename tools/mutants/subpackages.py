@@ -162,8 +162,8 @@ def nearest_tests(root: Path, subpackage: Subpackage, path: str) -> tuple[list[s
     --------
     >>> from pathlib import Path
     >>> joins = subpackages(Path())["joins"]
-    >>> nearest_tests(Path(), joins, "src/evenkey/joins/balance/planner.py")[0][0]
-    'tests/joins/test_planner.py'
+    >>> nearest_tests(Path(), joins, "src/evenkey/joins/balance/rebalancing.py")[0][0]
+    'tests/joins/test_rebalancing.py'
     """
     near = _own_tests(root, subpackage, path) or _tests_elsewhere(root, subpackage, path)
     if min(near.values(), default=_NAMED) == _FAR:  # None names it: those of its folder, or all.
@@ -235,8 +235,8 @@ def module_of(path: str) -> str:
 
     Examples
     --------
-    >>> module_of("src/evenkey/joins/balance/planner.py")
-    'evenkey.joins.balance.planner'
+    >>> module_of("src/evenkey/joins/balance/rebalancing.py")
+    'evenkey.joins.balance.rebalancing'
     """
     name = path.removeprefix("src/").removesuffix(".py").replace("/", ".")
     return name.removesuffix(".__init__")

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evenkey.papers.experiments.experiment import order
+from evenkey.papers.experiments.base import order
 
 __all__ = ["FOLDER", "ROOT", "VERDICTS", "Record", "Statement", "artefact", "records"]
 

@@ -22,9 +22,9 @@ from evenkey.pipeline.application import Application
 from evenkey.pipeline.learn import InProcess, LabelledStream, Learner, Model, Trained
 
 if TYPE_CHECKING:
+    from evenkey.applications.application_runs import run, run_learner
     from evenkey.applications.classifying import classify, classify_by_words
     from evenkey.applications.hitting import heavy_hitters
-    from evenkey.applications.runner import run, run_learner
     from evenkey.pipeline.learn import LearnConfig, LearningReport, Models, rejected_records, train
 
 __all__ = [

@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 
 from evenkey.cli.advice_text import print_advice
-from evenkey.cli.errors import reported
-from evenkey.cli.options import distinct_groupings, with_pipeline_options
+from evenkey.cli.command_options import distinct_groupings, with_pipeline_options
+from evenkey.cli.error_lines import reported
 from evenkey.cli.output import JsonOption, print_json
 from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.aggregate import PipelineConfig

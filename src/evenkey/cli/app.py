@@ -17,8 +17,8 @@ from evenkey.cli import (
     run,
     simulate,
 )
-from evenkey.cli.errors import show_traces
-from evenkey.cli.program import Program
+from evenkey.cli.command_group import Program
+from evenkey.cli.error_lines import show_traces
 
 app = typer.Typer(
     name="evenkey",

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from evenkey.cli.errors import going_on, reported
-from evenkey.cli.options import distinct_groupings, with_options_of
+from evenkey.cli.command_options import distinct_groupings, with_options_of
+from evenkey.cli.error_lines import going_on, reported
 from evenkey.cli.output import JsonOption, print_json, standard_output_kept
-from evenkey.cli.progress import shown_progress
+from evenkey.cli.progress_bars import shown_progress
 from evenkey.cli.summary import print_comparison
 from evenkey.pipeline.aggregate import PipelineConfig
 

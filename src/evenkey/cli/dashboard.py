@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from evenkey.cli.errors import interrupted_with, reported
+from evenkey.cli.error_lines import interrupted_with, reported
 
 
 def register(app: typer.Typer) -> None:

@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from evenkey.cli.errors import reported
+from evenkey.cli.error_lines import reported
 from evenkey.cli.output import JsonOption, number, print_json, print_title, whole
 from evenkey.cli.produce import produce_command
-from evenkey.cli.progress import message_bar
+from evenkey.cli.progress_bars import message_bar
 from evenkey.core.streams import (
     DatasetFormat,
     catalogue,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenkey.cli.diagnosis_text import print_diagnosis
-from evenkey.cli.errors import reported
+from evenkey.cli.error_lines import reported
 from evenkey.cli.output import JsonOption, print_json
 from evenkey.reports.diagnosis import Thresholds, diagnose
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from evenkey.cli.errors import interrupted_with
+from evenkey.cli.error_lines import interrupted_with
 from evenkey.cli.output import JsonOption, print_json, whole
-from evenkey.cli.progress import message_bar
-from evenkey.kafka import Address, ClientSettings, ValueFormat, find_records, parse_time, produce
+from evenkey.cli.progress_bars import message_bar
+from evenkey.core.errors import ConfigurationError
+from evenkey.kafka import Address, ClientSettings, ValueFormat, find_records, produce
 
 SENT = "what was sent stays in the topic, and the same command sends it again; use a new topic"
 """What an interrupt leaves behind."""
@@ -87,3 +89,24 @@ def produce_command(
         typer.echo(
             f"{whole(produced.messages)} messages of {found.name} lie in {address} ({speed}/s)"
         )
+
+
+def parse_time(text: str) -> float:
+    """Read a point in time as seconds since 1970; without a zone it is UTC.
+
+    Raises
+    ------
+    ConfigurationError
+        It is not of the form of ISO 8601.
+
+    Examples
+    --------
+    >>> parse_time("2020-01-01")
+    1577836800.0
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        message = f"start = {text!r}: must be a time such as 2020-01-01T00:00:00+00:00"
+        raise ConfigurationError(message) from error
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import typer
 
 from evenkey.applications import ApplicationConfig
-from evenkey.cli.errors import going_on, reported
-from evenkey.cli.options import with_options_of
+from evenkey.cli.command_options import with_options_of
+from evenkey.cli.error_lines import going_on, reported
 from evenkey.cli.output import JsonOption, print_json, standard_output_kept
-from evenkey.cli.progress import shown_progress
+from evenkey.cli.progress_bars import shown_progress
 from evenkey.cli.summary import print_run
 
 _EXAMPLE = (

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from evenkey.cli.errors import reported
-from evenkey.cli.options import distinct_groupings, with_pipeline_options
+from evenkey.cli.command_options import distinct_groupings, with_pipeline_options
+from evenkey.cli.error_lines import reported
 from evenkey.cli.output import JsonOption, print_json
-from evenkey.cli.progress import message_bar
+from evenkey.cli.progress_bars import message_bar
 from evenkey.cli.simulation_table import print_simulations
 from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.aggregate import PipelineConfig

@@ -16,6 +16,7 @@ from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.dynamic_key import DynamicKeyGrouping
 from evenkey.groupings.heads import DChoices, WChoices
 from evenkey.groupings.key import KeyGrouping
+from evenkey.groupings.message_weights import By
 from evenkey.groupings.partial_key import PartialKeyGrouping
 from evenkey.groupings.planned import PlannedGrouping
 from evenkey.groupings.shuffle import ShuffleGrouping
@@ -25,10 +26,11 @@ from evenkey.groupings.tables import (
     OnlineGreedy,
     StaticChoices,
 )
-from evenkey.groupings.weights import By
 
 if TYPE_CHECKING:
     from evenkey.groupings.greedy import heaviest_first as heaviest_first
+    from evenkey.groupings.message_weights import MOST_WEIGHT as MOST_WEIGHT
+    from evenkey.groupings.message_weights import limited as limited
     from evenkey.groupings.planned import OFFSET as OFFSET
     from evenkey.groupings.planned import OWNER_BITS as OWNER_BITS
     from evenkey.groupings.planned import KeyCounts as KeyCounts
@@ -39,8 +41,6 @@ if TYPE_CHECKING:
     from evenkey.groupings.planned import planner_of as planner_of
     from evenkey.groupings.planned import unplanned as unplanned
     from evenkey.groupings.planned import whole_plan as whole_plan
-    from evenkey.groupings.weights import MOST_WEIGHT as MOST_WEIGHT
-    from evenkey.groupings.weights import limited as limited
 
 __all__ = [
     "By",

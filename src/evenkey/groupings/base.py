@@ -12,7 +12,7 @@ import numpy as np
 from evenkey.core.checking import check_fields, check_workers, whole_number
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.spelling import spell_changed
-from evenkey.groupings.weights import limited
+from evenkey.groupings.message_weights import limited
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

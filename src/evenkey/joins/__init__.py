@@ -7,21 +7,15 @@ from typing import TYPE_CHECKING
 from evenkey.core.lazy import lazy_names
 from evenkey.joins.balance.distributor import DynamicDistributor
 from evenkey.joins.balance.modes import MODES, Mode
-from evenkey.joins.balanced import balanced_join
 from evenkey.joins.matching.on import SpatialMatch
 from evenkey.joins.sides.static_side import refresh
 from evenkey.joins.static.dead_letters import DeadLetters
-from evenkey.joins.static.store import StaticStore
-from evenkey.joins.tasks.slots import CLUSTER_SETTINGS
+from evenkey.joins.static.static_store import StaticStore
+from evenkey.joins.stream_static_join import balanced_join
+from evenkey.joins.tasks.worker_slots import CLUSTER_SETTINGS
 
 if TYPE_CHECKING:
     from evenkey.joins.balance.epoch_log import EpochLog as EpochLog
-    from evenkey.joins.balance.epoch_log import EpochPlan as EpochPlan
-    from evenkey.joins.balance.epoch_log import SlotRecord as SlotRecord
-    from evenkey.joins.balance.epoch_log import work_of as work_of
-    from evenkey.joins.balance.work import items as items
-    from evenkey.joins.balance.work import load_per_location as load_per_location
-    from evenkey.joins.balance.work import seconds as seconds
     from evenkey.joins.sides.division import leaves_of as leaves_of
     from evenkey.joins.sides.writing import write_static as write_static
     from evenkey.joins.space.geometry import vet as vet
@@ -29,10 +23,8 @@ if TYPE_CHECKING:
     from evenkey.joins.space.partitioners import Leaves as Leaves
     from evenkey.joins.space.reference import reference_digest as reference_digest
     from evenkey.joins.space.relations import RELATIONS as RELATIONS
-    from evenkey.joins.static.dead_letters import DEAD_LETTERS as DEAD_LETTERS
-    from evenkey.joins.static.dead_letters import STATIC_DEAD_LETTERS as STATIC_DEAD_LETTERS
-    from evenkey.joins.static.manifest import Manifest as Manifest
-    from evenkey.joins.tasks.slots import own_processes as own_processes
+    from evenkey.joins.static.dead_letters import KINDS_OF_DEAD_LETTERS as KINDS_OF_DEAD_LETTERS
+    from evenkey.joins.tasks.worker_slots import own_processes as own_processes
 
 __all__ = [
     "CLUSTER_SETTINGS",

@@ -5,38 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenkey.core.lazy import lazy_names
-from evenkey.kafka.address import Address
 from evenkey.kafka.client import ClientSettings
 from evenkey.kafka.client import Isolation as Isolation
+from evenkey.kafka.topic_address import Address
 
 if TYPE_CHECKING:
-    from evenkey.kafka.address import check_topic as check_topic
     from evenkey.kafka.admin import Admin as Admin
     from evenkey.kafka.admin import Offsets as Offsets
-    from evenkey.kafka.admin import OpenTransaction as OpenTransaction
     from evenkey.kafka.admin import TopicState as TopicState
-    from evenkey.kafka.admin import admin_client as admin_client
-    from evenkey.kafka.admin import no_topic as no_topic
     from evenkey.kafka.avro import read_schema as read_schema
-    from evenkey.kafka.connector import AVRO as AVRO
     from evenkey.kafka.connector import check_findable as check_findable
     from evenkey.kafka.connector import check_loaded as check_loaded
     from evenkey.kafka.connector import connector_settings as connector_settings
     from evenkey.kafka.offsets import OffsetRange as OffsetRange
-    from evenkey.kafka.offsets import find_range as find_range
-    from evenkey.kafka.offsets import offsets_of as offsets_of
-    from evenkey.kafka.offsets import parse_offsets as parse_offsets
-    from evenkey.kafka.producing import Produced as Produced
-    from evenkey.kafka.producing import produce
-    from evenkey.kafka.records import Record as Record
-    from evenkey.kafka.records import ValueFormat as ValueFormat
-    from evenkey.kafka.records import find_records as find_records
-    from evenkey.kafka.records import parse_time as parse_time
-    from evenkey.kafka.replaying import check_servers as check_servers
     from evenkey.kafka.replaying import replayed as replayed
-    from evenkey.kafka.results import read_results
     from evenkey.kafka.source import PLACES as PLACES
     from evenkey.kafka.source import kafka_lines as kafka_lines
+    from evenkey.kafka.topic_producer import Produced as Produced
+    from evenkey.kafka.topic_producer import produce
+    from evenkey.kafka.topic_records import Record as Record
+    from evenkey.kafka.topic_records import ValueFormat as ValueFormat
+    from evenkey.kafka.topic_records import find_records as find_records
+    from evenkey.kafka.topic_results import read_results
 
 __all__ = ["Address", "ClientSettings", "produce", "read_results"]
 

@@ -13,11 +13,12 @@ from evenkey.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from typing import Self
 
     from pyspark.sql import SparkSession
 
-    from evenkey.kafka.address import Address
     from evenkey.kafka.client import ClientSettings
+    from evenkey.kafka.topic_address import Address
 
 Offsets = dict[str, dict[int, int]]
 """Topic to partition to the offset of a record."""
@@ -84,6 +85,47 @@ class Admin:
         self._address = address
         self.timeout_ms = _TIMEOUT_MS
         """How long a call waits for brokers."""
+
+    @classmethod
+    @contextlib.contextmanager
+    def open(
+        cls, spark: SparkSession, address: Address, settings: ClientSettings
+    ) -> Iterator[Self]:
+        """Open Kafka's admin client in the JVM.
+
+        Raises
+        ------
+        ConfigurationError
+            Its settings cannot be used.
+        """
+        java: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark's way to the JVM
+        properties = java.java.util.Properties()
+        every = {
+            **settings.for_java(),
+            "bootstrap.servers": address.servers,
+            "default.api.timeout.ms": str(_TIMEOUT_MS),
+            "request.timeout.ms": str(_REQUEST_MS),
+        }
+        for name, value in every.items():
+            properties.setProperty(name, value)
+        try:
+            client = java.org.apache.kafka.clients.admin.Admin.create(properties)
+        except Py4JJavaError as error:
+            raise ConfigurationError(_explain(error, address, _TIMEOUT_MS)) from None
+        try:
+            yield cls(java, client, address)
+        finally:
+            # Java may have died meanwhile.
+            with contextlib.suppress(Exception):
+                client.close()
+
+    def existing_topics(self, names: Iterable[str]) -> dict[str, TopicState]:
+        """Describe topics, each of which must be there."""
+        names = tuple(names)
+        found = self.topics(names)
+        if missing := [name for name in names if name not in found]:
+            raise ConfigurationError(_no_topic(self._address, missing))
+        return found
 
     def topics(self, names: Iterable[str]) -> dict[str, TopicState]:
         """Describe topics; one that is not there is left out."""
@@ -208,42 +250,8 @@ class Admin:
             raise ConfigurationError(_explain(error, self._address, self.timeout_ms)) from None
 
 
-@contextlib.contextmanager
-def admin_client(
-    spark: SparkSession, address: Address, settings: ClientSettings
-) -> Iterator[Admin]:
-    """Open Kafka's admin client in the JVM.
-
-    Raises
-    ------
-    ConfigurationError
-        Its settings cannot be used.
-    """
-    java: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark's way to the JVM
-    properties = java.java.util.Properties()
-    every = {
-        **settings.for_java(),
-        "bootstrap.servers": address.servers,
-        "default.api.timeout.ms": str(_TIMEOUT_MS),
-        "request.timeout.ms": str(_REQUEST_MS),
-    }
-    for name, value in every.items():
-        properties.setProperty(name, value)
-    try:
-        client = java.org.apache.kafka.clients.admin.Admin.create(properties)
-    except Py4JJavaError as error:
-        raise ConfigurationError(_explain(error, address, _TIMEOUT_MS)) from None
-    try:
-        yield Admin(java, client, address)
-    finally:
-        # Java may have died meanwhile.
-        with contextlib.suppress(Exception):
-            client.close()
-
-
-def no_topic(address: Address, names: Iterable[str]) -> ConfigurationError:
-    """Give the error of a topic that is not there."""
-    return ConfigurationError(
+def _no_topic(address: Address, names: Iterable[str]) -> str:
+    return (
         f"kafka: there is no topic {', '.join(names)} at {address.servers}: create it, or fill it "
         "with `evenkey dataset produce`"
     )
@@ -265,7 +273,7 @@ def _explain(error: Py4JJavaError, address: Address, timeout_ms: int) -> str:
     cause = _cause(error)
     kind = _kind(cause)
     if kind == "UnknownTopicOrPartitionException":
-        return str(no_topic(address, address.topics))
+        return _no_topic(address, address.topics)
     if kind in ("TimeoutException", "DisconnectException"):
         return (
             f"kafka: no broker answers at {address.servers} within {timeout_ms // 1000} s: start "

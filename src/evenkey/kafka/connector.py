@@ -94,17 +94,18 @@ class Module(NamedTuple):
 
 
 KAFKA = Module("Kafka connector", "org.apache.spark.sql.kafka010.KafkaSourceProvider")
-AVRO = Module("module for Avro", "org.apache.spark.sql.avro.AvroDataToCatalyst")
+_AVRO = Module("module for Avro", "org.apache.spark.sql.avro.AvroDataToCatalyst")
 
 
-def check_loaded(spark: SparkSession, module: Module = KAFKA) -> None:
-    """Make sure that a session has the connector, or another module.
+def check_loaded(spark: SparkSession, *, avro: bool = False) -> None:
+    """Make sure that a session has the connector, or the module for Avro.
 
     Raises
     ------
     ConfigurationError
         It does not; the message names the mend.
     """
+    module = _AVRO if avro else KAFKA
     loader: Any = _jvm(spark).Thread.currentThread().getContextClassLoader()
     try:
         loader.loadClass(module.provider)

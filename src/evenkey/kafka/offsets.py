@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.kafka.admin import Offsets, no_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
-    from evenkey.kafka.address import Address
-    from evenkey.kafka.admin import Admin
+    from evenkey.kafka.admin import Admin, Offsets
+    from evenkey.kafka.topic_address import Address
 
 _SPARKS_WORDS = {-2: "earliest", -1: "latest"}
 
@@ -77,6 +76,74 @@ class OffsetRange:
             if end > self.start[topic][partition]
         )
 
+    @classmethod
+    def find(cls, admin: Admin, address: Address, starting: str, *, follow: bool) -> Self:
+        """Ask the broker from where to where its topics reach now.
+
+        The end lies behind all records that were sent, those of open transactions included: a run
+        that reads only what is committed waits for these to end.
+
+        Parameters
+        ----------
+        starting
+            ``earliest``, ``latest``, or JSON as Spark's ``startingOffsets``: ``{"topic": {"0":
+            23, "1": -2}}``, where -2 is the earliest and -1 the latest; partitions left out
+            begin at the earliest.
+        follow
+            Whether the run goes on past the records that are there now.
+
+        Raises
+        ------
+        ConfigurationError
+            The broker does not answer, there is no such topic, or `starting` names another
+            partition or a record that is not there.
+        """
+        partitions = _partitions(admin, address)
+        earliest = admin.offsets(partitions, "earliest")
+        latest = admin.offsets(partitions, "latest")
+        start = {"earliest": earliest, "latest": latest}.get(starting)
+        if start is None:
+            start = _chosen(starting, earliest, latest)
+        return cls(start, None if follow else latest)
+
+    @staticmethod
+    def parse_start(text: str) -> Offsets:
+        """Read offsets in Spark's JSON.
+
+        Raises
+        ------
+        ConfigurationError
+            They are not of that form.
+
+        Examples
+        --------
+        >>> OffsetRange.parse_start('{"clicks": {"0": 23, "1": -2}}')
+        {'clicks': {0: 23, 1: -2}}
+        """
+        try:
+            return _numbered(json.loads(text))
+        except (ValueError, TypeError, AttributeError) as error:
+            message = (
+                f"starting_offsets = {text!r}: must be earliest, latest or JSON such as "
+                '{"topic": {"0": 23, "1": -2}}'
+            )
+            raise ConfigurationError(message) from error
+
+    @staticmethod
+    def ends_of(ends: Iterable[Any]) -> Offsets:
+        """Give the offsets of topics among the ends of a query's sources, as Spark writes them.
+
+        Examples
+        --------
+        >>> OffsetRange.ends_of([{"clicks": {"0": 23}}, {"closed": 1}, None])
+        {'clicks': {0: 23}}
+        """
+        found: Offsets = {}
+        for each in ends:
+            if isinstance(each, dict) and all(isinstance(value, dict) for value in each.values()):
+                found |= _numbered(each)
+        return found
+
     def to_json(self) -> str:
         """Write it down."""
         return json.dumps({"start": self.start, "end": self.end}, indent=2, sort_keys=True)
@@ -99,36 +166,6 @@ class OffsetRange:
             raise RunError(message) from error
 
 
-def find_range(admin: Admin, address: Address, starting: str, *, follow: bool) -> OffsetRange:
-    """Ask the broker from where to where its topics reach now.
-
-    The end lies behind all records that were sent, those of open transactions included: a run that
-    reads only what is committed waits for these to end.
-
-    Parameters
-    ----------
-    starting
-        ``earliest``, ``latest``, or JSON as Spark's ``startingOffsets``: ``{"topic": {"0":
-        23, "1": -2}}``, where -2 is the earliest and -1 the latest; partitions left out
-        begin at the earliest.
-    follow
-        Whether the run goes on past the records that are there now.
-
-    Raises
-    ------
-    ConfigurationError
-        The broker does not answer, there is no such topic, or `starting` names another partition
-        or a record that is not there.
-    """
-    partitions = _partitions(admin, address)
-    earliest = admin.offsets(partitions, "earliest")
-    latest = admin.offsets(partitions, "latest")
-    start = {"earliest": earliest, "latest": latest}.get(starting)
-    if start is None:
-        start = _chosen(starting, earliest, latest)
-    return OffsetRange(start, None if follow else latest)
-
-
 def with_new_partitions(admin: Admin, address: Address, start: Offsets) -> Offsets:
     """Add the partitions that topics have got since a run began: these begin at the earliest.
 
@@ -146,46 +183,8 @@ def with_new_partitions(admin: Admin, address: Address, start: Offsets) -> Offse
     }
 
 
-def offsets_of(ends: Iterable[Any]) -> Offsets:
-    """Pick the offsets of topics out of the ends of a query's sources, as Spark writes them down.
-
-    Examples
-    --------
-    >>> offsets_of([{"clicks": {"0": 23}}, {"closed": 1}, None])
-    {'clicks': {0: 23}}
-    """
-    found: Offsets = {}
-    for each in ends:
-        if isinstance(each, dict) and all(isinstance(value, dict) for value in each.values()):
-            found |= _numbered(each)
-    return found
-
-
-def parse_offsets(text: str) -> Offsets:
-    """Read offsets in Spark's JSON.
-
-    Raises
-    ------
-    ConfigurationError
-        They are not of that form.
-
-    Examples
-    --------
-    >>> parse_offsets('{"clicks": {"0": 23, "1": -2}}')
-    {'clicks': {0: 23, 1: -2}}
-    """
-    try:
-        return _numbered(json.loads(text))
-    except (ValueError, TypeError, AttributeError) as error:
-        message = (
-            f"starting_offsets = {text!r}: must be earliest, latest or JSON such as "
-            '{"topic": {"0": 23, "1": -2}}'
-        )
-        raise ConfigurationError(message) from error
-
-
 def _chosen(starting: str, earliest: Offsets, latest: Offsets) -> Offsets:
-    stated = parse_offsets(starting)
+    stated = OffsetRange.parse_start(starting)
     start = {topic: dict(partitions) for topic, partitions in earliest.items()}
     for topic, partitions in stated.items():
         for partition, offset in partitions.items():
@@ -214,7 +213,5 @@ def _numbered(stated: dict[str, dict[str, int]]) -> Offsets:
 
 
 def _partitions(admin: Admin, address: Address) -> dict[str, int]:
-    found = {topic: state.partitions for topic, state in admin.topics(address.topics).items()}
-    if missing := [topic for topic in address.topics if topic not in found]:
-        raise no_topic(address, missing)
-    return found
+    found = admin.existing_topics(address.topics)
+    return {topic: state.partitions for topic, state in found.items()}

@@ -6,28 +6,17 @@ import contextlib
 import uuid
 from typing import TYPE_CHECKING
 
-from evenkey.kafka.address import Address
 from evenkey.kafka.client import ClientSettings
-from evenkey.kafka.producing import produce
-from evenkey.kafka.records import dataset_records
+from evenkey.kafka.topic_address import Address
+from evenkey.kafka.topic_producer import produce
+from evenkey.kafka.topic_records import dataset_records
 from evenkey.kafka.topics import Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from evenkey.core.streams import KeyStream
-    from evenkey.kafka.records import ValueFormat
-
-
-def check_servers(servers: str) -> None:
-    """Make sure that a broker is there.
-
-    Raises
-    ------
-    ConfigurationError
-        The servers are spelled otherwise, or none of them answers.
-    """
-    _new_topic(servers).check_reachable()
+    from evenkey.kafka.topic_records import ValueFormat
 
 
 @contextlib.contextmanager
@@ -62,7 +51,7 @@ def replayed(
     RunError
         The broker did not take a record.
     """
-    address = _new_topic(servers)
+    address = Address.parse(f"{servers}/evenkey-{uuid.uuid4().hex}")
     settings = ClientSettings.read(None)
     try:
         produce(
@@ -75,7 +64,3 @@ def replayed(
         yield str(address)
     finally:
         Topic(address, settings).delete()
-
-
-def _new_topic(servers: str) -> Address:
-    return Address.parse(f"{servers}/evenkey-{uuid.uuid4().hex}")

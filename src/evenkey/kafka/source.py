@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from evenkey.kafka.admin import admin_client
+from evenkey.kafka.admin import Admin
 from evenkey.kafka.avro import json_lines
 from evenkey.kafka.offsets import with_new_partitions
 from evenkey.spark.keys import FAR_AHEAD, far_ahead
@@ -15,9 +15,9 @@ from evenkey.spark.keys import FAR_AHEAD, far_ahead
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from evenkey.kafka.address import Address
     from evenkey.kafka.client import ClientSettings, Isolation
     from evenkey.kafka.offsets import OffsetRange
+    from evenkey.kafka.topic_address import Address
 
 PLACES = ("topic", "partition", "offset")
 """Columns that say where a record is."""
@@ -65,7 +65,7 @@ def kafka_lines(
         ``topic``, ``partition``, ``offset``, ``line`` (binary, empty where the record's is
         null), ``time`` (the record's timestamp), and `FAR_AHEAD` where there is a `max_ahead`.
     """
-    with admin_client(spark, address, settings) as admin:
+    with Admin.open(spark, address, settings) as admin:
         start = with_new_partitions(admin, address, offsets.start)
     reader = (
         spark.readStream.format("kafka")

@@ -11,8 +11,8 @@ from evenkey.core.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from evenkey.kafka.address import Address
     from evenkey.kafka.client import ClientSettings
+    from evenkey.kafka.topic_address import Address
 
 _TIMEOUT_SECONDS = 20.0
 

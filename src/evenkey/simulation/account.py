@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from evenkey.simulation.sources import Messages
+    from evenkey.simulation.source_routers import Messages
 
 _NO_WEIGHTS = np.empty(0, dtype=np.int64)
 

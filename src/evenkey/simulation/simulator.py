@@ -11,12 +11,12 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import FileStream, KeyStream
 from evenkey.groupings import limited
 from evenkey.simulation.feeding import Feeding
-from evenkey.simulation.frequencies import frequencies
+from evenkey.simulation.key_frequencies import frequencies
 from evenkey.simulation.key_hashes import KeyHashes
 from evenkey.simulation.report import SimulationReport
 from evenkey.simulation.series import Series
 from evenkey.simulation.setting import Setting
-from evenkey.simulation.sources import Messages
+from evenkey.simulation.source_routers import Messages
 from evenkey.simulation.system import System
 
 if TYPE_CHECKING:

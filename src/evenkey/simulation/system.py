@@ -8,10 +8,10 @@ import numpy as np
 
 from evenkey.simulation.account import Account
 from evenkey.simulation.estimation import Global, Probing
-from evenkey.simulation.frequencies import count_keys
-from evenkey.simulation.placement import Placement
+from evenkey.simulation.key_frequencies import count_keys
 from evenkey.simulation.report import Agreement
-from evenkey.simulation.sources import Sources
+from evenkey.simulation.simulated_placement import Placement
+from evenkey.simulation.source_routers import Sources
 from evenkey.simulation.timeline import Timeline, epochs
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evenkey.groupings import Grouping
     from evenkey.simulation.estimation import Estimation
     from evenkey.simulation.series import Series
-    from evenkey.simulation.sources import Messages
+    from evenkey.simulation.source_routers import Messages
     from evenkey.simulation.timeline import Piece
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenkey.simulation.sources import Messages
+    from evenkey.simulation.source_routers import Messages
 
 
 class Piece(NamedTuple):

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evenkey.applications.trees.best_split import Criterion, best_split
 from evenkey.applications.trees.clusters import Clusters
 from evenkey.applications.trees.leaf_histograms import LeafHistograms
 from evenkey.applications.trees.model import NodeSplit, TreeModel, feature_matrix
-from evenkey.applications.trees.splitting import Criterion, best_split
 from evenkey.core.checking import check_fields
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.sketches import check_capacity

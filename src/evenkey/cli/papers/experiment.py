@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from evenkey.cli.errors import interrupted_with, reported
+from evenkey.cli.error_lines import interrupted_with, reported
 from evenkey.cli.output import JsonOption, print_json, print_title, whole
 from evenkey.pipeline.options import check_output
 

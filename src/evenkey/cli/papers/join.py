@@ -6,12 +6,12 @@ from typing import Annotated, get_args
 
 import typer
 
-from evenkey.cli.errors import going_on, interrupted_with, reported
-from evenkey.cli.options import with_options_of
+from evenkey.cli.command_options import with_options_of
+from evenkey.cli.error_lines import going_on, interrupted_with, reported
 from evenkey.cli.output import JsonOption, print_json, standard_output_kept, whole
 from evenkey.cli.papers.join_summary import print_join, print_modes
 from evenkey.cli.produce import SENT
-from evenkey.cli.progress import message_bar, shown_progress
+from evenkey.cli.progress_bars import message_bar, shown_progress
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.spelling import split_list
 from evenkey.kafka import Address

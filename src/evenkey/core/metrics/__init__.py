@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from evenkey.core.metrics.base import Figure, Figures, Value, figure, known
 from evenkey.core.metrics.epoch import EpochMetrics, epoch_figures
-from evenkey.core.metrics.figure import Figure, Figures, Value, figure, known
 from evenkey.core.metrics.figures import (
     FIGURES,
     Balance,

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evenkey.core.metrics.figure import Figures, figure
+from evenkey.core.metrics.base import Figures, figure
 from evenkey.core.metrics.load import imbalance, imbalance_fraction, max_over_mean, stddev_percent
 from evenkey.core.metrics.load_distance import max_load_distance
 
 if TYPE_CHECKING:
-    from evenkey.core.metrics.figure import Figure, Place
+    from evenkey.core.metrics.base import Figure, Place
 
 
 @dataclass(frozen=True, kw_only=True)

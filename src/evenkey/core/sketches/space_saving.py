@@ -9,7 +9,7 @@ import numpy as np
 
 from evenkey.core.checking import whole_number
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.core.sketches.sketch import Sketch
+from evenkey.core.sketches.base import Sketch
 
 if TYPE_CHECKING:
     from typing import Self

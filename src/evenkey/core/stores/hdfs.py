@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from evenkey.core.errors import EvenkeyError
+from evenkey.core.stores.base import Store
 from evenkey.core.stores.patience import PATIENCE, patiently
-from evenkey.core.stores.store import Store
 from evenkey.core.stores.webhdfs import RemoteError, ask, namenodes_of, passes
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenkey.core.files import create_whole, write_whole
-from evenkey.core.stores.store import Store
+from evenkey.core.stores.base import Store
+from evenkey.core.whole_files import create_whole, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,9 +9,9 @@ from copy import copy
 from typing import TYPE_CHECKING
 
 from evenkey.core.errors import EvenkeyError
+from evenkey.core.stores.base import Store
 from evenkey.core.stores.buckets import Bucket, Verdict
 from evenkey.core.stores.patience import PATIENCE, patiently
-from evenkey.core.stores.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

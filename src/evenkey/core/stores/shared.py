@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from evenkey.core.errors import RunError
 
 if TYPE_CHECKING:
-    from evenkey.core.stores.store import Store
+    from evenkey.core.stores.base import Store
 
 SHARED = (
     "a place that the driver and all executors share, such as s3a://bucket/state or a path that is "

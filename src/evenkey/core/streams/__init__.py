@@ -12,7 +12,7 @@ from evenkey.core.streams.entries import Entry, catalogue, generated
 from evenkey.core.streams.file_stream import FileStream, SplitLines
 from evenkey.core.streams.files import LineIndex, find_files
 from evenkey.core.streams.published import Published
-from evenkey.core.streams.rows import RowIndex
+from evenkey.core.streams.row_index import RowIndex
 from evenkey.core.streams.sampling import FirstRecords, SpreadRecords
 from evenkey.core.streams.uniform import Uniform
 from evenkey.core.streams.weighted import Weighted
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from evenkey.core.streams.datasets import write_dataset as write_dataset
     from evenkey.core.streams.file_stream import Records as Records
     from evenkey.core.streams.row_groups import RowGroup as RowGroup
-    from evenkey.core.streams.row_groups import find_row_groups as find_row_groups
-    from evenkey.core.streams.row_groups import read_group as read_group
-    from evenkey.core.streams.rows import found_in as found_in
+    from evenkey.core.streams.row_index import found_in as found_in
     from evenkey.core.streams.splits import SPLITTERS as SPLITTERS
     from evenkey.core.streams.splits import Columns as Columns
     from evenkey.core.streams.splits import CsvRecords as CsvRecords

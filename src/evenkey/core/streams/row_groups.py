@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow.parquet as pq
 
 if TYPE_CHECKING:
+    from typing import Self
+
     import pyarrow as pa
 
 _DIGEST_BYTES = 16
@@ -38,49 +40,51 @@ class RowGroup(NamedTuple):
     spans: tuple[tuple[int, int], ...]
     digest: str
 
+    @classmethod
+    def find(cls, path: str | Path, columns: tuple[str, ...] | None = None) -> list[Self]:
+        """Digest columns of each row group of a file.
 
-def find_row_groups(path: str | Path, columns: tuple[str, ...] | None = None) -> list[RowGroup]:
-    """Digest columns of each row group of a file.
+        Parameters
+        ----------
+        path
+            The file.
+        columns
+            Names; None: all.
 
-    Parameters
-    ----------
-    path
-        The file.
-    columns
-        Names; None: all.
+        Raises
+        ------
+        OSError, pyarrow.ArrowInvalid
+            It cannot be read, or is not Parquet.
+        """
+        metadata = pq.read_metadata(path)
+        columns = columns or tuple(metadata.schema.to_arrow_schema().names)
+        inside = tuple(f"{column}." for column in columns)
+        groups = []
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            chunks = (group.column(each) for each in range(group.num_columns))
+            spans = tuple(
+                (
+                    chunk.dictionary_page_offset or chunk.data_page_offset,
+                    chunk.total_compressed_size,
+                )
+                for chunk in chunks
+                if f"{chunk.path_in_schema}.".startswith(inside)
+            )
+            groups.append(cls(number, columns, spans, _digest(str(path), spans)))
+        return groups
 
-    Raises
-    ------
-    OSError, pyarrow.ArrowInvalid
-        It cannot be read, or is not Parquet.
-    """
-    metadata = pq.read_metadata(path)
-    columns = columns or tuple(metadata.schema.to_arrow_schema().names)
-    inside = tuple(f"{column}." for column in columns)
-    groups = []
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        chunks = (group.column(each) for each in range(group.num_columns))
-        spans = tuple(
-            (chunk.dictionary_page_offset or chunk.data_page_offset, chunk.total_compressed_size)
-            for chunk in chunks
-            if f"{chunk.path_in_schema}.".startswith(inside)
-        )
-        groups.append(RowGroup(number, columns, spans, _digest(str(path), spans)))
-    return groups
+    def read(self, path: str | Path) -> pa.Table:
+        """Read the columns; those that were read last are kept in memory.
 
-
-def read_group(path: str | Path, group: RowGroup) -> pa.Table:
-    """Read columns of a row group; those that were read last are kept in memory.
-
-    Raises
-    ------
-    OSError
-        It cannot be read.
-    ValueError
-        It has changed since it was digested.
-    """
-    return _read(str(path), Path(path).stat().st_mtime_ns, group)
+        Raises
+        ------
+        OSError
+            It cannot be read.
+        ValueError
+            It has changed since it was digested.
+        """
+        return _read(str(path), Path(path).stat().st_mtime_ns, self)
 
 
 @lru_cache(maxsize=2)  # rows are read block by block; a block may lie across the end of a group

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from evenkey.groupings.planned.capacities import Capacities
-from evenkey.groupings.planned.counts import KeyCounts
+from evenkey.groupings.planned.compiled_plan import OFFSET, OWNER_BITS, Lookup, compile_plan
+from evenkey.groupings.planned.exact_counts import KeyCounts
 from evenkey.groupings.planned.grouping import PlannedGrouping, Planning, planner_of
-from evenkey.groupings.planned.lookup import OFFSET, OWNER_BITS, Lookup, compile_plan
 from evenkey.groupings.planned.plan import Plan, make_plan, unplanned
 from evenkey.groupings.planned.statistics import KeyStatistics
 from evenkey.groupings.planned.whole import whole_plan

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenkey.groupings.planned.counts import KeyCounts
+    from evenkey.groupings.planned.exact_counts import KeyCounts
 
 Planning = Literal["auto", "previous", "current", "fit"]
 
@@ -134,7 +134,7 @@ class PlannedGrouping(Grouping):
 
     Or of what each worker held, by key:
 
-    >>> from evenkey.groupings.planned.counts import KeyCounts
+    >>> from evenkey.groupings.planned.exact_counts import KeyCounts
     >>> held = {0: KeyCounts.of(np.array([7], np.uint64), np.array([9.0]), statistics)}
     >>> learned = grouping.learned_of_workers(ended, held, workers=2)
     """

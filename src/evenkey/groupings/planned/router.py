@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from evenkey.groupings.base import Router, Snapshot
-from evenkey.groupings.planned.lookup import compile_plan
+from evenkey.groupings.planned.compiled_plan import compile_plan
 from evenkey.groupings.planned.plan import Plan
 from evenkey.groupings.planned.statistics import KeyStatistics
 from evenkey.groupings.planned.surprise import CELL_BITS, NO_CELLS, NO_RULES, Cells, cells_for

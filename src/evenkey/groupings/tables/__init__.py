@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenkey.groupings.tables.affinity import CardinalityAffinity
 from evenkey.groupings.tables.base import PLACE
-from evenkey.groupings.tables.frequencies import descending, on_least_loaded
+from evenkey.groupings.tables.given_frequencies import descending, on_least_loaded
 from evenkey.groupings.tables.key_table import check_read, items_of, table_of, within
 from evenkey.groupings.tables.offline_greedy import OfflineGreedy
 from evenkey.groupings.tables.online_greedy import OnlineGreedy

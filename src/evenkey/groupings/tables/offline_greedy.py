@@ -10,7 +10,7 @@ import numpy as np
 from evenkey.core.checking import check_workers
 from evenkey.groupings.base import Grouping, Router, Snapshot
 from evenkey.groupings.tables.base import PLACE, merge_places
-from evenkey.groupings.tables.frequencies import descending, on_least_loaded
+from evenkey.groupings.tables.given_frequencies import descending, on_least_loaded
 from evenkey.groupings.tables.key_table import check_read, items_of, table_of, within
 
 if TYPE_CHECKING:

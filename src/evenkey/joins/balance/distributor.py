@@ -12,13 +12,13 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.metrics import max_load_distance
 from evenkey.core.spelling import unknown_name
 from evenkey.joins.balance.placement import Placement, divided
-from evenkey.joins.balance.planner import greedy
+from evenkey.joins.balance.rebalancing import greedy
 from evenkey.joins.balance.work import CLOCKS, PartitionWork, seconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenkey.joins.balance.planner import Planner
+    from evenkey.joins.balance.rebalancing import Planner
     from evenkey.joins.balance.work import LoadClock, LoadMetric
 
 _MOST_EPOCHS = 64

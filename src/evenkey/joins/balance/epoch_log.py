@@ -244,6 +244,18 @@ class EpochLog:
             if content is not None
         ]
 
+    @staticmethod
+    def work(records: Sequence[SlotRecord], partitions: int) -> PartitionWork:
+        """Add up what the slots of an epoch did for each partition."""
+        items = np.zeros(partitions, dtype=np.int64)
+        seconds = np.zeros(partitions)
+        for record in records:
+            for partition, (count, spent, _) in record.work.items():
+                items[partition] += count
+                seconds[partition] += spent
+        firsts = [record.distinct for record in records if record.distinct is not None]
+        return PartitionWork(items, seconds, sum(firsts) if firsts else None)
+
     def _record_of(self, name: str, content: bytes) -> SlotRecord:
         try:
             return SlotRecord.from_bytes(content, self.store.path(name))
@@ -295,15 +307,3 @@ def _records(epoch: int) -> str:
 
 def _record(epoch: int, slot: int) -> str:
     return f"{_records(epoch)}/slot-{slot:05d}.json"
-
-
-def work_of(records: Sequence[SlotRecord], partitions: int) -> PartitionWork:
-    """Add up what the slots did for each partition."""
-    items = np.zeros(partitions, dtype=np.int64)
-    seconds = np.zeros(partitions)
-    for record in records:
-        for partition, (count, spent, _) in record.work.items():
-            items[partition] += count
-            seconds[partition] += spent
-    firsts = [record.distinct for record in records if record.distinct is not None]
-    return PartitionWork(items, seconds, sum(firsts) if firsts else None)

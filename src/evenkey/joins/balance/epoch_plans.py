@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from evenkey.core.errors import RunError
 from evenkey.core.event_clock import FAR, in_step
-from evenkey.joins.balance.epoch_log import EpochLog, EpochPlan, work_of
+from evenkey.joins.balance.epoch_log import EpochLog, EpochPlan
 from evenkey.joins.balance.placement import Placement
 from evenkey.joins.balance.work import PartitionWork
 from evenkey.joins.matching.partition_join import RESERVED
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from evenkey.joins.balance.distributor import DynamicDistributor
     from evenkey.joins.balance.epoch_log import SlotRecord
     from evenkey.joins.static.manifest import StaticVersion
-    from evenkey.joins.static.store import StaticStore
+    from evenkey.joins.static.static_store import StaticStore
     from evenkey.spark.sessions import TaskId
 
 
@@ -192,7 +192,7 @@ class EpochPlans(PlanSource[EpochPlan]):
         if last.clock is not None and now is not None and now < last.clock:
             window = window.moved(now - last.clock)
         if self.distributor is not None and began is not None and now is not None:
-            work = work_of(records, self.partitions)
+            work = EpochLog.work(records, self.partitions)
             window = self.distributor.take_in(window, work, began=began, now=now)
             window, where = self.distributor.look(
                 window, where, self.workers, now=now, epoch=task.epoch

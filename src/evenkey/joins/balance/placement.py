@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _STAYS = 0.05
 """How far above its fair load a slot is filled by what lies there already: each move has its price,
-and the planner of moves stops at 0.15 (`evenkey.joins.balance.planner.GOOD_ENOUGH`)."""
+and the planner of moves stops at 0.15 (`evenkey.joins.balance.rebalancing.GOOD_ENOUGH`)."""
 
 
 @dataclass(frozen=True)

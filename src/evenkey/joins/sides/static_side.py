@@ -13,10 +13,10 @@ from evenkey.joins.sides.writing import write_static
 from evenkey.joins.space.partitioners import Leaves
 from evenkey.joins.static.fingerprint import fingerprint_of
 from evenkey.joins.static.objects import state_at
-from evenkey.joins.static.store import StaticStore
+from evenkey.joins.static.static_store import StaticStore
 from evenkey.joins.static.stored_letters import letters_at
 from evenkey.spark.keys import check_frame
-from evenkey.spark.sessions import at_state
+from evenkey.spark.sessions import at_state, returned
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,6 +95,7 @@ def static_side(
     return held.latest
 
 
+@returned
 class Held(NamedTuple):
     """What lies in a static store: the latest version, and what refreshes have replaced."""
 

@@ -15,7 +15,7 @@ from evenkey.joins.matching.on import Keys, SpatialMatch
 from evenkey.joins.matching.partition_join import HASH, PARTITION
 from evenkey.joins.static.manifest import StaticFile
 from evenkey.joins.static.objects import unseen
-from evenkey.joins.static.writer import name_of
+from evenkey.joins.static.version_writer import name_of
 from evenkey.joins.tasks.spreading import INDEX_SCHEMA
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     import shapely
 
-    from evenkey.joins.static.store import StaticStore
-    from evenkey.joins.static.writer import StaticWriter
+    from evenkey.joins.static.static_store import StaticStore
+    from evenkey.joins.static.version_writer import StaticWriter
 else:
     shapely = Extra("shapely", "geo", "a spatial join")
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from evenkey.joins.static.dead_letters import DeadLetters
     from evenkey.joins.static.fingerprint import Fingerprint
     from evenkey.joins.static.manifest import Manifest
-    from evenkey.joins.static.store import StaticStore
+    from evenkey.joins.static.static_store import StaticStore
 
 
 def write_static(

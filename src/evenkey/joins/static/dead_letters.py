@@ -23,6 +23,7 @@ DEAD_LETTERS = "dead-letters"
 """Kind under which the stream's are written, by epoch."""
 STATIC_DEAD_LETTERS = "static-dead-letters"
 """Kind under which the static side's are written, by version."""
+KINDS_OF_DEAD_LETTERS = (DEAD_LETTERS, STATIC_DEAD_LETTERS)
 
 
 class DeadLetters(Protocol):

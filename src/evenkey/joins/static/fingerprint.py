@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyspark.sql import functions as F
 
 from evenkey.spark.keys import hashed_parts, key_columns
+from evenkey.spark.sessions import returned
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -15,6 +16,7 @@ _PIECE = 24
 """Bits of a hash that are added up at a time: 2^39 rows fit into a bigint."""
 
 
+@returned
 class Fingerprint(NamedTuple):
     """What is the same for the same rows, and differs for others but by a chance of 2^-64.
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from evenkey.joins.static.fingerprint import Fingerprint
 from evenkey.joins.static.objects import fields_of, with_format
+from evenkey.spark.sessions import returned
 
 
 def checksum(content: bytes) -> str:
@@ -19,6 +20,7 @@ def checksum(content: bytes) -> str:
     return blake2b(content, digest_size=16).hexdigest()
 
 
+@returned
 class StaticVersion(NamedTuple):
     """A version of the static side, and no other that ever has its number and place.
 
@@ -34,6 +36,7 @@ class StaticVersion(NamedTuple):
     identity: str
 
 
+@returned
 @dataclass(frozen=True)
 class StaticFile:
     """One file of a version, as the manifest knows it.
@@ -53,6 +56,7 @@ class StaticFile:
     checksum: str
 
 
+@returned
 @dataclass(frozen=True)
 class Manifest:
     """What a version holds.

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from evenkey.core import stores
 from evenkey.core.checking import check_path
 from evenkey.core.errors import RunError
-from evenkey.core.files import check_format
 from evenkey.core.stores import SHARED, Store, at_once
+from evenkey.core.whole_files import check_format
 from evenkey.spark import store_of
 
 if TYPE_CHECKING:

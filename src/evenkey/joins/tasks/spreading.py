@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evenkey.joins.balance.epoch_plans import EpochPlans
     from evenkey.joins.static.dead_letters import DeadLetters
     from evenkey.joins.static.manifest import StaticVersion
-    from evenkey.joins.static.store import StaticStore
+    from evenkey.joins.static.static_store import StaticStore
 else:
     shapely = Extra("shapely", "geo", "a spatial join")
 

@@ -14,14 +14,14 @@ import inspect
 import pkgutil
 
 from evenkey.core.spelling import unknown_name
-from evenkey.papers.experiments.dataset import EPINIONS, Dataset, published
-from evenkey.papers.experiments.experiment import NOT_GIVEN, Experiment, Finding, Frame, Way, order
-from evenkey.papers.experiments.frames import series, spelled
+from evenkey.papers.experiments.base import NOT_GIVEN, Experiment, Finding, Frame, Way, order
+from evenkey.papers.experiments.experiment_data import EPINIONS, Dataset, published
 from evenkey.papers.experiments.key_share import KeyShare, TopKeys
 from evenkey.papers.experiments.outcome import Outcome
 from evenkey.papers.experiments.pipeline import PipelineRun
 from evenkey.papers.experiments.report import write_index, write_page
-from evenkey.papers.experiments.runner import Progress, run
+from evenkey.papers.experiments.result_frames import series, spelled
+from evenkey.papers.experiments.run_scenarios import Progress, run
 from evenkey.papers.experiments.scale import FULL, QUICK, Scale, scale_named
 from evenkey.papers.experiments.scenario import Measurement, Scenario
 from evenkey.papers.experiments.simulation import Simulation

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from evenkey.papers.experiments.experiment import Experiment, Finding
+    from evenkey.papers.experiments.base import Experiment, Finding
     from evenkey.papers.experiments.scale import Scale
     from evenkey.reports.pictures import Plot, Table
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from evenkey.core.files import write_whole
-from evenkey.papers.experiments.experiment import order
+from evenkey.core.whole_files import write_whole
+from evenkey.papers.experiments.base import order
 from evenkey.reports import pictures
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from evenkey.papers.experiments.dataset import Dataset
+    from evenkey.papers.experiments.experiment_data import Dataset
 
 Value: TypeAlias = "str | int | float | bool | None"
 OnMessages: TypeAlias = "Callable[[int], None]"

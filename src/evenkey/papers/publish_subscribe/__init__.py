@@ -9,9 +9,9 @@ from evenkey.papers.publish_subscribe.config import JoinConfig
 
 if TYPE_CHECKING:
     from evenkey.papers.publish_subscribe.config import ModeName as ModeName
-    from evenkey.papers.publish_subscribe.producing import produce_publications
+    from evenkey.papers.publish_subscribe.join_pipeline import compare_joins, run_join
+    from evenkey.papers.publish_subscribe.publication_producer import produce_publications
     from evenkey.papers.publish_subscribe.report import JoinReport
-    from evenkey.papers.publish_subscribe.runner import compare_joins, run_join
 
 __all__ = ["JoinConfig", "JoinReport", "compare_joins", "produce_publications", "run_join"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.papers.publish_subscribe.seen import LoadMeasure
+from evenkey.papers.publish_subscribe.join_seen import LoadMeasure
 from evenkey.pipeline.options import (
     MOST,
     MOST_TASKS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.papers.publish_subscribe.records import JoinRecords
+from evenkey.papers.publish_subscribe.join_records import JoinRecords
 from evenkey.papers.publish_subscribe.report import epochs_of
 from evenkey.pipeline.runs import epochs_of as progress_of
 

@@ -10,7 +10,6 @@ import numpy as np
 import shapely
 
 from evenkey.joins import Leaves
-from evenkey.papers.publish_subscribe.atlas import atlas_of
 from evenkey.papers.publish_subscribe.config import JoinConfig
 from evenkey.papers.publish_subscribe.places import (
     Atlas,
@@ -18,7 +17,9 @@ from evenkey.papers.publish_subscribe.places import (
     PublicationMix,
     Publications,
     draw_subscriptions,
+    read_atlas,
     read_collisions,
+    synthetic_atlas,
 )
 from evenkey.pipeline.runs import Reading, keep_reading, recall_reading
 
@@ -38,6 +39,11 @@ _MOST_LOADED = 2
 
 _loaded: dict[str, Publications] = {}
 _lock = threading.Lock()
+
+
+def atlas_of(config: JoinConfig) -> Atlas:
+    """Read or make the polygons that subscriptions and publications come from."""
+    return synthetic_atlas() if config.polygons is None else read_atlas(config.polygons)
 
 
 class PublicationsReading(Reading):

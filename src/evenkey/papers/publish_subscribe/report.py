@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenkey.core.metrics import JoinFigures, Pace, Paced, known, max_load_distance
-from evenkey.joins import items, load_per_location, work_of
+from evenkey.papers.publish_subscribe.join_seen import JoinSeen, LoadMeasure
 from evenkey.papers.publish_subscribe.places import skewed_workers
-from evenkey.papers.publish_subscribe.seen import JoinSeen, LoadMeasure
 from evenkey.pipeline.exporters import ExportSummary
 from evenkey.pipeline.runs import Timing
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenkey.joins import EpochLog, EpochPlan, SlotRecord
+    from evenkey.joins import EpochLog
 
 # The threshold is an option, the same in all epochs.
 _TOLD = [each for each in JoinFigures.declared() if each.name != "mldc_threshold"]
@@ -101,12 +100,9 @@ def epochs_of(
     log: EpochLog, partitions: int, workers: int, *, only: int | None = None
 ) -> list[JoinEpoch]:
     """Read the epochs of a query from its log, or only one of them."""
-    epochs = []
-    for number in log.epochs() if only is None else [only]:
-        plan, records = log.plan(number), log.records(number)
-        if plan is not None:
-            epochs.append(_epoch(plan, records, partitions, workers))
-    return epochs
+    numbers = log.epochs() if only is None else [only]
+    epochs = (_epoch(log, number, partitions, workers) for number in numbers)
+    return [each for each in epochs if each is not None]
 
 
 def _restored_epoch(plain: Mapping[str, Any]) -> JoinEpoch:
@@ -114,10 +110,11 @@ def _restored_epoch(plain: Mapping[str, Any]) -> JoinEpoch:
     return JoinEpoch(**{**plain, **arrays, "moved": tuple(plain["moved"])})
 
 
-def _epoch(
-    plan: EpochPlan, records: Sequence[SlotRecord], partitions: int, workers: int
-) -> JoinEpoch:
-    work = work_of(records, partitions)
+def _epoch(log: EpochLog, number: int, partitions: int, workers: int) -> JoinEpoch | None:
+    plan, records = log.plan(number), log.records(number)
+    if plan is None:
+        return None
+    work, at_first = log.work(records, partitions), np.arange(partitions) % workers
     moved = set(plan.moved)
     came, spent, busy = np.zeros(workers), np.zeros(workers), np.zeros(workers)
     loading = [0.0]
@@ -136,7 +133,7 @@ def _epoch(
         sum(loading),
         sum(len(record.loaded) for record in records),
         sum(each[2] for record in records for each in record.work.values()),
-        load_per_location(np.arange(partitions, dtype=np.int32) % workers, items(work), workers),
+        np.bincount(at_first, weights=work.items, minlength=workers).astype(np.float64),
         work.total,
     )
 

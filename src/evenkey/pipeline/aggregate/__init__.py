@@ -8,14 +8,14 @@ from evenkey.core.lazy import lazy_names
 from evenkey.pipeline.aggregate.config import PipelineConfig
 
 if TYPE_CHECKING:
-    from evenkey.pipeline.aggregate.job import AggregateJob as AggregateJob
-    from evenkey.pipeline.aggregate.job import warm_up as warm_up
+    from evenkey.pipeline.aggregate.aggregate_job import AggregateJob as AggregateJob
+    from evenkey.pipeline.aggregate.aggregate_job import warm_up as warm_up
+    from evenkey.pipeline.aggregate.dataflow import routed_messages as routed_messages
     from evenkey.pipeline.aggregate.keyed import KeyedWork as KeyedWork
     from evenkey.pipeline.aggregate.keyed import keyed_session as keyed_session
-    from evenkey.pipeline.aggregate.options import PipelineOptions as PipelineOptions
-    from evenkey.pipeline.aggregate.plan import routed_messages as routed_messages
+    from evenkey.pipeline.aggregate.pipeline_options import PipelineOptions as PipelineOptions
+    from evenkey.pipeline.aggregate.pipeline_runs import compare, run
     from evenkey.pipeline.aggregate.report import RunReport
-    from evenkey.pipeline.aggregate.runner import compare, run
     from evenkey.pipeline.aggregate.streams import opened_records as opened_records
     from evenkey.pipeline.aggregate.streams import opened_stream as opened_stream
     from evenkey.pipeline.aggregate.worker import PipelineWorker as PipelineWorker

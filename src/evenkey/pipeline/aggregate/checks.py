@@ -13,7 +13,7 @@ from evenkey.core.streams import read_types
 
 if TYPE_CHECKING:
     from evenkey.core.streams import SplitName
-    from evenkey.pipeline.aggregate.options import PipelineOptions
+    from evenkey.pipeline.aggregate.pipeline_options import PipelineOptions
 
 _SPLITS_WITH_COLUMNS = ("csv", "json", "parquet")
 _INPUTS = ("dataset", "input", "kafka")

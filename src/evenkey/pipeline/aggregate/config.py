@@ -16,7 +16,7 @@ from evenkey.pipeline.aggregate.checks import (
     check_planning,
     check_work,
 )
-from evenkey.pipeline.aggregate.options import PipelineOptions
+from evenkey.pipeline.aggregate.pipeline_options import PipelineOptions
 
 _PLACES_OF_KEYS = (
     "grouping",

@@ -12,7 +12,7 @@ from evenkey.pipeline.aggregate.key_planner import KeyPlanner
 from evenkey.pipeline.aggregate.observer import AggregateRecords, Observer
 from evenkey.pipeline.aggregate.report import ReportT
 from evenkey.pipeline.aggregate.worker import PLACED
-from evenkey.pipeline.runs import Tallies, Work, late_rows, overflowed_results
+from evenkey.pipeline.runs import Tallies, Work
 from evenkey.spark import session
 from evenkey.spark.sessions import local_master
 
@@ -145,8 +145,8 @@ class KeyedWork(Work[ReportT]):
             "seconds": outcome.seconds,
             "lines": lines,
             "rejected": rejected,
-            "late": late_rows(directory.commits),
-            "overflows": overflowed_results(directory.commits),
+            "late": directory.commits.total("late"),
+            "overflows": directory.commits.total("overflows"),
             "finished": outcome.finished,
             "results": directory.results if kept and self.sink.keeps_files else None,
             "dead_letters": directory.letters if kept else None,

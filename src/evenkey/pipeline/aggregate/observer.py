@@ -18,7 +18,6 @@ from evenkey.core.hashing import hash_strings
 from evenkey.core.metrics import EpochMetrics, PairCounts, RunMetrics, Seen, imbalance
 from evenkey.pipeline.aggregate.worker import PLACED
 from evenkey.pipeline.exporters import HotKey
-from evenkey.pipeline.runs import SPLITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,5 +173,5 @@ class AggregateRecords:
         self._recorder.record(epoch, figures, seen.hottest)
 
     def _rejected_in(self, epoch: int) -> int:
-        counts = self._files.read(SPLITS, [epoch])
+        counts = self._files.read(self._files.SPLITS, [epoch])
         return 0 if counts is None else int(pc.sum(counts["rejected"]).as_py())

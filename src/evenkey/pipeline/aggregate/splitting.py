@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from evenkey.aggregators import WORKER
 from evenkey.core.hashing import hash_strings
 from evenkey.core.streams import EVENT_TIME, Split, found_in, vet
-from evenkey.pipeline.runs import DEAD_LETTERS, MESSAGES, SPLITS, spelled
+from evenkey.pipeline.aggregate.readings import MESSAGES, spelled
 from evenkey.spark.keys import FAR_AHEAD, seconds_of
 from evenkey.spark.sessions import current_task
 
@@ -110,9 +110,9 @@ class _Task(ABC):
             yield from messages.to_batches()
         letters = pa.concat_tables(rejected) if rejected else _NONE
         _, epoch, part = current_task()
-        self._dead_letters.write(DEAD_LETTERS, epoch, part, letters)
+        self._dead_letters.write(self._files.DEAD_LETTERS, epoch, part, letters)
         counts = pa.table({"lines": [read], "rejected": [letters.num_rows]})
-        self._files.write(SPLITS, epoch, part, counts, took=read, gave=passed_on)
+        self._files.write(self._files.SPLITS, epoch, part, counts, took=read, gave=passed_on)
 
     @abstractmethod
     def take_apart(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:

@@ -27,7 +27,7 @@ from evenkey.core.streams import (
     read_types,
     unpack,
 )
-from evenkey.pipeline.aggregate.looking import with_types
+from evenkey.pipeline.aggregate.found_types import with_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

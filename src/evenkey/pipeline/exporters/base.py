@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenkey.pipeline.exporters.record import EpochRecord
+    from evenkey.pipeline.exporters.epoch_record import EpochRecord
 
 Ending: TypeAlias = Literal["finished", "paused", "failed"]
 """How a run ended."""

@@ -16,8 +16,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from evenkey.core.stores import store_at
+from evenkey.pipeline.exporters.epoch_record import RunInfo
 from evenkey.pipeline.exporters.history_files import VERSION, check_version, encoded, read_record
-from evenkey.pipeline.exporters.record import RunInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from evenkey.core.stores import Store
     from evenkey.pipeline.exporters.base import Ending
-    from evenkey.pipeline.exporters.record import EpochRecord
+    from evenkey.pipeline.exporters.epoch_record import EpochRecord
 
 RUN_FILE = "run.json"
 """What a history of a run has, and no other directory."""

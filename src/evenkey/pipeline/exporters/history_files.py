@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenkey.core.metrics import FIGURES
-from evenkey.pipeline.exporters.record import EpochRecord, HotKey
+from evenkey.pipeline.exporters.epoch_record import EpochRecord, HotKey
 
 if TYPE_CHECKING:
     from evenkey.core.metrics import Figure

@@ -13,9 +13,9 @@ from evenkey.pipeline.exporters.line_protocol import lines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenkey.pipeline.exporters.address import ExportAddress
     from evenkey.pipeline.exporters.base import Ending
-    from evenkey.pipeline.exporters.record import EpochRecord, RunInfo
+    from evenkey.pipeline.exporters.epoch_record import EpochRecord, RunInfo
+    from evenkey.pipeline.exporters.export_address import ExportAddress
 
 _PORT = 8086
 _TIMEOUT_SECONDS = 5

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evenkey.pipeline.exporters.record import EpochRecord, RunInfo
+    from evenkey.pipeline.exporters.epoch_record import EpochRecord, RunInfo
 
 _TAG_SPECIAL = re.compile(r"([,= ])")
 _FIELD_SPECIAL = re.compile(r'(["\\])')

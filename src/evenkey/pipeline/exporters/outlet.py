@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evenkey.pipeline.exporters.base import Ending, Exporter, ExportSummary, Unreachable
 
 if TYPE_CHECKING:
-    from evenkey.pipeline.exporters.record import EpochRecord
+    from evenkey.pipeline.exporters.epoch_record import EpochRecord
 
 _BEAT_SECONDS = 1.0
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 3.0

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from evenkey.core.stores import Store
     from evenkey.pipeline.exporters.base import Ending
-    from evenkey.pipeline.exporters.record import EpochRecord, RunInfo
+    from evenkey.pipeline.exporters.epoch_record import EpochRecord, RunInfo
 
 
 class Parquet(Exporter):

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from wsgiref.types import WSGIApplication
 
     from evenkey.core.metrics import Figure
-    from evenkey.pipeline.exporters.address import ExportAddress, HostPort
     from evenkey.pipeline.exporters.base import Ending
-    from evenkey.pipeline.exporters.record import EpochRecord, RunInfo
+    from evenkey.pipeline.exporters.epoch_record import EpochRecord, RunInfo
+    from evenkey.pipeline.exporters.export_address import ExportAddress, HostPort
 
 _PORT = 9108
 _LONGEST_LABEL = 64

@@ -12,7 +12,7 @@ from evenkey.core.checking import check_fields
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.hashing import hash_strings
 from evenkey.groupings import parse
-from evenkey.pipeline.learn.learner import Learner, ModelT, check_learner
+from evenkey.pipeline.learn.base import Learner, ModelT, check_learner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

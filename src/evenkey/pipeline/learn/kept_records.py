@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from evenkey.pipeline.learn.base import Learner
     from evenkey.pipeline.learn.config import LearnConfig
-    from evenkey.pipeline.learn.learner import Learner
     from evenkey.pipeline.learn.records import Piece
 
 _NO_REASON = pa.scalar(None, pa.string())

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenkey.core.errors import RunError
-from evenkey.pipeline.learn.learner import Learner, ModelT
+from evenkey.pipeline.learn.base import Learner, ModelT
 from evenkey.pipeline.runs import output_store
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from evenkey.pipeline.aggregate import RunReport
-from evenkey.pipeline.learn.tasks import COUNTERS, TRIALS
+from evenkey.pipeline.learn.learning_tasks import COUNTERS, TRIALS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evenkey.pipeline.learn.learner import Model
+    from evenkey.pipeline.learn.base import Model
     from evenkey.pipeline.runs import EpochFiles
 
 

@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 from evenkey.aggregators import WORKER
 from evenkey.core.checking import whole_number
 from evenkey.core.errors import ConfigurationError
-from evenkey.pipeline.learn.learner import check_learner
+from evenkey.pipeline.learn.base import check_learner
 from evenkey.pipeline.learn.vetting import REASON, vetted_records
 from evenkey.spark import route
 from evenkey.spark.aggregates import WorkerTask, merge_partials, worked
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from evenkey.groupings import Grouping
-    from evenkey.pipeline.learn.learner import Learner, Model, ModelT
+    from evenkey.pipeline.learn.base import Learner, Model, ModelT
 
 logger = logging.getLogger(__name__)
 

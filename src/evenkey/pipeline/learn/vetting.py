@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-    from evenkey.pipeline.learn.learner import Learner
+    from evenkey.pipeline.learn.base import Learner
 
 REASON = "reason"
 """Column that says why a record cannot be learned from; null where it can."""

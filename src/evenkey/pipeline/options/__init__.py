@@ -8,13 +8,13 @@ from evenkey.core.extras import load_extra
 load_extra("pydantic", "cli", "a run, an application or their options")
 
 from evenkey.pipeline.options.base import Configuration, check_configuration
-from evenkey.pipeline.options.fields import MOST, MOST_TASKS, AnyPath, fact, option, paths
-from evenkey.pipeline.options.files import check_output, check_outside
-from evenkey.pipeline.options.grouping import GroupingOptions, WorkOptions
-from evenkey.pipeline.options.input import EpochOptions, InputOptions
-from evenkey.pipeline.options.kafka import KafkaOptions
-from evenkey.pipeline.options.keyed import KeyedOptions
-from evenkey.pipeline.options.run import RunOptions
+from evenkey.pipeline.options.grouping_options import GroupingOptions, WorkOptions
+from evenkey.pipeline.options.input_options import EpochOptions, InputOptions
+from evenkey.pipeline.options.kafka_options import KafkaOptions
+from evenkey.pipeline.options.keyed_options import KeyedOptions
+from evenkey.pipeline.options.named_files import check_output, check_outside
+from evenkey.pipeline.options.option_fields import MOST, MOST_TASKS, AnyPath, fact, option, paths
+from evenkey.pipeline.options.run_options import RunOptions
 
 __all__ = [
     "MOST",

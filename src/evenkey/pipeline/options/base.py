@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, mo
 
 from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
-from evenkey.pipeline.options.errors import describe
-from evenkey.pipeline.options.fields import fact
-from evenkey.pipeline.options.files import read_toml
+from evenkey.pipeline.options.named_files import read_toml
+from evenkey.pipeline.options.option_fields import fact
+from evenkey.pipeline.options.pydantic_errors import describe
 
 if TYPE_CHECKING:
     from typing import Self

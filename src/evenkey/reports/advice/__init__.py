@@ -20,8 +20,8 @@ from evenkey.reports.advice.recommend import EVEN, Recommendation, combined_by_s
 from evenkey.reports.advice.sample import Sample, Sampling, sampled
 
 if TYPE_CHECKING:
-    from evenkey.reports.advice.page import check_page as check_page
-    from evenkey.reports.advice.page import write_page as write_page
+    from evenkey.reports.advice.advice_page import check_page as check_page
+    from evenkey.reports.advice.advice_page import write_page as write_page
 
 __all__ = [
     "EVEN",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenkey.core.checking import shown, whole_number
 from evenkey.core.errors import ConfigurationError
-from evenkey.reports.advice.frames import sample_of_frame, spelled
+from evenkey.reports.advice.frame_sample import sample_of_frame, spelled
 from evenkey.reports.advice.measure import Skew, measure
 from evenkey.reports.advice.predict import (
     BY_KEY,

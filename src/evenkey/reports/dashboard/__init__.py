@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from evenkey.reports.dashboard.server import Server
+from evenkey.reports.dashboard.web_server import Server
 
 __all__ = ["Server"]

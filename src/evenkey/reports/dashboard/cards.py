@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evenkey.pipeline.exporters import EpochRecord
-    from evenkey.reports.dashboard.runs import Run, State
+    from evenkey.reports.dashboard.watched_runs import Run, State
     from evenkey.reports.pictures import Theme
 
 _FIRST = "waiting for the first epoch"

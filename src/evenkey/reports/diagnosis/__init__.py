@@ -11,14 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenkey.core.lazy import lazy_names
-from evenkey.reports.diagnosis.application import Application, Execution, Stage, Task
 from evenkey.reports.diagnosis.diagnosing import Diagnosed, Diagnosis, diagnose
 from evenkey.reports.diagnosis.findings import Change, Finding, stage_names, stage_title
+from evenkey.reports.diagnosis.spark_application import Application, Execution, Stage, Task
 from evenkey.reports.diagnosis.thresholds import Thresholds
 
 if TYPE_CHECKING:
-    from evenkey.reports.diagnosis.page import check_page as check_page
-    from evenkey.reports.diagnosis.page import write_page as write_page
+    from evenkey.reports.diagnosis.diagnosis_page import check_page as check_page
+    from evenkey.reports.diagnosis.diagnosis_page import write_page as write_page
 
 __all__ = [
     "Application",

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 from evenkey.core.checking import check_path
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.stores import local_path, scheme_of
+from evenkey.reports.diagnosis.history_server import is_address, read_server
+from evenkey.reports.diagnosis.judging import find
+from evenkey.reports.diagnosis.log_reader import read_log
 from evenkey.reports.diagnosis.logs import find_logs, listed
-from evenkey.reports.diagnosis.looking import find
-from evenkey.reports.diagnosis.reading import read_log
-from evenkey.reports.diagnosis.server import is_address, read_server
 from evenkey.reports.diagnosis.thresholds import Thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenkey.reports.diagnosis.application import Application
     from evenkey.reports.diagnosis.findings import Finding
     from evenkey.reports.diagnosis.logs import EventLog
+    from evenkey.reports.diagnosis.spark_application import Application
 
 FORMULA = (
     "Skew costs makespan(tasks as they are; S slots) - ceil(T / S) * mean(task). A change saves "

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from evenkey.reports.diagnosis.predicting import heaviest
+from evenkey.reports.diagnosis.after_remedies import heaviest
 from evenkey.reports.diagnosis.remedies import kind_of
 
 if TYPE_CHECKING:
-    from evenkey.reports.diagnosis.application import Application
-    from evenkey.reports.diagnosis.predicting import Work
+    from evenkey.reports.diagnosis.after_remedies import Work
     from evenkey.reports.diagnosis.remedies import Remedy
-    from evenkey.reports.diagnosis.runs import Run
+    from evenkey.reports.diagnosis.spark_application import Application
+    from evenkey.reports.diagnosis.stage_runs import Run
 
 Verdict = Literal["change", "combined", "even", "small", "none"]
 """What to do: make the change that is named; nothing, for one of four reasons."""

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from evenkey.reports.diagnosis import limits
-from evenkey.reports.diagnosis.plans import Node
+from evenkey.reports.diagnosis.spark_plans import Node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

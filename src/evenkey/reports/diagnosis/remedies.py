@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenkey.reports.diagnosis.plans import KeyedRead
+    from evenkey.reports.diagnosis.spark_plans import KeyedRead
 
 How = Literal["split", "whole"]
 """What happens to keys: split over workers, or placed whole."""

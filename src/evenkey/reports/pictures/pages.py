@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.core.files import write_whole
+from evenkey.core.whole_files import write_whole
 from evenkey.reports.pictures.engine import plotly
 from evenkey.reports.pictures.theme import THEMES
 

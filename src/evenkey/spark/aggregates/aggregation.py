@@ -17,16 +17,16 @@ from evenkey.spark.aggregates.key_counts import CountingWorker, OfWorkers
 from evenkey.spark.aggregates.partial import worked
 from evenkey.spark.aggregates.partial_task import STATES, TIME, FinishTask, MergeTask, WorkerTask
 from evenkey.spark.aggregates.unchanged import SameAggregator, with_same_aggregator
-from evenkey.spark.keys.columns import (
+from evenkey.spark.keys.event_times import without_far_ahead
+from evenkey.spark.keys.exact_sums import count_overflows, finished_natively, merged_natively
+from evenkey.spark.keys.given_columns import (
     check_frame,
     column_names,
     find_columns,
     same_name,
     time_column,
 )
-from evenkey.spark.keys.composite import check_groupable, check_result, with_keys
-from evenkey.spark.keys.event_times import without_far_ahead
-from evenkey.spark.keys.exact_sums import count_overflows, finished_natively, merged_natively
+from evenkey.spark.keys.multi_column_keys import check_groupable, check_result, with_keys
 from evenkey.spark.plans.places import check_state, tables_of
 from evenkey.spark.plans.plan_source import Learned
 from evenkey.spark.routing.add_worker import routed

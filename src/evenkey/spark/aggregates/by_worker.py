@@ -17,7 +17,8 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import parse
 from evenkey.spark.aggregates.aggregation import check_windows
 from evenkey.spark.aggregates.by_name import COUNT, AggregateByName, parsed_aggregates
-from evenkey.spark.keys.columns import (
+from evenkey.spark.keys.event_times import without_far_ahead
+from evenkey.spark.keys.given_columns import (
     absent,
     check_frame,
     column_names,
@@ -29,8 +30,7 @@ from evenkey.spark.keys.columns import (
     same_name,
     time_column,
 )
-from evenkey.spark.keys.composite import check_groupable
-from evenkey.spark.keys.event_times import without_far_ahead
+from evenkey.spark.keys.multi_column_keys import check_groupable
 from evenkey.spark.routing.add_worker import routed
 from evenkey.spark.routing.real_time import check_state_in_real_time
 from evenkey.spark.routing.to_workers import place

@@ -9,7 +9,13 @@ from pyspark.sql import functions as F
 from evenkey.core.checking import check_text, check_workers
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.aggregates.by_name import COUNT, parsed_aggregates
-from evenkey.spark.keys.columns import check_frame, column_names, find_columns, key_columns, quoted
+from evenkey.spark.keys.given_columns import (
+    check_frame,
+    column_names,
+    find_columns,
+    key_columns,
+    quoted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

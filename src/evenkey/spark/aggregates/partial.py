@@ -12,8 +12,8 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.spark.aggregates.key_counts import HASH, CountingWorker
 from evenkey.spark.aggregates.partial_task import TIME, WEIGHT, WINDOW
 from evenkey.spark.keys.any_names import NamedTask, with_plain_names
-from evenkey.spark.keys.columns import column_names, hash_of, key_columns, windowed_column
-from evenkey.spark.keys.composite import one_key
+from evenkey.spark.keys.given_columns import column_names, hash_of, key_columns, windowed_column
+from evenkey.spark.keys.multi_column_keys import one_key
 from evenkey.spark.routing.to_workers import place
 from evenkey.spark.sessions.versions import from_arrow_schema, to_arrow_schema
 from evenkey.spark.sessions.worker_python import in_workers

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.core.files import check_format
+from evenkey.core.whole_files import check_format
 from evenkey.spark.plans.tables import FORMAT, NEW_STATE, RoutingTable, layout_kept
 from evenkey.spark.sessions.before_epoch import with_epoch_words
 from evenkey.spark.sessions.query_events import listen

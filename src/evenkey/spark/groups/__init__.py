@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from evenkey.spark.groups.fitting import fit
-from evenkey.spark.groups.grouped import Grouped, groupBy
+from evenkey.spark.groups.group_by import Grouped, groupBy
 
 __all__ = ["Grouped", "fit", "groupBy"]

@@ -8,10 +8,10 @@ from evenkey.core import spelling
 from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import Grouping, KeyGrouping, PlannedGrouping, parse, planner_of
-from evenkey.spark.groups.keys import unplaceable
+from evenkey.spark.groups.group_keys import unplaceable
 
 if TYPE_CHECKING:
-    from evenkey.spark.groups.keys import Keys
+    from evenkey.spark.groups.group_keys import Keys
 
 Wanted = Literal["auto", "whole", "spark", "planned"]
 

@@ -9,7 +9,7 @@ from pyspark.sql import Column
 from evenkey.aggregators import WORKER, Aggregator
 from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
-from evenkey.spark.groups.aggregated import aggregated
+from evenkey.spark.groups.group_aggregators import aggregated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, GroupedData

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from evenkey.spark.keys.columns import OWN
+from evenkey.spark.keys.given_columns import OWN
 from evenkey.spark.plans.lookup import with_planned_worker
 from evenkey.spark.routing.to_workers import split_column
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from evenkey.groupings import PlannedGrouping
-    from evenkey.spark.groups.keys import Keys
+    from evenkey.spark.groups.group_keys import Keys
     from evenkey.spark.plans.plan_source import Fixed
 
 SPLIT = f"{OWN}split"

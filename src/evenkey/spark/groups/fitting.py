@@ -8,7 +8,7 @@ from evenkey.core.checking import number
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import Plan, PlannedGrouping, parse, planner_of
 from evenkey.spark.groups.rows import Rows
-from evenkey.spark.keys.columns import check_frame, key_columns, key_hash, number_column
+from evenkey.spark.keys.given_columns import check_frame, key_columns, key_hash, number_column
 from evenkey.spark.plans.batch_plans import KeptPlan, plan_near
 from evenkey.spark.plans.places import check_state
 

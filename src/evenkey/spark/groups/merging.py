@@ -11,9 +11,9 @@ from pyspark.sql.types import StringType, StructField, StructType
 from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.groups import calls
+from evenkey.spark.groups.group_keys import Keys
 from evenkey.spark.groups.hints import arguments_of, labelled, takes_pieces
-from evenkey.spark.groups.keys import Keys
-from evenkey.spark.keys.columns import quoted
+from evenkey.spark.keys.given_columns import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -26,7 +26,7 @@ from evenkey.spark.sessions.before_epoch import before_epoch
 if TYPE_CHECKING:
     from evenkey.core.stores import SharedMark
     from evenkey.groupings import Snapshot
-    from evenkey.spark.groups.keys import Keys
+    from evenkey.spark.groups.group_keys import Keys
     from evenkey.spark.groups.rows import Rows
     from evenkey.spark.plans.tables import RoutingTables
     from evenkey.spark.sessions.task_id import TaskId

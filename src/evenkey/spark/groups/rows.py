@@ -10,12 +10,12 @@ from evenkey.core.checking import check_workers, shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.spark.groups.choosing import Choice, choose, read_grouping
 from evenkey.spark.groups.exchange import SPLIT, exchanged
+from evenkey.spark.groups.group_keys import Keys, expression_of, keyed, listed
 from evenkey.spark.groups.group_plans import GroupPlans
-from evenkey.spark.groups.keys import Keys, expression_of, keyed, listed
 from evenkey.spark.groups.weights import Side, Weights, cost_column
-from evenkey.spark.keys.columns import check_frame
+from evenkey.spark.keys.given_columns import check_frame
 from evenkey.spark.plans.places import check_state
-from evenkey.spark.sessions.slots import slots_of
+from evenkey.spark.sessions.task_slots import slots_of
 from evenkey.spark.sessions.worker_python import check_python
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor
     from pyspark.sql.types import StructType
 
-    from evenkey.spark.groups.keys import Keys
+    from evenkey.spark.groups.group_keys import Keys
     from evenkey.spark.groups.pinned import PinnedPlan
     from evenkey.spark.groups.rows import Rows
 

@@ -21,13 +21,13 @@ from pyspark.sql.types import (
 )
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.spark.keys.columns import OWN, quoted
+from evenkey.spark.keys.given_columns import OWN, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-    from evenkey.spark.groups.keys import Keys
+    from evenkey.spark.groups.group_keys import Keys
 
 _PLAIN = (BooleanType, NumericType, StringType, TimestampNTZType)
 _PLAIN_BY_NAME = frozenset(

@@ -12,7 +12,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.spark.keys.columns import number_column
+from evenkey.spark.keys.given_columns import number_column
 from evenkey.spark.plans.batch_plans import weighed
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from evenkey.groupings import KeyStatistics
-    from evenkey.spark.groups.keys import Keys
+    from evenkey.spark.groups.group_keys import Keys
 
 _LONGEST = 40
 

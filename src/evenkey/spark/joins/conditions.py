@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
-from evenkey.spark.keys.columns import OWN, unlogged_errors
+from evenkey.spark.keys.given_columns import OWN, unlogged_errors
 from evenkey.spark.sessions.access import is_remote
 
 if TYPE_CHECKING:

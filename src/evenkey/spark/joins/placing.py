@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from evenkey.spark.joins.keys import without_null
+from evenkey.spark.joins.join_keys import without_null
 from evenkey.spark.joins.witnesses import COPY, ONCE, WITNESS, first_of_task
-from evenkey.spark.keys.columns import hash_of
+from evenkey.spark.keys.given_columns import hash_of
 from evenkey.spark.keys.row_numbers import numbered
 from evenkey.spark.plans.lookup import (
     HASH,

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from evenkey.spark.keys.any_names import NamedTask, with_plain_names
-from evenkey.spark.keys.columns import (
+from evenkey.spark.keys.contents import hashed_parts
+from evenkey.spark.keys.event_times import FAR_AHEAD, far_ahead, seconds_of, without_far_ahead
+from evenkey.spark.keys.exact_sums import OVERFLOWS
+from evenkey.spark.keys.given_columns import (
     absent,
     check_frame,
     column_names,
@@ -15,10 +18,7 @@ from evenkey.spark.keys.columns import (
     time_column,
     windowed_column,
 )
-from evenkey.spark.keys.composite import check_names, one_key, with_keys
-from evenkey.spark.keys.contents import hashed_parts
-from evenkey.spark.keys.event_times import FAR_AHEAD, far_ahead, seconds_of, without_far_ahead
-from evenkey.spark.keys.exact_sums import OVERFLOWS
+from evenkey.spark.keys.multi_column_keys import check_names, one_key, with_keys
 
 __all__ = [
     "FAR_AHEAD",

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
-from evenkey.spark.keys.columns import OWN, quoted, row_numbers
 from evenkey.spark.keys.contents import hashed_parts
+from evenkey.spark.keys.given_columns import OWN, quoted, row_numbers
 from evenkey.spark.sessions.access import is_remote
 from evenkey.spark.sessions.retries import SORTS, warn_of_unsafe_retries
 

@@ -17,9 +17,10 @@ import numpy as np
 
 from evenkey.core.checking import check_workers
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.core.files import check_format
 from evenkey.core.stores import store_at
+from evenkey.core.whole_files import check_format
 from evenkey.spark.plans.arrays import decoded, encoded
+from evenkey.spark.sessions.access import returned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +38,7 @@ KEPT = 100
 _FILE = re.compile(r"table-(\d{10})\.npz")
 
 
+@returned
 @dataclass(frozen=True)
 class RoutingTable:
     """What an epoch's routers start from.

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from evenkey.core.checking import check_one_of, number
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import Grouping, parse, planner_of
-from evenkey.spark.keys.columns import (
+from evenkey.spark.keys.given_columns import (
     absent,
     check_frame,
     key_hash,

@@ -13,7 +13,7 @@ from pyspark.sql.types import MapType, VariantType
 from evenkey.core.checking import whole_number
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import Plan, PlannedGrouping, heaviest_first
-from evenkey.spark.keys.columns import (
+from evenkey.spark.keys.given_columns import (
     check_frame,
     check_own_names,
     check_types,

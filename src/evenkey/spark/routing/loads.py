@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from evenkey.core.checking import check_text, check_workers, shown
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.spark.keys.columns import check_frame, key_columns, key_hash
+from evenkey.spark.keys.given_columns import check_frame, key_columns, key_hash
 from evenkey.spark.sessions.query_events import listen
 
 if TYPE_CHECKING:

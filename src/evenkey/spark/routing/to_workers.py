@@ -9,7 +9,7 @@ from pyspark.sql.types import IntegralType, LongType
 
 from evenkey.core.checking import check_one_of, check_text, check_workers, shown
 from evenkey.core.errors import ConfigurationError
-from evenkey.spark.keys.columns import absent, check_frame, find_columns, key_columns, quoted
+from evenkey.spark.keys.given_columns import absent, check_frame, find_columns, key_columns, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

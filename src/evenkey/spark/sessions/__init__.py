@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from evenkey.spark.sessions.access import at_state, is_remote
+from evenkey.spark.sessions.access import at_state, is_remote, returned
 from evenkey.spark.sessions.java_process import ending_unlogged, java_deaths_named
-from evenkey.spark.sessions.kinds import change_session
+from evenkey.spark.sessions.session_change import change_session
 from evenkey.spark.sessions.starting import local_master, temporary_directory
 from evenkey.spark.sessions.task_id import BATCH, TaskId, current_epoch, current_task, within_query
 from evenkey.spark.sessions.versions import (
@@ -30,6 +30,7 @@ __all__ = [
     "is_remote",
     "java_deaths_named",
     "local_master",
+    "returned",
     "temporary_directory",
     "to_arrow_schema",
     "within_query",

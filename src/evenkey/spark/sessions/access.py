@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from evenkey.core.errors import EvenkeyError, RunError
+from evenkey.core.stores import Bucket, Store
 from evenkey.spark.sessions.worker_python import in_workers
 
 if TYPE_CHECKING:
@@ -46,31 +47,18 @@ def at_state(session: SparkSession, function: Callable[[], Result]) -> Result:
     result = _unpickled(cell)
     if isinstance(result, _Raised):
         raise result.error
-    returned: Result = result
-    return returned
+    answer: Result = result
+    return answer
 
 
-_OWN = frozenset(
-    {
-        ("evenkey.joins.static.fingerprint", "Fingerprint"),
-        ("evenkey.joins.static.manifest", "Manifest"),
-        ("evenkey.joins.static.manifest", "StaticFile"),
-        ("evenkey.joins.static.manifest", "StaticVersion"),
-        ("evenkey.joins.sides.static_side", "Held"),
-        ("evenkey.joins.static.writer", "StaticWriter"),
-        ("evenkey.spark.plans.tables", "RoutingTable"),
-        ("evenkey.spark.sessions.access", "_Raised"),
-        ("evenkey.core.stores.abfs", "AbfsContainer"),
-        ("evenkey.core.stores.abfs", "AbfsStore"),
-        ("evenkey.core.stores.gcs", "GcsBucket"),
-        ("evenkey.core.stores.gcs", "GcsStore"),
-        ("evenkey.core.stores.hdfs", "HdfsStore"),
-        ("evenkey.core.stores.local", "LocalStore"),
-        ("evenkey.core.stores.s3", "S3Bucket"),
-        ("evenkey.core.stores.s3", "S3Store"),
-    }
-)
-"""Types of our own that answers consist of, besides errors."""
+_RETURNED: set[type] = set()
+
+
+def returned(kind: type[Result]) -> type[Result]:
+    """Allow a type in what a function returns through `at_state`: a client accepts no other."""
+    _RETURNED.add(kind)
+    return kind
+
 
 _ARROW = (
     "schema field type_for_alias list_ large_list map_ struct timestamp duration time32 time64 "
@@ -92,7 +80,7 @@ _PLAIN = frozenset(
         ("pathlib", "PosixPath"),
     }
 )
-"""What else may stand in a task's answer, besides errors."""
+"""What may stand in a task's answer, besides errors, stores and what is marked `returned`."""
 
 
 _BUILT_IN = (Exception, set, frozenset, bytearray, complex)
@@ -102,14 +90,15 @@ class _Answer(pickle.Unpickler):
     """Reads the answer of a task over Connect: a server may not run code in the client."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in _PLAIN | _OWN:
+        if (module, name) in _PLAIN:
             return super().find_class(module, name)
         # A name with a dot would reach what a module has imported.
         if "." not in name and (module == "builtins" or module.startswith("evenkey.")):
             found = super().find_class(module, name)
-            wanted = _BUILT_IN if module == "builtins" else (EvenkeyError, OSError)
-            # An error of ours that stands where its name says, and nothing imported there.
-            if isinstance(found, type) and issubclass(found, wanted) and found.__module__ == module:
+            wanted = _BUILT_IN if module == "builtins" else (EvenkeyError, OSError, Store, Bucket)
+            # A type of ours that stands where its name says, and nothing imported there.
+            ours = isinstance(found, type) and found.__module__ == module
+            if ours and (found in _RETURNED or issubclass(found, wanted)):
                 return found
         message = f"{module}.{name} is no part of an answer of evenkey's own tasks"
         raise pickle.UnpicklingError(message)
@@ -130,6 +119,7 @@ def _unpickled(cell: bytes) -> Any:
         raise RunError(message) from error
 
 
+@returned
 class _Raised:
     """An error that travels as it is, and not as text in one of Spark's."""
 

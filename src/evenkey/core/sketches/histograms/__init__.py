@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from evenkey.core.sketches.histograms.approximate_histogram import ApproximateHistogram
 from evenkey.core.sketches.histograms.bins import Bins, check_capacity, check_values
-from evenkey.core.sketches.histograms.histogram import ApproximateHistogram
 
 __all__ = ["ApproximateHistogram", "Bins", "check_capacity", "check_values"]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from evenkey.core.streams.splits.base import RawMessages, Split, Splitter, vet
 from evenkey.core.streams.splits.columns import Columns, read_names, spell_names
 from evenkey.core.streams.splits.csv_records import CsvRecords
-from evenkey.core.streams.splits.edges import Edges
-from evenkey.core.streams.splits.election import TwitterElection
-from evenkey.core.streams.splits.json_lines import JsonLines
-from evenkey.core.streams.splits.tables import (
+from evenkey.core.streams.splits.dkg_data_sets import (
     TwitterTicker,
     WikipediaClickstream,
     WikipediaPageviews,
     WikipediaPageviewsByLang,
 )
+from evenkey.core.streams.splits.edges import Edges
+from evenkey.core.streams.splits.election import TwitterElection
+from evenkey.core.streams.splits.json_lines import JsonLines
 from evenkey.core.streams.splits.text import Country, Lines, Words
 from evenkey.core.streams.splits.typed import read_types
 

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams.splits.base import RawMessages, Splitter
 from evenkey.core.streams.splits.composite import compose
-from evenkey.core.streams.splits.extra import read_extra
 from evenkey.core.streams.splits.fields import Fields, read_counts
+from evenkey.core.streams.splits.written_values import read_extra
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evenkey.papers.experiments import Finding, Frame
 from evenkey.papers.experiments.joins.join_run import DEVIATIONS
-from evenkey.papers.experiments.joins.modes import (
+from evenkey.papers.experiments.joins.mode_comparison import (
     CLUSTERED,
     SETTING_OF_MODES,
     ModesAgainstSkew,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenkey.papers.experiments import Finding, Frame
 from evenkey.papers.experiments.joins.join_run import DEVIATIONS
-from evenkey.papers.experiments.joins.modes import (
+from evenkey.papers.experiments.joins.mode_comparison import (
     CLUSTERED,
     SETTING_OF_MODES,
     ModesAgainstSkew,

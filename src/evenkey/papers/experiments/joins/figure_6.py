@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenkey.papers.experiments import Finding, Frame
 from evenkey.papers.experiments.joins.join_run import DEVIATIONS
-from evenkey.papers.experiments.joins.modes import SETTING
+from evenkey.papers.experiments.joins.mode_comparison import SETTING
 from evenkey.papers.experiments.joins.through_time import ThroughTime, through_time
 from evenkey.reports.pictures import Axis, Column
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from evenkey.papers.experiments.dataset import Dataset, published
+from evenkey.papers.experiments.experiment_data import Dataset, published
 from evenkey.papers.experiments.pipeline import PipelineRun
-from evenkey.papers.experiments.pkg.streams import STREAMS
+from evenkey.papers.experiments.pkg.paper_streams import STREAMS
 from evenkey.reports.pictures import Axis
 
 if TYPE_CHECKING:

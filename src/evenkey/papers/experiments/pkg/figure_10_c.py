@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenkey.papers.experiments import Finding, Frame, PipelineRun, Scale
-from evenkey.papers.experiments.pkg.aggregation import AggregationPeriods
+from evenkey.papers.experiments.pkg.aggregation_periods import AggregationPeriods
 from evenkey.papers.experiments.pkg.deployment import OURS_NOTE, TW, by_period
 
 

@@ -12,7 +12,7 @@ from evenkey.papers.experiments import (
     TopKeys,
     series,
 )
-from evenkey.papers.experiments.pkg.streams import SECONDS, dataset
+from evenkey.papers.experiments.pkg.paper_streams import SECONDS, dataset
 from evenkey.reports.pictures import Axis, Chart, Column, Table
 
 _WEEKS = 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenkey.papers.experiments import Experiment, Finding, Frame, Scale, Simulation
-from evenkey.papers.experiments.pkg.streams import dataset
+from evenkey.papers.experiments.pkg.paper_streams import dataset
 from evenkey.papers.experiments.pkg.techniques import (
     BY_WORKERS,
     FEW,

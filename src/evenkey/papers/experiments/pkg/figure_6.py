@@ -11,7 +11,7 @@ from evenkey.papers.experiments import (
     Simulation,
     spelled,
 )
-from evenkey.papers.experiments.pkg.streams import STREAMS, dataset, zipf
+from evenkey.papers.experiments.pkg.paper_streams import STREAMS, dataset, zipf
 from evenkey.papers.experiments.pkg.techniques import BALANCED, EXPONENT, pkg
 from evenkey.reports.pictures import Axis, Chart, Column, Plot, Table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evenkey.papers.experiments import FULL, Experiment, Finding, Frame, Scale, Simulation, spelled
-from evenkey.papers.experiments.pkg.streams import zipf
+from evenkey.papers.experiments.pkg.paper_streams import zipf
 from evenkey.papers.experiments.pkg.techniques import (
     BALANCED,
     EXPONENT,

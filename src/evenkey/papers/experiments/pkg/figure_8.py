@@ -13,7 +13,7 @@ from evenkey.papers.experiments import (
     Scale,
     Simulation,
 )
-from evenkey.papers.experiments.pkg.streams import STREAMS, dataset
+from evenkey.papers.experiments.pkg.paper_streams import STREAMS, dataset
 from evenkey.papers.experiments.pkg.techniques import (
     FEW,
     IMBALANCE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenkey.papers.experiments import Experiment, Finding, Frame, Scale, Simulation, spelled
-from evenkey.papers.experiments.pkg.streams import zipf
+from evenkey.papers.experiments.pkg.paper_streams import zipf
 from evenkey.papers.experiments.pkg.techniques import BALANCED, IMBALANCE, pkg
 from evenkey.reports.pictures import Axis, Chart, Column, Table
 

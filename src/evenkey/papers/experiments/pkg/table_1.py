@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from evenkey.papers.experiments import Experiment, Finding, Frame, KeyShare, Scale, published
-from evenkey.papers.experiments.pkg.streams import STREAMS, ZIPF_MESSAGES, dataset, zipf
+from evenkey.papers.experiments.pkg.paper_streams import STREAMS, ZIPF_MESSAGES, dataset, zipf
 from evenkey.reports.pictures import Axis, Chart, Column
 
 if TYPE_CHECKING:

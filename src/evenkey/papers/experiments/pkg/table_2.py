@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenkey.papers.experiments import Experiment, Finding, Frame, Scale, Simulation, published
-from evenkey.papers.experiments.pkg.streams import STREAMS, dataset
+from evenkey.papers.experiments.pkg.paper_streams import STREAMS, dataset
 from evenkey.papers.experiments.pkg.techniques import (
     BALANCED,
     BY_WORKERS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenkey.papers.experiments import NOT_GIVEN, Simulation
-from evenkey.papers.experiments.pkg.streams import STREAMS
+from evenkey.papers.experiments.pkg.paper_streams import STREAMS
 from evenkey.reports.pictures import Axis, Column, Table
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from evenkey.papers.experiments.dataset import Dataset
+    from evenkey.papers.experiments.experiment_data import Dataset
     from evenkey.simulation import Feed, HashName
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import StreamingQueryException
 
-from evenkey.kafka import offsets_of
 from evenkey.pipeline.runs.output.spark_logs import COMMITS, OFFSETS, SparkLogs
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ class OffsetsEnd(End):
     def read(self) -> bool:
         """Whether the last epoch has reached the offsets."""
         newest = self._logs.newest(self._log)
-        return self._offsets.reached(offsets_of(self._logs.ends(newest)))
+        return self._offsets.reached(self._offsets.ends_of(self._logs.ends(newest)))
 
     def closed(self) -> bool:
         """Whether an epoch has followed the one with the closing row, after which it stays read."""

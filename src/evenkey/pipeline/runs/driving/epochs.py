@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from evenkey.pipeline.runs.input.topics import RunTopics
+    from evenkey.pipeline.runs.input.run_topics import RunTopics
     from evenkey.pipeline.runs.output.commits import Commit, Commits
     from evenkey.pipeline.runs.output.directory import RunDirectory
     from evenkey.pipeline.runs.output.parts import Part
@@ -149,21 +149,6 @@ def _metric_of(plan: Any) -> int | None:
         if found is not None:
             return found
     return None
-
-
-def late_rows(commits: Commits) -> int:
-    """Count the partial aggregates that came after their window was closed, in all epochs."""
-    return int(sum(commit.figures.get("late", 0) for commit in commits.all()))
-
-
-def read_records(commits: Commits) -> int:
-    """Count the records that were read of topics, where the job counts them, in all epochs."""
-    return int(sum(commit.figures.get("read", 0) for commit in commits.all()))
-
-
-def overflowed_results(commits: Commits) -> int:
-    """Count the results that are null since a sum does not fit its type, in all epochs."""
-    return int(sum(commit.figures.get("overflows", 0) for commit in commits.all()))
 
 
 def earlier_timings(commits: Commits) -> list[Timing]:

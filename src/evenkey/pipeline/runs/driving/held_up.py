@@ -10,7 +10,7 @@ from evenkey.pipeline.runs.driving.waiting import Awaited
 
 if TYPE_CHECKING:
     from evenkey.kafka import Offsets
-    from evenkey.pipeline.runs.input.topics import RunTopics
+    from evenkey.pipeline.runs.input.run_topics import RunTopics
 
 _LOOK_SECONDS = 5.0
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+from evenkey.pipeline.exporters import History, RunInfo
+from evenkey.pipeline.runs.driving.timing import epochs_of, span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,10 +21,10 @@ if TYPE_CHECKING:
 
     from evenkey.core.stores import Store
     from evenkey.kafka import OffsetRange
-    from evenkey.pipeline.exporters import ExportSummary, RunInfo
+    from evenkey.pipeline.exporters import ExportSummary
     from evenkey.pipeline.options import KafkaOptions, RunOptions
     from evenkey.pipeline.runs.driving.progress import Measures
-    from evenkey.pipeline.runs.driving.recorder import Recorder
+    from evenkey.pipeline.runs.driving.run_recorder import Recorder
     from evenkey.pipeline.runs.driving.timing import Timing
     from evenkey.pipeline.runs.output.directory import RunDirectory
     from evenkey.pipeline.runs.output.sinks import Sink
@@ -63,6 +68,11 @@ class Outcome:
     finished: bool
     seconds: float
     timing: Timing
+
+    @property
+    def epoch_ms(self) -> dict[int, float]:
+        """How long each epoch took that this process ran, by its number."""
+        return {each["batchId"]: span(each).length for each in epochs_of(self.query)}
 
 
 class Work(ABC, Generic[ReportT]):
@@ -144,6 +154,38 @@ class Prepared(Found[ReportT]):
         """Do nothing more."""
         del spark, directory
         return self
+
+    @staticmethod
+    def who_runs(
+        name: str,
+        dataset: str,
+        *,
+        workers: int,
+        sources: int,
+        history: Store | None,
+        load_unit: str = "messages",
+    ) -> RunInfo:
+        """Say who runs; the run that a history belongs to keeps its name.
+
+        Parameters
+        ----------
+        name
+            What runs: a grouping's spelling, or a join's pipeline and mode.
+        dataset
+            Name of the dataset, or the input's paths.
+        workers, sources
+            How many there are.
+        history
+            Where this run's history lies, if it has one.
+        load_unit
+            What loads are counted in.
+        """
+        run = f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%S.%f}"
+        if history is not None:
+            # Where there is none yet, or one that cannot be read, a new name will do.
+            with contextlib.suppress(OSError, ValueError, TypeError):
+                run = History(history).run().run
+        return RunInfo(run, dataset, name, workers, sources, load_unit)
 
     @abstractmethod
     def info(self, history: Store | None) -> RunInfo:

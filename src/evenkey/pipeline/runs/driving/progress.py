@@ -7,7 +7,6 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from evenkey.kafka import offsets_of
 from evenkey.pipeline.runs.driving.timing import epochs_of, ran
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
     from evenkey.kafka import OffsetRange
-    from evenkey.pipeline.runs.driving.recorder import Recorder
+    from evenkey.pipeline.runs.driving.run_recorder import Recorder
 
 Phase = Literal[
     "starting Spark",
@@ -161,7 +160,7 @@ class Watch:
         self._last = progress["batchId"]
         if self._offsets is not None:
             ends = (_read(each["endOffset"]) for each in progress["sources"])
-            self._share = self._offsets.share(offsets_of(ends))
+            self._share = self._offsets.share(self._offsets.ends_of(ends))
         self._measures.catch_up(query, self._last)
         if self._measures.max_over_mean is not None:
             rate = self._measures.messages / (time.monotonic() - self._started)

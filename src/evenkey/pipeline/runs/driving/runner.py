@@ -15,13 +15,13 @@ from evenkey.pipeline.runs.driving.held_up import HeldUp
 from evenkey.pipeline.runs.driving.job import Outcome
 from evenkey.pipeline.runs.driving.progress import Watch, announce
 from evenkey.pipeline.runs.driving.query import drive
-from evenkey.pipeline.runs.driving.recorder import Recorder
+from evenkey.pipeline.runs.driving.run_recorder import Recorder
 from evenkey.pipeline.runs.driving.timing import epochs_of, timing_of
 from evenkey.pipeline.runs.driving.waiting import executors_looked_for, waits_reported
 from evenkey.pipeline.runs.input.input_files import check_same_input, digested
-from evenkey.pipeline.runs.input.topics import run_topics
+from evenkey.pipeline.runs.input.run_topics import run_topics
 from evenkey.pipeline.runs.output.directory import RunDirectory
-from evenkey.pipeline.runs.output.places import below, on_a_disk, output_store
+from evenkey.pipeline.runs.output.output_location import below, on_a_disk, output_store
 from evenkey.spark.sessions import check_sources, ending_unlogged, is_remote, java_deaths_named
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from evenkey.pipeline.options import RunOptions
     from evenkey.pipeline.runs.driving.job import Job, Prepared, ReportT
     from evenkey.pipeline.runs.driving.progress import OnProgress
-    from evenkey.pipeline.runs.input.topics import RunTopics
+    from evenkey.pipeline.runs.input.run_topics import RunTopics
 
     OptionsT = TypeVar("OptionsT", bound=RunOptions)
 

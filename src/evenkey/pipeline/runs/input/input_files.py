@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.core.files import sealed, unsealed
+from evenkey.core.whole_files import sealed, unsealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

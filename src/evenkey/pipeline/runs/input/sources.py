@@ -19,7 +19,7 @@ from pyspark.sql.datasource import DataSource, InputPartition
 
 from evenkey.core.errors import RunError
 from evenkey.pipeline.runs.input.python_sources import QuietReader, register
-from evenkey.spark.sessions import check_sources, from_arrow_type
+from evenkey.spark.sessions import check_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,13 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.datasource import ReadLimit
 
-    from evenkey.core.streams import KeyStream, LineIndex, RowIndex
 
-MESSAGES = "position bigint, key string, count bigint, time timestamp"
-LINES = "position bigint, line binary, time timestamp"
-
-_BATCH_ROWS = 1 << 16
-_BLOCK = 256
 _POLL_SECONDS = 0.1
 _ORIGIN_SECONDS = 1_577_836_800
 """Event time 0 of a stream: 2020-01-01T00:00:00Z."""
@@ -67,33 +61,6 @@ class Reading(ABC):
         return _timestamps(micros)
 
 
-class GeneratorReading(Reading):
-    """Messages of a generated stream; message i goes to source i mod S."""
-
-    schema = MESSAGES
-
-    def __init__(self, stream: KeyStream) -> None:
-        super().__init__(stream.length, stream.per_second)
-        self._stream = stream
-
-    def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
-        """Make every S-th message of the range."""
-        first = start + (source - start) % sources
-        for begin in range(first, stop, _BATCH_ROWS * sources):
-            end = min(stop, begin + _BATCH_ROWS * sources)
-            positions = np.arange(begin, end, sources)
-            ids = self._stream.ids(begin, end)
-            yield pa.RecordBatch.from_arrays(
-                [
-                    pa.array(positions),
-                    self._stream.texts(ids[::sources]),
-                    pa.array(self._stream.counts(ids, begin)[::sources]),
-                    self.times(positions),
-                ],
-                names=["position", "key", "count", "time"],
-            )
-
-
 class DealtReading(Reading):
     """Rows that are dealt to the sources in blocks, by turn."""
 
@@ -113,45 +80,6 @@ class DealtReading(Reading):
     @abstractmethod
     def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
         """Read the columns between position and time of the rows `begin` to `end` - 1."""
-
-
-class LinesReading(DealtReading):
-    """Lines of text files, dealt to the sources in blocks of `block` by turn."""
-
-    schema = LINES
-    columns = ("line",)
-
-    def __init__(self, index: LineIndex, total: int, rate: float, block: int = _BLOCK) -> None:
-        super().__init__(total, rate, block)
-        self.index = index
-
-    def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
-        """Read lines."""
-        return (self.index.read(begin, end),)
-
-
-class RowsReading(DealtReading):
-    """Rows of Parquet files, dealt to the sources in blocks of `block` by turn.
-
-    What messages have besides key and count (`RowIndex.extra`) lies between count and time.
-    """
-
-    def __init__(self, index: RowIndex, total: int, rate: float, block: int = _BLOCK) -> None:
-        super().__init__(total, rate, block)
-        self.index = index
-        self.columns = ("key", "count", *index.extra.names)
-        own = (f", {spelled(field)}" for field in index.extra)
-        self.schema = f"position bigint, key string, count bigint{''.join(own)}, time timestamp"
-
-    def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
-        """Read keys, counts and what else is wanted."""
-        rows = self.index.read(begin, end)
-        return tuple(rows[name].combine_chunks() for name in self.columns)
-
-
-def spelled(field: pa.Field) -> str:
-    """Spell a column and its type as a schema of Spark's does."""
-    return f"{field.name} {from_arrow_type(field.type).simpleString()}"
 
 
 def _blocks(

@@ -21,8 +21,8 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from evenkey.core.errors import RunError
-from evenkey.core.files import digest_of, sealed, unsealed
 from evenkey.core.stores import OUTPUT_REMEDY, at_once, store_at, unseen
+from evenkey.core.whole_files import digest_of, sealed, unsealed
 from evenkey.pipeline.runs.output.parts import Part, found_parts, verified
 
 if TYPE_CHECKING:
@@ -269,6 +269,10 @@ class Commits:
     def all(self) -> list[Commit]:
         """Read all commits, in the order of their making."""
         return self.of(self.names())
+
+    def total(self, figure: str) -> int:
+        """Add up a figure of all epochs."""
+        return int(sum(commit.figures.get(figure, 0) for commit in self.all()))
 
     def of(self, names: Sequence[str]) -> list[Commit]:
         """Read the commits of some names, of those that have one.

@@ -12,12 +12,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from evenkey.core.errors import ConfigurationError, RunError
-from evenkey.core.files import sealed, unsealed
 from evenkey.core.stores import LocalStore, store_at
 from evenkey.core.streams import bare_name
+from evenkey.core.whole_files import sealed, unsealed
 from evenkey.pipeline.runs.output.claims import Claim
 from evenkey.pipeline.runs.output.commits import BEFORE, RESULTS, Commits, epoch_name
-from evenkey.pipeline.runs.output.epoch_files import DEAD_LETTERS, EpochFiles
+from evenkey.pipeline.runs.output.epoch_files import EpochFiles
 from evenkey.pipeline.runs.output.layouts import Layouts
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _may_lie_here(name: str) -> bool:
     A process that ended before its run began leaves state and dead letters.
     """
     top = name.partition("/")[0]
-    return top in (_STATE.rstrip("/"), DEAD_LETTERS, "lost+found") or top.startswith(".")
+    return top in (_STATE.rstrip("/"), EpochFiles.DEAD_LETTERS, "lost+found") or top.startswith(".")
 
 
 class RunDirectory:
@@ -200,7 +200,7 @@ class RunDirectory:
     @property
     def letters(self) -> str | Path:
         """Path or URI of the dead letters, for readers."""
-        return self.place(DEAD_LETTERS)
+        return self.place(EpochFiles.DEAD_LETTERS)
 
     def place(self, name: str) -> str | Path:
         """Say where a part of the directory lies: a path on a disk, else a URI."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 
     from evenkey.core.stores import Store
     from evenkey.pipeline.runs.output.parts import Part
-
-DEAD_LETTERS = "dead-letters"
-"""Kind of the epoch files that hold rejected lines: where they are, line, reason."""
-SPLITS = "splits"
-"""Kind of the epoch files that count: lines read and lines rejected."""
 
 
 class EpochFiles:
@@ -40,6 +35,11 @@ class EpochFiles:
     name
         Of the commit for which all that is written waits; None: that of the epoch.
     """
+
+    DEAD_LETTERS: ClassVar = "dead-letters"
+    """Kind of the files that hold rejected lines: where they are, line, reason."""
+    SPLITS: ClassVar = "splits"
+    """Kind of the files that count: lines read and lines rejected."""
 
     def __init__(
         self, commits: Commits | str | Path | Store, within: str = "", name: str | None = None
@@ -129,7 +129,7 @@ class EpochFiles:
 
     def lines_and_rejected(self) -> tuple[int, int] | None:
         """Lines read and rejected so far; None where every position is a message."""
-        counts = self.read(SPLITS)
+        counts = self.read(self.SPLITS)
         if counts is None:
             return None
         return pc.sum(counts["lines"]).as_py(), pc.sum(counts["rejected"]).as_py()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 from evenkey.core.errors import RunError
-from evenkey.core.files import digest_of
+from evenkey.core.whole_files import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +35,7 @@ class Part:
     rows
         How many it holds, at least 1.
     bytes, digest
-        Of its content; see `evenkey.core.files.digest_of`.
+        Of its content; see `evenkey.core.whole_files.digest_of`.
     form
         Ending of its name: ``parquet`` or ``json``.
     took, gave

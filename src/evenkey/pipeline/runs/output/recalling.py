@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenkey.core.errors import RunError
-from evenkey.core.files import sealed, unsealed
+from evenkey.core.whole_files import sealed, unsealed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.stores import at_once
 from evenkey.pipeline.runs.output.commits import RESULTS, Commits
-from evenkey.pipeline.runs.output.places import output_store
+from evenkey.pipeline.runs.output.output_location import output_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 import socket
-import sys
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -144,34 +143,3 @@ def _parquet(table: pa.Table) -> bytes:
 
 def _lines(table: pa.Table) -> bytes:
     return "".join(f"{line}\n" for line in table["line"].to_pylist()).encode()
-
-
-class MemorySink(Sink):
-    """Keeps the results as Arrow tables, for tests and notebooks."""
-
-    def __init__(self) -> None:
-        self._epochs: dict[int, pa.Table] = {}
-
-    def write(self, results: DataFrame, epoch: int) -> Sequence[tuple[Part, str]]:
-        """Collect the epoch's results."""
-        self._epochs[epoch] = results.toArrow()
-        return ()
-
-    def table(self) -> pa.Table:
-        """All results so far, in order of epoch."""
-        return pa.concat_tables(self._epochs[epoch] for epoch in sorted(self._epochs))
-
-
-class ConsoleSink(Sink):
-    """Prints the results as tables."""
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream or sys.stdout
-
-    def write(self, results: DataFrame, epoch: int) -> Sequence[tuple[Part, str]]:
-        """Print the epoch's results, if there are any."""
-        table = results.toArrow()
-        if table.num_rows:
-            text = table.to_pandas().to_string(index=False)
-            print(f"epoch {epoch}\n{text}", file=self._stream)
-        return ()

@@ -12,7 +12,6 @@ from pyspark.sql import functions as F
 from evenkey.core.errors import RunError, text_of
 from evenkey.kafka import ClientSettings
 from evenkey.pipeline.runs.output.commits import RESULTS, epoch_name
-from evenkey.pipeline.runs.output.epoch_files import DEAD_LETTERS
 from evenkey.pipeline.runs.output.sinks import Sink
 from evenkey.spark.keys import quoted
 from evenkey.spark.sessions import to_arrow_schema
@@ -103,7 +102,7 @@ class KafkaSink(Sink):
             rows = spark.range(0, count, 1, count).mapInArrow(task, schema)
             by = [name for name in schema.names if name in self._identity]
             self._write(rows, by, self.topic)
-        rejected = self._dead_letters.read(DEAD_LETTERS, [epoch])
+        rejected = self._dead_letters.read(self._dead_letters.DEAD_LETTERS, [epoch])
         if rejected is not None:
             letters = spark.createDataFrame(rejected)
             places = [name for name in letters.columns if name not in _CONTENT]

@@ -1,0 +1,122 @@
+"""Places: how a user names a store, and which store that is."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from evenkey.core.addresses import without_password
+from evenkey.core.checking import check_path
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.stores.local import LocalStore
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evenkey.core.stores.base import Store
+
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):/")
+
+
+def scheme_of(place: str | Path) -> str:
+    """Name the kind of store that a place is in; ``file`` for plain paths.
+
+    Examples
+    --------
+    >>> scheme_of("s3a://bucket/state"), scheme_of("/data/state"), scheme_of("file:///data/state")
+    ('s3a', 'file', 'file')
+    """
+    match = _SCHEME.match(str(place))
+    return match[1].lower() if match else "file"
+
+
+def store_at(place: str | Path | Store, settings: Mapping[str, str] | None = None) -> Store:
+    """Give the store at a place; nothing is connected to before it is used.
+
+    Parameters
+    ----------
+    place
+        A path, a URI, or a store, which is given back. A relative path is taken from where this
+        program runs, since tasks run elsewhere.
+    settings
+        Names and values such as ``fs.s3a.endpoint``, as Hadoop knows them; what they lack is
+        found in the environment. They travel with the store and stand in none of its messages.
+
+    Raises
+    ------
+    ConfigurationError
+        It is no place, or it holds a password, or no store is known for its scheme.
+    """
+    from evenkey.core.stores.base import Store
+
+    if isinstance(place, Store):
+        return place
+    check_path("place", place)
+    scheme = scheme_of(place)
+    if scheme == "file":
+        return LocalStore(local_path(place).absolute())
+    _check_no_password(str(place))
+    if scheme not in _KINDS:
+        known = ", ".join(f"{each}://" for each in _KINDS)
+        message = (
+            f"{place}: no store is known for {scheme}://; name a path that the driver and all "
+            f"executors share, or a URI that begins with one of {known}"
+        )
+        raise ConfigurationError(message)
+    _check_uri(scheme, str(place))
+    module, name = _KINDS[scheme]
+    kind = getattr(import_module(f"evenkey.core.stores.{module}"), name)
+    store: Store = kind(str(place), settings or {})
+    return store
+
+
+_KINDS = {
+    "s3": ("s3", "S3Store"),
+    "s3a": ("s3", "S3Store"),
+    "hdfs": ("hdfs", "HdfsStore"),
+    "webhdfs": ("hdfs", "HdfsStore"),
+    "gs": ("gcs", "GcsStore"),
+    "abfs": ("abfs", "AbfsStore"),
+    "abfss": ("abfs", "AbfsStore"),
+}
+"""Schemes, and where their stores are: loaded when they are first needed."""
+
+
+def _check_no_password(place: str) -> None:
+    shown = without_password(place)
+    if shown != place:
+        message = (
+            f"{shown}: a place must hold no password, as it stands in logs and manifests; pass "
+            "credentials by the environment or by spark.hadoop.fs.* settings"
+        )
+        raise ConfigurationError(message)
+
+
+def _check_uri(scheme: str, place: str) -> None:
+    _, slashes, rest = place.partition("://")
+    root = rest.partition("/")[0]
+    if not slashes:
+        message = (
+            f"{place}: must be {scheme}:// and a name; pass it as text, for a Path loses a slash"
+        )
+        raise ConfigurationError(message)
+    if not root:
+        message = f"{place}: no bucket or host is named; pass {scheme}://name/directory"
+        raise ConfigurationError(message)
+
+
+def local_path(place: str | Path) -> Path:
+    """Give the path of a place on a disk, which may be spelled ``file:///...``.
+
+    Examples
+    --------
+    >>> local_path("file:///data/state").as_posix()
+    '/data/state'
+    """
+    text = str(place)
+    if _SCHEME.match(text):
+        return Path(unquote(urlsplit(text).path))
+    return Path(text)

@@ -1,0 +1,197 @@
+"""Rows of Parquet files by number, as messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from socket import gethostname
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.streams.row_columns import check_columns, key_text, key_type, value_type
+from evenkey.core.streams.row_groups import RowGroup
+from evenkey.core.streams.splits import Columns, RawMessages, vet
+from evenkey.core.streams.splits.columns import EVENT_TIME, value_name
+from evenkey.core.streams.splits.composite import compose
+from evenkey.core.streams.splits.times import times_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from evenkey.core.streams.splits import Split
+
+FAULT = "fault"
+"""Column of why a row is no message."""
+
+
+@dataclass(frozen=True)
+class RowIndex:
+    """Where the row groups of some Parquet files begin.
+
+    Parameters
+    ----------
+    files
+        Absolute paths.
+    columns
+        What is read of a row.
+    key_types
+        Types of the key's columns, as results have them.
+    groups
+        File number and row group of each, with a digest: what changed since is refused when it
+        is read.
+    ends
+        Number of the first row behind each row group, ascending.
+    """
+
+    files: tuple[str, ...]
+    columns: Columns
+    key_types: tuple[pa.DataType, ...]
+    groups: tuple[tuple[int, RowGroup], ...]
+    ends: tuple[int, ...]
+
+    @classmethod
+    def build(
+        cls, paths: Sequence[str | Path], columns: Columns, values: Iterable[str] = ()
+    ) -> RowIndex:
+        """Index Parquet files by their footers, and digest what will be read of them.
+
+        Parameters
+        ----------
+        paths
+            The files.
+        columns
+            Key, count and time.
+        values
+            What else is read; types are those of the files, or of what all files' fit into.
+
+        Raises
+        ------
+        ConfigurationError
+            A file is not Parquet, lacks a column (the message lists those it has), its key
+            cannot be spelled as text, its count is not of integers, its time is of no type of
+            times, a value is no single one or of types that do not go together; or there is no
+            row.
+        """
+        values = tuple(values)
+        names = tuple(dict.fromkeys((*columns.names, *values)))
+        groups: list[tuple[int, RowGroup]] = []
+        schemas: list[pa.Schema] = []
+        ends, rows = [], 0
+        for number, path in enumerate(paths):
+            try:
+                file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+                found = RowGroup.find(path, names)
+            except (OSError, pa.ArrowInvalid) as error:
+                message = f"input {path} is no Parquet file ({error}): name another, or pass split"
+                raise ConfigurationError(message) from error
+            check_columns(path, file.schema_arrow, columns, values)
+            schemas.append(file.schema_arrow)
+            for group in found:
+                rows += file.metadata.row_group(group.number).num_rows
+                groups.append((number, group))
+                ends.append(rows)
+        if not rows:
+            message = f"input {', '.join(map(str, paths))} holds no row: name a file with messages"
+            raise ConfigurationError(message)
+        typed = tuple((name, value_type(paths, schemas, name)) for name in values)
+        whole = Columns(columns.key, columns.count, columns.time, typed)
+        key_types = tuple(key_type(schemas, name) for name in columns.key)
+        return cls(tuple(map(str, paths)), whole, key_types, tuple(groups), tuple(ends))
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self.ends[-1]
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @property
+    def extra(self) -> pa.Schema:
+        """Columns of messages besides key and count, and why a row is none where that may be."""
+        columns = self.columns
+        if columns.time is None:
+            return columns.extra
+        return columns.extra.append(pa.field(FAULT, pa.string()))
+
+    def split(self, start: int, stop: int) -> Split:
+        """Read rows `start` to `stop` - 1; those that are no message are set apart."""
+        rows = self.read(start, stop)
+        places = pa.array(np.arange(rows.num_rows))
+        return vet(found_in(rows, places, self.columns.extra))
+
+    def read(self, start: int, stop: int) -> pa.Table:
+        """Read rows `start` to `stop` - 1: ``key``, as text, ``count``, and what is in `extra`.
+
+        Raises
+        ------
+        RunError
+            A file cannot be read any more, or is not as it was indexed.
+        """
+        base = pa.schema([("key", pa.string()), ("count", pa.int64()), *self.extra])
+        parts = [base.empty_table()]
+        first = int(np.searchsorted(self.ends, start, side="right"))
+        for number in range(first, len(self.groups)):
+            begin = self.ends[number - 1] if number else 0
+            if begin >= stop:
+                break
+            table = self._group(number)
+            parts.append(
+                self._messages(table.slice(max(0, start - begin), stop - max(start, begin)))
+            )
+        return pa.concat_tables(parts).combine_chunks()
+
+    def _messages(self, rows: pa.Table) -> pa.Table:
+        columns = self.columns
+        key = compose([key_text(rows[name].combine_chunks()) for name in columns.key])
+        found = {"key": key, "count": self._counts(rows)}
+        fault = pa.nulls(rows.num_rows, pa.string())
+        if columns.time is not None:
+            times = rows[columns.time].combine_chunks()
+            found[EVENT_TIME], fault = times_of(times, columns.time)
+        for number, (name, kind) in enumerate(columns.values):
+            found[value_name(number)] = rows[name].combine_chunks().cast(kind, safe=False)
+        if FAULT in self.extra.names:
+            found[FAULT] = fault
+        return pa.table(found)
+
+    def _counts(self, part: pa.Table) -> pa.Int64Array:
+        if self.columns.count is None:
+            return pa.array(np.ones(len(part), dtype=np.int64))
+        # What exceeds 63 bits turns negative, and is rejected as such.
+        return pc.cast(part[self.columns.count].combine_chunks(), pa.int64(), safe=False)
+
+    def _group(self, number: int) -> pa.Table:
+        file, group = self.groups[number]
+        path = Path(self.files[file])
+        try:
+            return group.read(path)
+        except OSError as error:
+            here = f"cannot be read any more on host {gethostname()} ({error.strerror or error})"
+            why = f"{here}, and all executors read it under this path"
+        except ValueError:
+            why = "has changed since the run began"
+        message = f"input {path} {why}: put it back as it was, or start again with a new output"
+        raise RunError(message)
+
+
+def found_in(rows: pa.Table | pa.RecordBatch, line: pa.Int64Array, extra: pa.Schema) -> RawMessages:
+    """Say what was found in rows of `RowIndex.read`, for `vet`.
+
+    Parameters
+    ----------
+    rows
+        At least the columns that it gave.
+    line
+        Their places.
+    extra
+        Columns of their messages besides those that all have.
+    """
+    fault = rows[FAULT] if FAULT in rows.schema.names else pa.nulls(rows.num_rows, pa.string())
+    own = {name: rows[name] for name in extra.names}
+    return RawMessages(line, rows["key"], rows["count"], fault, extra=own)

@@ -1,0 +1,331 @@
+"""Static store: versions of the static side as immutable, checksummed Parquet partitions."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import uuid
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.stores import at_once, scheme_of, store_at
+from evenkey.joins.static.manifest import Manifest, StaticFile, StaticVersion, checksum
+from evenkey.joins.static.objects import create, delete_all, find, put, unseen
+from evenkey.joins.static.version_writer import MANIFEST, StaticWriter, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from evenkey.core.stores import Store
+    from evenkey.joins.static.fingerprint import Fingerprint
+
+_VERSION = re.compile(r"v(\d+)\.json")
+
+
+class StaticStore:
+    """The versions of a join's static side, in a store.
+
+    Two are equal that lie in the same place.
+
+    Parameters
+    ----------
+    place
+        A path, a URI or a `evenkey.core.stores.Store`, which the driver and all executors share.
+    host
+        Which wrote the version that a join goes by; another that does not see it names both.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> StaticStore(tempfile.mkdtemp()).versions()
+    []
+
+    `balanced_join` and `refresh` write versions; one is seen once it is whole, and read by
+    partition.
+
+    >>> import pyarrow as pa
+    >>> store = StaticStore(tempfile.mkdtemp()).written_by(platform.node())
+    >>> prices = pa.table({"article": ["tea", "bar"], "price": [3.5, 1.0]})
+    >>> writer = store.begin()
+    >>> files = {0: writer.write(0, prices)[0]}
+    >>> types = {"article": "string", "price": "double"}
+    >>> made = store.commit(
+    ...     writer, files, partitions=1, partitioning={}, columns=types, schema=prices.schema
+    ... )
+    >>> newest = store.latest()
+    >>> newest == store.version(1), store.manifest(newest).columns == types
+    (True, True)
+    >>> store.read(newest, 0)["price"].to_pylist()
+    [3.5, 1.0]
+    >>> store.check(newest)  # raises an error where it is gone
+    >>> store.folder(newest).startswith("v1-"), StaticStore(store.url) == store
+    (True, True)
+    >>> store.clear()
+    >>> store.versions()
+    []
+    """
+
+    def __init__(self, place: str | Path | Store, host: str = "") -> None:
+        self.store = store_at(place)
+        self._host = host
+
+    def written_by(self, host: str) -> StaticStore:
+        """Give the same store, with the host that wrote the version which a join goes by."""
+        return StaticStore(self.store, host)
+
+    @property
+    def url(self) -> str:
+        """Where they lie."""
+        return self.store.url
+
+    def versions(self) -> list[int]:
+        """Numbers of the versions that are complete, ascending.
+
+        It lists all that is there: what runs in every epoch asks `latest` with what it knows.
+
+        Raises
+        ------
+        RunError
+            The store cannot be read.
+        """
+        try:
+            found = (_VERSION.fullmatch(name) for name in self.store.names())
+            return sorted(int(match[1]) for match in found if match)
+        except OSError as error:
+            message = f"{self.url} cannot be listed ({error}): see to its store, and go on"
+            raise RunError(message) from error
+
+    def version(self, number: int) -> StaticVersion:
+        """The version that has a number.
+
+        Raises
+        ------
+        RunError
+            There is none, or what names it cannot be read.
+        """
+        found = self._named(number)
+        if found is None:
+            message = f"{self.store.path(_name(number))} is not there: write the static data again"
+            raise RunError(message)
+        return found
+
+    def latest(self, known: StaticVersion | None = None) -> StaticVersion:
+        """The newest version.
+
+        Parameters
+        ----------
+        known
+            One that was the newest: from it those after it are asked for, two requests where
+            there is none, and nothing is listed.
+
+        Raises
+        ------
+        RunError
+            There is none.
+        """
+        if known is not None:
+            here, there = self._two_from(known.number)
+            if here == known:
+                while there is not None:
+                    known, there = there, self._named(there.number + 1)
+                return known
+        numbers = self.versions()
+        if not numbers:
+            if known is not None:
+                raise self._gone(known)
+            message = f"there is no static data in {self.url}: write it first"
+            raise RunError(message)
+        return self.version(numbers[-1])
+
+    def _two_from(self, number: int) -> list[StaticVersion | None]:
+        return at_once(self._named, (number, number + 1))
+
+    def _named(self, number: int) -> StaticVersion | None:
+        content = find(self.store, _name(number))
+        if content is None:
+            return None
+        try:
+            return StaticVersion(number, json.loads(content)["identity"])
+        except (ValueError, KeyError, TypeError) as error:
+            path = self.store.path(_name(number))
+            message = f"{path} cannot be read ({error}): write the static data again"
+            raise RunError(message) from error
+
+    def folder(self, version: StaticVersion) -> str:
+        """Name under which the objects of a version lie."""
+        return f"v{version.number}-{version.identity}"
+
+    def check(self, version: StaticVersion) -> None:
+        """Make sure that a version is there still, by one request.
+
+        Raises
+        ------
+        RunError
+            It is not: it was deleted, and perhaps made anew; or this host does not share the
+            place with the one that has seen it.
+        """
+        if self._named(version.number) != version:
+            raise self._gone(version)
+
+    def _gone(self, version: StaticVersion) -> RunError:
+        on_disks = scheme_of(self.url) == "file"
+        if on_disks and self._host not in ("", platform.node()):
+            return unseen(self.store.path(_name(version.number)), f"host {self._host}")
+        return RunError(
+            f"version {version.number} ({version.identity}) of the static data, by which this "
+            f"join goes, is no longer in {self.url}: it was deleted, or made anew for another "
+            "join; call balanced_join again, and start its query again"
+        )
+
+    def begin(self) -> StaticWriter:
+        """Begin a new version."""
+        version = StaticVersion(max(self.versions(), default=0) + 1, uuid.uuid4().hex)
+        writer = StaticWriter(self.store.under(self.folder(version)), version, platform.node())
+        writer.begin()
+        return writer
+
+    def commit(
+        self,
+        writer: StaticWriter,
+        files: Mapping[int, StaticFile],
+        *,
+        partitions: int,
+        partitioning: Mapping[str, Any],
+        columns: Mapping[str, str],
+        schema: pa.Schema,
+        index: StaticFile | None = None,
+        fingerprint: Fingerprint | None = None,
+        refreshed: bool = False,
+    ) -> Manifest:
+        """Make a version visible, whole; a task that does so again changes nothing.
+
+        Parameters
+        ----------
+        writer
+            That wrote it.
+        files
+            What it wrote, by partition; one without rows needs no file.
+        partitions
+            How many there are, P.
+        partitioning
+            How rows found their partition.
+        columns
+            Spark's types of the columns.
+        schema
+            Of the rows.
+        index
+            The replicated index, if there is one.
+        fingerprint, refreshed
+            As a manifest has them.
+
+        Raises
+        ------
+        ConfigurationError
+            Another writer has made the same version meanwhile.
+        RunError
+            The store cannot be written.
+        """
+        nothing = StaticFile(0, 0, "")
+        entries = tuple(files.get(number, nothing) for number in range(partitions))
+        manifest = Manifest(
+            writer.version,
+            dict(partitioning),
+            dict(columns),
+            entries,
+            index,
+            schema,
+            fingerprint,
+            refreshed,
+            platform.node(),
+        )
+        put(writer.store, MANIFEST, manifest.to_bytes())
+        number, identity = writer.version
+        named = create(self.store, _name(number), json.dumps({"identity": identity}).encode())
+        if not named and self._named(number) != writer.version:
+            delete_all(writer.store, writer.store.names())
+            message = (
+                f"version {number} of the static data in {self.url} was written by somebody else "
+                "at the same time: write again"
+            )
+            raise ConfigurationError(message)
+        return manifest
+
+    def clear(self) -> None:
+        """Delete all versions, complete or not."""
+        delete_all(self.store, self.store.names())
+
+    def manifest(self, version: StaticVersion) -> Manifest:
+        """Read what a version holds; a process remembers the last eight, which never change.
+
+        Raises
+        ------
+        RunError
+            There is no such version or its manifest cannot be read.
+        """
+        return _manifest(self, version)
+
+    def read(self, version: StaticVersion, partition: int | None) -> pa.Table:
+        """Read a partition, or the index where that is None, and check that it is what was written.
+
+        Raises
+        ------
+        RunError
+            It is missing or is not what was written.
+        """
+        manifest = self.manifest(version)
+        expected = manifest.index if partition is None else manifest.files[partition]
+        if expected is None or not expected.rows:
+            return manifest.schema.empty_table()
+        name = f"{self.folder(version)}/{name_of(partition)}"
+        content = find(self.store, name)
+        if content is None:
+            self.check(version)
+            raise _broken(self.store.path(name), "cannot be read: it is not there")
+        if checksum(content) != expected.checksum:
+            reason = f"is not what was written: {len(content)} bytes in place of {expected.bytes}"
+            if len(content) == expected.bytes:
+                reason = "is not what was written: its checksum differs"
+            raise _broken(self.store.path(name), reason)
+        # One thread: its time is measured, and all cores have other tasks.
+        return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StaticStore) and self.url == other.url
+
+    def __hash__(self) -> int:
+        return hash(self.url)
+
+
+@lru_cache(maxsize=8)
+def _manifest(store: StaticStore, version: StaticVersion) -> Manifest:
+    name = f"{store.folder(version)}/{MANIFEST}"
+    path, content = store.store.path(name), find(store.store, name)
+    if content is None:
+        store.check(version)
+        message = f"{path} is not there: write the static data again"
+        raise RunError(message)
+    try:
+        return Manifest.from_bytes(content, path)
+    except ConfigurationError:
+        raise
+    except (ValueError, KeyError, TypeError) as error:
+        message = f"{path} cannot be read ({error}): write the static data again"
+        raise RunError(message) from error
+
+
+def _name(number: int) -> str:
+    return f"v{number}.json"
+
+
+def _broken(path: str, reason: str) -> RunError:
+    message = (
+        f"static partition {path} {reason}; write the static data again (a new version "
+        "applies from the next epoch on) or put the file back"
+    )
+    return RunError(message)

@@ -1,0 +1,271 @@
+"""Balanced join: a stream with a static table that is too large to broadcast."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from evenkey.core.checking import check_one_of, check_workers, shown, whole_number
+from evenkey.core.errors import ConfigurationError
+from evenkey.joins.balance.distributor import DynamicDistributor
+from evenkey.joins.balance.epoch_plans import EpochPlans
+from evenkey.joins.balance.modes import Mode
+from evenkey.joins.balance.work import items, seconds
+from evenkey.joins.matching.by_key import KeyedJoin
+from evenkey.joins.matching.following import following
+from evenkey.joins.matching.on import Keys, SpatialMatch
+from evenkey.joins.sides.sides import aligned, check_sides, result_schema, stream_columns
+from evenkey.joins.sides.static_side import held_side, static_side, static_store
+from evenkey.joins.static.objects import state_at
+from evenkey.joins.static.stored_letters import letters_at
+from evenkey.joins.tasks.join_task import JoinTask
+from evenkey.joins.tasks.routing import Routing, space_join
+from evenkey.joins.tasks.staying import StayTask, can_stay, fits_whole, say_that_rows_stay
+from evenkey.joins.tasks.worker_slots import on_slots, own_processes
+from evenkey.spark.keys import NamedTask, column_names, find_columns, time_column, with_plain_names
+from evenkey.spark.sessions import in_workers, temporary_directory, within_query
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+    from evenkey.core.stores import Store
+    from evenkey.joins.balance.modes import Balance
+    from evenkey.joins.matching.by_key import How
+    from evenkey.joins.matching.following import Then
+    from evenkey.joins.matching.partition_join import PartitionJoin
+    from evenkey.joins.sides.static_side import IfChanged
+    from evenkey.joins.static.dead_letters import DeadLetters
+
+PARTITIONS_A_WORKER = 4
+"""Partitions for each worker where their number is not given, as in the experiments."""
+
+
+def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by name only
+    stream: DataFrame,
+    static: DataFrame,
+    on: str | Sequence[str] | SpatialMatch,
+    how: How = "inner",
+    workers: int = 8,
+    balance: Balance | None = "load",
+    *,
+    cache_static: bool = True,
+    partitions: int | None = None,
+    state: str | Path | Store | None = None,
+    time: str | None = None,
+    distributor: DynamicDistributor | None = None,
+    cache_bytes: int = 1 << 30,
+    dead_letters: DeadLetters | str | Path | Store | None = None,
+    if_changed: IfChanged = "error",
+    then: Then | None = None,
+    schema: StructType | str | None = None,
+) -> DataFrame:
+    """Join a stream with a static table, both divided over workers so that load stays even.
+
+    The static side is divided into more partitions than there are workers, and each worker
+    slot owns some of them. The stream's rows go to the slot that owns their partition. With a
+    `balance` the Dynamic Distributor watches the load and moves partitions between epochs. One
+    that a single slot cannot bear is copied to as many as its load asks for, over which its rows
+    are dealt. Whatever moves, results are exactly those of Spark's own join.
+
+    Parameters
+    ----------
+    stream
+        Batch or streaming. A batch is one epoch, so with a `balance` its rows are counted first,
+        which reads its keys or geometries a second time; ``DynamicDistributor(copies=False)`` does
+        without.
+    static
+        Batch. Written to `state` once; where that holds the same rows already these are
+        used, and `refresh` replaces them while the query runs.
+    on
+        Key columns of the same names and types on both sides, or a `SpatialMatch`.
+    how
+        ``inner``, or ``left`` (by key only): the stream's rows without a match stay, with
+        nulls.
+    workers
+        How many slots, W.
+    balance
+        ``load``: the seconds of work are evened out (the paper's LB), in a batch rows; ``rows``:
+        the number of rows (its DB); None: partitions stay where they are.
+    cache_static
+        Whether static partitions stay in their worker between epochs (the paper's STAL), or are
+        loaded in every epoch (STRL).
+    partitions
+        How many partitions, P. None: 4 a worker; or by space 1, where the static side is small (a
+        sixteenth of `cache_bytes`, its geometries counted four times), and neither a `distributor`
+        nor `then` is passed. 1, by space: every worker holds the static side whole, and the
+        stream's rows stay where they are, so that nothing is moved or balanced.
+    state
+        Where static data and the log of epochs lie: a path or URI (``s3a://...``) beside the
+        query's checkpoint, or a store, which the driver and all executors share. A restarted query
+        needs the same. None: a temporary directory of this machine, so a restart is not exact, and
+        hosts that do not share it are refused.
+    time
+        Timestamp column that is the Distributor's clock; None: processing time.
+    distributor
+        Parameters of Algorithm 1, load metric and planner, and whether partitions are copied;
+        None: those of the paper, and they are.
+    cache_bytes
+        Static partitions that a worker process holds at a time, in bytes.
+    dead_letters
+        Takes rows, of either side, whose geometry cannot be used, with a column ``reason``: a
+        `DeadLetters`, or a place as for `state`, where they are Parquet by kind, query and epoch.
+        None: such a row fails the query.
+    if_changed
+        What to do where `state` holds another static side than `static`, by number and
+        content of rows. ``error``: raise. ``refresh``: put `static` in its place, from the
+        next epoch on. ``reuse``: join with what is there, without looking. The first two
+        read all of `static` once more, to hash it, in each call with a `state`. What
+        `refresh` has put in the place of `static` is no other: ``error`` goes on with it.
+    then
+        Work that follows the join in the same task, so that ``balance="load"`` has it too. It
+        is called with joined rows of one partition, a pyarrow Table of at most about a
+        million rows (or all matches of one row of the stream, where these are more), and
+        gives a Table or RecordBatch, or yields several. It may filter, change and add rows.
+        How rows are cut into calls is no matter of its own, and an epoch that runs again
+        calls it again.
+    schema
+        Of the rows that `then` gives; None: that of the joined rows.
+
+    Returns
+    -------
+    DataFrame
+        By key: the key columns, the stream's other columns, the static side's other columns,
+        as ``stream.join(static, on, how)`` has them. By space: the stream's columns (its
+        geometry if `SpatialMatch.keep_geometry`), then the static side's without geometry
+        and relation. With `then`, the columns of `schema`.
+
+    Raises
+    ------
+    ConfigurationError
+        A column is missing, on both sides, or of a type that cannot be joined on; a
+        parameter is out of range; or `state` holds static data of another join, or other
+        rows.
+    RunError
+        A static row has a null key or an unusable geometry, or `state` cannot be
+        written. In the query: a static partition is missing or not what was written,
+        `state` was made anew, a host does not see what another one wrote there, or `then` fails.
+
+    Notes
+    -----
+    Marić et al., Dynamic Load Balancing in Stream Processing Pipelines Containing
+    Stream-Static Joins (Electronics 2023).
+
+    Examples
+    --------
+    >>> clicks = spark.createDataFrame([("ann", 1), ("bob", 2)], "user string, amount int")
+    >>> cities = spark.createDataFrame([("ann", "Oslo")], "user string, city string")
+    >>> joined = balanced_join(clicks, cities, on="user", how="left", workers=2)
+    >>> sorted((row["user"], row["city"]) for row in joined.collect())
+    [('ann', 'Oslo'), ('bob', None)]
+    """
+    check_workers(workers)
+    mode = _mode(balance, cache_static)
+    stream, static, match = aligned(stream, static, _match(on))
+    if partitions is not None:
+        whole_number("partitions", partitions, 1)
+    whole_number("cache_bytes", cache_bytes, 0)
+    if distributor is not None and not isinstance(distributor, DynamicDistributor):
+        message = f"distributor = {shown(distributor)}: pass a DynamicDistributor(...)"
+        raise ConfigurationError(message)
+    may_stay = distributor is None and can_stay(match)
+    if partitions is not None and partitions < workers and not (partitions == 1 and may_stay):
+        message = (
+            f"partitions = {partitions}: {workers} workers need at least one each; pass "
+            f"partitions={PARTITIONS_A_WORKER * workers} or so"
+        )
+        raise ConfigurationError(message)
+    check_sides(stream, static, match, how)
+    if time is not None:
+        time_column(stream, time)
+        (time,) = find_columns(stream, time, "time")
+    timezone = stream.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+    follows, result = following(then, schema, result_schema(stream, static, match), timezone)
+    session = stream.sparkSession
+    root = state_at(session, temporary_directory(session, "join") if state is None else state)
+    store, letters = static_store(root), letters_at(session, dead_letters)
+    held = held_side(session, store)
+    stays = may_stay and partitions == 1
+    if may_stay and partitions is None and cache_static and then is None:
+        # What lies there goes on as it was divided.
+        stays = held.latest.partitions == 1 if held else fits_whole(static, match, cache_bytes)
+        if stays:
+            say_that_rows_stay(PARTITIONS_A_WORKER * workers)
+    manifest = static_side(
+        static,
+        store,
+        match,
+        held,
+        partitions=1 if stays else partitions or PARTITIONS_A_WORKER * workers,
+        # Nobody comes back to a temporary directory.
+        if_changed="reuse" if state is None else if_changed,
+        dead_letters=letters,
+    )
+    clock = (distributor or DynamicDistributor()).load_clock
+    distributor = None if stays else _distributor(mode, distributor)
+    plans = EpochPlans(
+        epochs=root.under("epochs"),
+        static=store.written_by(manifest.host),
+        partitions=manifest.partitions,
+        workers=workers,
+        distributor=distributor,
+        event_time=time is not None,
+        batch_version=manifest.version,
+        shape=manifest.shape,
+        streaming=stream.isStreaming,
+        counts=_counts(stream, distributor),
+    )
+    routed = Routing(stream, plans, manifest)
+    join: PartitionJoin
+    if isinstance(match, Keys):
+        join = KeyedJoin(match.columns, stream_columns(stream, match), how)
+    else:
+        join = space_join(match, stream_columns(stream, match), manifest)
+    task = JoinTask(
+        join,
+        plans,
+        cache_bytes=cache_bytes,
+        cache_static=mode.cache_static,
+        time=time,
+        then=follows,
+        load_clock=clock,
+        stays=stays,
+    )
+    work: JoinTask | StayTask = task
+    if isinstance(match, Keys):
+        rows = on_slots(routed.by_keys(match), workers, stay=cache_static)
+    elif stays:
+        rows, work = stream, StayTask(task, plans, match.geometry, letters)
+    else:
+        rows = on_slots(routed.by_space(match, letters), workers, stay=cache_static)
+    with own_processes(stream):
+        named = in_workers(session, NamedTask(work, rows.columns))
+        return with_plain_names(rows).mapInArrow(named, result)
+
+
+def _mode(balance: Balance | None, cache_static: bool) -> Mode:  # noqa: FBT001 - as it was passed
+    check_one_of("balance", balance, ("load", "rows", None))
+    check_one_of("cache_static", cache_static, (True, False))
+    return Mode(balance, cache_static)
+
+
+def _match(on: str | Sequence[str] | SpatialMatch) -> Keys | SpatialMatch:
+    return on if isinstance(on, SpatialMatch) else Keys(column_names(on, "on"))
+
+
+def _counts(stream: DataFrame, distributor: DynamicDistributor | None) -> bool:
+    """Whether rows are counted first: those of a batch, which no earlier epoch has shown."""
+    copies = distributor is not None and distributor.copies
+    return copies and not (stream.isStreaming or within_query(stream.sparkSession))
+
+
+def _distributor(mode: Mode, given: DynamicDistributor | None) -> DynamicDistributor | None:
+    """The Distributor of a mode, with the mode's load metric where none was given."""
+    if not mode.dynamic:
+        return None
+    distributor = given or DynamicDistributor()
+    metric = items if mode.balance == "rows" else seconds
+    return dataclasses.replace(distributor, load=distributor.load or metric)

@@ -1,0 +1,154 @@
+"""Where topics are: ``SERVERS/TOPIC[,TOPIC]``."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evenkey.core.addresses import without_password
+from evenkey.core.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+_SERVER = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:,/\s]+):(\d{1,5})")
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_HIGHEST_PORT = 65535
+_CONNECT_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Address:
+    """Brokers to ask first, and topics.
+
+    Parameters
+    ----------
+    servers
+        ``HOST:PORT``, several with commas between.
+    topics
+        Their names.
+
+    Examples
+    --------
+    >>> Address.parse("localhost:9092,other:9092/clicks,views")
+    Address(servers='localhost:9092,other:9092', topics=('clicks', 'views'))
+    >>> str(_)
+    'localhost:9092,other:9092/clicks,views'
+
+    >>> clicks = Address.parse_one("localhost:9092/clicks")
+    >>> clicks.topic
+    'clicks'
+    >>> Address.parse_one("localhost:1/clicks").check_reachable()
+    Traceback (most recent call last):
+        ...
+    evenkey.core.errors.ConfigurationError: no Kafka broker answers (localhost:1...
+    """
+
+    servers: str
+    topics: tuple[str, ...]
+
+    @staticmethod
+    def check_topic(name: str) -> str:
+        """Make sure that a text can be a topic's name; give it back.
+
+        Raises
+        ------
+        ConfigurationError
+            It cannot be.
+        """
+        if not _TOPIC.fullmatch(name):
+            message = f"{name!r} is no name of a topic; letters, digits and . _ - make one"
+            raise ConfigurationError(message)
+        return name
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read an address.
+
+        Raises
+        ------
+        ConfigurationError
+            It has no such form, or it holds a user or a password; a password is not repeated.
+        """
+        if "@" in text:
+            message = (
+                f"{without_password(text)!r}: servers are named without user and password, as "
+                "addresses are shown and kept; write SERVERS/TOPIC[,TOPIC] and set "
+                "EVENKEY_KAFKA_CLIENT_SASL_USERNAME and EVENKEY_KAFKA_CLIENT_SASL_PASSWORD"
+            )
+            raise ConfigurationError(message)
+        servers, _, topics = text.partition("/")
+        names = tuple(topics.split(","))
+        for server in servers.split(","):
+            read = _SERVER.fullmatch(server)
+            if read is None or int(read[2]) > _HIGHEST_PORT:
+                message = f"{server!r} is no HOST:PORT; write SERVERS/TOPIC[,TOPIC]"
+                raise ConfigurationError(message)
+        for topic in names:
+            if not _TOPIC.fullmatch(topic):
+                message = f"{topic!r} is no name of a topic; write SERVERS/TOPIC[,TOPIC]"
+                raise ConfigurationError(message)
+        if len(set(names)) < len(names):
+            message = f"{text!r}: a topic is named twice; name it once"
+            raise ConfigurationError(message)
+        return cls(servers, names)
+
+    @classmethod
+    def parse_one(cls, text: str) -> Self:
+        """Read an address of one topic, which can be written.
+
+        Raises
+        ------
+        ConfigurationError
+            It has no such form, or names several.
+        """
+        address = cls.parse(text)
+        if len(address.topics) > 1:
+            message = f"{text!r}: one topic can be written; name one"
+            raise ConfigurationError(message)
+        return address
+
+    @property
+    def topic(self) -> str:
+        """The only topic.
+
+        Raises
+        ------
+        ConfigurationError
+            There are several.
+        """
+        if len(self.topics) > 1:
+            message = f"{str(self)!r}: one topic can be written; name one"
+            raise ConfigurationError(message)
+        return self.topics[0]
+
+    def __str__(self) -> str:
+        """Spell it as `parse` reads it."""
+        return f"{self.servers}/{','.join(self.topics)}"
+
+    def check_reachable(self) -> None:
+        """Make sure that something listens at one of the servers.
+
+        Raises
+        ------
+        ConfigurationError
+            Nothing does; the message says why not.
+        """
+        reasons = []
+        for server in self.servers.split(","):
+            host, _, port = server.rpartition(":")
+            try:
+                with contextlib.closing(
+                    socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS)
+                ):
+                    return
+            except (OSError, OverflowError) as error:
+                reasons.append(f"{server}: {error}")
+        message = (
+            f"no Kafka broker answers ({'; '.join(reasons)}): start it, or correct the servers; "
+            "in a checkout, `make kafka-up` starts one on 127.0.0.1:9092"
+        )
+        raise ConfigurationError(message)

@@ -1,0 +1,148 @@
+"""What is sent into a topic: a dataset, or the lines of a file, as records."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import SPAN_SECONDS, LineIndex, check_input, find_files, generated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from evenkey.core.streams import KeyStream
+
+ValueFormat = Literal["lines", "json"]
+
+_BATCH = 1 << 16
+
+
+class Record(NamedTuple):
+    """A record to send: its key and value, and its event time in seconds from the first one."""
+
+    key: bytes | None
+    value: bytes
+    seconds: float
+
+
+class Records(NamedTuple):
+    """What is to be sent.
+
+    Parameters
+    ----------
+    name
+        The dataset's, or the path.
+    records
+        In order of event time.
+    total
+        How many they are.
+    seconds
+        Event time that they span.
+    """
+
+    name: str
+    records: Iterator[Record]
+    total: int
+    seconds: float
+
+
+def dataset_records(stream: KeyStream, form: ValueFormat = "lines") -> Iterator[Record]:
+    """Make the records of a dataset.
+
+    Parameters
+    ----------
+    stream
+        The dataset.
+    form
+        ``lines``: the value is the key's text. ``json``: an object with ``key`` and
+        ``count``. The record's key is the key's text in both.
+
+    Examples
+    --------
+    >>> from evenkey.core.streams import generated
+    >>> next(dataset_records(generated("country-skew-r100", messages=10)))
+    Record(key=b'Turkey', value=b'Turkey', seconds=0.0)
+    """
+    for batch in stream.batches(_BATCH):
+        for text, count, seconds in zip(
+            stream.texts(batch.ids).to_pylist(),
+            batch.counts.tolist(),
+            batch.times.tolist(),
+            strict=True,
+        ):
+            key = text.encode()
+            if form == "json":
+                value = json.dumps({"key": text, "count": count}, ensure_ascii=False).encode()
+            else:
+                value = key
+            yield Record(key, value, seconds)
+
+
+def line_records(index: LineIndex, lines: int, per_second: float) -> Iterator[Record]:
+    """Make a record of each line of files, without key and line end.
+
+    Parameters
+    ----------
+    index
+        The files; what a splitter later makes of their lines is not looked at.
+    lines
+        How many, from the first.
+    per_second
+        Lines per second of event time.
+    """
+    for begin in range(0, lines, _BATCH):
+        values = index.read(begin, min(lines, begin + _BATCH)).to_pylist()
+        for number, line in enumerate(values, start=begin):
+            yield Record(None, line, number / per_second)
+
+
+def find_records(
+    source: str,
+    *,
+    form: ValueFormat = "lines",
+    messages: int | None = None,
+    seed: int = 0,
+    rate: float | None = None,
+) -> Records:
+    """Find what a name or a path stands for.
+
+    Parameters
+    ----------
+    source
+        A dataset, or files of lines: a file, a directory or a glob.
+    form
+        As for `dataset_records`.
+    messages
+        How many, from the first; None is all there are.
+    seed
+        Another seed gives another stream of the same dataset.
+    rate
+        Messages per second of event time; None lets them span 400 s.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such file or dataset, or it is empty; lines have no place for its weights.
+    """
+    if not (Path(source).exists() or _like_a_path(source)):
+        stream = generated(source, messages=messages, seed=seed, rate=rate)
+        if stream.weighs and form == "lines":
+            message = (
+                f"format = 'lines': lines hold keys only, and messages of {stream.name} have "
+                "weights: pass --format json"
+            )
+            raise ConfigurationError(message)
+        seconds = stream.length / stream.per_second
+        return Records(stream.name, dataset_records(stream, form), stream.length, seconds)
+    check_input([Path(source)])
+    index = LineIndex.build(find_files([source]))
+    lines = index.lines if messages is None else min(index.lines, messages)
+    per_second = lines / SPAN_SECONDS if rate is None else rate
+    return Records(source, line_records(index, lines, per_second), lines, lines / per_second)
+
+
+def _like_a_path(source: str) -> bool:
+    """Whether a text that names nothing would be a file's, as no dataset's name has a dot in it."""
+    return "/" in source or ("." in source and "(" not in source)

@@ -1,0 +1,141 @@
+"""Read results back from a topic, each once."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType, TimestampType
+
+from evenkey.aggregators import parse as parse_aggregator
+from evenkey.core.streams import read_names, read_types
+from evenkey.kafka.admin import Admin
+from evenkey.kafka.client import ClientSettings
+from evenkey.kafka.connector import check_loaded
+from evenkey.kafka.topic_address import Address
+from evenkey.spark.sessions import from_arrow_schema, from_arrow_type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from evenkey.aggregators import Aggregator
+    from evenkey.kafka.client import Isolation
+
+_WINDOW = ("window_start", "window_end")
+
+
+def read_results(
+    spark: SparkSession,
+    address: str,
+    aggregator: str | Aggregator = "count",
+    *,
+    key: str = "key",
+    types: str | None = None,
+    settings: ClientSettings | None = None,
+    isolation: Isolation = "read_committed",
+) -> DataFrame:
+    """Read what a pipeline wrote to a topic, without the rows that it wrote twice.
+
+    Spark writes to Kafka at least once: an epoch that was interrupted runs again and writes
+    its rows again. A result is identified by its window and key (the record's key), and is
+    emitted once a run, so what is repeated is identical.
+
+    Parameters
+    ----------
+    address
+        ``SERVERS/TOPIC``, as for ``evenkey run --output-kafka``.
+    aggregator
+        What the pipeline computed.
+    key
+        The names of the key, as for ``evenkey run --key``; ``"key"`` where the input has no
+        columns.
+    types
+        Types of the aggregator's columns, and of key columns that are no text, as for
+        ``evenkey run --types``.
+    settings
+        Of the client, such as `ClientSettings.read` gives.
+    isolation
+        ``"read_committed"`` leaves out records of transactions that are open or were aborted, and
+        all records behind an open transaction, of which it warns. ``"read_uncommitted"`` reads all
+        records.
+
+    Returns
+    -------
+    DataFrame
+        Batch: ``window_start``, ``window_end``, the key under its own names, and the
+        aggregator's columns; in no order.
+
+    Raises
+    ------
+    ConfigurationError
+        The address cannot be, or Spark has no Kafka connector. Spark itself raises, when the
+        rows are computed, if the same window and key have two different results: then two
+        runs have written to the topic.
+
+    Examples
+    --------
+    >>> counts = read_results(spark, "127.0.0.1:9092/counts", key="user")  # doctest: +SKIP
+    >>> counts.columns  # doctest: +SKIP
+    """
+    place = Address.parse(address)
+    check_loaded(spark)
+    settings = settings or ClientSettings()
+    options = settings.for_reading(isolation)
+    if isolation == "read_committed":
+        _warn_of_transactions(spark, place, settings)
+    records = (
+        spark.read.format("kafka")
+        .options(**options)
+        .option("kafka.bootstrap.servers", place.servers)
+        .option("subscribe", place.topic)
+        .load()
+    )
+    differ = F.concat(
+        F.lit(f"topic {place.topic!r} has different results of "),
+        F.decode("key", "UTF-8"),
+        F.lit(": several runs wrote to it; read a topic that one run wrote"),
+    )
+    same = F.min("value") == F.max("value")
+    value = F.when(same, F.min("value")).otherwise(F.raise_error(differ).cast("binary"))
+    once = records.groupBy("key").agg(value.alias("value"))
+    schema = _schema(
+        parse_aggregator(aggregator), read_names(key), read_types(types) if types else {}
+    )
+    parsed = F.from_json(F.decode("value", "UTF-8"), schema)
+    return once.select(parsed.alias("row")).select("row.*")
+
+
+def _warn_of_transactions(spark: SparkSession, place: Address, settings: ClientSettings) -> None:
+    """Warn of open transactions, behind which nothing is read."""
+    with Admin.open(spark, place, settings) as admin:
+        topics = admin.existing_topics(place.topics)
+        partitions = {place.topic: topics[place.topic].partitions}
+        stable = admin.offsets(partitions, "stable")[place.topic]
+        latest = admin.offsets(partitions, "latest")[place.topic]
+    held = [number for number, end in latest.items() if stable[number] < end]
+    if held:
+        message = (
+            f"topic {place.topic!r} has open transactions in partitions "
+            f"{', '.join(map(str, held))}: what lies behind them is not read; wait until they end, "
+            "or pass isolation='read_uncommitted'"
+        )
+        warnings.warn(message, UserWarning, stacklevel=3)
+
+
+def _schema(
+    aggregator: Aggregator, keys: Sequence[str], types: Mapping[str, pa.DataType]
+) -> StructType:
+    """Say which columns a pipeline's results have, and their types."""
+    own = [(name, kind) for name, kind in types.items() if name in aggregator.columns]
+    messages = dict([("key", pa.string()), ("count", pa.int64()), *own])
+    bound = aggregator.bind(pa.schema(list(messages.items())))
+    fields = [StructField(name, TimestampType()) for name in _WINDOW]
+    key = [StructField(each, from_arrow_type(types.get(each, pa.string()))) for each in keys]
+    fields += key if bound.scope == "key" else []
+    for field in from_arrow_schema(bound.result).fields:
+        fields += key if field.name == "key" else [field]
+    return StructType(fields)

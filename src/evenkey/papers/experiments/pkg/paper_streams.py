@@ -1,0 +1,54 @@
+"""The PKG paper's data sets, table 1, and the streams that stand for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenkey.papers.experiments.experiment_data import Dataset, published
+
+if TYPE_CHECKING:
+    from evenkey.papers.experiments.scale import Scale
+
+
+ZIPF_MESSAGES = 10_000_000
+_DAY = 86_400.0
+
+
+STREAMS = {
+    "WP": "wikipedia-like",
+    "TW": "twitter-like",
+    "CT": "cashtags-like",
+    "LJ": "livejournal-like",
+    "SL1": "slashdot0811-like",
+    "SL2": "slashdot0902-like",
+    "LN1": "lognormal-1",
+    "LN2": "lognormal-2",
+}
+"""The stream that stands for each data set, by the paper's symbol."""
+
+SECONDS = {"WP": _DAY, "TW": 31 * _DAY, "CT": 28 * _DAY}
+"""Event time of the data sets that come from logs: a day in January 2008, July 2012, and four
+weeks of November 2013."""
+
+
+def dataset(symbol: str, scale: Scale, *, quick: float = 1, timed: bool = False) -> Dataset:
+    """Stand in for a data set of the paper.
+
+    Parameters
+    ----------
+    symbol
+        The paper's.
+    scale, quick
+        As for `Scale.messages`.
+    timed
+        Whether messages come as often as they did. A stream that is cut short then is the first
+        hours of the log; otherwise it spans 400 s.
+    """
+    messages = published(STREAMS[symbol]).messages
+    rate = messages / SECONDS[symbol] if timed else None
+    return Dataset(STREAMS[symbol], scale.messages(messages, quick=quick), rate)
+
+
+def zipf(z: float, keys: int, scale: Scale, *, quick: float = 1) -> Dataset:
+    """One of the paper's Zipf streams, ZF."""
+    return Dataset(f"zipf(z={z:g},keys={keys})", scale.messages(ZIPF_MESSAGES, quick=quick))

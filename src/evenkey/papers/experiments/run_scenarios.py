@@ -1,0 +1,165 @@
+"""Runs experiments: measures what is not measured yet, in one process or several."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.papers.experiments.outcome import Outcome
+from evenkey.papers.experiments.result_files import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from evenkey.papers.experiments.base import Experiment
+    from evenkey.papers.experiments.experiment_data import Dataset
+    from evenkey.papers.experiments.scale import Scale
+    from evenkey.papers.experiments.scenario import Measurement, OnMessages, Scenario
+
+RESULTS = "results"
+
+
+class Progress(NamedTuple):
+    """How far a run is.
+
+    Parameters
+    ----------
+    done, total
+        Scenarios, those with results from earlier runs among the done.
+    dataset
+        Stream of the scenario that was measured last.
+    messages
+        Messages of the scenario in work so far; 0 where several are.
+    """
+
+    done: int
+    total: int
+    dataset: str
+    messages: int = 0
+
+
+OnProgress: TypeAlias = "Callable[[Progress], object]"
+
+
+def run(
+    experiment: Experiment,
+    scale: Scale,
+    output: Path,
+    *,
+    seed: int = 0,
+    jobs: int = 1,
+    again: bool = False,
+    kafka: str | None = None,
+    on_progress: OnProgress | None = None,
+) -> Outcome:
+    """Run an experiment.
+
+    Scenarios that have a result in `output` are not measured again, whichever experiment
+    declared them. A run that was stopped goes on where it was.
+
+    Parameters
+    ----------
+    experiment
+        Which.
+    scale
+        How large its streams are.
+    output
+        Folder; the results go to ``results`` in it.
+    seed
+        Of the generated streams.
+    jobs
+        Processes that measure at the same time. Figures do not depend on it: what is timed is
+        measured alone, when the others are done.
+    again
+        Whether to measure anew what has a result.
+    kafka
+        Servers through a topic of which each stream comes; None: from the generator.
+    on_progress
+        Called when a scenario is done, and with one process also on the way.
+
+    Returns
+    -------
+    Outcome
+        The results, and the tables and plots made of them.
+
+    Raises
+    ------
+    ConfigurationError
+        `jobs` is below 1, a scenario's stream cannot come through a topic, or no broker answers.
+    """
+    if jobs < 1:
+        message = f"jobs = {jobs}: there must be at least 1 process"
+        raise ConfigurationError(message)
+    declared = [scenario.seeded(seed) for scenario in experiment.scenarios(scale)]
+    if kafka is not None:
+        from evenkey.kafka import Address
+
+        declared = [scenario.through(kafka) for scenario in declared]
+        Address.parse(f"{kafka}/evenkey").check_reachable()
+    reasons = [scenario.dataset.missing() for scenario in declared]
+    skipped = dict.fromkeys(reason for reason in reasons if reason is not None)
+    wanted = [each for each, reason in zip(declared, reasons, strict=True) if reason is None]
+    wanted = list(dict.fromkeys(wanted))
+    store = Store(output / RESULTS)
+    missing = [each for each in wanted if again or each not in store]
+    # Streams one after the other: their tables of keys are kept while they are in use.
+    missing.sort(key=lambda scenario: str(scenario.dataset))
+    done = len(wanted) - len(missing)
+
+    def show(dataset: str, messages: int = 0) -> None:
+        if on_progress is not None:
+            on_progress(Progress(done, len(wanted), dataset, messages))
+
+    together = [each for each in missing if not each.alone]
+    alone = [each for each in missing if each.alone]
+    measured = itertools.chain(_measured(together, jobs, show), _measured(alone, 1, show))
+    for scenario, measurement in measured:
+        store.write(scenario, measurement)
+        done += 1
+        show(scenario.dataset.name)
+    frame, digest = store.frame_and_digest(wanted)
+    return Outcome(experiment, scale, seed, frame, tuple(skipped), store.directory, digest, kafka)
+
+
+def _measured(
+    scenarios: Sequence[Scenario], jobs: int, show: Callable[[str, int], None]
+) -> Iterator[tuple[Scenario, Measurement]]:
+    passes = list(_passes(scenarios, jobs))
+    if min(jobs, len(passes)) <= 1:
+        for each in passes:
+            yield from zip(each, _measure(each, _reporting(each[0], show)), strict=True)
+        return
+    # Started anew rather than forked: threads of Arrow and Numba do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(passes)), context) as pool:
+        running = {pool.submit(_measure, each): each for each in passes}
+        try:
+            for future in as_completed(running):
+                yield from zip(running[future], future.result(), strict=True)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _passes(scenarios: Sequence[Scenario], jobs: int) -> Iterator[Sequence[Scenario]]:
+    """Put together what is measured in one pass over a stream, and leave no process without one."""
+    groups: dict[tuple[type[Scenario], Dataset, int], list[Scenario]] = {}
+    for each in scenarios:
+        groups.setdefault((type(each), each.dataset, each.at_once), []).append(each)
+    for (*_, at_once), group in groups.items():
+        most = min(at_once, math.ceil(len(group) / jobs))
+        yield from (group[start : start + most] for start in range(0, len(group), most))
+
+
+def _reporting(scenario: Scenario, show: Callable[[str, int], None]) -> OnMessages:
+    return lambda messages: show(scenario.dataset.name, messages)
+
+
+def _measure(
+    scenarios: Sequence[Scenario], on_messages: OnMessages | None = None
+) -> list[Measurement]:
+    return type(scenarios[0]).measure_all(scenarios, on_messages)

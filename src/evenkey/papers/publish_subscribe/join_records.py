@@ -1,0 +1,109 @@
+"""Records of a join's epochs, made from its epoch log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from evenkey.papers.publish_subscribe.join_seen import JoinSeen
+from evenkey.papers.publish_subscribe.report import epochs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from evenkey.joins import EpochLog
+    from evenkey.papers.publish_subscribe.join_seen import LoadMeasure
+    from evenkey.papers.publish_subscribe.report import JoinEpoch
+    from evenkey.pipeline.exporters import History
+    from evenkey.pipeline.runs import Recorder
+
+
+class JoinRecords:
+    """Gives a recorder the figures of each epoch of a join once it has ended.
+
+    Parameters
+    ----------
+    recorder
+        Takes them.
+    log
+        What the slots of the join's query wrote down, those of earlier processes included.
+    partitions, workers
+        How many there are.
+    measure
+        What the mode takes for load.
+    threshold
+        MLDC above which partitions move.
+    rejected
+        Counts the dead letters so far.
+    history
+        Of the run, if it has one: the log does not keep all epochs of a long run.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        log: EpochLog,
+        *,
+        partitions: int,
+        workers: int,
+        measure: LoadMeasure,
+        threshold: float,
+        rejected: Callable[[], int],
+        history: History | None = None,
+    ) -> None:
+        self._recorder = recorder
+        self._log = log
+        self._size = partitions, workers
+        self._measure, self._threshold = measure, threshold
+        self._rejected = rejected
+        self._history = history
+        self._last = -1
+        self._published: dict[int, int] = {}
+        self._run: JoinSeen | None = None
+
+    def time(self, progresses: Iterable[Any]) -> None:
+        """Take in Spark's reports of epochs: their publications, and for the recorder their times.
+
+        A pipeline may give the join some publications several times and others not at all, so the
+        log cannot count them.
+        """
+        reports = list(progresses)
+        self._recorder.time(reports)
+        self._published |= {each["batchId"]: int(each["numInputRows"]) for each in reports}
+
+    def catch_up(self, last_epoch: int | None = None) -> None:
+        """Take in the epochs that have ended since the last call, up to `last_epoch`."""
+        known = None if self._last < 0 else self._last
+        for number in self._log.epochs(known):
+            if last_epoch is None or number <= last_epoch:
+                for epoch in epochs_of(self._log, *self._size, only=number):
+                    self._take_in(epoch)
+                self._last = number
+
+    def _take_in(self, epoch: JoinEpoch) -> None:
+        seen = epoch.seen(self._measure, self._threshold)
+        seen = replace(seen, messages=self._publications(epoch))
+        if self._run is None and epoch.epoch > 0:
+            self._run = self._seen_before(epoch.epoch)
+        self._run = seen if self._run is None else self._run.plus(seen)
+        figures = {**self._run.figures(of_epoch=False), **seen.figures(of_epoch=True)}
+        self._recorder.record(epoch.epoch, {**figures, "rejected": self._rejected()})
+
+    def _publications(self, epoch: JoinEpoch) -> int:
+        """Publications of an epoch; of one that an earlier process ran, by its record."""
+        number, history = epoch.epoch, self._history
+        if number in self._published:
+            return self._published.pop(number)
+        if history is not None and history.has(number):
+            return int(history.record(number)["epoch_messages"])
+        return epoch.messages  # its process was killed before it was recorded
+
+    def _seen_before(self, epoch: int) -> JoinSeen | None:
+        """What was seen up to an epoch that the log keeps no more, by its record."""
+        history = self._history
+        earlier = [] if history is None else [each for each in history.numbers() if each < epoch]
+        if history is None or not earlier:
+            return None
+        record = history.record(earlier[-1])
+        return JoinSeen.before(record, measure=self._measure, workers=self._size[1])

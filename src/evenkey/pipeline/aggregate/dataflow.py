@@ -1,0 +1,133 @@
+"""The pipeline's plan: source, splitter, grouping, worker, aggregator, as one DataFrame."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from evenkey.aggregators import WORKER
+from evenkey.aggregators import parse as parse_aggregator
+from evenkey.pipeline.aggregate.own_columns import Own, with_own_keys
+from evenkey.pipeline.aggregate.worker import PipelineWorker
+from evenkey.pipeline.runs import closing_rows
+from evenkey.spark.aggregates import TIME, merge_partials, worked
+from evenkey.spark.routing import routed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from evenkey.aggregators import Aggregator
+    from evenkey.pipeline.aggregate.config import PipelineConfig
+    from evenkey.pipeline.options import GroupingOptions
+    from evenkey.pipeline.runs import RunDirectory
+
+_MOMENT = "__moment"
+_WEIGHT = "__weight_of"
+_OPEN = "__open"
+"""Column that the watermark follows where nothing is late: it is the same in all rows but the
+closing one, so that no window passes before that."""
+_OPEN_SECONDS = 946_684_800
+"""The year 2000: after 1970, where watermarks begin, and before the closing row."""
+
+
+def results(messages: DataFrame, config: PipelineConfig, directory: RunDirectory) -> DataFrame:
+    """Plan the results of a stream of messages.
+
+    Parameters
+    ----------
+    messages
+        Streaming, as `Input` has them.
+    config
+        What to do with them.
+    directory
+        Where routing tables, the workers' counts and the sign to close the windows lie.
+
+    Returns
+    -------
+    DataFrame
+        Streaming: a window's results appear when the watermark has passed it, or when the
+        closing file exists. Where nothing is late (`lateness` is None) they all appear then:
+        rows may come in any order, and the state has a row for each window and key until then.
+    """
+    placeable = messages
+    if WORKER not in messages.columns:
+        placeable = routed_messages(messages, config, directory)
+    aggregator = parse_aggregator(config.aggregator)
+    weighted = "weights" in (config.route_by, config.observe_by)
+    partials, bound = worked(
+        _named(placeable, config, aggregator),
+        "key",
+        aggregator,
+        config.workers,
+        partial(PipelineWorker, files=directory.files, cost_seconds=config.cost_seconds),
+        time=_MOMENT,
+        window=_length(config.worker_window),
+        weight=_WEIGHT if weighted else None,
+    )
+    closing = closing_rows(messages.sparkSession, directory.closing)
+    ended = {TIME: F.col("time")}
+    if config.lateness is None:
+        partials = partials.withColumn(_OPEN, F.timestamp_seconds(F.lit(_OPEN_SECONDS)))
+        ended[_OPEN] = F.col("time")
+    nulls = {
+        field.name: F.lit(None).cast(field.dataType)
+        for field in partials.schema
+        if field.name not in ended
+    }
+    closed = partials.unionByName(
+        closing.select(*(column.alias(name) for name, column in {**ended, **nulls}.items()))
+    )
+    merged = merge_partials(
+        closed,
+        bound,
+        window=_length(config.aggregator_window),
+        watermark=_length(1.0 if config.lateness is None else config.lateness),
+        clock=_OPEN if config.lateness is None else None,
+    )
+    # Files and topics have plain columns, which any reader takes.
+    bounds = [F.col(f"window.{end}").alias(f"window_{end}") for end in ("start", "end")]
+    flat = merged.select(*bounds, *(name for name in merged.columns if name != "window"))
+    return with_own_keys(flat, messages, config)
+
+
+def _named(routed: DataFrame, config: PipelineConfig, aggregator: Aggregator) -> DataFrame:
+    """Select what is worked on, under names that no column of the user's bears."""
+    own = Own.of(routed, config)
+    chosen = {"key": F.col("key"), _MOMENT: own.time, _WEIGHT: F.col("count"), **own.values}
+    if "count" in aggregator.columns and "count" not in own.values:
+        chosen["count"] = F.col("count")
+    chosen[WORKER] = F.col(WORKER)
+    return routed.select(*(column.alias(name) for name, column in chosen.items()))
+
+
+def routed_messages(
+    messages: DataFrame, config: GroupingOptions, directory: RunDirectory
+) -> DataFrame:
+    """Add the worker of each message, by the run's own routing tables.
+
+    Parameters
+    ----------
+    messages
+        Streaming, with the columns ``position``, ``key`` and ``time``.
+    config, directory
+        Of the run.
+    """
+    return routed(
+        messages,
+        "key",
+        config.resolved_grouping(),
+        config.workers,
+        time="time",
+        load=config.load,
+        state=directory.tables,
+        column=WORKER,
+        position="position",
+        learn=False,
+        spread=True,
+    )
+
+
+def _length(seconds: float) -> str:
+    return f"{round(seconds * 1_000_000)} microseconds"

@@ -1,0 +1,211 @@
+"""From a configuration to its messages: which source, which splitter, how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+from evenkey.core.streams import RowIndex, SplitLines
+from evenkey.kafka import PLACES, Address, ClientSettings, OffsetRange, kafka_lines, read_schema
+from evenkey.pipeline.aggregate.kept import FoundInput, keep_records, kept_records
+from evenkey.pipeline.aggregate.own_columns import described
+from evenkey.pipeline.aggregate.readings import GeneratorReading, LinesReading, RowsReading
+from evenkey.pipeline.aggregate.splitting import LATEST, split_lines, vet_rows
+from evenkey.pipeline.aggregate.streams import generated_stream, index_input, lines_splitter
+from evenkey.pipeline.runs import stream_of
+from evenkey.spark.routing import routes_natively, routing_task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from evenkey.core.streams import Splitter
+    from evenkey.pipeline.aggregate.config import PipelineConfig
+    from evenkey.pipeline.aggregate.kept import Extent
+    from evenkey.pipeline.runs import RunDirectory
+    from evenkey.spark.routing import RoutingTask
+
+
+@dataclass(frozen=True)
+class Input:
+    """The messages of a run.
+
+    Parameters
+    ----------
+    name
+        The dataset's name, or the paths.
+    messages
+        Streaming: ``position``, ``key``, ``count``, ``time``, what `described` has, and the worker
+        where splitters in Python route too.
+    sources
+        Tasks that route, each with its own local loads.
+    expected
+        Positions that the source has; None for topics, whose offsets are not all records.
+    split
+        Whether what is read is split or vetted before it is routed, and tallied there.
+    offsets
+        What is read of topics; None for any other input.
+    """
+
+    name: str
+    messages: DataFrame
+    sources: int
+    expected: int | None
+    split: bool
+    offsets: OffsetRange | None = None
+
+
+def find_input(config: PipelineConfig, directory: RunDirectory) -> FoundInput:
+    """Find what a configuration reads, or what the run in this directory found before.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such dataset or file, it is empty, or it lacks the key.
+    RunError
+        What the run found before cannot be read.
+    """
+    if config.dataset is not None:
+        stream = generated_stream(config.dataset, config)
+        return FoundInput(stream.name, GeneratorReading(stream), None)
+    if config.kafka is not None:
+        return FoundInput(config.kafka, None, lines_splitter(config))
+    if directory.begun:
+        return _found(config, *kept_records(config, directory))
+    records = index_input(config, directory.unpacked(config.input))
+    extent = _extent(config, len(records))
+    found = _found(config, records, extent)
+    keep_records(records, extent, directory)
+    return found
+
+
+def open_input(
+    spark: SparkSession, found: FoundInput, config: PipelineConfig, directory: RunDirectory
+) -> Input:
+    """Make a stream of messages of what was found."""
+    if found.reading is None:
+        # Records of topics are lines, so there is a splitter.
+        return _open_topics(spark, found.name, cast("Splitter", found.splitter), config, directory)
+    epoch_messages = config.epoch_positions(found.reading.total)
+    rows = stream_of(
+        spark,
+        found.reading,
+        sources=config.sources,
+        epoch_messages=epoch_messages,
+        stop_file=directory.paused,
+        arrival_rate=config.arrival_rate,
+    )
+    if config.time is not None:
+        # The same in all tasks of an epoch, and when it runs again: see `far_ahead`.
+        allowed = F.make_dt_interval(secs=F.lit(config.max_ahead))
+        rows = rows.withColumn(LATEST, F.current_timestamp() + allowed)
+    messages = _spread(rows, config, F.col("position"), ("position",))
+    routing = _routing(spark, config, directory)
+    letters, files, split = directory.dead_letters, directory.files, True
+    if found.splitter is not None:
+        messages = split_lines(messages, found.splitter, letters, files, routing=routing)
+    elif isinstance(found.reading, RowsReading):
+        extra = found.reading.index.columns.extra
+        messages = vet_rows(messages, letters, files, extra=extra, routing=routing)
+    elif routing is not None and config.route_by == "weights":
+        # What routes by weights is not `route`, to which every row is a message of weight 1.
+        messages = vet_rows(messages, letters, files, routing=routing)
+    else:
+        split = False
+    messages = described(messages, config, found)
+    return Input(found.name, messages, config.routers, found.reading.total, split)
+
+
+def _found(config: PipelineConfig, records: SplitLines | RowIndex, extent: Extent) -> FoundInput:
+    name = ", ".join(map(str, config.input))
+    if isinstance(records, RowIndex):
+        return FoundInput(name, RowsReading(records, *extent), None)
+    return FoundInput(name, LinesReading(records.index, *extent), records.splitter)
+
+
+def _extent(config: PipelineConfig, positions: int) -> Extent:
+    """How many positions are read, how many make a second, how many a source gets at a time."""
+    total = positions if config.messages is None else min(positions, config.messages)
+    return total, config.event_rate(total), config.block_positions(total, config.sources)
+
+
+def _routing(
+    spark: SparkSession, config: PipelineConfig, directory: RunDirectory
+) -> RoutingTask | None:
+    """What routes messages where they are split; None for groupings that Spark routes itself."""
+    grouping = config.resolved_grouping()
+    if routes_natively(grouping, streaming=True, spread=True):
+        return None
+    return routing_task(
+        spark,
+        grouping,
+        config.workers,
+        load=config.load,
+        state=directory.tables,
+        streaming=True,
+        learn=False,
+        weighted=config.route_by == "weights",
+    )
+
+
+def _spread(
+    df: DataFrame, config: PipelineConfig, number: Column, order: tuple[str, ...]
+) -> DataFrame:
+    """Deal rows to other splitters by turn, where there are to be other than the sources."""
+    if config.routers == config.sources:
+        return df
+    turn = F.pmod(number, F.lit(config.splitters)).cast("int")
+    dealt = df.withColumn("__turn", turn).repartitionById(config.routers, F.col("__turn"))
+    columns = dealt.drop("__turn")
+    return columns.mapInArrow(_InOrder(order), columns.schema)
+
+
+class _InOrder:
+    """Sorts an epoch's share: blocks of a shuffle come in any order."""
+
+    def __init__(self, order: tuple[str, ...]) -> None:
+        self._order = [(name, "ascending") for name in order]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        share = [batch for batch in batches if batch.num_rows]
+        if share:
+            yield from pa.Table.from_batches(share).sort_by(self._order).to_batches()
+
+
+def _open_topics(
+    spark: SparkSession,
+    name: str,
+    splitter: Splitter,
+    config: PipelineConfig,
+    directory: RunDirectory,
+) -> Input:
+    """Read topics as far as the run found them to reach when it began."""
+    offsets = OffsetRange.from_json(directory.store.read(directory.OFFSETS).decode())
+    span = offsets.span
+    lines = kafka_lines(
+        spark,
+        Address.parse(name),
+        ClientSettings.read(config.kafka_config),
+        offsets,
+        part=config.record_part,
+        isolation=config.isolation,
+        avro=None if config.avro_schema is None else read_schema(config.avro_schema),
+        sources=config.sources,
+        epoch_records=config.epoch_messages if span is None else config.epoch_positions(span),
+        max_ahead=config.max_ahead,
+    )
+    dealt = _spread(lines, config, F.col("offset") + F.col("partition"), ("time", *PLACES))
+    messages = split_lines(
+        dealt,
+        splitter,
+        directory.dead_letters,
+        directory.files,
+        places=PLACES,
+        routing=_routing(spark, config, directory),
+    )
+    messages = described(messages, config, FoundInput(name, None, splitter))
+    return Input(name, messages, config.routers, None, split=True, offsets=offsets)

@@ -1,0 +1,83 @@
+"""Columns of the user's own: their names on the way in, and those of results on the way out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from pyspark.sql import functions as F
+
+from evenkey.core.streams import EVENT_TIME, value_name
+from evenkey.pipeline.aggregate.readings import RowsReading
+from evenkey.spark.keys import quoted
+from evenkey.spark.sessions import from_arrow_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from evenkey.pipeline.aggregate.config import PipelineConfig
+    from evenkey.pipeline.aggregate.kept import FoundInput
+
+_KEY = "key"
+_TYPES = "evenkey.types"
+
+
+class Own(NamedTuple):
+    """What messages bear besides key, weight and worker.
+
+    Parameters
+    ----------
+    time
+        Their time for windows.
+    values
+        The aggregator's columns under the names that it knows them by.
+    """
+
+    time: Column
+    values: dict[str, Column]
+
+    @classmethod
+    def of(cls, messages: DataFrame, config: PipelineConfig) -> Own:
+        """Find it in the messages of an input."""
+        values = {name: F.col(value_name(number)) for number, name in enumerate(config.value_names)}
+        return cls(F.col(EVENT_TIME if EVENT_TIME in messages.columns else "time"), values)
+
+
+def described(messages: DataFrame, config: PipelineConfig, found: FoundInput) -> DataFrame:
+    """Let the key of messages say of which types its columns are, for `with_own_keys`.
+
+    Inside a run a key is one text, whatever it was: it is routed, counted and shown as such.
+    """
+    types = ["string"] * len(config.key_names)
+    if isinstance(found.reading, RowsReading):
+        kinds = found.reading.index.key_types
+        types = [from_arrow_type(kind).simpleString() for kind in kinds]
+    return messages.withMetadata(_KEY, {_TYPES: types})
+
+
+def with_own_keys(results: DataFrame, messages: DataFrame, config: PipelineConfig) -> DataFrame:
+    """Give the key in results the names and types of the user's columns.
+
+    Parameters
+    ----------
+    results
+        With a column ``key``, or none.
+    messages
+        What `described` gave.
+    config
+        Has the names.
+    """
+    names = config.key_names
+    types = messages.schema[_KEY].metadata[_TYPES]
+    key = F.col(_KEY)
+    parts = [key]
+    if len(names) > 1:
+        whole = F.from_json(key, "array<string>")
+        parts = [whole.getItem(number) for number in range(len(names))]
+    columns: list[Column] = []
+    for column in results.columns:
+        if column != _KEY:
+            columns.append(quoted(column))
+            continue
+        for name, part, kind in zip(names, parts, types, strict=True):
+            columns.append(part.cast(kind).alias(name))
+    return results.select(*columns)

@@ -1,0 +1,87 @@
+"""Readings of the messages of streams, the lines of files and the rows of tables, by position."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from evenkey.pipeline.runs import DealtReading, Reading
+from evenkey.spark.sessions import from_arrow_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from evenkey.core.streams import KeyStream, LineIndex, RowIndex
+
+MESSAGES = "position bigint, key string, count bigint, time timestamp"
+
+_BATCH_ROWS = 1 << 16
+_BLOCK = 256
+
+
+class GeneratorReading(Reading):
+    """Messages of a generated stream; message i goes to source i mod S."""
+
+    schema = MESSAGES
+
+    def __init__(self, stream: KeyStream) -> None:
+        super().__init__(stream.length, stream.per_second)
+        self._stream = stream
+
+    def read(self, start: int, stop: int, source: int, sources: int) -> Iterator[pa.RecordBatch]:
+        """Make every S-th message of the range."""
+        first = start + (source - start) % sources
+        for begin in range(first, stop, _BATCH_ROWS * sources):
+            end = min(stop, begin + _BATCH_ROWS * sources)
+            positions = np.arange(begin, end, sources)
+            ids = self._stream.ids(begin, end)
+            yield pa.RecordBatch.from_arrays(
+                [
+                    pa.array(positions),
+                    self._stream.texts(ids[::sources]),
+                    pa.array(self._stream.counts(ids, begin)[::sources]),
+                    self.times(positions),
+                ],
+                names=["position", "key", "count", "time"],
+            )
+
+
+class LinesReading(DealtReading):
+    """Lines of text files, dealt to the sources in blocks of `block` by turn."""
+
+    schema = "position bigint, line binary, time timestamp"
+    columns = ("line",)
+
+    def __init__(self, index: LineIndex, total: int, rate: float, block: int = _BLOCK) -> None:
+        super().__init__(total, rate, block)
+        self.index = index
+
+    def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
+        """Read lines."""
+        return (self.index.read(begin, end),)
+
+
+class RowsReading(DealtReading):
+    """Rows of Parquet files, dealt to the sources in blocks of `block` by turn.
+
+    What messages have besides key and count (`RowIndex.extra`) lies between count and time.
+    """
+
+    def __init__(self, index: RowIndex, total: int, rate: float, block: int = _BLOCK) -> None:
+        super().__init__(total, rate, block)
+        self.index = index
+        self.columns = ("key", "count", *index.extra.names)
+        own = (f", {spelled(field)}" for field in index.extra)
+        self.schema = f"position bigint, key string, count bigint{''.join(own)}, time timestamp"
+
+    def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
+        """Read keys, counts and what else is wanted."""
+        rows = self.index.read(begin, end)
+        return tuple(rows[name].combine_chunks() for name in self.columns)
+
+
+def spelled(field: pa.Field) -> str:
+    """Spell a column and its type as a schema of Spark's does."""
+    return f"{field.name} {from_arrow_type(field.type).simpleString()}"

@@ -1,0 +1,49 @@
+"""The sinks that a run may have, by the names that users type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TextIO
+
+    from evenkey.pipeline.options import KafkaOptions
+    from evenkey.pipeline.runs import RunDirectory, Sink
+
+SinkName = Literal["parquet", "jsonl", "console", "memory", "kafka"]
+
+
+def sink_of(
+    name: SinkName,
+    config: KafkaOptions,
+    directory: RunDirectory,
+    *,
+    keys: Sequence[str],
+    console: TextIO | None,
+) -> Sink:
+    """Make the sink of a run.
+
+    Parameters
+    ----------
+    name
+        Of the sink.
+    config
+        Names the topic that results go to, or does not.
+    directory
+        Of the run.
+    keys
+        Columns of the results' key.
+    console
+        Where the console sink prints; None is standard output.
+    """
+    # They need Spark, which nobody pays for who only reads options.
+    from evenkey.pipeline.aggregate.unstored_sinks import ConsoleSink, MemorySink
+    from evenkey.pipeline.runs import FileSink, passed_on
+
+    if name == "memory":
+        return MemorySink()
+    if name == "console":
+        return ConsoleSink(console)
+    files = FileSink(directory.commits, "json" if name == "jsonl" else "parquet")
+    return passed_on(files, config, directory, keys)

@@ -1,0 +1,96 @@
+"""Readings of labelled records by position, for Spark's source."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evenkey.core.errors import RunError
+from evenkey.pipeline.learn.kept_records import ROWS_OF_A_GROUP
+from evenkey.pipeline.learn.local_copies import local_copy
+from evenkey.pipeline.runs import DealtReading
+from evenkey.spark.sessions import from_arrow_type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenkey.core.stores import Store
+    from evenkey.core.streams import RowGroup
+    from evenkey.pipeline.learn.config import LearnConfig
+    from evenkey.pipeline.learn.labelled_streams import LabelledStream
+
+
+class _Records(DealtReading):
+    """Rows with the columns of a schema, in blocks dealt to the sources by turn."""
+
+    def __init__(self, total: int, config: LearnConfig, schema: pa.Schema) -> None:
+        block = config.block_positions(total, config.sources)
+        super().__init__(total, config.event_rate(total), block)
+        self.columns = tuple(schema.names)
+        own = (f"{each.name} {from_arrow_type(each.type).simpleString()}" for each in schema)
+        self.schema = ", ".join(["position bigint", *own, "time timestamp"])
+
+
+class GeneratedRecords(_Records):
+    """Records of a generated stream."""
+
+    def __init__(self, stream: LabelledStream, config: LearnConfig) -> None:
+        super().__init__(stream.length, config, stream.records(0, 0).schema)
+        self._stream = stream
+
+    def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
+        """Make records."""
+        records = self._stream.records(begin, end)
+        return tuple(column.combine_chunks() for column in records.columns)
+
+
+class FileRecords(_Records):
+    """Records of the Parquet file that `keep_records` wrote.
+
+    Parameters
+    ----------
+    store, name
+        Where it lies.
+    config
+        What runs.
+    groups
+        Its row groups, as they were written.
+
+    Raises
+    ------
+    RunError
+        It cannot be read.
+    """
+
+    def __init__(
+        self, store: Store, name: str, config: LearnConfig, groups: Sequence[RowGroup]
+    ) -> None:
+        self._store = store
+        self._name = name
+        try:
+            file = pq.ParquetFile(local_copy(store, name))
+        except (OSError, pa.ArrowInvalid) as error:
+            raise self._unreadable(error) from error
+        super().__init__(file.metadata.num_rows, config, file.schema_arrow)
+        self._groups = tuple(groups)
+
+    def values(self, begin: int, end: int) -> tuple[pa.Array, ...]:
+        """Read records."""
+        first, last = begin // ROWS_OF_A_GROUP, (end - 1) // ROWS_OF_A_GROUP
+        groups = pa.concat_tables(map(self._group, range(first, last + 1)))
+        rows = groups.slice(begin - first * ROWS_OF_A_GROUP, end - begin)
+        return tuple(column.combine_chunks() for column in rows.columns)
+
+    def _group(self, number: int) -> pa.Table:
+        try:
+            return self._groups[number].read(local_copy(self._store, self._name))
+        except (OSError, ValueError, IndexError) as error:
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: Exception) -> RunError:
+        path, host = self._store.path(self._name), socket.gethostname()
+        message = f"host {host} cannot read {path} ({error}): start again with a new output"
+        return RunError(message)

@@ -1,0 +1,116 @@
+"""How messages are spread over workers, and what the work on one costs."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import AfterValidator
+
+from evenkey.groupings import parse
+from evenkey.pipeline.options.base import Configuration
+from evenkey.pipeline.options.option_fields import MOST_TASKS, option
+
+if TYPE_CHECKING:
+    from evenkey.groupings import Grouping
+
+_OVERRIDES = ("expected_keys", "warm_up", "teenage_period", "old_period")
+
+
+class GroupingOptions(Configuration):
+    """A grouping with its workers and sources; a part of other configurations."""
+
+    grouping: Annotated[str, AfterValidator(lambda text: str(parse(text)))] = option(
+        "Grouping",
+        "dkg",
+        "Stream grouping, such as dkg or pkg(choices=3).",
+        first=True,
+        layout=True,
+    )
+    workers: int = option(
+        "Grouping",
+        10,
+        "Workers, each one task of an epoch.",
+        ge=1,
+        le=MOST_TASKS,
+        first=True,
+        layout=True,
+    )
+    sources: int = option(
+        "Grouping",
+        5,
+        "Sources, each routing by the loads that it sees itself.",
+        ge=1,
+        le=MOST_TASKS,
+        layout=True,
+    )
+    load: Literal["epoch", "lifetime"] = option(
+        "Grouping",
+        "epoch",
+        "Whether a source counts loads anew in each epoch or over its life.",
+        layout=True,
+    )
+    expected_keys: int | None = option(
+        "Grouping",
+        None,
+        "Expected distinct keys, over the grouping's own (dkg: 100).",
+        ge=1,
+        layout=True,
+    )
+    warm_up: float | None = option(
+        "Grouping",
+        None,
+        "Warm-up in seconds, over the grouping's own (dkg: 15).",
+        ge=0,
+        layout=True,
+    )
+    teenage_period: float | None = option(
+        "Grouping",
+        None,
+        "Seconds between promotions to the teenage space, over the grouping's own (dkg: 15).",
+        gt=0,
+        layout=True,
+    )
+    old_period: float | None = option(
+        "Grouping",
+        None,
+        "Seconds between promotions to the old space, over the grouping's own (dkg: 60).",
+        gt=0,
+        layout=True,
+    )
+
+    def resolved_grouping(self) -> Grouping:
+        """Give the grouping, with the options that stand over its own parameters."""
+        grouping = parse(self.grouping)
+        overrides = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(grouping)
+            if field.name in _OVERRIDES and getattr(self, field.name) is not None
+        }
+        return dataclasses.replace(grouping, **overrides)
+
+    def manifest(self) -> dict[str, Any]:
+        """Give every option, the grouping with what stands over its parameters."""
+        return {**super().manifest(), "grouping": str(self.resolved_grouping())}
+
+
+class WorkOptions(Configuration):
+    """How many merge, and what work is made to cost; a part of other configurations."""
+
+    aggregators: int = option(
+        "Work",
+        4,
+        "Tasks that merge partial results; the reference has 10.",
+        ge=1,
+        le=MOST_TASKS,
+        pinned="Spark keeps the state of open windows in as many parts as it began with",
+    )
+    cost_ms: float = option(
+        "Work", 0.0, "Simulated cost of a message in ms; a worker sleeps for it.", ge=0, free=True
+    )
+    speed: float = option("Work", 1.0, "Divides the simulated cost.", gt=0, free=True)
+
+    @property
+    def cost_seconds(self) -> float:
+        """Seconds that a worker sleeps for a message."""
+        return self.cost_ms / 1000 / self.speed

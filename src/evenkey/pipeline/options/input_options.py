@@ -1,0 +1,93 @@
+"""What is read that can be read again: generated streams and files, in epochs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+from evenkey.core.streams import SPAN_SECONDS, SplitName, check_input
+from evenkey.pipeline.options.base import Configuration
+from evenkey.pipeline.options.option_fields import MOST, AnyPath, option, paths
+
+_LARGEST_BLOCK = 256
+_BLOCKS_A_SOURCE = 4
+
+
+class InputOptions(Configuration):
+    """A generated stream or files; a part of other configurations."""
+
+    dataset: str | None = option(
+        "Input",
+        None,
+        "Generated stream to read; `evenkey dataset list` names them.",
+        min_length=1,
+        first=True,
+    )
+    input: Annotated[tuple[AnyPath, ...], BeforeValidator(paths)] = option(
+        "Input",
+        (),
+        "Files to read: a file, a directory or a glob; may be given several times.",
+        first=True,
+    )
+    split: SplitName | None = option(
+        "Input",
+        None,
+        "How messages are found in the input; without it by suffix: .csv, .json, .jsonl, "
+        ".ndjson, .parquet, else each line is a key.",
+    )
+    messages: int | None = option(
+        "Input",
+        None,
+        "Messages of the dataset, or most lines or rows of the input.",
+        ge=1,
+        le=MOST,
+    )
+    seed: int = option("Input", 0, "Another seed gives another stream of the same dataset.")
+    rate: float | None = option(
+        "Input", None, "Messages per second of event time; without it a run spans 400 s.", gt=0
+    )
+    arrival_rate: float | None = option(
+        "Input",
+        None,
+        "Messages, lines or rows that arrive in a second of real time; an epoch begins when the "
+        "last of its own is there. Without it the whole input is there at the start.",
+        gt=0,
+    )
+
+    def event_rate(self, total: int) -> float:
+        """Messages per second of event time, of so many in all."""
+        return total / SPAN_SECONDS if self.rate is None else self.rate
+
+    def check_paths(self) -> None:
+        """Make sure that the files are there.
+
+        Raises
+        ------
+        ConfigurationError
+            One is missing, empty or unreadable.
+        """
+        if self.input:
+            check_input(self.input)
+        super().check_paths()
+
+
+class EpochOptions(Configuration):
+    """The epochs that an input is cut into; a part of other configurations."""
+
+    epochs: int = option("Run", 8, "Micro-batches that the input is cut into.", ge=1, le=MOST)
+    epoch_messages: int | None = option(
+        "Run", None, "Messages, lines or rows of an epoch, in place of epochs.", ge=1, le=MOST
+    )
+
+    def epoch_positions(self, total: int) -> int:
+        """Say how many positions an epoch takes, of a total."""
+        return self.epoch_messages or max(1, -(-total // self.epochs))
+
+    def block_positions(self, total: int, sources: int) -> int:
+        """Say how many positions a source gets at a time, of a total.
+
+        Small epochs are dealt in small blocks, so that every source gets a share of them.
+        """
+        share = self.epoch_positions(total) // (_BLOCKS_A_SOURCE * sources)
+        return min(_LARGEST_BLOCK, max(1, share))

@@ -1,0 +1,156 @@
+"""The options of a pipeline that reads or writes Kafka."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import AfterValidator
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.kafka import Address, Isolation
+from evenkey.pipeline.options.base import Configuration
+from evenkey.pipeline.options.option_fields import AnyPath, option
+
+if TYPE_CHECKING:
+    from evenkey.core.streams import SplitName
+
+_SPLITS_OF_FILES = ("csv", "parquet")
+_OF_A_TOPIC = ("starting_offsets", "record_part", "isolation", "follow")
+_OF_OTHER_INPUT = ("messages", "rate", "arrival_rate")
+_LETTERS = "-dead-letters"
+
+
+def _one_topic(text: str) -> str:
+    return str(Address.parse_one(text))
+
+
+def _offsets(text: str) -> str:
+    if text not in ("earliest", "latest"):
+        from evenkey.kafka import OffsetRange
+
+        OffsetRange.parse_start(text)
+    return text
+
+
+class KafkaOptions(Configuration):
+    """Where records come from and results go to, and how; a part of other configurations."""
+
+    kafka: Annotated[str, AfterValidator(lambda text: str(Address.parse(text)))] | None = option(
+        "Kafka",
+        None,
+        "Topics to read: SERVERS/TOPIC[,TOPIC], such as 127.0.0.1:9092/clicks.",
+        first=True,
+    )
+    starting_offsets: Annotated[str, AfterValidator(_offsets)] = option(
+        "Kafka",
+        "earliest",
+        'First records to read: earliest, latest, or JSON such as {"clicks": {"0": 23}}.',
+    )
+    record_part: Literal["value", "key"] = option(
+        "Kafka", "value", "Which part of a record is split into messages."
+    )
+    isolation: Isolation = option(
+        "Kafka",
+        "read_committed",
+        "Whether records of transactions that are open or were aborted are left out: "
+        "read_committed leaves them out, read_uncommitted reads them.",
+    )
+    follow: bool = option(
+        "Kafka",
+        default=False,
+        description="Go on reading what comes; without it a run ends with the records that "
+        "were there at its start.",
+    )
+    output_kafka: Annotated[str, AfterValidator(_one_topic)] | None = option(
+        "Kafka", None, "Topic for the results: SERVERS/TOPIC; the sink is then kafka.", first=True
+    )
+    dead_letters_topic: Annotated[str, AfterValidator(Address.check_topic)] | None = option(
+        "Kafka",
+        None,
+        "Topic for dead letters at the same servers; without it TOPIC-dead-letters.",
+    )
+    kafka_config: AnyPath | None = option(
+        "Kafka",
+        None,
+        "Properties file for Kafka's clients (security.protocol=...); secrets belong there or "
+        "in EVENKEY_KAFKA_CLIENT_SASL_PASSWORD and the like.",
+        free=True,
+    )
+
+    @property
+    def source_address(self) -> Address | None:
+        """Topics to read."""
+        return None if self.kafka is None else Address.parse(self.kafka)
+
+    @property
+    def sink_address(self) -> Address | None:
+        """Topic for results."""
+        return None if self.output_kafka is None else Address.parse(self.output_kafka)
+
+    def letters_topic(self, results: str) -> str:
+        """Topic of the dead letters beside a topic of results."""
+        return self.dead_letters_topic or f"{results}{_LETTERS}"
+
+    def check_paths(self) -> None:
+        """Make sure that Spark can have its connector, and that brokers answer.
+
+        Raises
+        ------
+        ConfigurationError
+            It cannot, or none does.
+        """
+        super().check_paths()
+        addresses = [each for each in (self.source_address, self.sink_address) if each is not None]
+        if not addresses:
+            return
+        from evenkey.kafka import ClientSettings, check_findable
+
+        ClientSettings.read(self.kafka_config).for_reading(self.isolation)
+        check_findable()
+        for address in addresses:
+            address.check_reachable()
+
+    def check_kafka_input(self, split: SplitName | None) -> None:
+        """Refuse options that a topic does not have, or that only a topic has."""
+        if self.kafka is None:
+            for name in _OF_A_TOPIC:
+                if getattr(self, name) != type(self).model_fields[name].default:
+                    message = f"{name}: only topics have it, and none is read; pass kafka"
+                    raise ConfigurationError(message)
+            return
+        for name in _OF_OTHER_INPUT:
+            if getattr(self, name, None) is not None:
+                message = (
+                    f"{name} = {getattr(self, name)!r}: topics are read up to their end, by the "
+                    f"times of their records; drop {name}"
+                )
+                raise ConfigurationError(message)
+        if split in _SPLITS_OF_FILES:
+            message = (
+                f"split = {split!r}: records have no header; pass lines, words, json or another "
+                "split of lines"
+            )
+            raise ConfigurationError(message)
+
+    def check_kafka_output(self, sink: str) -> None:
+        """Refuse a sink that is not the topic, and topics that are read and written."""
+        if sink == "kafka" and self.output_kafka is None:
+            message = "sink = 'kafka': there is no topic; pass output_kafka"
+            raise ConfigurationError(message)
+        if sink != "kafka" and self.output_kafka is not None:
+            message = (
+                f"sink = {sink!r}: output_kafka = {self.output_kafka!r} is a topic; drop one of "
+                "the two"
+            )
+            raise ConfigurationError(message)
+        if self.dead_letters_topic is not None and self.output_kafka is None:
+            message = (
+                f"dead_letters_topic = {self.dead_letters_topic!r}: dead letters go to a topic "
+                "where results do; pass output_kafka"
+            )
+            raise ConfigurationError(message)
+        if self.source_address and self.sink_address:
+            written = {self.sink_address.topic, self.letters_topic(self.sink_address.topic)}
+            if both := written.intersection(self.source_address.topics):
+                message = f"topic {both.pop()!r} would be read and written; choose another"
+                raise ConfigurationError(message)

@@ -1,0 +1,125 @@
+"""The recorder: what a job measured of each epoch and how long it took, as records to export."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from evenkey.core.metrics import Pace, Paced
+from evenkey.pipeline.exporters import EpochRecord
+from evenkey.pipeline.runs.driving.timing import Span, span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Self
+
+    from evenkey.core.metrics import Value
+    from evenkey.pipeline.exporters import Ending, Exports, ExportSummary, HotKey
+
+_SHORTEST_MS = 1.0
+"""Spark reports whole milliseconds, and a rate over none is no number."""
+
+
+@dataclass
+class _Clock:
+    """The time that the epochs of one process took, added up."""
+
+    began: float | None = None
+    messages: int = 0
+    lengths: list[float] = field(default_factory=list)
+
+    def add(self, ran: Span, messages: int) -> None:
+        """Take in an epoch."""
+        if self.began is None:
+            self.began = ran.began
+        self.messages += messages
+        self.lengths.append(max(ran.length, _SHORTEST_MS))
+
+    def figures(self, ended: float, messages: int) -> dict[str, Value]:
+        """Give the figures of time up to the end of the last epoch, which had so many messages."""
+        length, began = self.lengths[-1], ended if self.began is None else self.began
+        makespan = max(ended - began, _SHORTEST_MS)
+        run = Pace.of(Paced(self.messages, makespan, self.lengths))
+        epoch = Pace.of(Paced(messages, length, [length]))
+        return {**run.named(of_epoch=False), **epoch.named(of_epoch=True)}
+
+
+class Recorder:
+    """Makes a record of each epoch and offers it to the exporters; knows nothing of the job.
+
+    Of epochs that this process ran, all exporters get the record. Of those that earlier processes
+    committed, it goes to where it may be missing since its process was killed before it was
+    exported: to histories.
+
+    Parameters
+    ----------
+    exports
+        Take the records; closed with the recorder.
+    earlier
+        When the epochs ran that earlier processes committed, and under which claim.
+    """
+
+    def __init__(
+        self, exports: Exports, earlier: Mapping[int, tuple[int, Span]] | None = None
+    ) -> None:
+        self._exports = exports
+        self._earlier = dict(earlier or {})
+        self._spans: dict[int, Span] = {}
+        self._clocks: dict[int | None, _Clock] = {}
+        self._closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if not self._closed:
+            # An interrupted run ends with its epoch, and can go on.
+            self.close("paused" if _interrupted(kind) else "failed")
+
+    def close(self, ending: Ending) -> tuple[ExportSummary, ...]:
+        """Let the exporters write what is left, and say what became of all."""
+        self._closed = True
+        return self._exports.close(ending)
+
+    def time(self, progresses: Iterable[Any]) -> None:
+        """Take in Spark's reports of epochs: when they started, how long they took."""
+        for each in progresses:
+            self._spans[each["batchId"]] = span(each)
+
+    def record(
+        self, epoch: int, figures: Mapping[str, Value], hottest: tuple[HotKey, ...] = ()
+    ) -> None:
+        """Offer the record of an epoch.
+
+        Parameters
+        ----------
+        epoch
+            Its number; epochs come in order.
+        figures
+            What the job measured, by the names of `evenkey.core.metrics.FIGURES`,
+            ``epoch_messages`` among them; the figures of time are added here.
+        hottest
+            Heaviest keys of the epoch, the heaviest first.
+        """
+        own = epoch in self._spans
+        if not own and epoch not in self._earlier:
+            return
+        claim, ran = (None, self._spans.pop(epoch)) if own else self._earlier.pop(epoch)
+        messages = cast("int", figures["epoch_messages"])
+        clock = self._clocks.setdefault(claim, _Clock())
+        clock.add(ran, messages)
+        if own or self._exports.lacks(epoch):
+            measured = {**figures, **clock.figures(ran.ended, messages)}
+            # What is not known has no figure: few formats hold NaN.
+            known = {name: each for name, each in measured.items() if not _is_nan(each)}
+            record = EpochRecord(epoch, ran.ended / 1000, known, hottest)
+            (self._exports.offer if own else self._exports.complete)(record)
+
+
+def _is_nan(value: Value) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _interrupted(kind: type[BaseException] | None) -> bool:
+    return kind is not None and issubclass(kind, KeyboardInterrupt)

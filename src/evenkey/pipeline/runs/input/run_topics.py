@@ -1,0 +1,286 @@
+"""The topics of a run: recorded when it begins, and checked from then on."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.kafka import (
+    Admin,
+    ClientSettings,
+    OffsetRange,
+    TopicState,
+    check_loaded,
+)
+from evenkey.pipeline.runs.output.spark_logs import COMMITS, OFFSETS, SparkLogs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from evenkey.kafka import Address, Offsets
+    from evenkey.pipeline.options import KafkaOptions
+    from evenkey.pipeline.runs.output.directory import RunDirectory
+
+_PATIENCE_MS = 120_000
+"""How long a run that goes on waits for a broker that is away; Kafka's own readers wait as long."""
+_READ, _WRITTEN = "reads", "writes to"
+
+
+class _Known(NamedTuple):
+    """Topics at the same servers, as they were when the run began."""
+
+    role: str
+    address: Address
+    admin: Admin
+    states: dict[str, TopicState]
+
+
+class RunTopics:
+    """The topics that a run reads and writes.
+
+    Parameters
+    ----------
+    known
+        What they were when the run began.
+    offsets
+        What is read; None where no topic is.
+    directory
+        Of the run.
+    committed
+        Whether only records of transactions are read that were committed.
+    """
+
+    def __init__(
+        self,
+        known: list[_Known],
+        offsets: OffsetRange | None,
+        directory: RunDirectory,
+        *,
+        committed: bool,
+    ) -> None:
+        self._known = known
+        self.waits_for_transactions = committed and offsets is not None
+        """Whether an open transaction holds up what is read."""
+        self.offsets = offsets
+        self._directory = directory
+        self._logs = SparkLogs(directory.checkpoint_files)
+
+    @property
+    def source(self) -> Admin:
+        """The admin client at the servers of the topics that are read."""
+        return next(each.admin for each in self._known if each.role == _READ)
+
+    def check(self) -> None:
+        """Make sure that each topic is still the one with which the run began.
+
+        Raises
+        ------
+        RunError
+            One is gone, or another one has its name; or no broker answers.
+        """
+        try:
+            fault = self._fault()
+        except ConfigurationError as error:
+            raise RunError(str(error)) from error
+        if fault is not None:
+            raise RunError(fault)
+
+    def check_at_start(self) -> None:
+        """Make sure that a run can go on with its topics.
+
+        Raises
+        ------
+        ConfigurationError
+            One is gone, another one has its name, or records were deleted that are not read yet.
+        """
+        fault = self._fault() or self._loss()
+        if fault is not None:
+            raise ConfigurationError(fault)
+
+    @contextlib.contextmanager
+    def faults_named(self) -> Iterator[None]:
+        """Let what topics have done to a query be one error that says so.
+
+        Raises
+        ------
+        RunError
+            A topic is gone or another one, or records were deleted before they were read.
+        """
+        try:
+            yield
+        except Exception as error:
+            fault = None
+            with contextlib.suppress(Exception):
+                fault = self._fault() or self._loss()
+            if fault is None:
+                raise
+            raise RunError(fault) from error
+
+    def read_up_to(self, log: str = OFFSETS) -> Offsets:
+        """Say behind which records the run's newest epoch ends: begun, or in `COMMITS` ended."""
+        offsets = self.offsets
+        start: Offsets = {} if offsets is None else offsets.start
+        reached = OffsetRange.ends_of(self._logs.ends(self._logs.newest(log)))
+        return {topic: {**start[topic], **reached.get(topic, {})} for topic in start}
+
+    def _fault(self) -> str | None:
+        """Say in which way a topic is not what it was; None where all are."""
+        for known in self._known:
+            now = known.admin.topics(known.states)
+            for topic, before in known.states.items():
+                reason = _difference(before, now.get(topic))
+                if reason is not None:
+                    return self._explained(known, topic, reason)
+        return None
+
+    def _explained(self, known: _Known, topic: str, reason: str) -> str:
+        place = f"topic {topic!r} at {known.address.servers}"
+        if known.role == _READ:
+            then = "the offsets of the run mean other records: choose another output to read it"
+        else:
+            where = self._directory.path
+            then = (
+                f"what the run sent before is not in it, but lies in {where}: choose another "
+                "output, or put the topic back"
+            )
+        return f"{place} is not the one that this run {known.role} ({reason}); {then}"
+
+    def _loss(self) -> str | None:
+        """Say which records were deleted before they were read; None where none were."""
+        if self.offsets is None:
+            return None
+        states = next(each.states for each in self._known if each.role == _READ)
+        partitions = {topic: state.partitions for topic, state in states.items()}
+        earliest = self.source.offsets(partitions, "earliest")
+        ends = self.offsets.end
+        lost, total = [], 0
+        for topic, numbers in self.read_up_to(COMMITS).items():
+            for number, position in sorted(numbers.items()):
+                end = earliest[topic].get(number, 0)
+                if ends is not None:
+                    end = min(end, ends[topic].get(number, 0))
+                if end > position:
+                    lost.append(f"{topic}, partition {number}: offsets {position} to {end - 1}")
+                    total += end - position
+        if not lost:
+            return None
+        return (
+            f"up to {total:,} records were deleted from the topic before they were read "
+            f"({'; '.join(lost)}): they are lost to this run, and its results end before them; "
+            "lengthen the topic's retention (retention.ms), and read what is left with another "
+            "output"
+        )
+
+
+def _difference(before: TopicState, now: TopicState | None) -> str | None:
+    if now is None:
+        return "it was deleted"
+    if before.id and now.id and before.id != now.id:
+        return f"it was deleted and created again: its id was {before.id} and is now {now.id}"
+    if now.partitions < before.partitions:
+        return (
+            f"it was deleted and created again: it had {before.partitions} partitions and now has "
+            f"{now.partitions}"
+        )
+    return None
+
+
+@contextlib.contextmanager
+def run_topics(
+    spark: SparkSession, options: KafkaOptions | None, directory: RunDirectory
+) -> Iterator[RunTopics | None]:
+    """Open the topics of a run, and record what they are; None where it has none.
+
+    Topics of results and dead letters that do not exist are created when a run begins, as the
+    broker's defaults say: a producer would wait a minute for a topic that nobody creates.
+
+    Yields
+    ------
+    RunTopics or None
+        Those with which the run began.
+
+    Raises
+    ------
+    ConfigurationError
+        Spark has no connector, no broker answers, a topic that is read is not there or cannot be
+        read, or a run that goes on has other topics than when it began.
+    RunError
+        What the run recorded cannot be read.
+    """
+    source, sink = None, None
+    if options is not None:
+        source, sink = options.source_address, options.sink_address
+    if options is None or (source is None and sink is None):
+        yield None
+        return
+    check_loaded(spark)
+    settings = ClientSettings.read(options.kafka_config)
+    with contextlib.ExitStack() as stack:
+        asked: list[tuple[str, Address, tuple[str, ...]]] = []
+        if source is not None:
+            asked.append((_READ, source, source.topics))
+        if sink is not None:
+            asked.append((_WRITTEN, sink, (sink.topic, options.letters_topic(sink.topic))))
+        clients = {
+            address.servers: stack.enter_context(Admin.open(spark, address, settings))
+            for _, address, _ in asked
+        }
+        if not directory.begun:
+            _begin(asked, clients, options, directory)
+        states = _read_states(directory)
+        known = [
+            _Known(role, address, clients[address.servers], states[role])
+            for role, address, _ in asked
+        ]
+        offsets = None
+        if source is not None:
+            stored = directory.store.read(directory.OFFSETS).decode()
+            offsets = OffsetRange.from_json(stored)
+        topics = RunTopics(
+            known, offsets, directory, committed=options.isolation == "read_committed"
+        )
+        topics.check_at_start()
+        for client in clients.values():
+            client.timeout_ms = _PATIENCE_MS
+        yield topics
+
+
+def _begin(
+    asked: list[tuple[str, Address, tuple[str, ...]]],
+    clients: dict[str, Admin],
+    options: KafkaOptions,
+    directory: RunDirectory,
+) -> None:
+    """Create the topics that are written; record what all topics are, and where reading begins."""
+    states: dict[str, dict[str, list[Any]]] = {}
+    for role, address, names in asked:
+        admin = clients[address.servers]
+        if role == _WRITTEN:
+            there = admin.names()
+            missing = [name for name in names if name not in there]
+            if missing:
+                admin.create(missing)
+        found = admin.existing_topics(names)
+        states[role] = {name: [state.id, state.partitions] for name, state in found.items()}
+        if role == _READ:
+            start, follow = options.starting_offsets, options.follow
+            offsets = OffsetRange.find(admin, address, start, follow=follow)
+            directory.keep(directory.OFFSETS, offsets.to_json().encode())
+    directory.keep(directory.TOPICS, json.dumps(states, indent=2, sort_keys=True).encode())
+
+
+def _read_states(directory: RunDirectory) -> dict[str, dict[str, TopicState]]:
+    try:
+        content = json.loads(directory.store.read(directory.TOPICS))
+        return {
+            role: {name: TopicState(*state) for name, state in topics.items()}
+            for role, topics in content.items()
+        }
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        path = directory.store.path(directory.TOPICS)
+        message = f"{path} cannot be read ({error}): choose another output"
+        raise RunError(message) from error

@@ -1,0 +1,105 @@
+"""The dashboard's web server."""
+
+from __future__ import annotations
+
+import socket
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.extras import load_extra
+from evenkey.core.stores import local_path, scheme_of
+from evenkey.pipeline.exporters import ServedHosts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Server:
+    """Serves the page over runs, until it is closed.
+
+    Parameters
+    ----------
+    directories
+        Outputs of runs or comparisons, histories, or what holds several of them.
+    host, port
+        Where to listen; port 0 is any that is free.
+    allow_hosts
+        Names by which browsers may ask besides those that `ServedHosts` serves in any case.
+
+    Raises
+    ------
+    ConfigurationError
+        A directory is none, the address cannot be listened at, a name that is allowed is
+        none, or a package is missing.
+    """
+
+    def __init__(
+        self,
+        directories: Sequence[str | Path],
+        *,
+        host: str = "127.0.0.1",
+        port: int = 8050,
+        allow_hosts: Sequence[str] = (),
+    ) -> None:
+        for directory in directories:
+            # One that is not there yet is waited for.
+            path = local_path(directory) if scheme_of(directory) == "file" else Path()
+            if path.exists() and not path.is_dir():
+                message = f"run = {str(directory)!r}: it is no directory; name a run's output"
+                raise ConfigurationError(message)
+        load_extra("dash", "dashboard", "the dashboard")
+        from werkzeug.serving import WSGIRequestHandler, make_server
+
+        from evenkey.reports.dashboard.dashboard_page import page
+        from evenkey.reports.dashboard.watched_runs import Runs
+
+        class Quiet(WSGIRequestHandler):
+            """Keeps a line a second and browser off the terminal."""
+
+            def log_request(self, *_told: object) -> None:
+                pass
+
+            def parse_request(self) -> bool:
+                """Read the first line and the headers; refuse a path that is none."""
+                if not super().parse_request():
+                    return False
+                try:
+                    urlsplit(self.path)
+                except ValueError as error:
+                    self.send_error(HTTPStatus.BAD_REQUEST, f"malformed request: {error}")
+                    return False
+                return True
+
+        app = page(Runs(directories))
+        served = ServedHosts(app.server, host, allow_hosts)
+        with _listening(host, port) as listener:
+            port = listener.getsockname()[1]
+            self._server = make_server(
+                host, port, served, threaded=True, request_handler=Quiet, fd=listener.fileno()
+            )
+        shown = f"[{host}]" if ":" in host else host
+        self.url = f"http://{shown}:{port}/"
+        self._serves = False
+
+    def serve(self) -> None:
+        """Serve until the process is interrupted or `close` is called from another thread."""
+        self._serves = True
+        self._server.serve_forever()
+
+    def close(self) -> None:
+        """Stop serving and listening."""
+        if self._serves:  # else there is nothing to stop, and this would wait for it
+            self._server.shutdown()
+        self._server.server_close()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        message = f"{host}:{port} cannot be listened at ({error.strerror}); choose another --port"
+        raise ConfigurationError(message) from error

@@ -1,0 +1,137 @@
+"""What a remedy would make of the runs of a stage: seconds, from the rows of its tasks."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evenkey.reports.diagnosis.task_times import Line, fit_line, fullness, makespan, skew_cost
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenkey.reports.diagnosis.remedies import Remedy
+    from evenkey.reports.diagnosis.stage_runs import Run
+
+_FEW_TASKS = 3
+"""Tasks below which nothing can be said of the other tasks' rows."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What was measured of the runs of one stage, together.
+
+    Parameters
+    ----------
+    runs
+        The runs, in their order.
+    slots
+        Tasks that could run at a time, S.
+    line
+        Seconds of a task by what it goes by.
+    by_output
+        Whether that is the rows that it gave, as in a join, and not those that it took in.
+    """
+
+    runs: Sequence[Run]
+    slots: int
+    line: Line
+    by_output: bool
+
+    @classmethod
+    def of(cls, runs: Sequence[Run], slots: int) -> Work:
+        """Fit the line to all tasks of all runs, by what explains their seconds better."""
+        seconds = [each for run in runs for each in run.seconds]
+        rows = [each for run in runs for each in run.rows]
+        taken = fit_line(rows, seconds)
+        if any(run.outputs is None or len(run.read.exchanges) == 1 for run in runs):
+            return cls(runs, slots, taken, by_output=False)
+        outputs = [each for run in runs for each in run.outputs or ()]
+        given = fit_line(outputs, seconds)
+        better = _off(given, outputs, seconds) < _off(taken, rows, seconds)
+        return cls(runs, slots, given if better else taken, by_output=better)
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the runs: their tasks played on the slots."""
+        return sum(makespan(run.seconds_as_begun, self.slots) for run in self.runs)
+
+    @property
+    def skew_cost(self) -> float:
+        """Wall time that the unevenness of tasks costs, whatever its cause."""
+        return sum(skew_cost(run.seconds_as_begun, self.slots) for run in self.runs)
+
+    @property
+    def worst(self) -> Run:
+        """The run whose fullest task has the most rows over the mean."""
+        return max(self.runs, key=lambda run: max(run.rows) - statistics.fmean(run.rows))
+
+    def predicted(self, remedy: Remedy) -> float:
+        """Give the wall time that the runs would have with a remedy.
+
+        What goes by rows is taken off: the tasks as the line has them, played on the slots, less
+        the tasks of the remedy. What does not, such as one slow host, stays. To it comes what the
+        remedy's plan costs, see `counting`.
+        """
+        saved = sum(self._saved(run, remedy) for run in self.runs)
+        return self.seconds - saved + self.counting(remedy)
+
+    def counting(self, remedy: Remedy) -> float:
+        """Give the wall time in which a remedy reads its input once more, to count its keys.
+
+        It is that of the stages that made the input, at least: what lies before their own
+        shuffles may have to run again too.
+        """
+        return sum(sum(run.writing[: remedy.counted]) for run in self.runs)
+
+    def _saved(self, run: Run, remedy: Remedy) -> float:
+        drivers = run.outputs if self.by_output and run.outputs is not None else run.rows
+        now = makespan([self.line.at(drivers[each]) for each in run.order_begun], self.slots)
+        # As many tasks as there are, or else one a slot: what a task costs without rows stays.
+        tasks = max(len(run.tasks), self.slots)
+        longest = self.line.at(max(drivers))
+        after = math.ceil(tasks / self.slots) * self.line.at(sum(drivers) / tasks)
+        if remedy.how == "whole":
+            after = max(after, min(longest, self.line.at(heaviest(drivers))))
+        return now - after
+
+
+def heaviest(rows: Sequence[int]) -> float:
+    """Estimate the rows of the heaviest key: what the fullest task has more than the others.
+
+    A log has rows by task, not by key. The fullest task holds the heaviest key and, of all other
+    keys, about what another task holds: their median. It is at most the fullest task's rows.
+
+    Examples
+    --------
+    >>> heaviest([100, 110, 90, 900])
+    800
+    """
+    if len(rows) < _FEW_TASKS:
+        return 0
+    most = max(rows)
+    others = sorted(rows)[:-1]
+    return most - min(most, statistics.median(others))
+
+
+def together(runs: Sequence[Run], what: str) -> float:
+    """Give the fullest task over the mean; of several runs the sum of these over that.
+
+    Parameters
+    ----------
+    runs
+        The runs.
+    what
+        ``rows``, ``bytes`` or ``seconds``.
+    """
+    series = [getattr(run, what) for run in runs]
+    if len(series) == 1:
+        return fullness(series[0])
+    means = sum(statistics.fmean(each) for each in series)
+    return sum(map(max, series)) / means if means else 1.0
+
+
+def _off(line: Line, values: Sequence[float], seconds: Sequence[float]) -> float:
+    return sum((line.at(value) - took) ** 2 for value, took in zip(values, seconds, strict=True))

@@ -1,0 +1,96 @@
+"""From an application to its findings: runs are folded, predicted and judged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from evenkey.reports.diagnosis.after_remedies import Work, together
+from evenkey.reports.diagnosis.findings import Change, Finding
+from evenkey.reports.diagnosis.remedies import remedies_for, why_none
+from evenkey.reports.diagnosis.spark_plans import is_streaming, shape_of
+from evenkey.reports.diagnosis.stage_runs import Run, runs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenkey.reports.diagnosis.findings import Verdict
+    from evenkey.reports.diagnosis.spark_application import Application
+    from evenkey.reports.diagnosis.thresholds import Thresholds
+
+
+def find(application: Application, thresholds: Thresholds) -> list[Finding]:
+    """Look at all stages with a keyed shuffle; those to change come first, by what that saves.
+
+    Runs of one plan, such as the epochs of a stream, are one finding.
+    """
+    folded: dict[object, list[Run]] = {}
+    for run in runs_of(application):
+        execution = run.execution
+        # Without a place in the code, only the same plan is taken for the same query.
+        place = execution.query or execution.call_site or shape_of(execution.plan)
+        folded.setdefault((place, run.read.signature), []).append(run)
+    findings = [_finding(application, runs, thresholds) for runs in folded.values()]
+    return sorted(findings, key=lambda each: (each.verdict != "change", -each.saved))
+
+
+def _finding(application: Application, runs: Sequence[Run], thresholds: Thresholds) -> Finding:
+    work = Work.of(runs, application.slots)
+    read = work.worst.read
+    stream = is_streaming(work.worst.execution.plan)
+    fullness = {what: together(runs, what) for what in ("rows", "bytes", "seconds")}
+    changes = []
+    for remedy in remedies_for(read, application.slots, stream=stream):
+        after = work.predicted(remedy)
+        gain = work.seconds / after if after else 1.0
+        changes.append(Change(remedy, after, gain, work.counting(remedy)))
+    changes.sort(key=lambda each: -each.gain)
+    finding = Finding(application, work, stream, fullness, tuple(changes))
+    verdict, reason = _judged(finding, thresholds)
+    return replace(finding, verdict=verdict, reason=reason)
+
+
+def _judged(finding: Finding, limits: Thresholds) -> tuple[Verdict, str]:
+    """Decide on a stage, and say why in a sentence."""
+    if finding.combined and finding.kind == "own aggregate":
+        return "combined", "Spark combines before the shuffle: a hot key costs no more than another"
+    even = _even(finding, limits)
+    if even:
+        return "even", even
+    if not finding.changes:
+        return "none", why_none(finding.run.read, stream=finding.stream)
+    small = _small(finding, limits)
+    if small:
+        return "small", small
+    fullest, gain = finding.fullness["rows"], finding.changes[0].gain
+    heavy = 100 * finding.heaviest_share
+    return "change", (
+        f"about {gain:.1f} times shorter: the fullest task has {fullest:.1f} times "
+        f"the mean of rows, and the heaviest key about {heavy:.0f} % of them"
+    )
+
+
+def _even(finding: Finding, limits: Thresholds) -> str | None:
+    """Say that rows lie evenly, if they do."""
+    if all(len(run.tasks) == 1 for run in finding.work.runs):
+        merged = ", since adaptive execution merged all partitions" if finding.adaptive else ""
+        return f"it ran as one task: there is nothing to be uneven{merged}"
+    fullest, longest = finding.fullness["rows"], finding.fullness["seconds"]
+    if fullest >= limits.least_fullness:
+        return None
+    reason = f"rows lie evenly: the fullest task has {fullest:.2f} times the mean"
+    if longest >= limits.least_fullness:
+        reason += f", so that the longest has {longest:.2f} times is no matter of keys"
+    return reason
+
+
+def _small(finding: Finding, limits: Thresholds) -> str | None:
+    """Say that there is little to gain, if it is so."""
+    gain = finding.changes[0].gain
+    if gain <= 1:
+        return "it would be no shorter: its time does not go by the rows of its keys"
+    if gain < limits.least_gain:
+        return f"it would be {gain:.2f} times shorter: less than {limits.least_gain:g}"
+    if finding.saved < limits.least_seconds:
+        return f"it would save {finding.saved:.2f} s: less than {limits.least_seconds:g} s"
+    return None

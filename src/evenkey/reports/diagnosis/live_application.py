@@ -1,0 +1,138 @@
+"""An application that runs, by what its page answers over REST.
+
+Beside a log this lacks: rows by exchange and task (a join's sides are not told apart, nor what it
+gave), and which exchange a stage read, which is found by the totals alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from evenkey.reports.diagnosis.call_sites import call_site
+from evenkey.reports.diagnosis.limits import figure, text, whole
+from evenkey.reports.diagnosis.plan_text import read_plan
+from evenkey.reports.diagnosis.spark_application import Application, Execution, Stage, Task
+from evenkey.reports.diagnosis.spark_plans import RECORDS_READ
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from evenkey.reports.diagnosis.spark_plans import Node
+
+    Ask = Callable[[str], Any]
+
+_LACKS = (
+    "Read over REST: a join's sides are not told apart, nor what it gave, and a stage is matched "
+    "to its shuffle by the totals; the application's event log has all of it."
+)
+_PAGE = 1000
+
+
+def read_live(listed: Mapping[str, Any], ask: Ask) -> Application:
+    """Read an application that runs.
+
+    Parameters
+    ----------
+    listed
+        What the list of applications has of it.
+    ask
+        Gives the answer to a path below the application's own.
+    """
+    properties = dict(ask("environment")["sparkProperties"])
+    cores_a_task = max(1, whole(properties.get("spark.task.cpus", 1)))
+    executors = [each for each in ask("allexecutors") if each.get("isActive", True)]
+    slots = sum(whole(each["totalCores"]) // cores_a_task for each in executors)
+    stages_of_jobs = {each["jobId"]: each["stageIds"] for each in ask("jobs")}
+    executions: dict[int, Execution] = {}
+    of_stages: dict[int, int] = {}
+    for each in _pages(ask, "sql?details=true&planDescription=true"):
+        execution = _execution(each)
+        if execution is not None:
+            executions[execution.number] = execution
+            for job in (*each.get("successJobIds", ()), *each.get("runningJobIds", ())):
+                for stage in stages_of_jobs.get(job, ()):
+                    of_stages.setdefault(stage, execution.number)
+    attempt = listed["attempts"][0]
+    return Application(
+        text(listed["id"]),
+        text(listed["name"]),
+        text(attempt.get("appSparkVersion", "")),
+        slots or 1,
+        max(0.0, figure(attempt.get("duration", 0))) / 1000,
+        executions,
+        tuple(_stages(ask, of_stages)),
+        (_LACKS,),
+        "rest",
+    )
+
+
+def _stages(ask: Ask, of_stages: Mapping[int, int]) -> Iterator[Stage]:
+    complete = ask("stages?status=complete")
+    for each in sorted(complete, key=lambda one: whole(one["stageId"])):
+        if not each["shuffleReadRecords"]:
+            continue
+        path = f"stages/{whole(each['stageId'])}/{whole(each['attemptId'])}/taskList"
+        tasks = {
+            whole(one["index"]): _task(one)
+            for one in _pages(ask, path)
+            if one["status"] == "SUCCESS" and one.get("taskMetrics")
+        }
+        yield Stage(
+            whole(each["stageId"]),
+            text(each["name"]),
+            of_stages.get(whole(each["stageId"])),
+            tuple(tasks[index] for index in sorted(tasks)),
+        )
+
+
+def _task(answer: Mapping[str, Any]) -> Task:
+    read = answer["taskMetrics"]["shuffleReadMetrics"]
+    return Task(
+        whole(answer["index"]),
+        figure(answer["taskId"]),  # tasks are numbered as they are launched
+        max(0.0, figure(answer["duration"])) / 1000,
+        whole(read["recordsRead"]),
+        whole(read["remoteBytesRead"]) + whole(read["localBytesRead"]),
+    )
+
+
+def _execution(answer: Mapping[str, Any]) -> Execution | None:
+    plan = read_plan(str(answer.get("planDescription", "")))
+    if plan is None:
+        return None
+    exchanges = [
+        each
+        for each in sorted(answer.get("nodes", ()), key=lambda one: whole(one["nodeId"]))
+        if each["nodeName"].strip() == "Exchange"
+    ]
+    numbers = iter(whole(each["nodeId"]) for each in exchanges)
+    totals = {
+        whole(each["nodeId"]): whole(metric["value"].replace(",", ""))
+        for each in exchanges
+        for metric in each["metrics"]
+        if metric["name"] == RECORDS_READ and metric["value"].replace(",", "").isdecimal()
+    }
+    # Spark numbers a plan's nodes from its root down, as its text has them.
+    place = call_site(answer.get("description"), None)
+    return Execution(whole(answer["id"]), _numbered(plan, numbers), place, None, totals)
+
+
+def _numbered(node: Node, numbers: Iterator[int]) -> Node:
+    """Give the exchanges of a plan their numbers, which stand for accumulators."""
+    counters = {}
+    if node.name == "Exchange":
+        number = next(numbers, None)
+        counters = {} if number is None else {RECORDS_READ: number}
+    children = tuple(_numbered(child, numbers) for child in node.children)
+    return replace(node, counters=counters, children=children)
+
+
+def _pages(ask: Ask, path: str) -> Iterator[Any]:
+    mark = "&" if "?" in path else "?"
+    offset = 0
+    while answers := ask(f"{path}{mark}offset={offset}&length={_PAGE}"):
+        yield from answers
+        offset += len(answers)
+        if len(answers) < _PAGE:
+            return

@@ -1,0 +1,132 @@
+"""Which stages ran a keyed read, and what their tasks did: the runs of a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evenkey.reports.diagnosis.spark_plans import keyed_reads
+from evenkey.reports.diagnosis.task_times import makespan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from evenkey.reports.diagnosis.spark_application import Application, Execution, Stage, Task
+    from evenkey.reports.diagnosis.spark_plans import KeyedRead
+
+
+@dataclass(frozen=True)
+class Run:
+    """A stage that ran a keyed read.
+
+    Parameters
+    ----------
+    stage, execution, read
+        Which one, of what, and what it does.
+    tasks
+        Its tasks in their order by index.
+    rows
+        Rows of the keyed exchanges, a number a task.
+    sides
+        The same by exchange, in the read's order; None where the source does not tell them apart.
+    outputs
+        Rows that the operator gave, a number a task; None where the source has none.
+    writing
+        Seconds of the stages that made the rows of each side, as far as the source has them.
+    """
+
+    stage: int
+    execution: Execution
+    read: KeyedRead
+    tasks: tuple[Task, ...]
+    rows: tuple[int, ...]
+    sides: tuple[tuple[int, ...], ...] | None
+    outputs: tuple[int, ...] | None
+    writing: tuple[float, ...] = ()
+
+    @property
+    def seconds(self) -> tuple[float, ...]:
+        """Seconds of the tasks."""
+        return tuple(each.seconds for each in self.tasks)
+
+    @property
+    def order_begun(self) -> list[int]:
+        """Places of the tasks, in the order in which they began."""
+        return sorted(range(len(self.tasks)), key=lambda place: self.tasks[place].started)
+
+    @property
+    def seconds_as_begun(self) -> list[float]:
+        """Seconds of the tasks, in the order in which they began."""
+        return [self.tasks[place].seconds for place in self.order_begun]
+
+    @property
+    def bytes(self) -> tuple[int, ...]:
+        """Bytes that the tasks read of shuffles."""
+        return tuple(each.bytes for each in self.tasks)
+
+
+def runs_of(application: Application) -> Iterator[Run]:
+    """Find the runs of all keyed reads of an application, by stage."""
+    written = _written(application)
+    reads = {number: keyed_reads(each.plan) for number, each in application.executions.items()}
+    for stage in application.stages:
+        execution = application.executions.get(-1 if stage.execution is None else stage.execution)
+        if execution is not None and any(each.rows for each in stage.tasks):
+            if execution.records_read:
+                yield from _by_totals(stage, execution, reads[execution.number])
+            else:
+                yield from _by_accumulators(stage, execution, reads[execution.number], written)
+
+
+def _written(application: Application) -> dict[int, float]:
+    """Give the seconds of the stage that added to each accumulator, played on the slots."""
+    seconds: dict[int, float] = {}
+    for stage in application.stages:
+        took = makespan([each.seconds for each in stage.tasks], application.slots)
+        for number in {number for task in stage.tasks for number in task.counted}:
+            seconds[number] = seconds.get(number, 0.0) + took
+    return seconds
+
+
+def _by_accumulators(
+    stage: Stage, execution: Execution, reads: Sequence[KeyedRead], written: Mapping[int, float]
+) -> Iterator[Run]:
+    """A task counted what it read under the accumulators of the exchanges that it read."""
+    present = {number for task in stage.tasks for number in task.counted}
+    for read in reads:
+        counters = [each.counter for each in read.exchanges]
+        if not present.intersection(filter(None, counters)):
+            continue
+        if read.alone:
+            tasks = stage.tasks
+        else:
+            tasks = tuple(each for each in stage.tasks if set(counters) & set(each.counted))
+        sides = tuple(
+            tuple(0 if each is None else task.counted.get(each, 0) for task in tasks)
+            for each in dict.fromkeys(counters)
+        )
+        rows = tuple(map(sum, zip(*sides, strict=True)))
+        counted = read.output is not None and read.output in present
+        outputs = tuple(task.counted.get(read.output or 0, 0) for task in tasks)
+        writing = {each.counter: written.get(each.written or 0, 0.0) for each in read.exchanges}
+        given = outputs if counted else None
+        yield Run(stage.number, execution, read, tasks, rows, sides, given, tuple(writing.values()))
+
+
+def _by_totals(stage: Stage, execution: Execution, reads: Sequence[KeyedRead]) -> Iterator[Run]:
+    """A stage read what its exchanges gave: the only read of which the totals agree."""
+    total = sum(each.rows for each in stage.tasks)
+    fitting = [
+        each
+        for each in reads
+        if each.alone
+        and total
+        == sum(
+            execution.records_read.get(number, 0)
+            for number in {side.counter for side in each.exchanges if side.counter is not None}
+        )
+    ]
+    if len(fitting) == 1:
+        rows = tuple(each.rows for each in stage.tasks)
+        sides = (rows,) if len(fitting[0].exchanges) == 1 else None
+        yield Run(stage.number, execution, fitting[0], stage.tasks, rows, sides, None)

@@ -1,0 +1,70 @@
+"""How often each key of a stream occurs: for groupings that are given them beforehand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkey.groupings import limited
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from evenkey.core.streams import MessageStream
+    from evenkey.groupings import By
+    from evenkey.simulation.key_hashes import KeyHashes
+    from evenkey.simulation.source_routers import Messages
+
+_NO_WEIGHTS = np.empty(0, dtype=np.int64)
+
+
+def frequencies(
+    stream: MessageStream, hashes: KeyHashes, *, by: By, size: int
+) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+    """Count the keys of a whole stream, exactly.
+
+    It reads the stream once from first to last; memory is 16 bytes for each key that the stream
+    can have.
+
+    Parameters
+    ----------
+    stream
+        What to count.
+    hashes
+        Hashes of its keys.
+    by
+        Whether messages count as 1 or as much as they weigh.
+    size
+        Messages of a batch.
+
+    Returns
+    -------
+    uint64[k], float64[k]
+        Hashes of the keys that occur, in order of their numbers in the stream, and how often
+        each does.
+    """
+    from evenkey.simulation import _kernels
+
+    counts, keys = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64)
+    for batch in stream.batches(size):
+        short = int(batch.ids.max(initial=-1)) + 1 - len(counts)
+        if short > 0:
+            more = max(short, len(counts))
+            counts = np.append(counts, np.zeros(more, dtype=np.int64))
+            keys = np.append(keys, np.zeros(more, dtype=np.uint64))
+        weights = limited(batch.counts) if by == "weights" else _NO_WEIGHTS
+        _kernels.add_counts(batch.ids, hashes.of(batch), weights, counts, keys)
+    found = counts > 0
+    return keys[found], counts[found].astype(np.float64)
+
+
+def count_keys(parts: Iterable[Messages]) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+    """Count the keys of messages that are at hand, as `frequencies` does; hashes ascending."""
+    held = list(parts)
+    keys, places = np.unique(np.concatenate([part.keys for part in held]), return_inverse=True)
+    weights = [part.weights for part in held if part.weights is not None]
+    counts = np.bincount(places, np.concatenate(weights) if weights else None)
+    return keys.astype(np.uint64), counts.astype(np.float64)

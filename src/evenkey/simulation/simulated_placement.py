@@ -1,0 +1,52 @@
+"""How load lies on workers, and on which of them keys lie, over the whole stream and each epoch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenkey.core.metrics import EpochMetrics, LoadCounts, PairCounts, RunMetrics, Seen
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from evenkey.simulation.source_routers import Messages
+
+
+class Placement:
+    """Counts loads and distinct (worker, key) pairs.
+
+    Parameters
+    ----------
+    workers
+        How many there are.
+    by_epoch
+        Whether there are epochs, whose pairs are counted each for itself too.
+    replication
+        Whether pairs are counted; loads are always.
+    """
+
+    def __init__(self, workers: int, *, by_epoch: bool, replication: bool) -> None:
+        self._counts = PairCounts if replication else LoadCounts
+        self._whole = self._counts(workers)
+        self._epoch = self._counts(workers) if by_epoch else self._whole
+        self._by_epoch = by_epoch
+        self._messages = 0
+        self.epochs: list[EpochMetrics] = []
+
+    def add(self, messages: Messages, workers: NDArray[np.int32]) -> None:
+        """Take in the next messages and the workers that they went to."""
+        self._epoch.add(workers, messages.keys, messages.observed)
+        self._messages += len(messages)
+
+    def end_epoch(self) -> None:
+        """End an epoch, if there are epochs and it holds a message."""
+        if self._by_epoch and self._messages:
+            self.epochs.append(EpochMetrics.of_epoch(len(self.epochs), self._epoch, self._messages))
+            self._messages = 0
+            self._whole.merge(self._epoch)
+            self._epoch = self._counts(self._whole.workers)
+
+    def metrics(self, messages: int, average_imbalance: float) -> RunMetrics:
+        """Metrics over all epochs that have ended, and what is known of all messages."""
+        return RunMetrics.of(Seen(self._whole, messages, average_imbalance))

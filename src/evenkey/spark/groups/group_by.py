@@ -1,0 +1,327 @@
+"""groupBy: Spark's own under the same names, with its keys placed by their load."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from pyspark import cloudpickle
+
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError
+from evenkey.spark.groups import calls
+from evenkey.spark.groups.cogrouped import Cogrouped
+from evenkey.spark.groups.combining import Combining
+from evenkey.spark.groups.explaining import TO_SPLIT, explained
+from evenkey.spark.groups.hints import arguments_of
+from evenkey.spark.groups.merging import applied, merged, merging, of_parts, wrapped
+from evenkey.spark.groups.rows import Rows, check_kind
+from evenkey.spark.groups.stateful import Stateful
+from evenkey.spark.groups.texts import KeyTexts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import Column, DataFrame, GroupedData
+    from pyspark.sql.types import StructType
+
+    from evenkey.core.stores import Store
+    from evenkey.groupings import Grouping
+    from evenkey.spark.groups.group_keys import Keys
+
+    Function = Callable[..., Any]
+    Schema = StructType | str
+
+cloudpickle.register_pickle_by_value(calls)  # type: ignore[no-untyped-call]
+
+
+def groupBy(  # noqa: N802 - Spark's name
+    df: DataFrame,
+    *keys: str | Column | int | Sequence[str | Column | int],
+    workers: int | None = None,
+    grouping: str | Grouping = "auto",
+    state: str | Path | Store | None = None,
+    cost: str | Column | None = None,
+) -> Grouped:
+    """Group rows as ``df.groupBy(*keys)`` does, with the keys spread evenly over the workers.
+
+    Parameters
+    ----------
+    df
+        Batch or streaming, of a classic session or over Connect.
+    keys
+        As ``df.groupBy`` takes them: names, columns, positions from 1 on; or one list of these.
+    workers
+        Over how many tasks the keys are spread, at least 1; None: as many as the session runs at
+        once, and in a stream ``spark.sql.shuffle.partitions``.
+    grouping
+        ``auto``: keys stay whole where nothing merges their parts, and are split where `merge` of
+        `Grouped.applyInPandas` does. ``whole``: none is split. ``planned``, also with its
+        parameters: they are split. ``spark``: Spark's own placement.
+    state
+        Place where the plan is kept and used again, so that the input is not read a second time: a
+        path or URI. A plan that was made there before is followed as it is.
+    cost
+        Column of what each row costs, such as seconds that were measured, or its name; None: each
+        row costs the same.
+
+    Returns
+    -------
+    Grouped
+        Has the methods of Spark's ``GroupedData``. Keys are counted when a method first needs it.
+
+    Raises
+    ------
+    ConfigurationError
+        `df` is no DataFrame, a key is no column, or another argument cannot be.
+
+    Examples
+    --------
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+    >>> def last(rows):
+    ...     return rows.nlargest(1, "id")
+    >>> groupBy(clicks, "user", workers=2).applyInPandas(last, clicks.schema).sort("user").collect()
+    [Row(user='ann', id=98), Row(user='bob', id=99)]
+    """
+    return Grouped(Rows(df, keys, workers, grouping, state, cost))
+
+
+class Grouped(Combining, Stateful):
+    """Rows grouped by key, with the methods of Spark's ``GroupedData`` under their names.
+
+    What Spark combines before its shuffle (``agg``, ``count``, ``sum`` and their like) is Spark's
+    own. Functions on all rows of a key (``applyInPandas``, ``applyInArrow``, ``cogroup``) get the
+    same keys, rows and columns as with Spark's own groupBy. Where a key lies is chosen: keys are
+    counted by Spark in one more read of the input, and the heaviest placed first, each on the
+    worker that has least, so that no two heavy keys share one while another is free. Rows go there
+    in one exchange of Spark's own, without Python.
+
+    Guarantee: the fullest worker has at most 4/3 of the least load that whole keys allow (Graham
+    1969). `groupBy` makes one.
+
+    Parameters
+    ----------
+    rows
+        By key.
+
+    Examples
+    --------
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+    >>> grouped = groupBy(clicks, "user")
+    >>> isinstance(grouped, Grouped)
+    True
+    >>> grouped.count().sort("user").collect()
+    [Row(user='ann', count=80), Row(user='bob', count=20)]
+    """
+
+    def __repr__(self) -> str:
+        rows = self.rows
+        return f"Grouped({', '.join(map(str, rows.listed))}; {rows.df})"
+
+    def explain(self) -> None:
+        """Print what is done with the keys, why, what balance is expected, and what counting cost.
+
+        A batch is counted now if it has not been yet.
+
+        Raises
+        ------
+        ConfigurationError, RunError
+            As `applyInPandas` does.
+
+        Examples
+        --------
+        >>> few = spark.range(10).selectExpr("id % 3 as user")
+        >>> groupBy(few, "user", grouping="spark", workers=2).explain()
+        groupBy(user), 2 workers
+        agg, count, sum, avg, mean, min, max, pivot: Spark's own, which combines before its shuffle
+        applyInPandas, applyInArrow, cogroup: Spark's own placement (as asked for)
+        applyInPandas, applyInArrow with merge=: Spark's own placement (as asked for)
+        """
+        sys.stdout.write(f"{explained(self.rows)}\n")
+
+    def apply(self, udf: Any) -> DataFrame:
+        """Apply a pandas UDF of kind ``GROUPED_MAP``, as Spark's ``apply``, older than this one.
+
+        Raises
+        ------
+        ConfigurationError
+            As `applyInPandas` does.
+        """
+        from pyspark.util import PythonEvalType
+
+        kind = getattr(udf, "evalType", None)
+        if kind != PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF:
+            return self.rows.plain.apply(udf)  # refuses it in its own words
+        message = "It is preferred to use 'applyInPandas' over this API"
+        warnings.warn(message, UserWarning, stacklevel=2)
+        return self.applyInPandas(udf.func, udf.returnType)
+
+    def applyInPandas(  # noqa: N802 - Spark's name
+        self,
+        func: Function,
+        schema: Schema,
+        *,
+        merge: Function | Column | Sequence[Column] | dict[str, str] | None = None,
+        merge_schema: Schema | None = None,
+    ) -> DataFrame:
+        """Call a function on the rows of each key, as Spark's ``applyInPandas``.
+
+        With `merge` a key that is too heavy for one worker is split over as many as it needs:
+        `func` is called on each part, then all that came of a key is merged, whether it was split
+        or not. A key whose parts gave no row is not merged.
+
+        Parameters
+        ----------
+        func
+            Takes a pandas DataFrame, or the key and one, and gives one; or iterators of these, if
+            its type hints say so.
+        schema
+            Of what it gives.
+        merge
+            As `func`, of the rows that `func` gave for one key, in any order. Or Spark's aggregates
+            of their columns, as ``agg`` takes them: a column, such as
+            ``F.sum("total").alias("total")``, several, or a dict of column to function; results
+            have the key's columns and these, and no second function has to be called for each key.
+            None: no key is split.
+        merge_schema
+            Of what the function `merge` gives; None: it is `schema`.
+
+        Returns
+        -------
+        DataFrame
+            Its partitions are the workers' without `merge`.
+
+        Raises
+        ------
+        ConfigurationError
+            The rows are a stream; a function takes another number of arguments; the grouping
+            cannot be; a key of a type that `merge` cannot carry; the plan in `state` is for others.
+        RunError
+            `state` cannot be read or written.
+
+        Examples
+        --------
+        >>> who = "if(id % 5 < 4, 'ann', 'bob') as user"
+        >>> clicks = spark.range(100).selectExpr(who, "id % 7 as amount")
+        >>> def typical(key, rows):
+        ...     return rows.groupby("user", as_index=False)["amount"].median()
+        >>> grouped = groupBy(clicks, "user", workers=2)
+        >>> grouped.applyInPandas(typical, "user string, amount double").sort("user").collect()
+        [Row(user='ann', amount=3.0), Row(user='bob', amount=3.0)]
+
+        A sum of parts is a sum, so that the rows of `ann`, too many for one of two workers, may be
+        split.
+
+        >>> from pyspark.sql import functions as F
+        >>> def spent(rows):
+        ...     return rows[["amount"]].sum().to_frame().T
+        >>> total = F.sum("amount").alias("amount")
+        >>> grouped.applyInPandas(spent, "amount long", merge=total).sort("user").collect()
+        [Row(user='ann', amount=238), Row(user='bob', amount=57)]
+        """
+        return self._apply("applyInPandas", func, schema, merge, merge_schema)
+
+    def applyInArrow(  # noqa: N802 - Spark's name
+        self,
+        func: Function,
+        schema: Schema,
+        *,
+        merge: Function | Column | Sequence[Column] | dict[str, str] | None = None,
+        merge_schema: Schema | None = None,
+    ) -> DataFrame:
+        """Call a function on the rows of each key, as Spark's ``applyInArrow``.
+
+        Parameters
+        ----------
+        func
+            Takes an Arrow table, or the key and one, and gives one; or iterators of record
+            batches, if its type hints say so.
+        schema
+            Of what it gives.
+        merge, merge_schema
+            As for `applyInPandas`; a function takes Arrow tables or record batches as `func` does.
+
+        Raises
+        ------
+        ConfigurationError, RunError
+            As `applyInPandas` does.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+        >>> def size(key, rows):
+        ...     return pa.table({"user": [key[0].as_py()], "clicks": [rows.num_rows]})
+        >>> grouped = groupBy(clicks, "user", workers=2)
+        >>> grouped.applyInArrow(size, "user string, clicks long").sort("user").collect()
+        [Row(user='ann', clicks=80), Row(user='bob', clicks=20)]
+
+        With `merge` the rows of `ann` may be split, and Spark adds up what came of the parts.
+
+        >>> from pyspark.sql import functions as F
+        >>> def part(rows):
+        ...     return pa.table({"clicks": [rows.num_rows]})
+        >>> total = F.sum("clicks").alias("clicks")
+        >>> grouped.applyInArrow(part, "clicks long", merge=total).sort("user").collect()
+        [Row(user='ann', clicks=80), Row(user='bob', clicks=20)]
+        """
+        return self._apply("applyInArrow", func, schema, merge, merge_schema)
+
+    def _apply(
+        self, method: str, func: Function, schema: Schema, merge: Any, merge_schema: Schema | None
+    ) -> DataFrame:
+        rows, arrow = self.rows, method == "applyInArrow"
+        rows.check_batch(method)
+        choice = rows.choice(merges=merge is not None)
+        keys = rows.python_keys
+        if merge is not None:
+            way_of_merging = merging(merge, merge_schema)
+            texts = KeyTexts(keys)
+
+            def parts(spelled: Keys) -> tuple[GroupedData, Sequence[str]]:
+                return rows.grouped(spelled, choice.way)
+
+            results = of_parts(parts, keys, texts, func, schema, arrow=arrow)
+            given = schema if merge_schema is None else merge_schema
+            return merged(results, keys, texts, way_of_merging, given, arrow=arrow)
+        if merge_schema is not None:
+            message = f"merge_schema = {shown(merge_schema)}: nothing merges; pass merge= too"
+            raise ConfigurationError(message)
+        if choice.way == "spark" and not keys.user_names:
+            result: DataFrame = getattr(rows.plain, method)(func, schema)
+            return result
+        # Before keys are counted, which takes longer than to see that a function cannot be called.
+        arguments_of(func, (1, 2))
+        grouped, own = rows.grouped(keys, choice.way, mend=TO_SPLIT)
+        return applied(grouped, wrapped(func, keys, own, arrow=arrow), schema, arrow=arrow)
+
+    def cogroup(self, other: Grouped) -> Cogrouped:
+        """Put the groups of two frames together, as Spark's ``cogroup``.
+
+        Parameters
+        ----------
+        other
+            What `groupBy` gave for the other frame.
+
+        Raises
+        ------
+        ConfigurationError
+            It is something else.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+        >>> visits = spark.range(3).selectExpr("'ann' as user", "id as visit")
+        >>> def both(key, left, right):
+        ...     row = (key[0], len(left), len(right))
+        ...     return pd.DataFrame([row], columns=["user", "clicks", "visits"])
+        >>> grouped = groupBy(clicks, "user", workers=2).cogroup(groupBy(visits, "user", workers=2))
+        >>> counted = grouped.applyInPandas(both, "user string, clicks long, visits long")
+        >>> counted.sort("user").collect()
+        [Row(user='ann', clicks=80, visits=3), Row(user='bob', clicks=20, visits=0)]
+        """
+        check_kind(other, Grouped, "other")
+        return Cogrouped(self.rows, other.rows)

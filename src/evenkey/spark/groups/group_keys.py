@@ -1,0 +1,209 @@
+"""Keys of a groupBy: names, columns and positions, as columns that the exchange can go by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError
+from evenkey.spark.keys.given_columns import (
+    OWN,
+    check_own_names,
+    find_columns,
+    has_collation,
+    hash_of,
+    parts_of_type,
+    quoted,
+    unlogged_errors,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
+
+_UNHASHED = frozenset(
+    {
+        "CalendarIntervalType",
+        "GeographyType",
+        "GeometryType",
+        "MapType",
+        "NullType",
+        "UserDefinedType",
+        "VariantType",
+    }
+)
+"""By name, as some of them are not there in every version of Spark."""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """A frame with the columns of its key.
+
+    Parameters
+    ----------
+    frame
+        The user's, with a column of its own for each key that is an expression.
+    names
+        Columns of the key, as the frame spells them.
+    own
+        Those of them that are not the user's.
+    shown
+        The keys as results name them.
+    user_names
+        Names of the user's columns where the frame has others in their place (`for_python`); else
+        empty.
+    """
+
+    frame: DataFrame
+    names: tuple[str, ...]
+    own: tuple[str, ...]
+    shown: tuple[str, ...]
+    user_names: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> list[Column]:
+        """The key, column by column."""
+        return [quoted(name) for name in self.names]
+
+    @property
+    def types(self) -> list[DataType]:
+        """Types of these columns."""
+        return [self.frame.schema[name].dataType for name in self.names]
+
+    @property
+    def hashed(self) -> Column:
+        """The key's hash, by which plans know it. Equal keys of a frame have equal hashes."""
+        return hash_of(self.columns)
+
+    def for_python(self) -> Keys:
+        """Give the key on a frame that Spark can hand to Python, whatever its columns are named.
+
+        Spark names the columns anew to itself there, and takes ``a.b`` for the field of a struct.
+        Where it would, the frame's columns are numbered.
+        """
+        users = self.frame.columns[: len(self.frame.columns) - len(self.own)]
+        folded = {name.lower() for name in users}
+        if not any(map(_is_odd, users)) and len(folded) == len(users):
+            return self
+        numbered = [f"{OWN}column_{number}" for number in range(len(users))]
+        named = dict(zip(users, numbered, strict=True))
+        return replace(
+            self,
+            frame=self.frame.toDF(*numbered, *self.own),
+            names=tuple(named.get(name, name) for name in self.names),
+            user_names=tuple(users),
+        )
+
+
+def listed(keys: Sequence[object]) -> list[str | Column | int]:
+    """Give the keys one by one, as ``groupBy`` takes them: also in one list.
+
+    Raises
+    ------
+    ConfigurationError
+        Something else than names, columns and positions is there.
+    """
+    every: list[object] = list(keys)
+    if (
+        len(every) == 1
+        and isinstance(every[0], Iterable)
+        and not isinstance(every[0], str | Column)
+    ):
+        every = list(every[0])
+    found: list[str | Column | int] = []
+    for key in every:
+        if isinstance(key, bool) or not isinstance(key, str | Column | int):
+            message = (
+                f"key = {shown(key)}: must be a column's name, a Column, or a column's position "
+                "from 1 on; pass 'name'"
+            )
+            raise ConfigurationError(message)
+        found.append(key)
+    return found
+
+
+def keyed(df: DataFrame, keys: Sequence[str | Column | int]) -> Keys:
+    """Find the columns of a key; an expression gets a column of its own.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such column, or the frame has a column whose name begins as ours do.
+    """
+    check_own_names(df)
+    frame = df
+    names: list[str] = []
+    own: list[str] = []
+    texts: list[str] = []
+    for number, key in enumerate(keys):
+        plain = _plain(df, key)
+        if plain is None:
+            expression = F.col(str(key)) if isinstance(key, str | int) else key
+            texts.append(df.select(expression).columns[0])
+            own.append(f"{OWN}key_{number}")
+            frame = frame.withColumn(own[-1], expression)
+        else:
+            texts.append(plain)
+        names.append(own[-1] if plain is None else plain)
+    return Keys(frame, tuple(names), tuple(own), tuple(texts))
+
+
+def expression_of(df: DataFrame, key: str | Column | int) -> str | Column | int:
+    """Give a key as Spark's own ``groupBy`` takes it, also where a column has an odd name.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such column.
+    """
+    if isinstance(key, Column) or (isinstance(key, str) and not _is_odd(key)):
+        return key
+    plain = _plain(df, key)
+    return key if plain is None or not _is_odd(plain) else quoted(plain)
+
+
+def _plain(df: DataFrame, key: str | Column | int) -> str | None:
+    """Name of a key that is a column of the frame; None if it is an expression."""
+    if isinstance(key, Column):
+        return None
+    if isinstance(key, int):
+        if not 1 <= key <= len(df.columns):
+            message = f"key = {key}: the positions of the columns are 1 to {len(df.columns)}"
+            raise ConfigurationError(message)
+        return find_columns(df, df.columns[key - 1])[0]
+    # Spark reads a.b as the field of a struct, and takes a name out of its quotes.
+    if _is_odd(key):
+        return key if key in df.columns and not _resolves(df, key) else None
+    return find_columns(df, key)[0]
+
+
+def _is_odd(name: str) -> bool:
+    """Whether Spark takes a name for something else than that of a column."""
+    return name in ("", "*") or "." in name or "`" in name
+
+
+def _resolves(df: DataFrame, key: str) -> bool:
+    with unlogged_errors():
+        try:
+            return bool(df.select(key).columns)
+        except AnalysisException:
+            return False
+
+
+def unplaceable(keys: Keys) -> str | None:
+    """Say why the places of a key's rows cannot follow from its hash; None if they can."""
+    for text, kind in zip(keys.shown, keys.types, strict=True):
+        for part in parts_of_type(kind):
+            if has_collation(part):
+                return f"{text} has a collation, by which keys of different bytes are equal"
+            if any(each.__name__ in _UNHASHED for each in type(part).__mro__):
+                return f"{text} is of type {kind.simpleString()}, which has no hash"
+    return None

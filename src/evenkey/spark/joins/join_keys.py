@@ -1,0 +1,100 @@
+"""Keys of a join: columns of both sides, and the type in which Spark compares them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import (
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegralType,
+)
+
+from evenkey.spark.keys.given_columns import (
+    find_columns,
+    has_collation,
+    parts_of_type,
+    quoted,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+
+@dataclass(frozen=True)
+class JoinKeys:
+    """The key of a join: its columns on both sides, in types that equal keys have equal hashes in.
+
+    Parameters
+    ----------
+    names
+        Names of these columns, of which both sides have each.
+    left, right
+        The columns, each as Spark compares it.
+    """
+
+    names: tuple[str, ...]
+    left: tuple[Column, ...]
+    right: tuple[Column, ...]
+
+
+def join_keys(
+    left: DataFrame, right: DataFrame, names: Sequence[str], shown: Sequence[str]
+) -> JoinKeys | str:
+    """Find the key's columns, or say why rows cannot be placed by them.
+
+    Parameters
+    ----------
+    left, right
+        The sides.
+    names
+        The key's columns.
+    shown
+        What they are called in words.
+
+    Raises
+    ------
+    ConfigurationError
+        As `find_columns` does, for either side.
+    """
+    found = [find_columns(side, names, "on") for side in (left, right)]
+    sides: tuple[list[Column], list[Column]] = ([], [])
+    for number, pair in enumerate(zip(*found, strict=True)):
+        types = [left.schema[pair[0]].dataType, right.schema[pair[1]].dataType]
+        common = types[0]
+        if types[0] != types[1]:
+            if not all(isinstance(each, IntegralType | DecimalType) for each in types):
+                kinds = " and ".join(each.simpleString() for each in types)
+                return f"key {shown[number]} is of types {kinds}; cast one side to bring about one"
+            # The one column of a full join is of the type to which Spark brings both.
+            common = left.join(right, [*names], "full").schema[number].dataType
+        reason = _unplaceable(common)
+        if reason is not None:
+            return f"key {shown[number]} {reason}"
+        for columns, name, kind in zip(sides, pair, types, strict=True):
+            columns.append(quoted(name) if kind == common else quoted(name).cast(common))
+    return JoinKeys(tuple(names), tuple(sides[0]), tuple(sides[1]))
+
+
+def _unplaceable(kind: DataType) -> str | None:
+    """Say why Spark's exchange for a join does not go by the column itself; None if it does."""
+    for part in parts_of_type(kind):
+        if isinstance(part, FloatType | DoubleType):
+            return "has floating-point numbers, which Spark compares in another form"
+        if has_collation(part):
+            return "has a collation, by which text of different bytes is equal"
+    return None
+
+
+def without_null(columns: Sequence[Column]) -> Column:
+    """Say whether a row can have a match: no column of its key is null."""
+    conditions = [column.isNotNull() for column in columns]
+    every = conditions[0]
+    for condition in conditions[1:]:
+        every = every & condition
+    return every

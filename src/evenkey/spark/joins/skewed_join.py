@@ -1,0 +1,313 @@
+"""Join: both sides of a heavy key divided over workers, joined there by Spark's own join."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, get_args
+
+import numpy as np
+from pyspark.sql import functions as F
+
+from evenkey.core.checking import check_one_of, check_workers
+from evenkey.groupings import PlannedGrouping
+from evenkey.spark.joins.conditions import (
+    conditions_of,
+    joined_by_spark,
+    keyed_by_conditions,
+)
+from evenkey.spark.joins.dealt_and_copied import JoinPlan, make_join_plan
+from evenkey.spark.joins.join_counts import count_both
+from evenkey.spark.joins.join_keys import join_keys
+from evenkey.spark.joins.join_kinds import Weigh, kind_of
+from evenkey.spark.joins.placing import SPLIT, Side, place_side
+from evenkey.spark.joins.stream_join import check_stream, joined_in_stream
+from evenkey.spark.joins.witnesses import LEFT, RIGHT, without_more
+from evenkey.spark.keys.given_columns import (
+    check_frame,
+    check_own_names,
+    column_names,
+    find_columns,
+    quoted,
+)
+from evenkey.spark.keys.row_numbers import printed_plan
+from evenkey.spark.plans.batch_plans import KeptPlan
+from evenkey.spark.plans.lookup import HASH, plan_words
+from evenkey.spark.plans.places import check_state
+from evenkey.spark.plans.plan_source import Fixed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pyspark.sql import Column, DataFrame
+
+    from evenkey.core.stores import Store
+    from evenkey.spark.joins.join_keys import JoinKeys
+    from evenkey.spark.joins.join_kinds import Kind
+
+logger = logging.getLogger(__name__)
+
+_JOIN = re.compile(r"^[ :+*()\d-]*(\w*Join)\b", re.MULTILINE)
+"""The topmost join of a plan as Spark prints it."""
+
+
+def join(
+    left: DataFrame,
+    right: DataFrame,
+    on: str | Column | Sequence[str | Column],
+    how: str = "inner",
+    workers: int | None = None,
+    *,
+    weigh: Weigh = "output",
+    state: str | Path | Store | None = None,
+) -> DataFrame:
+    """Join as ``left.join(right, on, how)`` does, with no task that a hot key makes long.
+
+    Spark sends all rows of a key to one task. Here keys are counted first, and those that make more
+    work than a task should have are divided: the rows of one side are dealt over several tasks, and
+    those of the other side are copied to each of them. All is done by Spark's own expressions and
+    its own join; no row goes through Python. Both sides are shuffled once, into `workers`
+    partitions that adaptive execution leaves as they are.
+
+    Parameters
+    ----------
+    left, right
+        Two batches, or a stream and a batch.
+    on
+        Name of the key column, or names of several, the same on both sides. Or an equality of a
+        column of each side, such as ``left.id == right.number``, several in a list or joined by
+        ``&``; then both columns stay, as in Spark's own join.
+    how
+        ``inner``, ``left``, ``right``, ``full``, ``semi``, ``anti``, or any other name that Spark
+        has for one of these.
+    workers
+        Tasks that the join is divided over, at least 1; None: ``spark.sql.shuffle.partitions``.
+    weigh
+        What makes work, of two batches. ``output``: each row of the result, and each row on either
+        side a tenth of that, so that a key with 5,000 and 10,000 rows counts 50,001,500. ``rows``:
+        each row on either side. In a stream each of its rows counts 1.
+    state
+        Place of the plan, which is made once and used again; of a stream's plans, beside its
+        checkpoint. None: a batch is counted with each call, and a stream that is restarted learns
+        anew.
+
+    Returns
+    -------
+    DataFrame
+        The columns and rows of ``left.join(right, on, how)``, rows in any order. What was chosen is
+        logged, and `join_plan` gives it.
+
+    Raises
+    ------
+    ConfigurationError
+        A column is missing, a condition is no equality, an argument cannot be, both sides are
+        streams, Spark has no such join of a stream, or `state` holds the plan of another join.
+    RunError
+        `state` cannot be read or written.
+
+    Notes
+    -----
+    Exact whatever the plan says: each pair of a left and a right row of one key meets in exactly
+    one task. Of ``inner`` and ``full`` the side of a key that has more rows is dealt; of ``left``,
+    ``semi`` and ``anti`` the left one, of ``right`` the right one, unless it has too few rows.
+    Where rows without a match are kept of the side that is copied, as in every ``full`` join with
+    split keys, the hashes of the other side's keys go through Python, so that no copy is taken for
+    a row without a match (`evenkey.spark.joins.witnesses`). Rows with a null in the key are
+    spread over all workers. Counting reads both sides one more time. Where a side
+    follows a shuffle and its rows are dealt, they are sorted by their contents within each task, so
+    that a lost executor does not fail the job. The join is left to Spark
+    where it broadcasts a side, which needs no balance, and where keys are of a type that Spark
+    compares in another form; `join_plan` says so.
+
+    Examples
+    --------
+    >>> clicks = spark.range(100).selectExpr("if(id % 5 < 4, 'ann', 'bob') as user", "id")
+    >>> people = spark.createDataFrame([("ann", 30), ("bob", 40)], "user string, age int")
+    >>> older = join(clicks, people.where("age > 30"), "user", "left", workers=4)
+    >>> older.columns, older.count(), older.where("age is null").count()
+    (['user', 'id', 'age'], 100, 80)
+
+    Columns of other names, and several conditions:
+
+    >>> members = people.withColumnRenamed("user", "name")
+    >>> joined = join(clicks, members, (clicks.user == members.name) & (clicks.id == members.age))
+    >>> joined.columns, joined.collect()
+    (['user', 'id', 'name', 'age'], [Row(user='ann', id=30, name='ann', age=30)])
+    """
+    asked = _checked(left, right, on, how, workers, weigh, state)
+    plan, keys = _planned(asked, weigh, state)
+    logger.info("%s", plan)
+    if keys is None:
+        return asked.plain
+    if left.isStreaming or right.isStreaming:
+        joined = joined_in_stream(asked.left, asked.right, keys, asked.kind, asked.workers, state)
+    else:
+        joined = _joined(asked.left, asked.right, keys, asked.kind, plan)
+    return joined.drop(*asked.own)
+
+
+def join_plan(
+    left: DataFrame,
+    right: DataFrame,
+    on: str | Column | Sequence[str | Column],
+    how: str = "inner",
+    workers: int | None = None,
+    *,
+    weigh: Weigh = "output",
+    state: str | Path | Store | None = None,
+) -> JoinPlan:
+    """Say what `join` would do with the same arguments, and why; counts both sides as `join` does.
+
+    Returns
+    -------
+    JoinPlan
+        Its text says it in a line. With `state` it is kept there, for `join` to use.
+
+    Raises
+    ------
+    ConfigurationError, RunError
+        As `join` does.
+
+    Examples
+    --------
+    >>> plan = join_plan(spark.range(9), spark.range(3).hint("broadcast"), "id")
+    >>> str(plan).partition(":")[0]
+    'join (inner) is left to Spark'
+    """
+    return _planned(_checked(left, right, on, how, workers, weigh, state), weigh, state)[0]
+
+
+class _Asked(NamedTuple):
+    """The arguments of a join: sides that both have the key's columns, and Spark's own join."""
+
+    left: DataFrame
+    right: DataFrame
+    names: tuple[str, ...]
+    shown: tuple[str, ...]
+    own: tuple[str, ...]
+    kind: Kind
+    workers: int
+    plain: DataFrame
+
+
+def _checked(
+    left: DataFrame,
+    right: DataFrame,
+    on: str | Column | Sequence[str | Column],
+    how: str,
+    workers: int | None,
+    weigh: Weigh,
+    state: str | Path | Store | None,
+) -> _Asked:
+    check_frame(left, "left")
+    check_frame(right, "right")
+    conditions, kind = conditions_of(on), kind_of(how)
+    names = column_names(on, "on") if conditions is None else ()
+    for side in (left, right):
+        if names:
+            find_columns(side, names, "on")
+        check_own_names(side)
+    check_one_of("weigh", weigh, get_args(Weigh))
+    check_state(state)
+    if workers is None:
+        workers = int(left.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
+    check_workers(workers)
+    check_stream(left, right, kind)
+    if conditions is None:
+        plain = left.join(right, [*names], kind.name)
+        return _Asked(left, right, names, names, (), kind, workers, plain)
+    plain = joined_by_spark(left, right, conditions, kind.name)
+    keyed = keyed_by_conditions(left, right, conditions)
+    return _Asked(*keyed, keyed.names, kind, workers, plain)
+
+
+def _planned(
+    asked: _Asked, weigh: Weigh, state: str | Path | Store | None
+) -> tuple[JoinPlan, JoinKeys | None]:
+    """Give the plan, and the keys unless the join is left to Spark."""
+    left, right, kind, workers = asked.left, asked.right, asked.kind, asked.workers
+    keys = join_keys(left, right, asked.names, asked.shown)
+    reason = keys if isinstance(keys, str) else _broadcast(asked.plain)
+    if isinstance(keys, str) or reason is not None:
+        return JoinPlan(kind.name, weigh, workers, reason), None
+    if left.isStreaming or right.isStreaming:
+        return JoinPlan(kind.name, weigh, workers), keys
+    label = f"join(how={kind.name},weigh={weigh})"
+    kept = KeptPlan.at(left.sparkSession, state, label, workers)
+    known = kept.find()
+    if known:
+        return JoinPlan.from_arrays(known, kind.name, weigh, workers), keys
+    plan = _counted(left, right, keys, kind, workers, weigh)
+    kept.keep(plan.to_arrays())
+    return plan, keys
+
+
+def _broadcast(plain: DataFrame) -> str | None:
+    """Say so if Spark means to broadcast a side of a join; None otherwise."""
+    first = _JOIN.search(printed_plan(plain))
+    if first is None or not first[1].startswith("Broadcast"):
+        return None
+    return "it broadcasts a side, so no row of the other one moves, and no task gets more of them"
+
+
+def _counted(
+    left: DataFrame, right: DataFrame, keys: JoinKeys, kind: Kind, workers: int, weigh: Weigh
+) -> JoinPlan:
+    sizes = PlannedGrouping().statistics(workers)
+    begin = time.monotonic()
+    counts = count_both(
+        left,
+        right,
+        keys,
+        kind,
+        weigh,
+        heaviest=sizes.sketch.capacity,
+        buckets=len(sizes.bucket_loads),
+    )
+    return make_join_plan(counts, kind, weigh, workers, time.monotonic() - begin)
+
+
+def _joined(
+    left: DataFrame, right: DataFrame, keys: JoinKeys, kind: Kind, plan: JoinPlan
+) -> DataFrame:
+    if plan.plan is None or plan.dealt_right is None:
+        raise AssertionError
+    buckets = len(plan.plan.owners)
+    dealt_left, dealt_right = (
+        hashes.view(np.int64).tolist() for hashes in (plan.dealt_left, plan.dealt_right)
+    )
+    splits = len(plan.split) > 0
+    is_dealt_right = F.col(HASH).isin(dealt_right)
+    sides = (
+        Side(
+            keys.left,
+            copied=is_dealt_right if dealt_right else False,
+            kept=kind.keeps_left,
+            witnessed=tuple(dealt_left) if kind.keeps_right else (),
+            splits=splits,
+            mark=LEFT,
+        ),
+        Side(
+            keys.right,
+            copied=~is_dealt_right if dealt_left and dealt_right else bool(dealt_left),
+            kept=kind.keeps_right,
+            witnessed=tuple(dealt_right) if kind.keeps_left else (),
+            splits=splits,
+            mark=RIGHT,
+        ),
+    )
+    asked = any(side.witnessed for side in sides)
+    if not asked:
+        sides = (replace(sides[0], mark=None), replace(sides[1], mark=None))
+    if plan.combines_right:
+        right = right.select(*(quoted(name) for name in keys.names)).distinct()
+    placed = []
+    for frame, side in zip((left, right), sides, strict=True):
+        fixed = Fixed(plan.plan.to_arrays())
+        _, words = plan_words(frame, PlannedGrouping(), plan.workers, fixed)
+        placed.append(place_side(frame, side, words, buckets, plan.workers))
+    joined = placed[0].join(placed[1], [*keys.names, SPLIT], kind.name).drop(SPLIT)
+    return without_more(joined) if asked else joined

@@ -1,0 +1,38 @@
+"""The page: complete, and with nothing from elsewhere."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.reports.advice import Setting, advise
+from evenkey.reports.advice.advice_page import check_page, write_page
+from tests.advice.conftest import sample_of
+
+
+@pytest.mark.slow(2)
+@pytest.mark.parametrize(
+    ("dataset", "title"),
+    [
+        ("country-skew-r80", "Use planned on 4 workers"),
+        ("uniform(keys=100000)", "No grouping is needed"),
+        ("uniform(keys=1)", "Use planned on 4 workers"),
+    ],
+)
+def test_the_page_has_all_in_it(tmp_path, dataset, title):
+    setting = Setting(("<a>.csv",), "csv", "k")
+    advice = advise(sample_of(dataset, 8000), setting, [4], groupings=["planned"])
+    text = write_page(advice, tmp_path / "page.html").read_text()
+    assert f"<h1>{title}" in text
+    assert "spark.read.csv(&#34;&lt;a&gt;.csv&#34;" in text
+    assert "Fullest worker over the mean" in text
+    assert str(advice.skew.top[0].key) in text
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=", text)
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path):
+    for file in (tmp_path, tmp_path / "no" / "page.html"):
+        with pytest.raises(ConfigurationError, match="folder that exists"):
+            check_page(file)

@@ -1,0 +1,95 @@
+"""What a configuration names becomes a stream: any split, compressed or not."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import os
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import FileStream
+from evenkey.core.streams.splits import SPLITTERS
+from evenkey.core.streams.suffixes import SplitName
+from evenkey.pipeline.aggregate.config import PipelineConfig
+from evenkey.pipeline.aggregate.message_input import find_input
+from evenkey.pipeline.aggregate.streams import opened_stream
+from evenkey.pipeline.runs.output.directory import RunDirectory
+
+DATA = Path(os.environ.get("EVENKEY_DATA", Path(__file__).parents[3] / "../shared/data"))
+
+
+def test_every_splitter_can_be_asked_for():
+    assert set(get_args(SplitName)) == {*SPLITTERS, "csv", "json", "parquet"}
+
+
+def batch_of(**options):
+    with opened_stream(PipelineConfig(**options)) as stream:
+        assert isinstance(stream, FileStream)
+        (batch,) = stream.batches()
+        return stream.texts(batch.ids).to_pylist(), batch.counts.tolist()
+
+
+def test_an_ending_says_how_it_is_compressed_and_the_one_before_how_it_is_split(tmp_path):
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"k,n\na,2\n"))
+    (tmp_path / "b.csv.bz2").write_bytes(bz2.compress(b"k,n\nb,3\n"))
+    assert batch_of(input=tmp_path, key="k", count="n") == (["a", "b"], [2, 3])
+    assert batch_of(input=tmp_path, key="k", messages=1) == (["a"], [1])
+
+
+def test_a_splitter_by_name(tmp_path):
+    (tmp_path / "a").write_text("Turkey\tAnkara\tlink\t12\n")
+    assert batch_of(input=tmp_path, split="wikipedia-clickstream") == (["Ankara"], [12])
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """Where temporary directories are made."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    return tmp_path / "temporary"
+
+
+def test_what_is_unpacked_goes_with_the_stream(tmp_path, temporary):
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b"a\n"))
+    with opened_stream(PipelineConfig(input=tmp_path / "a.gz")):
+        assert len(list(temporary.rglob("0-a"))) == 1
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_damaged_file_leaves_nothing(tmp_path, temporary):
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b"a\n")[:-1])
+    opening = opened_stream(PipelineConfig(input=tmp_path / "a.gz"))
+    with pytest.raises(ConfigurationError, match=r"a\.gz is no whole gzip file"), opening:
+        pass
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_run_reads_what_it_unpacked_also_when_it_is_resumed(tmp_path):
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b"one\ntwo\nthree\n"))
+    config = PipelineConfig(input=tmp_path / "a.gz", output=tmp_path / "out", sources=1)
+    with RunDirectory.opened(tmp_path / "out") as directory:
+        find_input(config, directory)
+        directory.begin(config.manifest())
+    (tmp_path / "a.gz").unlink()
+    found = find_input(config, RunDirectory(tmp_path / "out"))
+    assert found.reading is not None
+    rows = pa.Table.from_batches(found.reading.read(1, 3, 0, 1))
+    assert rows["line"].to_pylist() == [b"two", b"three"]
+
+
+def test_the_graph_of_epinions():
+    file = DATA / "soc-Epinions1.txt.gz"
+    if not file.exists():
+        pytest.skip(f"{file} is not there; EVENKEY_DATA names the directory that holds it")
+    with opened_stream(PipelineConfig(input=file, split="edges")) as stream:
+        batches = list(stream.batches())
+    assert sum(len(batch.ids) for batch in batches) == 405_739
+    senders = [batch.senders for batch in batches if batch.senders is not None]
+    vertices = [*senders, *(batch.keys for batch in batches)]
+    assert len(np.unique(np.concatenate(vertices))) == 75_877

@@ -1,0 +1,115 @@
+"""The runs that the page shows, and what it says of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from dash import html
+
+from evenkey.pipeline.exporters import History
+from evenkey.reports.dashboard.cards import cards, standing
+from evenkey.reports.dashboard.watched_runs import Runs
+from evenkey.reports.pictures import THEMES
+from tests.exporters.records import JOIN, RUN, join_record, record
+
+
+@pytest.fixture
+def begin(tmp_path):
+    def begin(place, grouping, epochs=2):
+        history = History(tmp_path / place)
+        history.begin(dataclasses.replace(RUN, run=grouping, grouping=grouping))
+        for epoch in range(epochs):
+            history.add(record(epoch, ended=1000.0 + len(place) + epoch))
+        return history
+
+    return begin
+
+
+def text_of(component) -> str:
+    if isinstance(component, list | tuple):
+        return " ".join(map(text_of, component))
+    children = getattr(component, "children", component)
+    return (
+        ""
+        if children is None
+        else str(children)
+        if isinstance(children, str)
+        else text_of(children)
+    )
+
+
+def test_runs_are_found_and_read_on(tmp_path, begin):
+    runs = Runs([tmp_path])
+    assert runs.read() == []
+    assert text_of(standing([])) == "Waiting for a run to begin …"
+    assert text_of(standing([], [Path("out")])) == "Waiting for a run to begin in out …"
+    first = begin("history", "kg")
+    begin("compared/dkg/history", "dkg", epochs=0)
+    (tmp_path / "run.json").write_text('{"of": "another program"}')
+    (tmp_path / "compared" / "run.json").write_text("{")
+    kg, dkg = runs.read()
+    assert (kg.info.grouping, dkg.info.grouping) == ("kg", "dkg")
+    assert [each.epoch for each in kg.records] == [0, 1]
+    assert dkg.latest is None
+    first.add(record(2))
+    assert runs.read()[0].records[-1] == record(2)
+    assert (
+        text_of(standing(runs.read()))
+        == "The stream is running: kg, dkg (waiting for the first epoch)"
+    )
+
+
+def test_a_directory_that_is_not_there_yet_is_waited_for(tmp_path, begin):
+    runs = Runs([tmp_path / "to-come"])
+    assert runs.read() == []
+    begin("to-come/history", "kg")
+    assert [run.info.grouping for run in runs.read()] == ["kg"]
+
+
+def test_a_run_without_an_epoch_says_so(tmp_path, begin):
+    begin("history", "kg", epochs=0)
+    (card,) = cards(Runs([tmp_path]).read(), THEMES["light"])
+    assert "waiting for the first epoch" in text_of(card)
+
+
+def test_a_card_of_a_join_has_the_figures_of_a_join(tmp_path):
+    history = History(tmp_path)
+    history.begin(JOIN)
+    history.add(join_record(1))
+    (card,) = cards(Runs([tmp_path]).read(), THEMES["light"])
+    told = text_of(card)
+    for figure in ("MLDC 0.400", "MLDC threshold 0.50", "matches 140", "moved partitions 3"):
+        assert figure in told
+    assert "DistCost" not in told
+
+
+def test_the_end_of_a_run_is_told(tmp_path, begin):
+    history = begin("history", "kg")
+    history.end("paused")
+    (run,) = Runs([tmp_path]).read()
+    assert not run.state.running
+    assert text_of(standing([run])).startswith("The stream has stopped: paused before its end 20")
+    history.begin(RUN)
+    assert Runs([tmp_path]).read()[0].state.running
+
+
+def test_a_killed_run_is_told_by_its_silence(tmp_path, begin):
+    history = begin("history", "kg")
+    history.store.put("alive", b'{"at": 5}')
+    (run,) = Runs([tmp_path]).read()
+    assert (run.state.name, run.state.since) == ("silent", 5)
+    assert "no sign of life since 1970" in text_of(standing([run]))
+
+
+def test_a_card_has_the_metrics(tmp_path, begin):
+    begin("history", "kg")
+    (card,) = cards(Runs([tmp_path]).read(), THEMES["light"])
+    assert isinstance(card, html.Article)
+    told = text_of(card)
+    for figure in ("kg", "2 workers · 3 sources · epoch 1", "200", "66 /s", "1.200", "10.00 %"):
+        assert figure in told
+    assert "MLDC" not in told
+    for figure in ("DistCost 1.25", "rejected 3", "latency p50 900 ms", "latency p99 1,100 ms"):
+        assert figure in told
