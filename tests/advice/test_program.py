@@ -105,6 +105,15 @@ def test_several_files_are_read_together():
     assert 'spark.read.parquet("a.parquet", "b.parquet")' in program_for(rows, told("sg"))
 
 
+@pytest.mark.slow(3)
+@pytest.mark.usefixtures("spark")
+def test_records_of_several_lines_are_read_as_such(tmp_path):
+    file = tmp_path / "notes.csv"
+    file.write_text('word,note\nto,"be ""or""\nnot, to"\nto,be\n"two\nlines",x\n')
+    setting = Setting((str(file),), "csv", "word", long_records=True)
+    assert results_of(program_for(setting, told("sg"))) == {"to": 2, "two\nlines": 1}
+
+
 def test_names_and_paths_stand_as_they_are_whatever_their_letters():
     setting = Setting(("größe/données.csv",), "csv", "größe,名前")
     program = program_for(setting, told("sg"))

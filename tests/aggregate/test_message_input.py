@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import bz2
+import csv
 import gzip
+import io
 import os
 from pathlib import Path
 from typing import get_args
@@ -81,6 +83,31 @@ def test_a_run_reads_what_it_unpacked_also_when_it_is_resumed(tmp_path):
     assert found.reading is not None
     rows = pa.Table.from_batches(found.reading.read(1, 3, 0, 1))
     assert rows["line"].to_pylist() == [b"two", b"three"]
+
+
+def test_records_of_several_lines_are_dealt_and_found_again_when_a_run_is_resumed(tmp_path):
+    records = [(f"{n % 7}\n,{n}", '"' * (n % 3), n) for n in range(1, 901)]
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([("k\r\ney", "note", "n"), *records])
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text.getvalue().encode()))
+    config = PipelineConfig(
+        input=tmp_path / "a.csv.gz", key="k\r\ney", count="n", output=tmp_path / "out", sources=3
+    )
+    with RunDirectory.opened(tmp_path / "out") as directory:
+        find_input(config, directory)
+        directory.begin(config.manifest())
+    (tmp_path / "a.csv.gz").unlink()
+    found = find_input(config, RunDirectory(tmp_path / "out"))
+    assert found.reading is not None
+    assert found.splitter is not None
+    messages: dict[int, tuple[str, int]] = {}
+    for source in range(3):
+        rows = pa.Table.from_batches(found.reading.read(0, 900, source, 3))
+        split = found.splitter.split(rows["line"].combine_chunks())
+        assert split.rejected.num_rows == 0
+        values = zip(*(split.messages[name].to_pylist() for name in ("key", "count")), strict=True)
+        messages |= zip(rows["position"].to_pylist(), values, strict=True)
+    assert messages == {place: (key, n) for place, (key, _, n) in enumerate(records)}
 
 
 def test_the_graph_of_epinions():

@@ -204,6 +204,28 @@ def test_top_keys_bear_their_own_names(tmp_path):
     assert set(report.table["rank"].to_pylist()) == {1, 2}
 
 
+@pytest.mark.slow(4)
+def test_line_ends_in_quotes_are_part_of_keys_and_of_dead_letters(tmp_path):
+    keys = [f"{n % 5}\nand, {n % 3}" for n in range(300)]
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([("k", "n"), *((key, 2) for key in keys), ("a\n\nb", "x")])
+    (tmp_path / "a.csv").write_text(text.getvalue() + '"never closed,1\nlast,4\n', newline="")
+    config = PipelineConfig(
+        input=tmp_path / "a.csv", key="k", count="n", output=tmp_path / "out", **SMALL
+    )
+    report = run(config)
+    counts: Counter[str] = Counter()
+    for row in read_results(tmp_path / "out").to_pylist():
+        counts[row["k"]] += row["count"]
+    assert counts == Counter([*keys, "last"])
+    assert report.dead_letters is not None
+    letters = ds.dataset(report.dead_letters).to_table().to_pylist()
+    assert {each["position"]: each["line"] for each in letters} == {
+        300: '"a\n\nb",x',
+        301: '"never closed,1',
+    }
+
+
 MESSY = """\
 when,Who?,paid
 2026-01-01 10:00,ann,1

@@ -45,7 +45,7 @@ def test_it_spans_400_seconds(words):
 
 def test_counts_and_rejected_lines(tmp_path):
     (tmp_path / "a.csv").write_text("k,n\na,2\nbad\nb,3\na,4\n")
-    index = LineIndex.build([tmp_path / "a.csv"], header=True)
+    index = LineIndex.build([tmp_path / "a.csv"], csv=True)
     stream = FileStream("a.csv", SplitLines(index, CsvRecords(("k", "n"), Columns("k", "n"))))
     for _ in range(2):
         assert [batch.counts.tolist() for batch in stream.batches(2)] == [[2], [3, 4]]
@@ -67,7 +67,7 @@ def test_rows(tmp_path):
 
 def test_lines_without_a_single_message_are_an_error(tmp_path):
     (tmp_path / "a.csv").write_text("k,n\na,none\nbad\n")
-    index = LineIndex.build([tmp_path / "a.csv"], header=True)
+    index = LineIndex.build([tmp_path / "a.csv"], csv=True)
     stream = FileStream("a.csv", SplitLines(index, CsvRecords(("k", "n"), Columns("k", "n"))))
     with pytest.raises(ConfigurationError) as raised:
         list(stream.batches())

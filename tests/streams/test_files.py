@@ -54,14 +54,14 @@ def test_many_blocks_over_many_files(tmp_path):
 
 def test_headers_are_left_out(tmp_path):
     paths = written(tmp_path, b"a,b\r\n1\n2", b"", b"\xef\xbb\xbfa,b\n3\n", b"a,b")
-    index = LineIndex.build(paths, header=True)
+    index = LineIndex.build(paths, csv=True)
     assert index.read(0, 9).to_pylist() == [b"1", b"2", b"3"]
     assert [index.header(file) for file in range(4)] == [b"a,b", b"", b"\xef\xbb\xbfa,b", b"a,b"]
 
 
 def test_a_file_without_line_feeds_has_lines_that_end_with_carriage_returns(tmp_path):
     paths = written(tmp_path, b"a,b\r1\r\r2\r", b"a,b\n3\r4\n", b"\xef\xbb\xbfa,b\r5", b"a,b")
-    index = pickle.loads(pickle.dumps(LineIndex.build(paths, header=True)))
+    index = pickle.loads(pickle.dumps(LineIndex.build(paths, csv=True)))
     assert index.read(0, 9).to_pylist() == [b"1", b"", b"2", b"3\r4", b"5"]
     assert [index.header(file) for file in (0, 2)] == [b"a,b", b"\xef\xbb\xbfa,b"]
 
@@ -77,7 +77,7 @@ def test_no_line_at_all(tmp_path):
         LineIndex.build(paths)
     paths = written(tmp_path, b"only,header\n")
     with pytest.raises(ConfigurationError, match="holds no line"):
-        LineIndex.build(paths, header=True)
+        LineIndex.build(paths, csv=True)
 
 
 def test_a_file_that_cannot_be_read(tmp_path):
@@ -131,7 +131,7 @@ def test_any_changed_byte_is_noticed_by_who_reads_it(parts, place, chunk, header
         patch.setattr(files, "_BLOCK_LINES", 4)
         patch.setattr(files, "_CHUNK_BYTES", chunk)
         paths = written(directory, *whole)
-        index = LineIndex.build(paths, header=header)
+        index = LineIndex.build(paths, csv=header)
         content = bytearray(whole[-1])
         content[place % len(content)] ^= 0x04
         paths[-1].write_bytes(content)

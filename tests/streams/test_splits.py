@@ -126,7 +126,7 @@ def test_csv_reasons():
         1: "the record's number of fields is 2, the header's is 3",
         2: "the record's number of fields is 1, the header's is 3",
         3: "not UTF-8: invalid start byte at byte 0",
-        4: "not a CSV record: unexpected end of data",
+        4: "not a CSV record: a quote is not closed",
         5: "the key is empty",
         6: f"the count '' {BAD_COUNT}",
         7: f"the count '0' {BAD_COUNT}",

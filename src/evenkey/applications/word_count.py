@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenkey.applications.base import PipelineApplication
-from evenkey.core.streams import split_of
+from evenkey.core.streams import Lines, Words, split_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,5 +39,5 @@ def split_into_words(config: PipelineOptions) -> dict[str, Any]:
     """Give the option that splits lines into words, unless the input has another split."""
     if config.split is not None or config.dataset is not None:
         return {}
-    text = config.kafka is not None or split_of(config.input) == "lines"
-    return {"split": "words"} if text else {}
+    text = config.kafka is not None or split_of(config.input) == Lines.name
+    return {"split": Words.name} if text else {}

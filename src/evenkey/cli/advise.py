@@ -14,6 +14,7 @@ from evenkey.cli.command_options import distinct_groupings, with_pipeline_option
 from evenkey.cli.error_lines import reported
 from evenkey.cli.output import JsonOption, print_json
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import SplitLines
 from evenkey.pipeline.aggregate import PipelineConfig
 
 if TYPE_CHECKING:
@@ -86,8 +87,7 @@ def _advise(
 ) -> None:
     """Measure how skewed your keys are, and recommend a grouping and a worker count.
 
-    Reads csv, json, parquet and text without Spark, simulates each grouping on a sample, and
-    prints the code to paste.
+    Reads files without Spark, simulates each grouping on a sample, and prints the code to paste.
     """
     counts = _worker_counts(workers)
     chosen = None if groupings is None else distinct_groupings(config, groupings)
@@ -98,15 +98,15 @@ def _advise(
     # Not before: what is wrong is reported, and help shown, without kernels.
     from evenkey.reports import advice
 
-    setting = advice.Setting(
-        tuple(map(str, config.input)), config.resolved_split(), config.key, aggregator
-    )
-    advice.check_split(setting.split)
+    split = config.resolved_split()
+    advice.check_split(split)
     if html is not None:
         from evenkey.reports.advice import check_page
 
         check_page(html)
-    taken = _sample(config, sample, cast("Sampling", sampling))
+    taken, long_records = _sample(config, sample, cast("Sampling", sampling))
+    paths = tuple(map(str, config.input))
+    setting = advice.Setting(paths, split, config.key, aggregator, long_records)
     with _shown_step() as show:
         outcome = advice.advise(
             taken,
@@ -127,12 +127,15 @@ def _worker_counts(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _sample(config: PipelineConfig, length: int, sampling: Sampling) -> Sample:
+def _sample(config: PipelineConfig, length: int, sampling: Sampling) -> tuple[Sample, bool]:
+    """Take a sample, and say whether records run over several lines."""
     from evenkey.pipeline.aggregate import opened_records
     from evenkey.reports import advice
 
     with opened_records(config) as records:
-        return advice.sampled(", ".join(map(str, config.input)), records, length, sampling)
+        long_records = isinstance(records, SplitLines) and records.index.has_long_records
+        name = ", ".join(map(str, config.input))
+        return advice.sampled(name, records, length, sampling), long_records
 
 
 @contextlib.contextmanager

@@ -25,16 +25,19 @@ if TYPE_CHECKING:
     from evenkey.core.streams.datasets import summarize_dataset as summarize_dataset
     from evenkey.core.streams.datasets import write_dataset as write_dataset
     from evenkey.core.streams.file_stream import Records as Records
+    from evenkey.core.streams.formats import FORMATS as FORMATS
+    from evenkey.core.streams.formats import Piece as Piece
     from evenkey.core.streams.row_groups import RowGroup as RowGroup
     from evenkey.core.streams.row_index import found_in as found_in
-    from evenkey.core.streams.splits import SPLITTERS as SPLITTERS
     from evenkey.core.streams.splits import Columns as Columns
-    from evenkey.core.streams.splits import CsvRecords as CsvRecords
+    from evenkey.core.streams.splits import ColumnSplitter as ColumnSplitter
     from evenkey.core.streams.splits import Edges as Edges
     from evenkey.core.streams.splits import JsonLines as JsonLines
+    from evenkey.core.streams.splits import Lines as Lines
     from evenkey.core.streams.splits import Split as Split
     from evenkey.core.streams.splits import Splitter as Splitter
     from evenkey.core.streams.splits import Words as Words
+    from evenkey.core.streams.splits import as_text as as_text
     from evenkey.core.streams.splits import read_names as read_names
     from evenkey.core.streams.splits import read_types as read_types
     from evenkey.core.streams.splits import spell_names as spell_names

@@ -103,3 +103,62 @@ def deal(seed, start, every, size, ids):
             factor = prime_to(size, scaled(random_word(seed, period), size))
             shift = (first + step * (period % size)) % size
         ids[i] = (factor * ids[i] + shift) % size
+
+
+QUOTE, COMMA, FEED, RETURN = 34, 44, 10, 13
+PLAIN, FIELD, OPEN, CLOSED, BROKEN = range(5)
+MOST_LINES = 1000
+MOST_BYTES = 1 << 20
+
+
+@njit(cache=True)
+def csv_record(text, begin, line_end, width, last):
+    """End of the CSV record at `begin`, -1 where more of the file must be known first.
+
+    Follows RFC 4180 strictly. A record of several lines that is none is only its first line.
+    """
+    size = len(text)
+    state, fields, lines, first = FIELD, 1, 1, 0
+    for place in range(begin, size):
+        byte = text[place]
+        if state == OPEN:
+            if byte == QUOTE:
+                state = CLOSED
+            elif byte == line_end:
+                lines += 1
+                first = first or place + 1
+            if first and (lines > MOST_LINES or place - begin > MOST_BYTES):
+                return first
+            continue
+        if byte == line_end:
+            return first if first and width and fields != width else place + 1
+        if state == BROKEN:
+            continue
+        if byte in (RETURN, FEED):
+            if byte == FEED or (place + 1 < size and text[place + 1] not in (RETURN, FEED)):
+                state = BROKEN
+        elif byte == COMMA:
+            fields += 1
+            state = FIELD
+        elif byte == QUOTE and state != PLAIN:
+            state = OPEN
+        else:
+            state = BROKEN if state == CLOSED else PLAIN
+        if first and (state == BROKEN or 0 < width < fields):
+            return first
+    if not last:
+        return -1
+    return first if first and (state == OPEN or (width and fields != width)) else size
+
+
+@njit(cache=True)
+def csv_records(text, line_end, width, last, ends):
+    """Fill in where records end, from the first byte on; give how many are known to."""
+    found, begin = 0, 0
+    while begin < len(text):
+        begin = csv_record(text, begin, line_end, width, last)
+        if begin < 0:
+            break
+        ends[found] = begin
+        found += 1
+    return found

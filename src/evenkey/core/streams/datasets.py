@@ -153,6 +153,9 @@ def write_dataset(
         message = f"output {file} exists: choose another file or ask to overwrite it"
         raise ConfigurationError(message)
     chosen: Any = form or split_of_suffix(file)
+    if chosen not in _WRITERS:
+        message = f"output {file}: datasets are written as {', '.join(_WRITERS)}; pass a format"
+        raise ConfigurationError(message)
     if stream.weighs and chosen == "lines":
         message = (
             f"output {file}: lines hold keys only, and messages of {stream.name} have weights: "

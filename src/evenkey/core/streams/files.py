@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import glob
+from csv import Error as CsvError
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from evenkey.core.errors import ConfigurationError, RunError
+from evenkey.core.streams.csv_lines import record_ends
+from evenkey.core.streams.splits import CsvRecords
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -88,7 +92,8 @@ class LineIndex:
     Lines are numbered from 0 through all files in order. A line ends with a line feed
     (a carriage return before it belongs to the line end) or with its file; in a file without
     line feeds a line ends with a carriage return. An empty line is a line. A byte order mark at the
-    start of a file is left out.
+    start of a file is left out. In CSV files a line is a record: its quoted fields may hold line
+    ends (see `record_ends`).
 
     Parameters
     ----------
@@ -100,6 +105,9 @@ class LineIndex:
         Bytes left out at the start of each file, such as its header line.
     line_ends
         What ends a line of each file: a line feed, or a carriage return.
+    widths
+        How many fields the records of each file have, where some of them run over several lines;
+        else 0.
     lines
         How many lines there are.
     starts
@@ -116,21 +124,26 @@ class LineIndex:
     sizes: tuple[int, ...]
     skipped: tuple[int, ...]
     line_ends: tuple[str, ...]
+    widths: tuple[int, ...]
     lines: int
     starts: NDArray[np.int64]
     segments: NDArray[np.int64]
     digests: NDArray[np.uint64]
 
     @classmethod
-    def build(cls, paths: Sequence[str | Path], *, header: bool = False) -> LineIndex:
+    def build(
+        cls, paths: Sequence[str | Path], *, csv: bool = False, may_be_empty: bool = False
+    ) -> LineIndex:
         """Index the lines of files, in one pass over their bytes.
 
         Parameters
         ----------
         paths
             As `find_files` gives them.
-        header
-            Whether the first line of each file is a header, which is left out.
+        csv
+            Whether the files are CSV: the first record of each is a header, which is left out.
+        may_be_empty
+            Whether there may be no line at all.
 
         Raises
         ------
@@ -138,10 +151,10 @@ class LineIndex:
             A file cannot be read, or there is no line at all.
         """
         starts, segments, digests = [], [], []
-        sizes, skipped, line_ends, lines = [], [], [], 0
+        sizes, skipped, line_ends, widths, lines = [], [], [], [], 0
         for number, path in enumerate(paths):
             try:
-                found = _scan(Path(path), lines, header=header)
+                found = _scan(Path(path), lines, csv=csv)
             except OSError as error:
                 message = f"input {path} cannot be read ({error.strerror}): check its permissions"
                 raise ConfigurationError(message) from error
@@ -152,7 +165,8 @@ class LineIndex:
             sizes.append(found.size)
             skipped.append(found.skipped)
             line_ends.append(found.line_end.decode())
-        if not lines:
+            widths.append(found.width)
+        if not lines and not may_be_empty:
             message = f"input {', '.join(map(str, paths))} holds no line: name a file with messages"
             raise ConfigurationError(message)
         files = tuple(map(str, paths))
@@ -161,6 +175,7 @@ class LineIndex:
             tuple(sizes),
             tuple(skipped),
             tuple(line_ends),
+            tuple(widths),
             lines,
             np.concatenate(starts),
             np.concatenate(segments),
@@ -188,8 +203,13 @@ class LineIndex:
             offset = self.skipped[file] if file < len(self.files) else 0
         return pa.array(lines[ahead : ahead + stop - start], pa.binary())
 
+    @property
+    def has_long_records(self) -> bool:
+        """Whether a record runs over several lines."""
+        return any(self.widths)
+
     def header(self, file: int = 0) -> bytes:
-        """The header line that was left out of a file."""
+        """The header that was left out of a file."""
         return self._read(file, 0, self.skipped[file]).rstrip(b"\r\n")
 
     def _end(self, file: int, stop: int) -> int:
@@ -203,9 +223,15 @@ class LineIndex:
         if end <= offset:
             return []
         line_end = self.line_ends[file].encode()
-        lines = self._bytes(file, offset, end).split(line_end)
-        if not lines[-1]:
-            lines.pop()
+        content = self._bytes(file, offset, end)
+        if self.widths[file]:
+            ends = record_ends(content, line_end, self.widths[file], last=True).tolist()
+            records = (content[begin:end] for begin, end in pairwise([0, *ends]))
+            lines = [record.removesuffix(line_end) for record in records]
+        else:
+            lines = content.split(line_end)
+            if not lines[-1]:
+                lines.pop()
         return (
             lines if line_end == _CARRIAGE_RETURN else [line.removesuffix(b"\r") for line in lines]
         )
@@ -242,6 +268,16 @@ class LineIndex:
         return RunError(f"input {self.files[file]} {message}")
 
 
+class _Chunk(NamedTuple):
+    """Byte offsets at which lines begin, with some content of their file and its offset."""
+
+    begins: NDArray[np.int64]
+    content: bytes | memoryview
+    offset: int
+    several: bool = False
+    """Whether one of them, a record, holds line ends."""
+
+
 class _Scan(NamedTuple):
     """What one file holds: byte offsets of those lines whose number is a multiple of 256.
 
@@ -255,25 +291,28 @@ class _Scan(NamedTuple):
     size: int
     skipped: int
     line_end: bytes
+    width: int
 
 
-def _scan(path: Path, first: int, *, header: bool) -> _Scan:
+def _scan(path: Path, first: int, *, csv: bool) -> _Scan:
     """Go through a file whose first line has number `first`."""
     size = path.stat().st_size
     line_end = _line_end(path)
     with path.open("rb") as file:
         mark = file.read(len(_BYTE_ORDER_MARK))
         skipped = len(mark) if mark == _BYTE_ORDER_MARK else 0
-        file.seek(skipped)
-        if header:
-            skipped = _behind_line(path, skipped, line_end)
+        pieces, width = _line_starts(path, skipped, size, line_end), 0
+        if csv:
+            skipped, width = _behind_header(path, skipped, size, line_end)
+            pieces = _record_starts(path, skipped, size, line_end, width)
         file.seek(0)
         digest, digests = _digest(file.read(skipped)), []
-    kept, lines = [np.array([], dtype=np.int64)], 0
-    for begins, content, offset in _line_starts(path, skipped, size, line_end):
+    kept, lines, several = [np.array([], dtype=np.int64)], 0, False
+    for begins, content, offset, together in pieces:
         chosen = begins[-(first + lines) % _BLOCK_LINES :: _BLOCK_LINES]
         kept.append(chosen)
         lines += len(begins)
+        several |= together
         done = 0
         for cut in (chosen[chosen > skipped] - offset).tolist():
             digest.update(memoryview(content)[done:cut])
@@ -282,9 +321,8 @@ def _scan(path: Path, first: int, *, header: bool) -> _Scan:
         digest.update(memoryview(content)[done:])
     starts = np.concatenate(kept)
     segments = np.concatenate([np.array([0]), starts[starts > skipped]])
-    return _Scan(
-        starts, segments, b"".join([*digests, digest.digest()]), lines, size, skipped, line_end
-    )
+    every = b"".join([*digests, digest.digest()])
+    return _Scan(starts, segments, every, lines, size, skipped, line_end, width * several)
 
 
 def _line_end(path: Path) -> bytes:
@@ -308,18 +346,57 @@ def _behind_line(path: Path, offset: int, line_end: bytes) -> int:
     return offset
 
 
-def _line_starts(
-    path: Path, offset: int, size: int, line_end: bytes
-) -> Iterator[tuple[NDArray[np.int64], bytes, int]]:
-    """Byte offsets at which lines begin, from one that is, with each chunk and its offset."""
-    yield np.array([offset] if offset < size else [], dtype=np.int64), b"", offset
+def _behind_header(path: Path, offset: int, size: int, line_end: bytes) -> tuple[int, int]:
+    """Give the offset behind the header of a CSV file, and how many fields it has."""
+    behind = _behind_line(path, offset, line_end)
+    with path.open("rb") as file:
+        file.seek(offset)
+        header = file.read(behind - offset)
+        if b'"' in header:
+            content = header + file.read(_FIRST_BYTES)
+            ends = record_ends(content, line_end, 0, last=offset + len(content) >= size)
+            header = content[: ends[0]]
+    try:
+        names = CsvRecords.read_header(header.rstrip(b"\r\n"))
+    except CsvError:
+        names = ()
+    return offset + len(header), len(names)
+
+
+def _line_starts(path: Path, offset: int, size: int, line_end: bytes) -> Iterator[_Chunk]:
+    """Go through a file by chunks, from the start of a line."""
+    yield _Chunk(np.array([offset] if offset < size else [], dtype=np.int64), b"", offset)
     with path.open("rb") as file:
         file.seek(offset)
         while offset < size and (chunk := file.read(min(_CHUNK_BYTES, size - offset))):
             feeds = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord(line_end))
             begins = feeds + offset + 1
-            yield begins[begins < size], chunk, offset
+            yield _Chunk(begins[begins < size], chunk, offset)
             offset += len(chunk)
+
+
+def _record_starts(
+    path: Path, offset: int, size: int, line_end: bytes, width: int
+) -> Iterator[_Chunk]:
+    """Go through a CSV file by chunks of whole records, from the start of one."""
+    yield _Chunk(np.array([offset] if offset < size else [], dtype=np.int64), b"", offset)
+    length = _CHUNK_BYTES
+    with path.open("rb") as file:
+        while offset < size:
+            file.seek(offset)
+            content = file.read(min(length, size - offset))
+            last = len(content) < length or offset + len(content) >= size
+            ends = record_ends(content, line_end, width, last=last)
+            if not len(ends):
+                if last:
+                    return
+                length *= 2
+                continue
+            known = int(ends[-1])
+            begins = ends + offset
+            several = b'"' in content and content.count(line_end, 0, known - 1) >= len(ends)
+            yield _Chunk(begins[begins < size], memoryview(content)[:known], offset, several)
+            offset, length = offset + known, _CHUNK_BYTES
 
 
 def _numbered(file: int, offsets: NDArray[np.int64]) -> NDArray[np.int64]:

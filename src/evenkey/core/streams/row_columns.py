@@ -1,4 +1,4 @@
-"""Columns of Parquet files: whether they can be read as messages, and of which types."""
+"""Columns of files that have types: whether they can be read as messages, and of which types."""
 
 from __future__ import annotations
 

@@ -1,17 +1,18 @@
-"""Row groups of Parquet files, read only if they are what they were when they were indexed."""
+"""Row groups of files, read only if they are what they were when they were indexed."""
 
 from __future__ import annotations
 
 import struct
+from abc import ABC, abstractmethod
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import pyarrow.parquet as pq
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import BinaryIO, Self
 
     import pyarrow as pa
 
@@ -33,15 +34,20 @@ class RowGroup(NamedTuple):
         Where their bytes lie in the file: offset and length of each.
     digest
         BLAKE2b of these bytes, and of the file's footer.
+    rows
+        How many it has.
     """
 
     number: int
     columns: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
     digest: str
+    rows: int
 
     @classmethod
-    def find(cls, path: str | Path, columns: tuple[str, ...] | None = None) -> list[Self]:
+    def find(
+        cls, path: str | Path, columns: tuple[str, ...] | None = None, form: RowFiles | None = None
+    ) -> list[Self]:
         """Digest columns of each row group of a file.
 
         Parameters
@@ -50,31 +56,22 @@ class RowGroup(NamedTuple):
             The file.
         columns
             Names; None: all.
+        form
+            Its format; None: Parquet.
 
         Raises
         ------
         OSError, pyarrow.ArrowInvalid
-            It cannot be read, or is not Parquet.
+            It cannot be read, or is not of the format.
         """
-        metadata = pq.read_metadata(path)
-        columns = columns or tuple(metadata.schema.to_arrow_schema().names)
-        inside = tuple(f"{column}." for column in columns)
-        groups = []
-        for number in range(metadata.num_row_groups):
-            group = metadata.row_group(number)
-            chunks = (group.column(each) for each in range(group.num_columns))
-            spans = tuple(
-                (
-                    chunk.dictionary_page_offset or chunk.data_page_offset,
-                    chunk.total_compressed_size,
-                )
-                for chunk in chunks
-                if f"{chunk.path_in_schema}.".startswith(inside)
-            )
-            groups.append(cls(number, columns, spans, _digest(str(path), spans)))
-        return groups
+        form = form or PARQUET
+        columns = columns or tuple(form.schema(path).names)
+        return [
+            cls(number, columns, each.spans, _digest(str(path), each.spans, form), each.rows)
+            for number, each in enumerate(form.extents(path, columns))
+        ]
 
-    def read(self, path: str | Path) -> pa.Table:
+    def read(self, path: str | Path, form: RowFiles | None = None) -> pa.Table:
         """Read the columns; those that were read last are kept in memory.
 
         Raises
@@ -84,27 +81,106 @@ class RowGroup(NamedTuple):
         ValueError
             It has changed since it was digested.
         """
-        return _read(str(path), Path(path).stat().st_mtime_ns, self)
+        return _read(str(path), Path(path).stat().st_mtime_ns, self, form or PARQUET)
 
 
-@lru_cache(maxsize=2)  # rows are read block by block; a block may lie across the end of a group
-def _read(path: str, changed: int, group: RowGroup) -> pa.Table:
-    del changed  # it is there so that another version of the file is read anew
-    # Before anything takes it apart: a footer that is no footer may end the process.
-    if _digest(path, group.spans) != group.digest:
-        message = "it has changed since the run began"
-        raise ValueError(message)
-    file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
-    return file.read_row_group(group.number, columns=list(group.columns))
+class Extent(NamedTuple):
+    """Rows of a row group, and the bytes of some of its columns: offset and length of each."""
+
+    rows: int
+    spans: tuple[tuple[int, int], ...]
 
 
-def _digest(path: str, spans: tuple[tuple[int, int], ...]) -> str:
-    with Path(path).open("rb") as file:
-        size = file.seek(0, 2)
+class RowFiles(ABC):
+    """How files are read that hold rows in groups, with columns that have types.
+
+    Methods raise an `OSError` or a `pyarrow.ArrowInvalid` where a file is not of the format.
+    """
+
+    name: ClassVar[str]
+    """As a way to split."""
+    title: ClassVar[str]
+    """In messages."""
+
+    @abstractmethod
+    def schema(self, path: str | Path) -> pa.Schema:
+        """Read the columns of a file, and their types."""
+
+    @abstractmethod
+    def extents(self, path: str | Path, columns: tuple[str, ...]) -> list[Extent]:
+        """Find the row groups of a file."""
+
+    @abstractmethod
+    def read(self, path: str | Path, number: int, columns: tuple[str, ...]) -> pa.Table:
+        """Read columns of a row group."""
+
+    def footer(self, file: BinaryIO, size: int) -> int:
+        """Give the offset of the bytes, up to the file's end, that no row group is read without.
+
+        It may not rely on what the file holds. By default it is all of the file.
+        """
+        del file, size
+        return 0
+
+
+class ParquetFiles(RowFiles):
+    """Parquet files."""
+
+    name = "parquet"
+    title = "Parquet"
+
+    def schema(self, path: str | Path) -> pa.Schema:
+        """Read the footer."""
+        return _opened(path).schema_arrow
+
+    def extents(self, path: str | Path, columns: tuple[str, ...]) -> list[Extent]:
+        """Find chunks of columns."""
+        metadata = pq.read_metadata(path)
+        inside = tuple(f"{column}." for column in columns)
+        groups = []
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            chunks = (group.column(each) for each in range(group.num_columns))
+            spans = tuple(
+                (each.dictionary_page_offset or each.data_page_offset, each.total_compressed_size)
+                for each in chunks
+                if f"{each.path_in_schema}.".startswith(inside)
+            )
+            groups.append(Extent(group.num_rows, spans))
+        return groups
+
+    def read(self, path: str | Path, number: int, columns: tuple[str, ...]) -> pa.Table:
+        """Read chunks of columns."""
+        return _opened(path).read_row_group(number, columns=list(columns))
+
+    def footer(self, file: BinaryIO, size: int) -> int:
+        """Go by the length that stands at the end."""
         file.seek(max(0, size - _END_BYTES))
         end = file.read()
         length = struct.unpack("<i", end[:4])[0] if len(end) == _END_BYTES else 0
-        file.seek(min(max(0, size - _END_BYTES - length), size))
+        return min(max(0, size - _END_BYTES - length), size)
+
+
+def _opened(path: str | Path) -> pq.ParquetFile:
+    return pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+
+
+PARQUET = ParquetFiles()
+
+
+@lru_cache(maxsize=2)  # rows are read block by block; a block may lie across the end of a group
+def _read(path: str, changed: int, group: RowGroup, form: RowFiles) -> pa.Table:
+    del changed  # it is there so that another version of the file is read anew
+    # Before anything takes it apart: a footer that is no footer may end the process.
+    if _digest(path, group.spans, form) != group.digest:
+        message = "it has changed since the run began"
+        raise ValueError(message)
+    return form.read(path, group.number, group.columns)
+
+
+def _digest(path: str, spans: tuple[tuple[int, int], ...], form: RowFiles) -> str:
+    with Path(path).open("rb") as file:
+        file.seek(form.footer(file, file.seek(0, 2)))
         digest = blake2b(file.read(), digest_size=_DIGEST_BYTES)
         for offset, count in spans:
             file.seek(offset)

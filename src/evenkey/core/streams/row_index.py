@@ -1,4 +1,4 @@
-"""Rows of Parquet files by number, as messages."""
+"""Rows of files with columns of types by number, as messages."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.streams.row_columns import check_columns, key_text, key_type, value_type
-from evenkey.core.streams.row_groups import RowGroup
+from evenkey.core.streams.row_groups import PARQUET, RowFiles, RowGroup
 from evenkey.core.streams.splits import Columns, RawMessages, vet
 from evenkey.core.streams.splits.columns import EVENT_TIME, value_name
 from evenkey.core.streams.splits.composite import compose
@@ -31,7 +30,7 @@ FAULT = "fault"
 
 @dataclass(frozen=True)
 class RowIndex:
-    """Where the row groups of some Parquet files begin.
+    """Where the row groups of some files begin, Parquet for instance.
 
     Parameters
     ----------
@@ -46,6 +45,8 @@ class RowIndex:
         is read.
     ends
         Number of the first row behind each row group, ascending.
+    form
+        The files' format.
     """
 
     files: tuple[str, ...]
@@ -53,12 +54,17 @@ class RowIndex:
     key_types: tuple[pa.DataType, ...]
     groups: tuple[tuple[int, RowGroup], ...]
     ends: tuple[int, ...]
+    form: RowFiles = PARQUET
 
     @classmethod
     def build(
-        cls, paths: Sequence[str | Path], columns: Columns, values: Iterable[str] = ()
+        cls,
+        paths: Sequence[str | Path],
+        columns: Columns,
+        values: Iterable[str] = (),
+        form: RowFiles = PARQUET,
     ) -> RowIndex:
-        """Index Parquet files by their footers, and digest what will be read of them.
+        """Index files by their row groups, and digest what will be read of them.
 
         Parameters
         ----------
@@ -68,11 +74,13 @@ class RowIndex:
             Key, count and time.
         values
             What else is read; types are those of the files, or of what all files' fit into.
+        form
+            The files' format.
 
         Raises
         ------
         ConfigurationError
-            A file is not Parquet, lacks a column (the message lists those it has), its key
+            A file is not of the format, lacks a column (the message lists those it has), its key
             cannot be spelled as text, its count is not of integers, its time is of no type of
             times, a value is no single one or of types that do not go together; or there is no
             row.
@@ -84,15 +92,17 @@ class RowIndex:
         ends, rows = [], 0
         for number, path in enumerate(paths):
             try:
-                file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
-                found = RowGroup.find(path, names)
+                schema = form.schema(path)
+                found = RowGroup.find(path, names, form)
             except (OSError, pa.ArrowInvalid) as error:
-                message = f"input {path} is no Parquet file ({error}): name another, or pass split"
+                message = (
+                    f"input {path} is no {form.title} file ({error}): name another, or pass split"
+                )
                 raise ConfigurationError(message) from error
-            check_columns(path, file.schema_arrow, columns, values)
-            schemas.append(file.schema_arrow)
+            check_columns(path, schema, columns, values)
+            schemas.append(schema)
             for group in found:
-                rows += file.metadata.row_group(group.number).num_rows
+                rows += group.rows
                 groups.append((number, group))
                 ends.append(rows)
         if not rows:
@@ -101,7 +111,7 @@ class RowIndex:
         typed = tuple((name, value_type(paths, schemas, name)) for name in values)
         whole = Columns(columns.key, columns.count, columns.time, typed)
         key_types = tuple(key_type(schemas, name) for name in columns.key)
-        return cls(tuple(map(str, paths)), whole, key_types, tuple(groups), tuple(ends))
+        return cls(tuple(map(str, paths)), whole, key_types, tuple(groups), tuple(ends), form)
 
     @property
     def rows(self) -> int:
@@ -170,7 +180,7 @@ class RowIndex:
         file, group = self.groups[number]
         path = Path(self.files[file])
         try:
-            return group.read(path)
+            return group.read(path, self.form)
         except OSError as error:
             here = f"cannot be read any more on host {gethostname()} ({error.strerror or error})"
             why = f"{here}, and all executors read it under this path"

@@ -9,32 +9,18 @@ from typing import TYPE_CHECKING, Literal
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams.compressed import bare_name
 from evenkey.core.streams.files import find_files
+from evenkey.core.streams.formats import FORMATS
+from evenkey.core.streams.splits import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
-SplitName = Literal[
-    "words",
-    "lines",
-    "csv",
-    "json",
-    "parquet",
-    "country",
-    "edges",
-    "twitter-election",
-    "twitter-ticker",
-    "wikipedia-clickstream",
-    "wikipedia-pageviews",
-    "wikipedia-pageviews-by-lang",
-]
-
-_SPLIT_OF_SUFFIX: dict[str, SplitName] = {
-    ".csv": "csv",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".parquet": "parquet",
-}
+# A type checker cannot follow that these are the names of the formats.
+if TYPE_CHECKING:
+    SplitName: TypeAlias = str
+else:
+    SplitName = Literal[tuple(FORMATS)]
 
 
 def split_of_suffix(file: Path) -> SplitName:
@@ -46,7 +32,8 @@ def split_of_suffix(file: Path) -> SplitName:
     >>> split_of_suffix(Path("messages.jsonl.gz")), split_of_suffix(Path("messages.txt"))
     ('json', 'lines')
     """
-    return _SPLIT_OF_SUFFIX.get(Path(bare_name(file)).suffix.lower(), "lines")
+    found = FORMATS.by_suffix.get(Path(bare_name(file)).suffix.lower())
+    return Lines.name if found is None else found.name
 
 
 def split_of(paths: Sequence[Path]) -> SplitName:

@@ -9,13 +9,16 @@ import pyarrow as pa
 from evenkey.aggregators import WORKER
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.core.errors import ConfigurationError
-from evenkey.core.streams import read_types
+from evenkey.core.streams import (
+    FORMATS,
+    JsonLines,
+    read_types,
+)
 
 if TYPE_CHECKING:
     from evenkey.core.streams import SplitName
     from evenkey.pipeline.aggregate.pipeline_options import PipelineOptions
 
-_SPLITS_WITH_COLUMNS = ("csv", "json", "parquet")
 _INPUTS = ("dataset", "input", "kafka")
 _MESSAGE_COLUMNS = ("count", WORKER)
 """Numbers that every message has, besides its key and its time: its own, its worker's."""
@@ -60,20 +63,19 @@ def check_one_input(config: PipelineOptions) -> None:
 
 def check_columns(config: PipelineOptions, split: SplitName) -> None:
     """Make sure that columns are named where a split has some, and only there."""
-    if split in _SPLITS_WITH_COLUMNS:
+    form = FORMATS.with_columns.get(split)
+    if form is not None:
         if config.key is None:
             message = f"split = {split!r}: it needs key, the column or field with the key"
             raise ConfigurationError(message)
-        if split == "parquet" and config.types is not None:
-            message = (
-                f"types = {config.types!r}: Parquet files bear the types of theirs; drop types"
-            )
+        if form.has_types and config.types is not None:
+            message = f"types = {config.types!r}: {split} files have types of their own; drop types"
             raise ConfigurationError(message)
         return
     for name in ("key", "count", "time", "types"):
         if getattr(config, name) is not None:
             message = (
-                f"{name} = {getattr(config, name)!r}: only {', '.join(_SPLITS_WITH_COLUMNS)} "
+                f"{name} = {getattr(config, name)!r}: only {', '.join(FORMATS.with_columns)} "
                 f"have columns, and split is {split!r}; drop {name} or pass another split"
             )
             raise ConfigurationError(message)
@@ -87,7 +89,7 @@ def check_avro(config: PipelineOptions) -> None:
     if config.kafka is None:
         message = "avro_schema: only topics have it, and none is read; pass kafka"
         raise ConfigurationError(message)
-    if config.split not in (None, "json"):
+    if config.split not in (None, JsonLines.name):
         message = (
             f"split = {config.split!r}: Avro records are split as JSON objects; drop split or "
             "avro_schema"

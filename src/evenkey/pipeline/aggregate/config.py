@@ -7,7 +7,7 @@ from typing import Any
 from evenkey.aggregators import WORKER
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.core.errors import ConfigurationError
-from evenkey.core.streams import SplitName, generated, split_of
+from evenkey.core.streams import JsonLines, Lines, SplitName, generated, split_of
 from evenkey.kafka import read_schema
 from evenkey.pipeline.aggregate.checks import (
     check_avro,
@@ -90,7 +90,7 @@ class PipelineConfig(PipelineOptions):
         ConfigurationError
             The files are of several kinds, or of one that needs a key and there is none.
         """
-        of_records: SplitName = "lines" if self.avro_schema is None else "json"
+        of_records: SplitName = Lines.name if self.avro_schema is None else JsonLines.name
         split = self.split or (of_records if self.kafka is not None else split_of(self.input))
         check_columns(self, split)
         return split

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.core.streams import Columns, Guess, JsonLines
+from evenkey.core.streams import Columns, Guess, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import TypeAlias
 
-    from evenkey.core.streams import CsvRecords, LineIndex
+    from evenkey.core.streams import ColumnSplitter, LineIndex
     from evenkey.pipeline.aggregate.config import PipelineConfig
-
-    Records: TypeAlias = CsvRecords | JsonLines
 
 _LINES = 1 << 14
 _MOST_FIELDS = 30
 
 
-def with_types(name: str, index: LineIndex, splitter: Records, config: PipelineConfig) -> Records:
-    """Find out the types of the aggregator's columns, and make sure that fields of JSON exist.
+def with_types(
+    name: str, index: LineIndex, splitter: ColumnSplitter, config: PipelineConfig
+) -> ColumnSplitter:
+    """Find out the types of the aggregator's columns, and make sure that fields exist.
 
-    All lines are read where a type is not given, since one value can decide it; for the fields
-    of JSON as many as it takes to meet each of them once.
+    All lines are read where a type is not given, since one value can decide it; for fields that
+    only records name, as those of JSON, as many as it takes to meet each of them once.
 
     Parameters
     ----------
@@ -54,7 +52,7 @@ def with_types(name: str, index: LineIndex, splitter: Records, config: PipelineC
     guesses = {each: Guess() for each in config.value_names if each not in given}
     every = [(each, given.get(each, pa.string())) for each in config.value_names]
     wanted = _with_values(splitter, every)
-    unseen = set(wanted.columns.names) if isinstance(wanted, JsonLines) else set()
+    unseen = set(wanted.columns.names) - set(wanted.names)
     for lines in _pieces(index) if guesses or unseen else ():
         texts = wanted.texts(lines)
         for each, guess in guesses.items():
@@ -62,30 +60,25 @@ def with_types(name: str, index: LineIndex, splitter: Records, config: PipelineC
         unseen = {each for each in unseen if texts[each].null_count == len(texts[each])}
         if not guesses and not unseen:
             break
-    if isinstance(wanted, JsonLines) and unseen:
+    if unseen:
         _check_seen(name, index, wanted, unseen)
     found = {each: guess.type for each, guess in guesses.items()}
     return _with_values(splitter, [(each, found.get(each, kind)) for each, kind in every])
 
 
-def _with_values(splitter: Records, values: list[tuple[str, pa.DataType]]) -> Records:
+def _with_values(splitter: ColumnSplitter, values: list[tuple[str, pa.DataType]]) -> ColumnSplitter:
     columns = splitter.columns
     whole = Columns(columns.key, columns.count, columns.time, values)
-    return dataclasses.replace(splitter, columns=whole)
+    return splitter.with_columns(whole)
 
 
 def _pieces(index: LineIndex) -> Iterator[pa.StringArray]:
-    """Give all lines that are text, some at a time."""
+    """Give all lines as text, some at a time."""
     for start in range(0, index.lines, _LINES):
-        lines = index.read(start, start + _LINES)
-        try:
-            yield lines.cast(pa.string())
-        except pa.ArrowInvalid:
-            texts = (line.decode("utf-8", errors="replace") for line in lines.to_pylist())
-            yield pa.array(texts, pa.string())
+        yield as_text(index.read(start, start + _LINES))
 
 
-def _check_seen(name: str, index: LineIndex, splitter: JsonLines, unseen: set[str]) -> None:
+def _check_seen(name: str, index: LineIndex, splitter: ColumnSplitter, unseen: set[str]) -> None:
     """Make sure that the fields are there; one that is null everywhere is."""
     fields: dict[str, None] = {}
     for lines in _pieces(index):

@@ -5,20 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from evenkey.core.streams import (
+    FORMATS,
     Columns,
-    CsvRecords,
-    JsonLines,
+    ColumnSplitter,
     LineIndex,
     RowGroup,
     RowIndex,
     SplitLines,
 )
-from evenkey.pipeline.aggregate.streams import lines_splitter
 from evenkey.pipeline.runs import keep_reading, recall_reading, tuples
 
 if TYPE_CHECKING:
     from evenkey.core.streams import Splitter
-    from evenkey.pipeline.aggregate.config import PipelineConfig
     from evenkey.pipeline.runs import Reading, RunDirectory
 
 Extent: TypeAlias = tuple[int, float, int]
@@ -54,16 +52,23 @@ def keep_records(records: SplitLines | RowIndex, extent: Extent, directory: RunD
         "sizes": lines.sizes,
         "skipped": lines.skipped,
         "line_ends": lines.line_ends,
+        "widths": lines.widths,
         "lines": lines.lines,
     }
-    columns = {}
-    if isinstance(splitter, CsvRecords | JsonLines):
-        columns = {"columns": splitter.columns.to_json()}
-    header = splitter.header if isinstance(splitter, CsvRecords) else None
-    kept = {"kind": "lines", "extent": extent, "split": splitter.name, "header": header}
+    columns, header = Columns(()), tuple[str, ...]()
+    if isinstance(splitter, ColumnSplitter):
+        columns, header = splitter.columns, splitter.names
+    fields = {
+        "kind": "lines",
+        "extent": extent,
+        "split": splitter.name,
+        "columns": columns.to_json(),
+        "header": header,
+        "index": index,
+    }
     keep_reading(
         directory,
-        {**kept, **columns, "index": index},
+        fields,
         starts=lines.starts,
         segments=lines.segments,
         digests=lines.digests,
@@ -76,6 +81,7 @@ def _keep_rows(rows: RowIndex, extent: Extent, directory: RunDirectory) -> None:
     fields = {
         "kind": "rows",
         "extent": extent,
+        "split": rows.form.name,
         "index": {"files": rows.files, "groups": rows.groups, "ends": rows.ends},
         "columns": rows.columns.to_json(),
         "key_types": types.to_json(),
@@ -83,9 +89,7 @@ def _keep_rows(rows: RowIndex, extent: Extent, directory: RunDirectory) -> None:
     keep_reading(directory, fields)
 
 
-def kept_records(
-    config: PipelineConfig, directory: RunDirectory
-) -> tuple[SplitLines | RowIndex, Extent]:
+def kept_records(directory: RunDirectory) -> tuple[SplitLines | RowIndex, Extent]:
     """Give what the run in this directory found when it began.
 
     Raises
@@ -95,16 +99,12 @@ def kept_records(
     """
     kept, arrays = recall_reading(directory.store)
     index: dict[str, Any] = {name: tuples(value) for name, value in kept["index"].items()}
+    columns = Columns.from_json(kept["columns"])
     if kept["kind"] == "rows":
         index["groups"] = tuple((file, RowGroup(*group)) for file, group in index["groups"])
         types = tuple(kind for _, kind in Columns.from_json(kept["key_types"]).values)
-        columns = Columns.from_json(kept["columns"])
-        return RowIndex(**index, columns=columns, key_types=types), kept["extent"]
+        form = FORMATS.of_rows[kept["split"]].files
+        return RowIndex(**index, columns=columns, key_types=types, form=form), kept["extent"]
     # The files, which say how they are split, may be gone: what was unpacked is read.
-    if kept["header"] is not None:
-        splitter: Splitter = CsvRecords(tuple(kept["header"]), Columns.from_json(kept["columns"]))
-    elif "columns" in kept:
-        splitter = JsonLines(Columns.from_json(kept["columns"]))
-    else:
-        splitter = lines_splitter(config.with_options(split=kept["split"]))
+    splitter = FORMATS.of_lines[kept["split"]].splitter(columns, kept["header"])
     return SplitLines(LineIndex(**{**index, **arrays}), splitter), kept["extent"]

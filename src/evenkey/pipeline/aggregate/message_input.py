@@ -75,7 +75,7 @@ def find_input(config: PipelineConfig, directory: RunDirectory) -> FoundInput:
     if config.kafka is not None:
         return FoundInput(config.kafka, None, lines_splitter(config))
     if directory.begun:
-        return _found(config, *kept_records(config, directory))
+        return _found(config, *kept_records(directory))
     records = index_input(config, directory.unpacked(config.input))
     extent = _extent(config, len(records))
     found = _found(config, records, extent)

@@ -8,7 +8,12 @@ from pydantic import AfterValidator, BeforeValidator
 
 from evenkey.aggregators import WORKER, modules_of
 from evenkey.aggregators import parse as parse_aggregator
-from evenkey.core.streams import read_names, read_types, spell_names
+from evenkey.core.streams import (
+    FORMATS,
+    read_names,
+    read_types,
+    spell_names,
+)
 from evenkey.groupings import By
 from evenkey.pipeline.aggregate.sink_names import SinkName
 from evenkey.pipeline.options import (
@@ -20,6 +25,10 @@ from evenkey.pipeline.options import (
     option,
 )
 
+_WITH_COLUMNS = ", ".join(FORMATS.with_columns)
+_WITHOUT_TYPES = ", ".join(
+    name for name, form in FORMATS.with_columns.items() if not form.has_types
+)
 _MOST_AHEAD = 1e11
 """Seconds: what can be added to a timestamp of Spark's."""
 
@@ -64,14 +73,14 @@ class AggregationOptions(Configuration):
     key: Annotated[str, BeforeValidator(_names), AfterValidator(_check_names)] | None = option(
         "Input",
         None,
-        "Column or field with the key, for csv, json and parquet; several with commas between are "
-        "one key.",
+        f"Column or field with the key, for {_WITH_COLUMNS}; several with commas between are one "
+        "key.",
         first=True,
     )
     count: str | None = option(
         "Input",
         None,
-        "Column or field with a message's weight, for csv, json and parquet; else 1.",
+        f"Column or field with a message's weight, for {_WITH_COLUMNS}; else 1.",
         min_length=1,
         first=True,
     )
@@ -86,8 +95,8 @@ class AggregationOptions(Configuration):
     types: Annotated[str, AfterValidator(_check_types)] | None = option(
         "Input",
         None,
-        "Types of the columns of csv and json that the aggregator reads: amount decimal(12,2), "
-        "clicks bigint; without it bigint where all numbers are whole, else double.",
+        f"Types of the columns of {_WITHOUT_TYPES} that the aggregator reads: amount "
+        "decimal(12,2), clicks bigint; without it bigint where all numbers are whole, else double.",
     )
     splitters: int | None = option(
         "Grouping",

@@ -13,13 +13,11 @@ from evenkey.aggregators import WORKER
 from evenkey.aggregators import parse as parse_aggregator
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import (
-    SPLITTERS,
+    FORMATS,
     Columns,
-    CsvRecords,
+    ColumnSplitter,
     FileStream,
     FirstRecords,
-    JsonLines,
-    LineIndex,
     RowIndex,
     SplitLines,
     find_files,
@@ -96,18 +94,16 @@ def index_input(config: PipelineConfig, unpacked: Path) -> SplitLines | RowIndex
         There is no such file, it is empty or damaged, or it lacks the key.
     """
     files = unpack(find_files(config.input), unpacked)
-    split = config.resolved_split()
-    if split == "parquet":
-        rows = RowIndex.build(files, columns_of(config), config.value_names)
-        _check_taken(config, rows.columns)
-        return rows
-    index = LineIndex.build(files, header=split == "csv")
-    if split not in ("csv", "json"):
-        return SplitLines(index, lines_splitter(config))
-    name = ", ".join(map(str, config.input))
-    splitter = with_types(name, index, _splitter(config, index, split), config)
-    _check_taken(config, splitter.columns)
-    return SplitLines(index, splitter)
+    form = FORMATS[config.resolved_split()]
+    found = form.index(files, columns_of(config), config.value_names)
+    if isinstance(found, RowIndex):
+        _check_taken(config, found.columns)
+    elif isinstance(found.splitter, ColumnSplitter):
+        name = ", ".join(map(str, config.input))
+        splitter = with_types(name, found.index, found.splitter, config)
+        _check_taken(config, splitter.columns)
+        return SplitLines(found.index, splitter)
+    return found
 
 
 def _check_taken(config: PipelineConfig, columns: Columns) -> None:
@@ -120,14 +116,10 @@ def _check_taken(config: PipelineConfig, columns: Columns) -> None:
 def columns_of(config: PipelineConfig) -> Columns:
     """Say which columns make a message, with the aggregator's as far as their types are given.
 
-    Raises
-    ------
-    ConfigurationError
-        The key is lacking.
+    An input without a key has no columns; `PipelineConfig.resolved_split` makes sure of it.
     """
     if config.key is None:
-        message = "this input needs key: the column or field that holds the key"
-        raise ConfigurationError(message)
+        return Columns(())
     typed = {} if config.types is None else read_types(config.types)
     values = [(name, typed[name]) for name in config.value_names if name in typed]
     return Columns(config.key_names, config.count, config.time, values)
@@ -141,29 +133,4 @@ def lines_splitter(config: PipelineConfig) -> Splitter:
     ConfigurationError
         The key is lacking.
     """
-    split = config.resolved_split()
-    return JsonLines(columns_of(config)) if split == "json" else SPLITTERS[split]
-
-
-def _header(index: LineIndex, number: int) -> tuple[str, ...]:
-    """Read the header line of a file of the index."""
-    line = index.header(number)
-    control = next((each for each in line if each < ord(" ") and each != ord("\t")), None)
-    if control is not None:
-        message = (
-            f"input {index.files[number]} is no CSV text: its first line has the byte "
-            f"{control:#04x}; name a CSV file with a header line, in UTF-8"
-        )
-        raise ConfigurationError(message)
-    return CsvRecords.read_header(line)
-
-
-def _splitter(config: PipelineConfig, index: LineIndex, split: str) -> CsvRecords | JsonLines:
-    if split == "json":
-        return JsonLines(columns_of(config))
-    filled = [number for number, size in enumerate(index.sizes) if size]
-    headers = {_header(index, number) for number in filled}
-    if len(headers) > 1:
-        message = f"the CSV files of the input have {len(headers)} different headers"
-        raise ConfigurationError(message)
-    return CsvRecords(headers.pop(), columns_of(config))
+    return FORMATS.of_lines[config.resolved_split()].splitter(columns_of(config))

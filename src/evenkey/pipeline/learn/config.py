@@ -7,10 +7,12 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.core.streams import SplitName, split_of
+from evenkey.core.streams import (
+    FORMATS,
+    SplitName,
+    split_of,
+)
 from evenkey.pipeline.options import Configuration, KeyedOptions, option
-
-_FORMATS = ("csv", "json", "parquet")
 
 
 def _names(value: object) -> object:
@@ -74,10 +76,10 @@ class LearnConfig(KeyedOptions, LearningOptions):
             It has none, or the files are of several kinds.
         """
         split = self.split or split_of(self.input)
-        if split not in _FORMATS:
+        if split not in FORMATS.with_columns:
             message = (
                 f"split = {split!r}: labelled records have columns: pass an input that is "
-                f"{', '.join(_FORMATS)}"
+                f"{', '.join(FORMATS.with_columns)}"
             )
             raise ConfigurationError(message)
         return split

@@ -10,16 +10,19 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.core.streams import find_files, unpack
-from evenkey.pipeline.learn.records import check_columns, pieces_of, schema_of
+from evenkey.core.streams import (
+    FORMATS,
+    find_files,
+    unpack,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from evenkey.core.streams import Piece
     from evenkey.pipeline.learn.base import Learner
     from evenkey.pipeline.learn.config import LearnConfig
-    from evenkey.pipeline.learn.records import Piece
 
 _NO_REASON = pa.scalar(None, pa.string())
 _ABSENT = r"^(|NA|N/A|null|NULL|None)$"
@@ -68,20 +71,21 @@ def keep_records(config: LearnConfig, learner: Learner[Any], target: Path, unpac
         is good; the message names it.
     """
     files = [str(path) for path in unpack(find_files(config.input), unpacked)]
-    split = config.resolved_split()
+    form = FORMATS.with_columns[config.resolved_split()]
     if config.label is None:
         message = "labelled records need label: the column that holds a record's class"
         raise ConfigurationError(message)
     try:
-        schema = schema_of(files[0], split)
+        schema = form.schema(files[0])
         sources = {"label": [config.label], **learner.columns(config, schema)}
         columns = sorted({each for columns in sources.values() for each in columns})
-        check_columns(files[0], columns, schema.names)
         fields = pa.schema([pa.field("label", pa.string()), *learner.fields])
-        pieces = (piece for file in files for piece in pieces_of(file, split, columns))
+        pieces = (piece for file in files for piece in form.pieces(file, columns))
         return _copy(pieces, sources, fields, config.messages, target)
     except (OSError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        message = f"input {', '.join(map(str, config.input))} cannot be read as {split}: {error}"
+        message = (
+            f"input {', '.join(map(str, config.input))} cannot be read as {form.name}: {error}"
+        )
         raise ConfigurationError(message) from error
 
 

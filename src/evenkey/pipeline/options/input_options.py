@@ -6,7 +6,12 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from evenkey.core.streams import SPAN_SECONDS, SplitName, check_input
+from evenkey.core.streams import (
+    FORMATS,
+    SPAN_SECONDS,
+    SplitName,
+    check_input,
+)
 from evenkey.pipeline.options.base import Configuration
 from evenkey.pipeline.options.option_fields import MOST, AnyPath, option, paths
 
@@ -33,8 +38,8 @@ class InputOptions(Configuration):
     split: SplitName | None = option(
         "Input",
         None,
-        "How messages are found in the input; without it by suffix: .csv, .json, .jsonl, "
-        ".ndjson, .parquet, else each line is a key.",
+        "How messages are found in the input; without it by suffix: "
+        f"{', '.join(FORMATS.by_suffix)}, else each line is a key.",
     )
     messages: int | None = option(
         "Input",

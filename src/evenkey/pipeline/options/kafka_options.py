@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator
 
 from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams import FORMATS
 from evenkey.kafka import Address, Isolation
 from evenkey.pipeline.options.base import Configuration
 from evenkey.pipeline.options.option_fields import AnyPath, option
@@ -14,7 +15,6 @@ from evenkey.pipeline.options.option_fields import AnyPath, option
 if TYPE_CHECKING:
     from evenkey.core.streams import SplitName
 
-_SPLITS_OF_FILES = ("csv", "parquet")
 _OF_A_TOPIC = ("starting_offsets", "record_part", "isolation", "follow")
 _OF_OTHER_INPUT = ("messages", "rate", "arrival_rate")
 _LETTERS = "-dead-letters"
@@ -125,7 +125,7 @@ class KafkaOptions(Configuration):
                     f"times of their records; drop {name}"
                 )
                 raise ConfigurationError(message)
-        if split in _SPLITS_OF_FILES:
+        if split is not None and not FORMATS[split].in_topics:
             message = (
                 f"split = {split!r}: records have no header; pass lines, words, json or another "
                 "split of lines"

@@ -9,22 +9,10 @@ from typing import TYPE_CHECKING
 
 from evenkey.aggregators import Count, Mean, Sum, parse
 from evenkey.core.errors import ConfigurationError
-from evenkey.core.streams import read_names
+from evenkey.core.streams import FORMATS, read_names
 
 if TYPE_CHECKING:
     from evenkey.reports.advice.recommend import Recommendation
-
-_READERS = {
-    "csv": "spark.read.csv($paths, header=True)",
-    "json": "spark.read.json($paths)",
-    "parquet": "spark.read.parquet($unpacked)",
-    "lines": "spark.read.text($paths).where(\"value != ''\")",
-    "words": (
-        'spark.read.text($paths).select(\n    F.explode(F.split(F.lower("value"), '
-        'r"[^\\pL\\pM\\pN_]+")).alias("word")\n).where("word != \'\'")'
-    ),
-}
-_KEYS = {"lines": "value", "words": "word"}
 
 FRAME = "frame"
 """The split of a DataFrame that the user has already."""
@@ -94,12 +82,13 @@ class Setting:
     input
         Paths, as the user gave them.
     split
-        How messages are found in them: csv, json, parquet, lines or words; or frame, where there
-        are no files but a DataFrame.
+        How messages are found in them; or frame, where there are no files but a DataFrame.
     key
         Column or field of the key, several with commas between; None for text.
     aggregator
         Spelling of what is computed by key; None is work of the user's own.
+    long_records
+        Whether records of the files run over several lines, as quoted fields of CSV can.
 
     Examples
     --------
@@ -111,22 +100,26 @@ class Setting:
     split: str
     key: str | None = None
     aggregator: str | None = None
+    long_records: bool = False
 
 
-def check_split(split: str) -> None:
-    """Make sure that there is code to read such input with.
+def check_split(split: str) -> str:
+    """Make sure that there is code to read such input with, and give it.
 
     Raises
     ------
     ConfigurationError
         There is none: a paper's raw format.
     """
-    if split not in _READERS:
+    reader = FORMATS[split].reader
+    if reader is None:
+        known = ", ".join(name for name, form in FORMATS.items() if form.reader is not None)
         message = (
-            f"split = {split!r}: advice is on {', '.join(_READERS)}; simulate a paper's raw format "
-            "with `evenkey simulate`"
+            f"split = {split!r}: advice is on {known}; simulate a paper's raw format with "
+            "`evenkey simulate`"
         )
         raise ConfigurationError(message)
+    return reader
 
 
 def program_for(setting: Setting, recommendation: Recommendation) -> str:
@@ -137,25 +130,29 @@ def program_for(setting: Setting, recommendation: Recommendation) -> str:
     ConfigurationError
         As `check_split`.
     """
-    if setting.split != FRAME:
-        check_split(setting.split)
-    names = read_names(_KEYS.get(setting.split) or setting.key or "")
+    own_frame = setting.split == FRAME
+    reader, key = "", None
+    if not own_frame:
+        form = FORMATS[setting.split]
+        reader, key = check_split(setting.split), form.key
+        if setting.long_records and form.long_reader is not None:
+            reader = form.long_reader
+    names = read_names(key or setting.key or "")
     keys = ", ".join(json.dumps(name, ensure_ascii=False) for name in names)
     key = keys if len(names) == 1 else f"[{keys}]"
     unpacked = ", ".join(json.dumps(path, ensure_ascii=False) for path in setting.input)
     paths = unpacked if len(setting.input) == 1 else f"[{unpacked}]"
     filled = {"key": key, "keys": keys, "workers": recommendation.workers}
     filled |= {"paths": paths, "unpacked": unpacked}
-    if setting.split == FRAME:
+    if own_frame:
         head = _OWN
     else:
-        reader = Template(_READERS[setting.split]).substitute(filled)
-        head = Template(_HEAD).substitute(reader=reader)
+        head = Template(_HEAD).substitute(reader=Template(reader).substitute(filled))
     if recommendation.combined:
         return head + Template(_COMBINED).substitute(filled, aggregate=_native(setting.aggregator))
     if recommendation.grouping is None:
         return head + Template(_BY_KEY).substitute(filled)
-    if setting.split != "words":
+    if "F." not in reader:
         head = head.replace("from pyspark.sql import functions as F\n", "")
     own = setting.aggregator is None
     aggregator = "Work()" if own else json.dumps(setting.aggregator)
@@ -163,7 +160,7 @@ def program_for(setting: Setting, recommendation: Recommendation) -> str:
         filled, grouping=recommendation.grouping, aggregator=aggregator
     )
     # Nothing is left to import of Spark where the DataFrame is there already.
-    imports, rest = ("", head.lstrip()) if setting.split == FRAME else head.split("\n\n", 1)
+    imports, rest = ("", head.lstrip()) if own_frame else head.split("\n\n", 1)
     ours = "from evenkey import spark as eks\n"
     ours = f"import pyarrow as pa\n\nimport evenkey as ek\n{ours}" if own else ours
     gap = "\n\n" if imports else "\n"

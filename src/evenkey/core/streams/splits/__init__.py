@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from evenkey.core.streams.splits.base import RawMessages, Split, Splitter, vet
+from evenkey.core.streams.splits.base import RawMessages, Split, Splitter, as_text, vet
+from evenkey.core.streams.splits.column_splitter import ColumnSplitter
 from evenkey.core.streams.splits.columns import Columns, read_names, spell_names
 from evenkey.core.streams.splits.csv_records import CsvRecords
 from evenkey.core.streams.splits.dkg_data_sets import (
@@ -19,6 +20,7 @@ from evenkey.core.streams.splits.typed import read_types
 
 __all__ = [
     "SPLITTERS",
+    "ColumnSplitter",
     "Columns",
     "Country",
     "CsvRecords",
@@ -34,6 +36,7 @@ __all__ = [
     "WikipediaPageviews",
     "WikipediaPageviewsByLang",
     "Words",
+    "as_text",
     "read_names",
     "read_types",
     "spell_names",

@@ -74,7 +74,7 @@ class Splitter(ABC):
         A line is rejected that is not UTF-8, does not parse, has no key or an empty one, or whose
         count is not a whole number of at least 1. A key that is null is a key (decision 092).
         """
-        readable, unreadable = _decode(lines)
+        readable, unreadable = decode(lines)
         found = self._find(readable.text)
         split = vet(found._replace(line=readable.line.take(found.line)))
         if not unreadable.num_rows:
@@ -120,17 +120,28 @@ def vet(found: RawMessages) -> Split:
     return Split(messages.filter(pc.invert(bad)), rejected.filter(bad))
 
 
-class _Readable(NamedTuple):
+def as_text(lines: pa.BinaryArray) -> pa.StringArray:
+    """Give lines as text, with U+FFFD in place of what is not UTF-8."""
+    try:
+        return lines.cast(pa.string())
+    except pa.ArrowInvalid:
+        texts = (line.decode("utf-8", errors="replace") for line in lines.to_pylist())
+        return pa.array(texts, pa.string())
+
+
+class Readable(NamedTuple):
+    """Lines that are text, and their places."""
+
     line: pa.Int64Array
     text: pa.StringArray
 
 
-def _decode(lines: pa.BinaryArray) -> tuple[_Readable, pa.Table]:
+def decode(lines: pa.BinaryArray) -> tuple[Readable, pa.Table]:
     """Lines that are UTF-8, and a table of those that are not, or that are null."""
     places, reasons = [], []
     every = pa.array(np.arange(len(lines)))
     try:
-        readable = _Readable(every, lines.cast(pa.string()))
+        readable = Readable(every, lines.cast(pa.string()))
         sound = not lines.null_count
     except pa.ArrowInvalid:
         sound = False
@@ -146,6 +157,6 @@ def _decode(lines: pa.BinaryArray) -> tuple[_Readable, pa.Table]:
                 places.append(place)
                 reasons.append(f"not UTF-8: {error.reason} at byte {error.start}")
         good = every.take(pa.array(np.setdiff1d(np.arange(len(lines)), places)))
-        readable = _Readable(good, lines.take(good).cast(pa.string()))
+        readable = Readable(good, lines.take(good).cast(pa.string()))
     columns = [pa.array(places, pa.int64()), pa.array(reasons, pa.string())]
     return readable, pa.Table.from_arrays(columns, names=["line", "reason"])

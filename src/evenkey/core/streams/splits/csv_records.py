@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -11,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.core.streams.splits.base import RawMessages, Splitter
+from evenkey.core.streams.splits.base import RawMessages
+from evenkey.core.streams.splits.column_splitter import ColumnSplitter
 from evenkey.core.streams.splits.composite import compose
 from evenkey.core.streams.splits.fields import Fields, read_counts
 from evenkey.core.streams.splits.written_values import read_extra
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class CsvRecords(Splitter):
-    """Comma-separated records, one a line; a quoted field may not hold a line end.
+class CsvRecords(ColumnSplitter):
+    """Comma-separated records; a quoted field may hold commas and line ends.
 
     A field that is empty, or blank, holds no value and no time. As a part of a composite key an
     empty field is null, as Spark reads it; a key of one column that is empty is no key.
@@ -66,31 +68,34 @@ class CsvRecords(Splitter):
                 raise ConfigurationError(message)
 
     @property
-    def extra(self) -> pa.Schema:
-        """Own times and values, as `Columns` has them."""
-        return self.columns.extra
+    def names(self) -> tuple[str, ...]:
+        """The header's."""
+        return self.header
 
     @staticmethod
     def read_header(header: bytes) -> tuple[str, ...]:
-        """Read the names of the columns from a header line."""
+        """Read the names of the columns from a header."""
         text = header.decode("utf-8-sig", errors="replace")
         return tuple(next(csv.reader([text]), []))
 
     def texts(self, text: pa.StringArray) -> Mapping[str, pa.StringArray]:
         """Read the columns that are wanted as they are written; null where a line has none."""
-        fields, _ = self._fields(text)
-        return {
-            name: _filled(fields.column(self.header.index(name))) for name in self.columns.names
-        }
+        values, _ = self._values(text)
+        return {name: _filled(each) for name, each in values.items()}
+
+    def _values(self, text: pa.StringArray) -> tuple[dict[str, pa.StringArray], pa.StringArray]:
+        fields, fault = self._fields(text)
+        columns = self.columns.names
+        return {name: fields.column(self.header.index(name)) for name in columns}, fault
 
     def _fields(self, text: pa.StringArray) -> tuple[Fields, pa.StringArray]:
         """Take lines apart, and say of those that are no records why."""
         quoted = pc.match_substring(text, '"').to_numpy(zero_copy_only=False)
         plain, slow = np.flatnonzero(~quoted), np.flatnonzero(quoted)
         fields = pc.split_pattern(text.take(pa.array(plain)), ",")
-        parsed = [_read_record(line) for line in text.take(pa.array(slow)).to_pylist()]
-        faults = pa.array([fault for _, fault in parsed], pa.string())
-        quoted_fields = pa.array([record for record, _ in parsed], pa.list_(pa.string()))
+        parsed, reasons = _read_records(text.take(pa.array(slow)).to_pylist())
+        faults = pa.array(reasons, pa.string())
+        quoted_fields = pa.array(parsed, pa.list_(pa.string()))
         order = pa.array(np.argsort(np.concatenate([plain, slow])))
         width = len(self.header)
         said = f"the record's number of fields is {{}}, the header's is {width}"
@@ -99,8 +104,7 @@ class CsvRecords(Splitter):
         return found, pc.coalesce(fault, found.fault)
 
     def _find(self, text: pa.StringArray) -> RawMessages:
-        fields, fault = self._fields(text)
-        columns = {name: fields.column(self.header.index(name)) for name in self.columns.names}
+        columns, fault = self._values(text)
         count = pa.array(np.ones(len(text), dtype=np.int64))
         if self.columns.count is not None:
             count, bad = read_counts(columns[self.columns.count])
@@ -119,9 +123,20 @@ def _filled(texts: pa.StringArray) -> pa.StringArray:
     return pc.if_else(blank, pa.scalar(None, pa.string()), texts)
 
 
+def _read_records(lines: list[str]) -> tuple[list[list[str] | None], list[str | None]]:
+    """Fields of CSV records with quotes, and why one has none."""
+    with contextlib.suppress(csv.Error):
+        # Only if each is a whole record are there as many records as lines.
+        records: list[list[str] | None] = list(csv.reader(lines, strict=True))
+        if len(records) == len(lines):
+            return records, [None] * len(lines)
+    found = [_read_record(line) for line in lines]
+    return [record for record, _ in found], [fault for _, fault in found]
+
+
 def _read_record(line: str) -> tuple[list[str] | None, str | None]:
-    """Fields of a CSV record with quotes, or why it has none."""
     try:
         return next(csv.reader([line], strict=True), []), None
     except csv.Error as error:
-        return None, f"not a CSV record: {error}"
+        is_open = str(error) == "unexpected end of data"
+        return None, f"not a CSV record: {'a quote is not closed' if is_open else error}"

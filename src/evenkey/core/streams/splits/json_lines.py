@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenkey.core.streams.splits.base import RawMessages, Splitter
+from evenkey.core.streams.splits.base import RawMessages
+from evenkey.core.streams.splits.column_splitter import ColumnSplitter
 from evenkey.core.streams.splits.composite import compose
 from evenkey.core.streams.splits.fields import BAD_COUNT, WHOLE
 from evenkey.core.streams.splits.written_values import read_extra
@@ -27,7 +28,7 @@ Row: TypeAlias = tuple[str | None, ...]
 
 
 @dataclass(frozen=True)
-class JsonLines(Splitter):
+class JsonLines(ColumnSplitter):
     """JSON objects, one a line.
 
     A key that is a number, true or false is spelled as in JSON. A field that is null or missing
@@ -52,11 +53,6 @@ class JsonLines(Splitter):
 
     columns: Columns
 
-    @property
-    def extra(self) -> pa.Schema:
-        """Own times and values, as `Columns` has them."""
-        return self.columns.extra
-
     def texts(self, text: pa.StringArray) -> Mapping[str, pa.StringArray]:
         """Read the fields that are wanted as they are written; null where a line has none."""
         names = self.columns.names
@@ -79,6 +75,26 @@ class JsonLines(Splitter):
                 there.update(each for each in self.columns.names if not _missing(record, each))
                 names |= dict.fromkeys(record if isinstance(record, dict) else ())
         return there, names
+
+    def _values(self, text: pa.StringArray) -> tuple[dict[str, pa.StringArray], pa.StringArray]:
+        names = self.columns.names
+        rows: list[Row] = []
+        faults: list[str | None] = []
+        for line in text.to_pylist():
+            row: Row = (None,) * len(names)
+            fault = None
+            try:
+                record = _parsed(line, exact=False)
+                if isinstance(record, dict):
+                    row = tuple(_text(line, record, name, as_written=False) for name in names)
+                else:
+                    fault = "not a JSON object"
+            except _FaultyError as error:
+                fault = str(error)
+            rows.append(row)
+            faults.append(fault)
+        columns = zip(names, _transposed(rows, len(names)), strict=True)
+        return dict(columns), pa.array(faults, pa.string())
 
     def _find(self, text: pa.StringArray) -> RawMessages:
         keys, others = self.columns.key, self.columns.others

@@ -1,0 +1,113 @@
+"""What every input format is: how messages, and labelled records, are read from its files."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple
+
+from evenkey.core.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from evenkey.core.streams.file_stream import SplitLines
+    from evenkey.core.streams.row_index import RowIndex
+    from evenkey.core.streams.splits import Columns
+
+PIECE = 8192
+"""Most records of a `Piece`."""
+
+
+class Piece(NamedTuple):
+    """Some records in order.
+
+    Parameters
+    ----------
+    table
+        Their columns; in formats without types all are strings, null where a record has none.
+    fault
+        string[n], why a record cannot be read; null where it can.
+    text
+        The records as they stand in the file, for dead letters; None where they are no text.
+    """
+
+    table: pa.Table
+    fault: pa.StringArray
+    text: pa.StringArray | None
+
+
+class InputFormat(ABC):
+    """An input format."""
+
+    name: str
+    """What users pass as ``--split``."""
+    suffixes: tuple[str, ...] = ()
+    """Of files that are read in this format where no split is given."""
+    reader: str | None = None
+    """Spark's own reader, for code to paste: ``$paths`` is one path or a list, ``$unpacked`` has
+    the paths one by one. None where Spark has none."""
+    long_reader: str | None = None
+    """The same for files with records of several lines, where that is another."""
+    key: str | None = None
+    """Column with the key of what this reader gives; None where the user names it."""
+    in_topics: bool = False
+    """Whether a record of a topic can be of this format."""
+
+    @abstractmethod
+    def index(
+        self, paths: Sequence[Path], columns: Columns, values: Sequence[str]
+    ) -> SplitLines | RowIndex:
+        """Index files.
+
+        Parameters
+        ----------
+        paths
+            The files, none of them compressed.
+        columns
+            Those that make a message; in a format without columns they are not looked at.
+        values
+            What else is read. A format without types leaves all that `columns` gives no type to.
+
+        Raises
+        ------
+        ConfigurationError
+            A file cannot be read, or lacks a column; or there is nothing in the files.
+        """
+
+
+class ColumnFormat(InputFormat):
+    """A format whose records have columns or fields, one of which is the key."""
+
+    has_types: bool = False
+    """Whether its files hold the types of their columns."""
+
+    @abstractmethod
+    def schema(self, path: str) -> pa.Schema:
+        """Read the columns of a file.
+
+        In a format without types, a column with mostly numbers is float64, and others are string.
+        """
+
+    @abstractmethod
+    def pieces(self, path: str, columns: Sequence[str]) -> Iterator[Piece]:
+        """Read columns of all records of a file, empty lines left out.
+
+        Raises
+        ------
+        ConfigurationError
+            The file cannot be read, a column is missing, or there are two of its name.
+        OSError, pyarrow.ArrowInvalid
+            It is not of the format.
+        """
+
+
+def check_columns(path: str, columns: Iterable[str], there: Sequence[str]) -> None:
+    """Raise `ConfigurationError` unless each column is there, once."""
+    for column in columns:
+        if there.count(column) != 1:
+            many = "two columns" if column in there else "no column"
+            message = f"input {path} has {many} {column!r}; it has: {', '.join(there)}"
+            raise ConfigurationError(message)

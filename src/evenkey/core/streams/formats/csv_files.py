@@ -1,0 +1,61 @@
+"""CSV files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenkey.core.errors import ConfigurationError
+from evenkey.core.streams.files import LineIndex
+from evenkey.core.streams.formats.lines import ColumnLines
+from evenkey.core.streams.splits import Columns, CsvRecords
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+class CsvFiles(ColumnLines):
+    """Comma-separated records behind a header; a quoted field may hold line ends."""
+
+    name = CsvRecords.name
+    suffixes = (".csv",)
+    reader = "spark.read.csv($paths, header=True)"
+    long_reader = "spark.read.csv($paths, header=True, multiLine=True, escape='\"')"
+    in_topics = False
+
+    def lines(self, paths: Sequence[str | Path], *, may_be_empty: bool = False) -> LineIndex:
+        """Index records, headers left out."""
+        return LineIndex.build(paths, csv=True, may_be_empty=may_be_empty)
+
+    def header(self, lines: LineIndex) -> tuple[str, ...]:
+        """Read the header, the same in all files that are not empty.
+
+        Raises
+        ------
+        ConfigurationError
+            One is no text, or they differ.
+        """
+        filled = [number for number, size in enumerate(lines.sizes) if size]
+        headers = {_header(lines, number) for number in filled}
+        if len(headers) > 1:
+            message = f"the CSV files of the input have {len(headers)} different headers"
+            raise ConfigurationError(message)
+        return headers.pop() if headers else ()
+
+    def splitter(self, columns: Columns, header: Sequence[str] | None = None) -> CsvRecords:
+        """Make the splitter of files with a header."""
+        return CsvRecords(tuple(header or ()), columns)
+
+
+def _header(lines: LineIndex, number: int) -> tuple[str, ...]:
+    header = lines.header(number)
+    # Names may hold line ends, as all that is quoted.
+    names = header.replace(b"\r\n", b"").replace(lines.line_ends[number].encode(), b"")
+    control = next((each for each in names if each < ord(" ") and each != ord("\t")), None)
+    if control is not None:
+        message = (
+            f"input {lines.files[number]} is no CSV text: its first line has the byte "
+            f"{control:#04x}; name a CSV file with a header line, in UTF-8"
+        )
+        raise ConfigurationError(message)
+    return CsvRecords.read_header(header)

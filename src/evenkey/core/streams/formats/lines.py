@@ -1,0 +1,135 @@
+"""Formats of text files, in which a message is a line or a record."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from evenkey.core.streams.file_stream import SplitLines
+from evenkey.core.streams.files import LineIndex
+from evenkey.core.streams.formats.base import (
+    PIECE,
+    ColumnFormat,
+    InputFormat,
+    Piece,
+    check_columns,
+)
+from evenkey.core.streams.splits import Columns, as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from evenkey.core.streams.splits import ColumnSplitter, Splitter
+
+_SEEN = 1000
+"""Records by which it is judged which columns hold numbers."""
+
+
+class LineFormat(InputFormat):
+    """A format that a splitter takes apart line by line, or record by record."""
+
+    in_topics = True
+
+    @abstractmethod
+    def splitter(self, columns: Columns, header: Sequence[str] | None = None) -> Splitter:
+        """Make the splitter; `header` has the columns of files where these have a header."""
+
+
+class TextFormat(LineFormat):
+    """Text without columns.
+
+    Parameters
+    ----------
+    splitter
+        Takes its lines apart.
+    reader, key
+        As in `InputFormat`.
+    """
+
+    def __init__(
+        self, splitter: Splitter, reader: str | None = None, key: str | None = None
+    ) -> None:
+        self.name = splitter.name
+        self.reader = reader
+        self.key = key
+        self._splitter = splitter
+
+    def splitter(self, columns: Columns, header: Sequence[str] | None = None) -> Splitter:
+        """Give the splitter."""
+        del columns, header
+        return self._splitter
+
+    def index(self, paths: Sequence[Path], columns: Columns, values: Sequence[str]) -> SplitLines:
+        """Index lines."""
+        del columns, values
+        return SplitLines(LineIndex.build(paths), self._splitter)
+
+
+class ColumnLines(LineFormat, ColumnFormat):
+    """Text whose records have columns or fields."""
+
+    @abstractmethod
+    def splitter(self, columns: Columns, header: Sequence[str] | None = None) -> ColumnSplitter:
+        """Make the splitter; `header` has the columns of files where these have a header."""
+
+    def lines(self, paths: Sequence[str | Path], *, may_be_empty: bool = False) -> LineIndex:
+        """Index the records of files."""
+        return LineIndex.build(paths, may_be_empty=may_be_empty)
+
+    def header(self, lines: LineIndex) -> tuple[str, ...] | None:
+        """Read the header, which all files have; None where the format has none."""
+        del lines
+        return None
+
+    def index(self, paths: Sequence[Path], columns: Columns, values: Sequence[str]) -> SplitLines:
+        """Index records; types of values are for others to find."""
+        del values
+        lines = self.lines(paths)
+        return SplitLines(lines, self.splitter(columns, self.header(lines)))
+
+    def schema(self, path: str) -> pa.Schema:
+        """Read the first records."""
+        lines = self.lines([path], may_be_empty=True)
+        some = _filled(lines.read(0, PIECE))
+        header = self.header(lines)
+        names = header or tuple(self.splitter(Columns(())).fields(as_text(some))[1])
+        if len(set(names)) < len(names):
+            return pa.schema([(name, pa.string()) for name in names])
+        values, fault = self.splitter(Columns(names), header).read(some)
+        good = pa.array(np.flatnonzero(fault.is_null())[:_SEEN])
+        numbers = {name: _is_mostly_numbers(each.take(good)) for name, each in values.items()}
+        return pa.schema([(name, pa.float64() if numbers[name] else pa.string()) for name in names])
+
+    def pieces(self, path: str, columns: Sequence[str]) -> Iterator[Piece]:
+        """Read records in order."""
+        lines = self.lines([path], may_be_empty=True)
+        header = self.header(lines)
+        if header is not None:
+            check_columns(path, columns, header)
+        splitter = self.splitter(Columns(columns), header)
+        for start in range(0, lines.lines, PIECE):
+            some = _filled(lines.read(start, start + PIECE))
+            values, fault = splitter.read(some)
+            yield Piece(pa.table(dict(values)), fault, as_text(some))
+
+
+def _filled(lines: pa.BinaryArray) -> pa.BinaryArray:
+    """Leave out lines that are empty or blank."""
+    return lines.filter(pa.array([bool(line.strip()) for line in lines.to_pylist()], pa.bool_()))
+
+
+def _is_mostly_numbers(values: pa.StringArray) -> bool:
+    given = [each for each in values.to_pylist() if each]
+    return sum(map(_is_number, given)) * 2 > len(given)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,73 @@
+"""Splitters of records that have columns, of which they can also give the texts."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+
+from evenkey.core.streams.splits.base import Splitter, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+    from evenkey.core.streams.splits.columns import Columns
+
+
+class ColumnSplitter(Splitter):
+    """Takes records apart whose columns, or fields, have names."""
+
+    columns: Columns
+    """Those that make a message."""
+
+    @property
+    def extra(self) -> pa.Schema:
+        """Own times and values, as `Columns` has them."""
+        return self.columns.extra
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Columns that each record has; none where only the records name them."""
+        return ()
+
+    def with_columns(self, columns: Columns) -> Self:
+        """Give the same with other columns."""
+        replaced: Self = dataclasses.replace(cast("Any", self), columns=columns)
+        return replaced
+
+    def read(self, lines: pa.BinaryArray) -> tuple[Mapping[str, pa.StringArray], pa.StringArray]:
+        """Read the columns that are wanted, of raw lines.
+
+        Returns
+        -------
+        tuple
+            string[n] of each column, null where a line has no value, or cannot be read; and
+            string[n], why a line cannot be read, null where it can.
+        """
+        readable, unreadable = decode(lines)
+        values, fault = self._values(readable.text)
+        # A line takes its values from among those that are text, or its reason from the others.
+        places = np.full(len(lines), -1)
+        places[readable.line] = np.arange(len(readable.line))
+        order = pa.array(places, mask=places < 0)
+        places[unreadable["line"]] = np.arange(len(readable.line), len(lines))
+        reasons = unreadable["reason"].combine_chunks()
+        faults = pa.concat_arrays([fault, reasons]).take(pa.array(places))
+        return {name: each.take(order) for name, each in values.items()}, faults
+
+    def fields(self, text: pa.StringArray) -> tuple[set[str], dict[str, None]]:
+        """Say which wanted columns records have, null or not, and name all that there are."""
+        del text
+        return set(self.columns.names), dict.fromkeys(self.names)
+
+    @abstractmethod
+    def texts(self, text: pa.StringArray) -> Mapping[str, pa.StringArray]:
+        """Read the columns that are wanted as they are written; null where there is no value."""
+
+    @abstractmethod
+    def _values(self, text: pa.StringArray) -> tuple[Mapping[str, pa.StringArray], pa.StringArray]:
+        """As `read`, of lines that are text."""
