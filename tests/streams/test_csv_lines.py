@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.csv as pacsv
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evenkey.core.errors import RunError
@@ -107,6 +107,8 @@ def first_record(lines, width):
     st.lists(st.sampled_from([b'"', b'""', b',"', b'",', b"\n", b"x", b",", b"\r", b"\r\n"])),
     widths,
 )
+@example([b"x", b'"', b"\n", b'",', b","], 4)
+@example([b'"', b"\n", b'",', b"x", b"\r", b"x", b","], 4)
 def test_records_of_any_bytes(parts, width):
     content = b"".join(parts)
     lines, expected = [line + b"\n" for line in content.split(b"\n")], []
