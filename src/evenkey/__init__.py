@@ -15,38 +15,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenkey.aggregators import (
-    Aggregator,
-    Algebraic,
-    Count,
-    Fold,
-    HeavyHitters,
-    Histogram,
-    Mean,
-    Sum,
-    Tally,
-    TopK,
-    fold,
-    number_groups,
-    reduce_groups,
-)
+from evenkey.aggregators import Aggregator, Algebraic, Fold, fold, number_groups, reduce_groups
+from evenkey.aggregators import catalogue as _aggregators
+from evenkey.aggregators.catalogue import *  # noqa: F403 - it lists what it offers
 from evenkey.core.errors import ConfigurationError, EvenkeyError, RunError
 from evenkey.core.lazy import lazy_names
-from evenkey.groupings import (
-    CardinalityAffinity,
-    DChoices,
-    DynamicKeyGrouping,
-    Grouping,
-    KeyGrouping,
-    OfflineGreedy,
-    OnlineGreedy,
-    PartialKeyGrouping,
-    PlannedGrouping,
-    Router,
-    ShuffleGrouping,
-    StaticChoices,
-    WChoices,
-)
+from evenkey.groupings import Grouping, Router
+from evenkey.groupings import catalogue as _groupings
+from evenkey.groupings.catalogue import *  # noqa: F403 - it lists what it offers
 
 if TYPE_CHECKING:
     from evenkey.core.sketches import ApproximateHistogram, SpaceSaving
@@ -67,40 +43,22 @@ __all__ = [
     "Aggregator",
     "Algebraic",
     "ApproximateHistogram",
-    "CardinalityAffinity",
     "ConfigurationError",
-    "Count",
-    "DChoices",
     "Diagnosis",
-    "DynamicKeyGrouping",
     "EpochProgress",
     "EvenkeyError",
     "Fold",
     "Grouping",
-    "HeavyHitters",
-    "Histogram",
-    "KeyGrouping",
-    "Mean",
     "MessageStream",
-    "OfflineGreedy",
-    "OnlineGreedy",
-    "PartialKeyGrouping",
     "PipelineConfig",
-    "PlannedGrouping",
     "Router",
     "RunError",
     "RunReport",
     "Sample",
     "Setting",
-    "ShuffleGrouping",
     "SimulationReport",
     "SpaceSaving",
-    "StaticChoices",
-    "Sum",
-    "Tally",
     "Thresholds",
-    "TopK",
-    "WChoices",
     "__version__",
     "advise",
     "compare",
@@ -113,6 +71,7 @@ __all__ = [
     "run",
     "simulate",
 ]
+__all__ += _aggregators.__all__ + _groupings.__all__
 
 __version__ = "0.1.0"
 """Version of the package.

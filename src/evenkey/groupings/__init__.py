@@ -12,19 +12,9 @@ from typing import TYPE_CHECKING
 
 from evenkey.core.lazy import lazy_names
 from evenkey.core.spelling import classes_of, read
+from evenkey.groupings import catalogue
 from evenkey.groupings.base import Grouping, Router, Snapshot
-from evenkey.groupings.dynamic_key import DynamicKeyGrouping
-from evenkey.groupings.heads import DChoices, WChoices
-from evenkey.groupings.key import KeyGrouping
-from evenkey.groupings.partial_key import PartialKeyGrouping
-from evenkey.groupings.planned import PlannedGrouping
-from evenkey.groupings.shuffle import ShuffleGrouping
-from evenkey.groupings.tables import (
-    CardinalityAffinity,
-    OfflineGreedy,
-    OnlineGreedy,
-    StaticChoices,
-)
+from evenkey.groupings.catalogue import *  # noqa: F403 - it lists what it offers
 from evenkey.groupings.weights import By
 
 if TYPE_CHECKING:
@@ -42,25 +32,8 @@ if TYPE_CHECKING:
     from evenkey.groupings.weights import MOST_WEIGHT as MOST_WEIGHT
     from evenkey.groupings.weights import limited as limited
 
-__all__ = [
-    "By",
-    "CardinalityAffinity",
-    "DChoices",
-    "DynamicKeyGrouping",
-    "Grouping",
-    "KeyGrouping",
-    "OfflineGreedy",
-    "OnlineGreedy",
-    "PartialKeyGrouping",
-    "PlannedGrouping",
-    "Router",
-    "ShuffleGrouping",
-    "Snapshot",
-    "StaticChoices",
-    "WChoices",
-    "available",
-    "parse",
-]
+__all__ = ["By", "Grouping", "Router", "Snapshot", "available", "parse"]
+__all__ += catalogue.__all__
 
 __getattr__ = lazy_names(__name__)
 
