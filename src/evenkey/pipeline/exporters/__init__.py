@@ -7,13 +7,14 @@ stops the stream; what it could not take is counted.
 from __future__ import annotations
 
 from evenkey.pipeline.exporters.base import Ending, Exporter, ExportSummary, Unreachable
-from evenkey.pipeline.exporters.exports import Exports, check_address
+from evenkey.pipeline.exporters.exports import ADDRESSES, Exports, check_address
 from evenkey.pipeline.exporters.history import RUN_FILE, History
 from evenkey.pipeline.exporters.outlet import Outlet
 from evenkey.pipeline.exporters.record import EpochRecord, HotKey, RunInfo
 from evenkey.pipeline.exporters.served_hosts import ServedHosts
 
 __all__ = [
+    "ADDRESSES",
     "RUN_FILE",
     "Ending",
     "EpochRecord",
