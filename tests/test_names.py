@@ -11,7 +11,8 @@ import pytest
 import evenkey
 from evenkey import applications, joins
 from evenkey import spark as operators
-from evenkey.groupings import available
+from evenkey.aggregators import available as aggregators
+from evenkey.groupings import available as groupings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,9 +28,10 @@ DOORS = {
 }
 
 
-def test_all_groupings_are_at_the_top() -> None:
-    classes = [each for each in available().values() if not each.peer]
-    assert len(classes) == 11
+def test_all_groupings_and_aggregators_are_at_the_top() -> None:
+    classes: list[type[Any]] = [each for each in groupings().values() if not each.peer]
+    classes += aggregators().values()
+    assert {"PartialKeyGrouping", "Sum"} <= {each.__name__ for each in classes}
     assert [each for each in classes if getattr(evenkey, each.__name__) is not each] == []
     assert {each.__name__ for each in classes} <= set(evenkey.__all__)
 

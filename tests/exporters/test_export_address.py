@@ -35,7 +35,7 @@ def test_a_password_is_refused_and_not_repeated(text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nonsense", "it is no address; write influxdb://"),
+        ("nonsense", "it is no address; write one of influxdb://"),
         ("influxdb:///evenkey", "it is no address"),
         ("influx://localhost/evenkey", r"unknown exporter 'influx' \(did you mean 'influxdb'"),
         ("parquet:", "names no directory"),

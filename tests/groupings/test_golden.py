@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import evenkey.papers  # noqa: F401 - its groupings and data sets have names then
 from evenkey.core.hashing import hash_strings
 from evenkey.groupings import available, parse
 

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import evenkey.papers  # noqa: F401 - its groupings and data sets have names then
 from evenkey.core.streams import generated
 from evenkey.groupings import available, parse
 from evenkey.simulation import simulate

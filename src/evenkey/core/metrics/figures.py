@@ -1,7 +1,7 @@
 """Every figure of evenkey: its name, unit and meaning, how it is computed, where it is shown.
 
 Records of epochs, reports, histories, exporters, tables, the live page, Grafana's panels and the
-table in `docs/observability.md` are made of these declarations. To add a figure, add a field here.
+table in `docs/figures.md` are made of these declarations. To add a figure, add a field here.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from evenkey.pipeline.aggregate.checks import (
     check_work,
 )
 from evenkey.pipeline.aggregate.pipeline_options import PipelineOptions
+from evenkey.pipeline.aggregate.sink_names import FILE_SINKS
 
 _PLACES_OF_KEYS = (
     "grouping",
@@ -27,7 +28,6 @@ _PLACES_OF_KEYS = (
     "old_period",
 )
 """Options that say on which workers a key may be."""
-_FILE_SINKS = ("parquet", "jsonl")
 
 _KAFKA_LATENESS = 60.0
 """Seconds that the partitions of a topic may lie apart: a window of the results."""
@@ -147,7 +147,7 @@ class PipelineConfig(PipelineOptions):
         check_avro(self)
         check_work(self)
         check_planning(self)
-        if self.output is None and self.sink in _FILE_SINKS:
+        if self.output is None and self.sink in FILE_SINKS:
             message = f"sink = {self.sink!r}: it writes files, and there is no output; pass output"
             raise ConfigurationError(message)
         super().check()

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs import RunDirectory, Sink
 
 SinkName = Literal["parquet", "jsonl", "console", "memory", "kafka"]
+FILE_SINKS: tuple[SinkName, ...] = ("parquet", "jsonl")
+"""Those that need an output."""
 
 
 def sink_of(

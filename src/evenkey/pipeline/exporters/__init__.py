@@ -6,7 +6,7 @@ stops the stream; what it could not take is counted.
 
 from __future__ import annotations
 
-from evenkey.pipeline.exporters.all_exporters import Exports, check_address
+from evenkey.pipeline.exporters.all_exporters import ADDRESSES, Exports, check_address
 from evenkey.pipeline.exporters.base import Ending, Exporter, ExportSummary, Unreachable
 from evenkey.pipeline.exporters.epoch_record import EpochRecord, HotKey, RunInfo
 from evenkey.pipeline.exporters.history import RUN_FILE, History
@@ -14,6 +14,7 @@ from evenkey.pipeline.exporters.outlet import Outlet
 from evenkey.pipeline.exporters.served_hosts import ServedHosts
 
 __all__ = [
+    "ADDRESSES",
     "RUN_FILE",
     "Ending",
     "EpochRecord",

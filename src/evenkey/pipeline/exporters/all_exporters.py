@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.core.spelling import unknown_name
@@ -52,18 +52,28 @@ def _directory(address: ExportAddress) -> Store:
     return store_at(address.path)
 
 
-_KINDS: dict[str, Maker] = {
-    "influxdb": InfluxDB,
-    "kafka": Kafka,
-    "parquet": _parquet,
-    "prometheus": Prometheus,
+class _Kind(NamedTuple):
+    """A kind of exporters: how its addresses are written, made into exporters, and checked."""
+
+    written: str
+    make: Maker
+    check: Callable[[ExportAddress], None]
+
+
+_KINDS = {
+    "influxdb": _Kind("influxdb://HOST:PORT/DATABASE", InfluxDB, InfluxDB.check),
+    "prometheus": _Kind("prometheus://HOST:PORT", Prometheus, Prometheus.check),
+    "parquet": _Kind("parquet:DIRECTORY", _parquet, _check_parquet),
+    "kafka": _Kind("kafka://SERVERS/TOPIC", Kafka, Kafka.check),
 }
-_CHECKS: dict[str, Callable[[ExportAddress], None]] = {
-    "influxdb": InfluxDB.check,
-    "kafka": Kafka.check,
-    "parquet": _check_parquet,
-    "prometheus": Prometheus.check,
-}
+"""By the name before the colon. Where no ``//`` follows it, the rest of an address is a path."""
+
+ADDRESSES = ", ".join(each.written for each in _KINDS.values())
+"""How addresses of all kinds are written, for the help of the option."""
+
+
+def _parsed(text: str) -> ExportAddress:
+    return ExportAddress.parse(text, [each.written for each in _KINDS.values()])
 
 
 def check_address(text: str) -> str:
@@ -80,11 +90,11 @@ def check_address(text: str) -> str:
     >>> check_address("prometheus://127.0.0.1:9108")
     'prometheus://127.0.0.1:9108'
     """
-    address = ExportAddress.parse(text)
+    address = _parsed(text)
     if address.kind not in _KINDS:
         kind = "exporter"
         raise unknown_name(kind, address.kind, _KINDS)
-    _CHECKS[address.kind](address)
+    _KINDS[address.kind].check(address)
     address.whole("queue", _QUEUE)
     return text
 
@@ -122,8 +132,8 @@ class Exports:
         self._asked_for = len(addresses)
         try:
             for text in addresses:
-                address = ExportAddress.parse(text)
-                exporter = _KINDS[address.kind](address, run)
+                address = _parsed(text)
+                exporter = _KINDS[address.kind].make(address, run)
                 self._outlets.append(Outlet(exporter, capacity=address.whole("queue", _QUEUE)))
             if history is not None:
                 self._outlets.append(Outlet(Parquet(history, run, held)))

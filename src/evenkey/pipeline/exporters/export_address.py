@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from evenkey.core.addresses import without_password
 from evenkey.core.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _HOST_PORT = re.compile(r"(?P<host>\[[^\]]+\]|[^:\[\]]+)(?::(?P<port>\d{1,5}))?")
 _HIGHEST_PORT = 65535
@@ -49,8 +53,16 @@ class ExportAddress:
     options: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def parse(cls, text: str) -> ExportAddress:
+    def parse(cls, text: str, written: Sequence[str] = ()) -> ExportAddress:
         """Take an address apart.
+
+        Parameters
+        ----------
+        text
+            The address.
+        written
+            How addresses of each kind are written, such as ``kafka://SERVERS/TOPIC``. A kind that
+            is written without ``//``, such as ``parquet:DIRECTORY``, takes any path.
 
         Raises
         ------
@@ -62,6 +74,8 @@ class ExportAddress:
         >>> address = ExportAddress.parse("influxdb://me@localhost:8086/evenkey?queue=100")
         >>> address.kind, address.user, address.place, address.path, address.options
         ('influxdb', 'me', 'localhost:8086', 'evenkey', {'queue': '100'})
+        >>> ExportAddress.parse("parquet:a b?", ["parquet:DIRECTORY"]).path
+        'a b?'
         """
         shown = without_password(text)
         if shown != text:
@@ -73,13 +87,13 @@ class ExportAddress:
             )
             raise ConfigurationError(message)
         kind, colon, rest = text.partition(":")
-        if kind == "parquet":  # a path may hold any character
+        if any(each.startswith(f"{kind}:") and "//" not in each for each in written):
             return cls(text, kind, None, "", rest.removeprefix("//"))
         parts = urlsplit(text)
         if not colon or not parts.netloc:
             message = (
-                f"export = {text!r}: it is no address; write influxdb://HOST:PORT/DATABASE, "
-                "prometheus://HOST:PORT, parquet:DIRECTORY or kafka://SERVERS/TOPIC"
+                f"export = {text!r}: it is no address; write one of "
+                f"{', '.join(written) or 'KIND://HOST'}"
             )
             raise ConfigurationError(message)
         user, _, place = parts.netloc.rpartition("@")

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.pipeline.exporters import check_address
+from evenkey.pipeline.exporters import ADDRESSES, check_address
 from evenkey.pipeline.options.base import Configuration
 from evenkey.pipeline.options.named_files import check_output
 from evenkey.pipeline.options.option_fields import Master, Place, option, texts
@@ -45,9 +45,7 @@ class RunOptions(Configuration):
     ] = option(
         "Output",
         (),
-        "Where the metrics of each epoch go: influxdb://HOST:PORT/DATABASE, "
-        "prometheus://HOST:PORT, parquet:DIRECTORY, kafka://SERVERS/TOPIC; may be given "
-        "several times.",
+        f"Where the metrics of each epoch go: {ADDRESSES}; may be given several times.",
         metavar="ADDRESS",
         free=True,
     )
