@@ -11,7 +11,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.streams import SplitLines
 from evenkey.core.streams.splits import CsvRecords, JsonLines
 from evenkey.pipeline.aggregate.config import PipelineConfig
-from evenkey.pipeline.aggregate.streams import opened_records
+from evenkey.pipeline.aggregate.messages.streams import opened_records
 
 
 def values_of(path, **options):

@@ -19,8 +19,8 @@ from evenkey.core.streams import FileStream
 from evenkey.core.streams.splits import SPLITTERS
 from evenkey.core.streams.suffixes import SplitName
 from evenkey.pipeline.aggregate.config import PipelineConfig
-from evenkey.pipeline.aggregate.message_input import find_input
-from evenkey.pipeline.aggregate.streams import opened_stream
+from evenkey.pipeline.aggregate.messages.message_input import find_input
+from evenkey.pipeline.aggregate.messages.streams import opened_stream
 from evenkey.pipeline.runs.output.directory import RunDirectory
 
 DATA = Path(os.environ.get("EVENKEY_DATA", Path(__file__).parents[3] / "../shared/data"))

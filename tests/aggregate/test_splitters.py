@@ -16,8 +16,8 @@ from evenkey.core.streams.files import LineIndex
 from evenkey.core.streams.row_index import RowIndex
 from evenkey.core.streams.splits import Columns, Country, JsonLines, Words
 from evenkey.groupings import parse
-from evenkey.pipeline.aggregate.readings import LinesReading, RowsReading
-from evenkey.pipeline.aggregate.splitting import split_lines, vet_rows
+from evenkey.pipeline.aggregate.messages.readings import LinesReading, RowsReading
+from evenkey.pipeline.aggregate.messages.splitting import split_lines, vet_rows
 from evenkey.pipeline.runs.input.sources import (
     _ORIGIN_SECONDS,
     stream_of,

@@ -17,7 +17,7 @@ from evenkey.papers.publish_subscribe.publishing import (
     publications_of,
 )
 from evenkey.pipeline.aggregate.config import PipelineConfig
-from evenkey.pipeline.aggregate.message_input import find_input
+from evenkey.pipeline.aggregate.messages.message_input import find_input
 from evenkey.pipeline.runs.output.directory import RunDirectory
 from evenkey.pipeline.runs.output.recalling import READING, recall_reading
 

@@ -19,7 +19,7 @@ from evenkey.core.streams import generated
 from evenkey.core.streams.files import LineIndex
 from evenkey.core.streams.row_index import RowIndex
 from evenkey.core.streams.splits import Columns
-from evenkey.pipeline.aggregate.readings import GeneratorReading, LinesReading, RowsReading
+from evenkey.pipeline.aggregate.messages.readings import GeneratorReading, LinesReading, RowsReading
 from evenkey.pipeline.runs.input.closing import closing_rows
 from evenkey.pipeline.runs.input.sources import (
     _digest,

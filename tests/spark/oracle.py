@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import functions as F
 
 from evenkey.groupings import parse
-from evenkey.pipeline.aggregate.readings import GeneratorReading
+from evenkey.pipeline.aggregate.messages.readings import GeneratorReading
 from tests.epochs import run_epochs
 
 if TYPE_CHECKING:

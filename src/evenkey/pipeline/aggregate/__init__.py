@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from evenkey.pipeline.aggregate.dataflow import routed_messages as routed_messages
     from evenkey.pipeline.aggregate.keyed import KeyedWork as KeyedWork
     from evenkey.pipeline.aggregate.keyed import keyed_session as keyed_session
+    from evenkey.pipeline.aggregate.messages.streams import opened_records as opened_records
+    from evenkey.pipeline.aggregate.messages.streams import opened_stream as opened_stream
     from evenkey.pipeline.aggregate.pipeline_options import PipelineOptions as PipelineOptions
     from evenkey.pipeline.aggregate.pipeline_runs import compare, run
     from evenkey.pipeline.aggregate.report import RunReport
-    from evenkey.pipeline.aggregate.streams import opened_records as opened_records
-    from evenkey.pipeline.aggregate.streams import opened_stream as opened_stream
     from evenkey.pipeline.aggregate.worker import PipelineWorker as PipelineWorker
 
 __all__ = ["PipelineConfig", "RunReport", "compare", "run"]

@@ -16,7 +16,7 @@ from evenkey.pipeline.aggregate.config import PipelineConfig
 from evenkey.pipeline.aggregate.dataflow import results
 from evenkey.pipeline.aggregate.key_planner import PlannableInput
 from evenkey.pipeline.aggregate.keyed import KeyedWork, keyed_session
-from evenkey.pipeline.aggregate.message_input import find_input, open_input
+from evenkey.pipeline.aggregate.messages.message_input import find_input, open_input
 from evenkey.pipeline.aggregate.report import RunReport
 from evenkey.pipeline.aggregate.sink_names import sink_of
 from evenkey.pipeline.options import GroupingOptions, WorkOptions, check_configuration
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from evenkey.core.stores import Store
-    from evenkey.pipeline.aggregate.kept import FoundInput
+    from evenkey.pipeline.aggregate.messages.kept import FoundInput
     from evenkey.pipeline.exporters import RunInfo
     from evenkey.pipeline.options import KeyedOptions
     from evenkey.pipeline.runs import Outcome, Recorder

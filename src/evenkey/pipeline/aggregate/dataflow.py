@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from evenkey.aggregators import WORKER
 from evenkey.aggregators import parse as parse_aggregator
-from evenkey.pipeline.aggregate.own_columns import Own, with_own_keys
+from evenkey.pipeline.aggregate.messages.own_columns import Own, with_own_keys
 from evenkey.pipeline.aggregate.worker import PipelineWorker
 from evenkey.pipeline.runs import closing_rows
 from evenkey.spark.aggregates import TIME, merge_partials, worked

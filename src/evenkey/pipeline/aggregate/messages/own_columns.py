@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyspark.sql import functions as F
 
 from evenkey.core.streams import EVENT_TIME, value_name
-from evenkey.pipeline.aggregate.readings import RowsReading
+from evenkey.pipeline.aggregate.messages.readings import RowsReading
 from evenkey.spark.keys import quoted
 from evenkey.spark.sessions import from_arrow_type
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from evenkey.pipeline.aggregate.config import PipelineConfig
-    from evenkey.pipeline.aggregate.kept import FoundInput
+    from evenkey.pipeline.aggregate.messages.kept import FoundInput
 
 _KEY = "key"
 _TYPES = "evenkey.types"

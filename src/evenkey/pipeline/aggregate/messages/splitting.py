@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from evenkey.aggregators import WORKER
 from evenkey.core.hashing import hash_strings
 from evenkey.core.streams import EVENT_TIME, Split, found_in, vet
-from evenkey.pipeline.aggregate.readings import MESSAGES, spelled
+from evenkey.pipeline.aggregate.messages.readings import MESSAGES, spelled
 from evenkey.spark.keys import FAR_AHEAD, seconds_of
 from evenkey.spark.sessions import current_task
 

@@ -25,7 +25,7 @@ from evenkey.core.streams import (
     read_types,
     unpack,
 )
-from evenkey.pipeline.aggregate.found_types import with_types
+from evenkey.pipeline.aggregate.messages.found_types import with_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

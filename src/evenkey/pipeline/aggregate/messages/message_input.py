@@ -10,11 +10,15 @@ from pyspark.sql import functions as F
 
 from evenkey.core.streams import RowIndex, SplitLines
 from evenkey.kafka import PLACES, Address, ClientSettings, OffsetRange, kafka_lines, read_schema
-from evenkey.pipeline.aggregate.kept import FoundInput, keep_records, kept_records
-from evenkey.pipeline.aggregate.own_columns import described
-from evenkey.pipeline.aggregate.readings import GeneratorReading, LinesReading, RowsReading
-from evenkey.pipeline.aggregate.splitting import LATEST, split_lines, vet_rows
-from evenkey.pipeline.aggregate.streams import generated_stream, index_input, lines_splitter
+from evenkey.pipeline.aggregate.messages.kept import FoundInput, keep_records, kept_records
+from evenkey.pipeline.aggregate.messages.own_columns import described
+from evenkey.pipeline.aggregate.messages.readings import GeneratorReading, LinesReading, RowsReading
+from evenkey.pipeline.aggregate.messages.splitting import LATEST, split_lines, vet_rows
+from evenkey.pipeline.aggregate.messages.streams import (
+    generated_stream,
+    index_input,
+    lines_splitter,
+)
 from evenkey.pipeline.runs import stream_of
 from evenkey.spark.routing import routes_natively, routing_task
 
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
 
     from evenkey.core.streams import Splitter
     from evenkey.pipeline.aggregate.config import PipelineConfig
-    from evenkey.pipeline.aggregate.kept import Extent
+    from evenkey.pipeline.aggregate.messages.kept import Extent
     from evenkey.pipeline.runs import RunDirectory
     from evenkey.spark.routing import RoutingTask
 

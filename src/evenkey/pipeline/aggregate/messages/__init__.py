@@ -1,0 +1,1 @@
+"""Messages of a run: found in its input, divided into epochs, split from lines or rows."""
