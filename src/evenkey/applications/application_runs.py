@@ -1,13 +1,14 @@
-"""Run an application, or a pipeline of one's own."""
+"""Run a pipeline, an application, or a learner."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, overload
 
 from evenkey.applications.config import ApplicationConfig
+from evenkey.core.checking import shown
+from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.aggregate import AggregateJob, PipelineConfig
 from evenkey.pipeline.learn import LearnConfig, LearnJob
-from evenkey.pipeline.options import check_configuration
 from evenkey.pipeline.runs import run as run_job
 
 if TYPE_CHECKING:
@@ -16,81 +17,92 @@ if TYPE_CHECKING:
     from evenkey.pipeline.runs import OnProgress
 
 
+@overload
 def run(
-    config: ApplicationConfig,
+    config: PipelineConfig | ApplicationConfig,
     *,
     on_progress: OnProgress | None = None,
     console: TextIO | None = None,
     prepare: bool = True,
+) -> RunReport: ...
+@overload
+def run(
+    config: LearnConfig,
+    *,
+    learner: Learner[Any],
+    on_progress: OnProgress | None = None,
+    prepare: bool = True,
+) -> LearningReport: ...
+def run(
+    config: PipelineConfig | ApplicationConfig | LearnConfig,
+    *,
+    learner: Learner[Any] | None = None,
+    on_progress: OnProgress | None = None,
+    console: TextIO | None = None,
+    prepare: bool = True,
 ) -> RunReport:
-    """Run what a configuration says until its input is processed.
+    """Run a pipeline or an application until its input is processed and its windows are closed.
 
-    A run whose output directory holds an unfinished run of the same configuration goes on
-    where that one stopped, however it stopped.
+    A run whose output directory holds an unfinished run of the same configuration continues
+    where that one stopped, however it stopped; nothing is lost and nothing counted twice. Of a
+    finished run it returns the report, without Spark.
 
     Parameters
     ----------
-    config, on_progress, console, prepare
-        As for `evenkey.pipeline.aggregate.run`.
+    config
+        What to run: a `PipelineConfig`, or an `evenkey.applications.ApplicationConfig`. A
+        `evenkey.applications.LearnConfig` needs a `learner`.
+    learner
+        What learns from the records of a `LearnConfig`, such as your own
+        `evenkey.applications.Learner`.
+    on_progress
+        Called when an epoch has ended.
+    console
+        Where the console sink prints; None is standard output.
+    prepare
+        Whether to run a small stream first, so that no measured epoch pays for starting
+        Python workers and loading kernels.
 
     Returns
     -------
     RunReport
-        A `LearningReport` if the application learns.
+        With what became of the points of each exporter; of a learner also with what it learned.
 
     Raises
     ------
     ConfigurationError
-        The configuration cannot be run, or the output holds another run.
+        The configuration cannot be run, the output holds another run, or another process holds
+        the output.
     RunError
-        State that an earlier run left cannot be read.
+        State that an earlier run left cannot be read, another process took the output while this
+        one gave no sign of life, or Spark's Java process died.
 
     Examples
     --------
-    >>> from evenkey.applications import ApplicationConfig
-    >>> config = ApplicationConfig(application="decision-tree", messages=500, epochs=2)
-    >>> report = run(config)  # doctest: +SKIP
-    >>> report.finished, len(report.epochs)  # doctest: +SKIP
-    (True, 2)
-    """
-    check_configuration(config, ApplicationConfig)
-    resolved = config.resolved()
-    learner = config.learner()
-    if isinstance(resolved, LearnConfig) and learner is not None:
-        return run_learner(learner, resolved, on_progress=on_progress, prepare=prepare)
-    assert isinstance(resolved, PipelineConfig)  # noqa: S101 - there is no third kind
-    return run_job(AggregateJob(resolved, console), on_progress=on_progress, prepare=prepare)
+    >>> from evenkey import PipelineConfig
+    >>> config = PipelineConfig(dataset="country-skew-r80", messages=1000, epochs=1, workers=2)
+    >>> report = run(config.with_options(grouping="planned"))  # doctest: +SKIP
+    >>> report.finished, report.metrics.messages  # doctest: +SKIP
+    (True, 1000)
 
-
-def run_learner(
-    learner: Learner[Any],
-    config: LearnConfig,
-    *,
-    on_progress: OnProgress | None = None,
-    prepare: bool = True,
-) -> LearningReport:
-    """Run a learner, perhaps one of your own, until its records are processed.
-
-    Parameters
-    ----------
-    learner
-        What learns.
-    config
-        From which records, and how.
-    on_progress, prepare
-        As for `run`.
-
-    Raises
-    ------
-    ConfigurationError, RunError
-        As for `run`.
-
-    Examples
-    --------
     >>> from evenkey.applications import LearnConfig, NaiveBayes
     >>> config = LearnConfig(dataset="documents", messages=500, epochs=2)
-    >>> report = run_learner(NaiveBayes(), config)  # doctest: +SKIP
+    >>> report = run(config, learner=NaiveBayes())  # doctest: +SKIP
     >>> report.finished, len(report.learned)  # doctest: +SKIP
     (True, 2)
     """
-    return run_job(LearnJob(learner, config), on_progress=on_progress, prepare=prepare)
+    resolved = config.resolved() if isinstance(config, ApplicationConfig) else config
+    if isinstance(config, ApplicationConfig):
+        learner = config.learner()
+    if isinstance(resolved, PipelineConfig):
+        return run_job(AggregateJob(resolved, console), on_progress=on_progress, prepare=prepare)
+    if not isinstance(resolved, LearnConfig):
+        message = (
+            f"config = {shown(config)}: must be a PipelineConfig, an ApplicationConfig or a "
+            "LearnConfig; pass one of these"
+        )
+        raise ConfigurationError(message)
+    if learner is None:
+        message = "learner = None: a LearnConfig needs a learner; pass learner=NaiveBayes()"
+        raise ConfigurationError(message)
+    return run_job(LearnJob(learner, resolved), on_progress=on_progress, prepare=prepare)
