@@ -366,7 +366,7 @@ APPLICATIONS: Wrong = [
     ),
     ("unknown application 'word-count'", lambda _: app.parse("word-count")),
     ("application = 5", lambda _: app.parse(5)),
-    ("config = 5: pass an ApplicationConfig", lambda _: app.run(5)),
+    ("config = 5: pass a PipelineConfig", lambda _: app.run(5)),
     ("workers = 0", lambda _: sim.simulate(stre.generated("zipf(z=1,keys=9)"), "kg", workers=0)),
     (
         "workers = 2.5",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TextIO, overload
 
 from evenkey.applications.config import ApplicationConfig
-from evenkey.core.checking import shown
 from evenkey.core.errors import ConfigurationError
 from evenkey.pipeline.aggregate import AggregateJob, PipelineConfig
 from evenkey.pipeline.learn import LearnConfig, LearnJob
+from evenkey.pipeline.options import check_configuration
 from evenkey.pipeline.runs import run as run_job
 
 if TYPE_CHECKING:
@@ -97,11 +97,7 @@ def run(
     if isinstance(resolved, PipelineConfig):
         return run_job(AggregateJob(resolved, console), on_progress=on_progress, prepare=prepare)
     if not isinstance(resolved, LearnConfig):
-        message = (
-            f"config = {shown(config)}: must be a PipelineConfig, an ApplicationConfig or a "
-            "LearnConfig; pass one of these"
-        )
-        raise ConfigurationError(message)
+        check_configuration(resolved, PipelineConfig)
     if learner is None:
         message = "learner = None: a LearnConfig needs a learner; pass learner=NaiveBayes()"
         raise ConfigurationError(message)
