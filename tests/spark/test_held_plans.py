@@ -26,13 +26,13 @@ def tables(tmp_path):
 @pytest.fixture
 def followed(tables, monkeypatch):
     """Give the plan of an epoch in a run, when there is a newest one; each is a number."""
-    tables.store.put("_meeting/one", b"")
+    tables.store.put("_shared_storage_check/one", b"")
 
     def follow(run, epoch, plan, workers=2):
         # It would be there for an epoch that runs again, too.
         tables.of_query("query").put(0, RoutingTable({"plan": np.array(plan)}))
         monkeypatch.setattr(plan_source, "current_run", lambda: run)
-        mark = SharedMark(tables.store, "_meeting/one", "here")
+        mark = SharedMark(tables.store, "_shared_storage_check/one", "here")
         held = Held(RoutingTables(tables.store, "planned", workers), mark)
         found = int(held.decide(TaskId("query", epoch, 0)).memory["plan"])
         assert int(held.recall(TaskId("query", epoch, 3)).memory["plan"]) == found
@@ -100,4 +100,4 @@ def test_other_workers_are_refused_where_rows_may_come_again(followed):
     followed("a", 0, 1)
     with pytest.raises(ConfigurationError, match="must go to the workers that had them") as refused:
         followed("b", 1, 1, workers=3)
-    assert "this query began with 'planned' and 2" in str(refused.value)
+    assert "this query started with 'planned' and 2" in str(refused.value)
