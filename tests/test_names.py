@@ -17,7 +17,7 @@ from evenkey.groupings import available as groupings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-DOORS = {
+MODULES = {
     "evenkey": "PipelineConfig RunReport advise compare diagnose generated read_results run "
     "simulate",
     "evenkey.applications": "heavy_hitters run train classify",
@@ -36,13 +36,13 @@ def test_all_groupings_and_aggregators_are_at_the_top() -> None:
     assert {each.__name__ for each in classes} <= set(evenkey.__all__)
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_a_door_offers_what_users_need(door: str) -> None:
-    module = importlib.import_module(door)
-    for name in DOORS[door].split():
+@pytest.mark.parametrize("path", MODULES)
+def test_a_public_module_offers_what_users_need(path: str) -> None:
+    module = importlib.import_module(path)
+    for name in MODULES[path].split():
         assert name in module.__all__
         assert getattr(module, name).__doc__
-    # A module of the same name would take the place of what is offered.
+    # A module of the same name would hide the public name.
     assert [name for name in module.__all__ if inspect.ismodule(getattr(module, name))] == []
 
 
