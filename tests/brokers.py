@@ -30,10 +30,10 @@ __all__ = [
 ]
 
 PASSWORD = secrets.token_hex(16)
-"""Of the brokers' second door."""
+"""Of the brokers' second listener."""
 _AHEAD = "message.timestamp.after.max.ms"
 _PORTS = range(20_000, 32_000, 3)
-"""Below those that systems hand out by themselves."""
+"""Below the ephemeral ports of the system."""
 
 
 def start_broker(directory: Path, settings: str = "") -> Broker:
@@ -89,7 +89,7 @@ def send(
     partitions: int = 2,
     **settings: Any,
 ) -> None:
-    """Send values to partitions by turn, one a second of event time, `first` seconds after 2020."""
+    """Send values to the partitions in turn, one per second of event time from 2020 + `first` s."""
     from confluent_kafka import Producer
 
     named = {name.replace("_", "."): value for name, value in settings.items()}
@@ -165,8 +165,8 @@ def records(broker: Broker, topic: str) -> list[tuple[bytes, bytes]]:
         {"bootstrap.servers": broker.server, "group.id": "test", "enable.auto.commit": False}
     )
     try:
-        told = consumer.list_topics(topic, timeout=240).topics[topic].partitions
-        places = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in told]
+        numbers = consumer.list_topics(topic, timeout=240).topics[topic].partitions
+        places = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in numbers]
         ends = [consumer.get_watermark_offsets(place, timeout=240)[1] for place in places]
         consumer.assign(places)
         found = consumer.consume(sum(ends), timeout=240) if sum(ends) else []

@@ -199,7 +199,7 @@ class PrometheusServer(_Server):
         ]
 
     def query(self, text: str, **parameters: str) -> list[dict[str, Any]]:
-        """Series that a query gives; over a range where `start`, `end` and `step` are told."""
+        """Give the series of a query; of a range query if `start`, `end` and `step` are passed."""
         kind = "query_range" if parameters else "query"
         url = f"{self.url}/api/v1/{kind}"
         try:
@@ -246,12 +246,12 @@ class SeaweedServer(_Server):
         user = {"name": "tests", "credentials": [login], "actions": rights}
         (self.directory / "users.json").write_text(json.dumps({"identities": [user]}))
         parts = ["master", "volume", "filer"]
-        doors = [*(f"{each}.port" for each in parts), *(f"{each}.port.grpc" for each in parts)]
-        ports = [f"-{door}={free_port()}" for door in [*doors, "s3.port.grpc"]]
+        names = [*(f"{each}.port" for each in parts), *(f"{each}.port.grpc" for each in parts)]
+        ports = [f"-{name}={free_port()}" for name in [*names, "s3.port.grpc"]]
         return [
             *(self.program, "server", f"-dir={self.directory}", "-ip=127.0.0.1", "-s3"),
             *(f"-s3.port={self.port}", f"-s3.config={self.directory / 'users.json'}"),
-            # Two of its doors have fixed ports, which only one server can have at a time.
+            # Two of its services have fixed ports, which only one server can have at a time.
             *(*ports, "-s3.port.lance=0", "-s3.port.iceberg=0", "-master.volumeSizeLimitMB=64"),
         ]
 

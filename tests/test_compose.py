@@ -38,7 +38,7 @@ def test_a_service_is_pinned_and_open_to_this_machine_only(name):
         assert origin in COMPOSE["volumes"] or (ROOT / origin).exists()
 
 
-def test_grafana_is_told_all_that_its_data_sources_ask_for():
+def test_grafana_has_all_settings_that_its_data_sources_use():
     sources = (ROOT / "grafana/provisioning/datasources/evenkey.yaml").read_text()
     settings = SERVICES["grafana"]["environment"]
     assert settings.keys() == set(re.findall(r": \$(EVENKEY_\w+)", sources))

@@ -89,7 +89,7 @@ def test_java_home_without_a_launcher_is_passed_over(
 
 
 @pytest.mark.usefixtures("no_java")
-def test_no_java_names_what_was_passed_over_and_the_mend(
+def test_without_java_the_error_names_what_was_tried_and_the_fix(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with pytest.raises(ConfigurationError, match=r"JAVA_HOME is not set and no java.*install"):
@@ -129,8 +129,8 @@ def test_wrapper_drops_the_module_and_nothing_else(
     home = fake_java(tmp_path / "home", "25", modules="none")
     launcher = java._wrap(home) / "bin" / "java"
     (home / "bin" / "java").write_text('#!/bin/sh\nfor a do printf "%s\\n" "$a"; done\n')
-    told = subprocess.run([launcher, *given], capture_output=True, text=True, check=True).stdout
-    assert told.splitlines() == passed_on
+    output = subprocess.run([launcher, *given], capture_output=True, text=True, check=True).stdout
+    assert output.splitlines() == passed_on
 
 
 @pytest.mark.usefixtures("no_java")

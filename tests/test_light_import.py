@@ -63,9 +63,9 @@ def run(python: Path | str, program: str, *arguments: object) -> subprocess.Comp
     )
 
 
-@pytest.mark.parametrize("door", ["evenkey", "evenkey.spark", "evenkey.joins"])
-def test_a_door_of_the_library_needs_five_packages(door):
-    done = run(sys.executable, FORBIDDING + f"import {door}")
+@pytest.mark.parametrize("module", ["evenkey", "evenkey.spark", "evenkey.joins"])
+def test_a_public_module_needs_five_packages(module):
+    done = run(sys.executable, FORBIDDING + f"import {module}")
     assert done.returncode == 0, done.stderr
 
 

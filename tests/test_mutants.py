@@ -69,7 +69,7 @@ def test_what_says_nothing_of_the_program_is_spared(source):
     assert mutants("one.py", source.encode()) == []
 
 
-def test_places_are_right_behind_letters_of_several_bytes():
+def test_places_are_right_after_characters_of_several_bytes():
     source = "def f():\n    x = 'äöü', a < b\n".encode()
     (mutant,) = mutants("one.py", source)
     assert mutant.apply(source).decode() == "def f():\n    x = 'äöü', (a <= b)\n"
@@ -140,8 +140,8 @@ def test_tests_that_name_a_module_come_first():
 
 @pytest.mark.slow(2)
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_mutant_is_told_from_what_is_as_it_was(tmp_path):
-    """In a repository of one module, whose test sees one of two changes."""
+def test_killed_and_surviving_mutants_are_distinguished(tmp_path):
+    """In a repository of one module, whose test detects one of two changes."""
     root, place = tmp_path / "repository", tmp_path / "place"
     for folder in (place, root / "src/evenkey/core/metrics", root / "tests/metrics"):
         folder.mkdir(parents=True)

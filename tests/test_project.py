@@ -85,12 +85,12 @@ def test_every_make_target_is_listed_with_its_help() -> None:
     makefile = (ROOT / "Makefile").read_text().replace("\\\n", "")
     targets = re.search(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)
     assert targets is not None
-    told = subprocess.run(
+    printed = subprocess.run(
         ["make", "--no-print-directory", "help"],  # noqa: S607 - the user's own make
         capture_output=True,
         text=True,
         check=True,
         cwd=ROOT,
     ).stdout
-    assert [line.split()[0] for line in told.splitlines()] == targets[1].split()
-    assert all(len(line.split()) > 1 for line in told.splitlines())
+    assert [line.split()[0] for line in printed.splitlines()] == targets[1].split()
+    assert all(len(line.split()) > 1 for line in printed.splitlines())

@@ -1,4 +1,4 @@
-"""Every name that a door offers is documented, with an example that is run."""
+"""Every name of a public module is documented, with an example that is run."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ NOT_SHOWN = {
 """Methods that no example calls, with the reason."""
 
 
-def own_docstring(door, name):
-    """What a class or function says itself, not its parent; of a constant the text below it."""
-    value = getattr(importlib.import_module(door), name)
+def own_docstring(module, name):
+    """Give the docstring of a class or function, not its parent's; of a constant the text below."""
+    value = getattr(importlib.import_module(module), name)
     if inspect.isclass(value):
         written = value.__dict__.get("__doc__") or ""
         return "" if written.startswith(f"{name}(") else written  # a dataclass without a docstring
     if inspect.isfunction(value):
         return value.__doc__ or ""
-    return next((text for text in texts_below(door, name)), "")
+    return next((text for text in texts_below(module, name)), "")
 
 
-def texts_below(door, name):
-    """Texts below an assignment of the name, in the files of the door and of where it leads."""
-    folder = Path(*importlib.import_module(door).__path__)
-    files = folder.rglob("*.py") if door != "evenkey" else [folder / "__init__.py"]
+def texts_below(module, name):
+    """Give the texts below assignments of the name, in all files of the module's folder."""
+    folder = Path(*importlib.import_module(module).__path__)
+    files = folder.rglob("*.py") if module != "evenkey" else [folder / "__init__.py"]
     for file in files:
         body = ast.parse(file.read_text("utf-8")).body
         for statement, below in itertools.pairwise(body):
@@ -67,13 +67,13 @@ def texts_below(door, name):
                         yield inspect.cleandoc(text)
 
 
-@pytest.mark.parametrize(("door", "name"), NAMES, ids=str)
-def test_a_public_name_has_a_docstring_with_an_example(door, name):
-    text = own_docstring(door, name)
-    assert text, f"{door}.{name} has no docstring"
+@pytest.mark.parametrize(("module", "name"), NAMES, ids=str)
+def test_a_public_name_has_a_docstring_with_an_example(module, name):
+    text = own_docstring(module, name)
+    assert text, f"{module}.{name} has no docstring"
     examples = doctest.DocTestParser().get_examples(text)
-    assert examples, f"{door}.{name} shows no example"
-    assert ("+SKIP" in text) == (f"{door}.{name}" in NOT_RUN)
+    assert examples, f"{module}.{name} shows no example"
+    assert ("+SKIP" in text) == (f"{module}.{name}" in NOT_RUN)
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def public_methods():
     """The class, the name and the texts of each method that the site shows."""
     classes = {
         value: None
-        for door, name in NAMES
-        if inspect.isclass(value := getattr(importlib.import_module(door), name))
+        for module, name in NAMES
+        if inspect.isclass(value := getattr(importlib.import_module(module), name))
     }
     for kind in classes:
         ours = [each for each in kind.__mro__ if each.__module__.startswith("evenkey.")]
@@ -149,23 +149,23 @@ def test_a_public_method_is_in_an_example_of_its_class_or_of_what_it_extends():
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("path", [path for path, why in NOT_RUN.items() if why == SECONDS])
 def test_the_example_of_a_run_runs(path):
-    door, _, name = path.rpartition(".")
-    text = own_docstring(door, name).replace("  # doctest: +SKIP", "")
-    value = getattr(importlib.import_module(door), name)
+    module, _, name = path.rpartition(".")
+    text = own_docstring(module, name).replace("  # doctest: +SKIP", "")
+    value = getattr(importlib.import_module(module), name)
     names = vars(importlib.import_module(value.__module__)).copy()
     found = doctest.DocTestParser().get_doctest(text, names, path, None, 0)
     assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(found).failed == 0
 
 
 def constants():
-    for door, name in NAMES:
-        value = getattr(importlib.import_module(door), name)
+    for module, name in NAMES:
+        value = getattr(importlib.import_module(module), name)
         if not inspect.isclass(value) and not inspect.isfunction(value):
-            yield door, name
+            yield module, name
 
 
-@pytest.mark.parametrize(("door", "name"), [*constants()], ids=str)
-def test_the_example_of_a_constant_runs(door, name):
-    names = vars(importlib.import_module(door)).copy()
-    found = doctest.DocTestParser().get_doctest(own_docstring(door, name), names, name, None, 0)
+@pytest.mark.parametrize(("module", "name"), [*constants()], ids=str)
+def test_the_example_of_a_constant_runs(module, name):
+    names = vars(importlib.import_module(module)).copy()
+    found = doctest.DocTestParser().get_doctest(own_docstring(module, name), names, name, None, 0)
     assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(found).failed == 0

@@ -32,7 +32,7 @@ def doubled(number):
     return 2 * number
 """,
     "shop/__init__.py": """
-from evenkey.doors import late
+from evenkey.core.lazy import late
 from evenkey.shop.inside import kept
 __all__ = ["late_name"]
 __getattr__ = late(__name__, {"late_name": "evenkey.shop.inside"})

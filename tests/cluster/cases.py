@@ -154,8 +154,8 @@ def counts_of(spark: SparkSession, output: str) -> dict[str, int]:
     return {row[0]: row[1] for row in rows}
 
 
-def levels_of(spark: SparkSession, output: str, workers: int) -> list[float]:
-    """Give max over mean of what workers held in each epoch of a run."""
+def max_over_means(spark: SparkSession, output: str, workers: int) -> list[float]:
+    """Give the max/mean load of the workers in each epoch of a run."""
     return killing.levels_of(store_of(spark, output), workers)
 
 
@@ -187,17 +187,17 @@ def _wait(query: StreamingQuery, epochs: int) -> None:
 def route_learns(
     spark: SparkSession, grouping: str, at: str | None, checkpoint: str, epochs: int
 ) -> list[float]:
-    """Route a stream of 40,000 rows an epoch; the fullest worker over the mean of each epoch."""
-    fullest: dict[int, float] = {}
+    """Route a stream of 40,000 rows per epoch; give the max/mean load of each epoch."""
+    found: dict[int, float] = {}
 
     def look(batch: DataFrame, epoch: int) -> None:
         loads = [row[1] for row in batch.groupBy("worker").count().collect()]
-        fullest[epoch] = 4 * max(loads) / sum(loads)
+        found[epoch] = 4 * max(loads) / sum(loads)
 
     routed = route(_stream(spark, 40_000), "user", grouping, 4, time="at", state=at)
     query = routed.writeStream.foreachBatch(look).option("checkpointLocation", checkpoint).start()
     _wait(query, epochs)
-    return [fullest[epoch] for epoch in sorted(fullest)]
+    return [found[epoch] for epoch in sorted(found)]
 
 
 def join_stream(
@@ -266,8 +266,8 @@ def _merged(key: tuple[Any, ...], parts: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([{**found, "task": 100 * parts["rows"].max() // parts["rows"].sum()}])
 
 
-def doors(spark: SparkSession, at: str) -> dict[str, Any]:
-    """What operators of one line make of a batch, what Spark itself makes of it, and how level."""
+def one_line_operators(spark: SparkSession, at: str) -> dict[str, Any]:
+    """Compare the results of one-line operators on a batch with Spark's own, and their balance."""
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     spark.conf.set("spark.sql.adaptive.autoBroadcastJoinThreshold", "-1")
     rows, schema = clicks(spark), "user string, rows long, amount long, task int"
@@ -289,9 +289,9 @@ def doors(spark: SparkSession, at: str) -> dict[str, Any]:
     plain = rows.join(static, "user")
     found["join"] = joined.exceptAll(plain).count() + plain.exceptAll(joined).count()
     tasks = joined.groupBy(F.spark_partition_id()).count().collect()
-    found["fullest of join"] = 4 * max(row[1] for row in tasks) / _ROWS
-    even = eks.partition_for_write(rows, "user", files=40)
-    even.write.partitionBy("user").parquet(f"{at}/written")
+    found["max/mean of join"] = 4 * max(row[1] for row in tasks) / _ROWS
+    files = eks.partition_for_write(rows, "user", files=40)
+    files.write.partitionBy("user").parquet(f"{at}/written")
     read = spark.read.parquet(f"{at}/written").select("user", "amount")
     found["written"] = read.exceptAll(rows).count() + rows.exceptAll(read).count()
     names = read.groupBy("user", F.input_file_name()).count().collect()
@@ -321,8 +321,8 @@ def staying_join_stream(spark: SparkSession, at: str, epochs: int) -> dict[str, 
     return {**_joined(spark, joined, _static(spark), at, epochs), "moved": moved}
 
 
-def even_join_stream(spark: SparkSession, at: str, epochs: int) -> dict[str, int]:
-    """Join a stream and a batch by Spark's own operators; compare with Spark's join."""
+def skewed_join_stream(spark: SparkSession, at: str, epochs: int) -> dict[str, int]:
+    """Join a stream and a batch with `evenkey.spark.join`; compare with Spark's join."""
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     spark.conf.set("spark.sql.adaptive.autoBroadcastJoinThreshold", "-1")
     static = _static(spark)
@@ -441,5 +441,5 @@ def outcomes(spark: SparkSession, calls: list[tuple[str, dict[str, Any]]]) -> li
             ended.append({"result": globals()[name](spark, **given)})
         except Exception as error:  # noqa: BLE001 - the test looks at it
             ended.append({"error": f"{type(error).__name__}: {error}"})
-        print(name, f"{ended[-1]}"[:3000], flush=True)  # noqa: T201 - for whoever reads along
+        print(name, f"{ended[-1]}"[:3000], flush=True)  # noqa: T201 - shows the progress
     return ended

@@ -64,14 +64,14 @@ def cut_worker(cluster: SparkCluster) -> None:
     """Cut a worker off for 20 s."""
     cluster.hosts.cut("worker2")
     time.sleep(20)
-    cluster.hosts.mend("worker2")
+    cluster.hosts.reconnect("worker2")
 
 
 def cut_store(cluster: SparkCluster) -> None:
     """Cut the store off for 20 s."""
     cluster.hosts.cut("store")
     time.sleep(20)
-    cluster.hosts.mend("store")
+    cluster.hosts.reconnect("store")
 
 
 def slow_store(cluster: SparkCluster) -> None:
@@ -149,7 +149,7 @@ def hit(
 
 
 def main() -> None:
-    """Hit runs until there are as many faults as asked for."""
+    """Inject faults into runs until there are as many as ``--faults`` sets."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--faults", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
@@ -174,7 +174,7 @@ def main() -> None:
         }
         before.append(record)
         line = json.dumps(record)
-        print(line, flush=True)  # noqa: T201 - for whoever reads along
+        print(line, flush=True)  # noqa: T201 - shows the progress
         with RECORDS.open("a") as records:
             records.write(line + "\n")
     lost, doubled = (sum(each[what] for each in before) for what in ("lost", "doubled"))

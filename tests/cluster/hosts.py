@@ -133,7 +133,7 @@ class Hosts:
         assert may_fail or done.returncode == 0, (words, done.stderr)
 
     def lose(self, name: str) -> None:
-        """Lose a host at once: its processes, its network and its disk."""
+        """Lose a host immediately: its processes, its network and its disk."""
         anchor = self._anchors.pop(name)
         inner = self._inner.pop(name, None)
         if inner is not None:
@@ -143,11 +143,11 @@ class Hosts:
         anchor.wait()
 
     def cut(self, name: str) -> None:
-        """Pull a host's plug out of the switch; its processes go on."""
+        """Disconnect a host from the network; its processes continue."""
         self._ip(_SWITCH, "link", "set", "dev", name, "down")
 
-    def mend(self, name: str) -> None:
-        """Put the plug back."""
+    def reconnect(self, name: str) -> None:
+        """Connect the host to the network again."""
         self._ip(_SWITCH, "link", "set", "dev", name, "up")
 
     def command(self, name: str, words: Sequence[str]) -> list[str]:

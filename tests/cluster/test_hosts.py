@@ -47,7 +47,7 @@ def test_operators_are_exact_where_slow_tasks_are_run_twice(cluster):
 
 
 def test_operators_are_exact_where_the_disk_of_one_host_is_full(cluster):
-    """Spark gives the tasks that fail there to the other host, if it is told to."""
+    """Spark runs the tasks that fail there on the other host, if its settings say so."""
     run = cluster.hosts.run
     disk = str(Path(WORK).parent)
     used = run("worker1", ["df", "-k", "--output=used", disk], {}, 10).stdout.split()[-1]
@@ -66,7 +66,7 @@ def test_operators_are_exact_where_the_disk_of_one_host_is_full(cluster):
         size("50%")
     assert done.returncode == 0, done.stderr[-6000:]
     assert json.loads(done.stdout.splitlines()[-1])["equal"] == dict.fromkeys(OURS, True)
-    # The log of the executor itself may be what finds no room.
+    # The executor's own log may be the file that finds no space.
     logs += (cluster.directory / "worker1-worker.log").read_text()
     assert "No space left on device" in logs, "the disk was not full: this shows nothing"
 
@@ -101,7 +101,7 @@ def test_a_store_that_is_cut_off_for_20_seconds_is_waited_for(cluster, kind):
         wait_for_objects(cluster, kind, at)
         cluster.hosts.cut("store")
         time.sleep(20)
-        cluster.hosts.mend("store")
+        cluster.hosts.reconnect("store")
 
     found = through(cut, lambda: cluster.drive("write_on", at=at, lasting=45))
     assert found["created"] == found["there"] > 0

@@ -1,4 +1,4 @@
-"""One engine on separate hosts: state on S3 and on HDFS, exact, level, and through faults."""
+"""One engine on separate hosts: state on S3 and on HDFS, exact and balanced, through faults."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def exact(cluster, done, output, on="driver"):
 @pytest.mark.parametrize(
     ("grouping", "kind"), [("pkg", "s3"), ("dkg", "hdfs"), ("planned", "s3"), ("planned", "hdfs")]
 )
-def test_a_run_is_exact_and_as_level_as_on_one_machine(cluster, grouping, kind):
+def test_a_run_is_exact_and_as_balanced_as_on_one_machine(cluster, grouping, kind):
     output = f"{PLACES[kind]}/run-{grouping}"
     report = exact(cluster, cluster.evenkey(command(grouping, output)), output)
     alone = cluster.evenkey(
@@ -99,13 +99,13 @@ def test_a_join_is_sparks_own_and_goes_on_from_another_host(cluster, balance, ca
 
 @pytest.mark.parametrize("kind", PLACES)
 def test_operators_of_one_line_give_what_spark_gives(cluster, kind):
-    found = cluster.drive("doors", at=f"{PLACES[kind]}/doors")
+    found = cluster.drive("one_line_operators", at=f"{PLACES[kind]}/one-line")
     assert found["whole"] == found["split"] == found["added"] == found["expected"]
     assert found["join"] == found["written"] == 0
-    # A user of 80 % of the rows is on all four workers where her rows may be parted.
+    # A user with 80 % of the rows is on all four workers if her rows may be split.
     assert found["split alice"] < 40
     assert found["added alice"] == 4
-    assert found["fullest of join"] < 1.1
+    assert found["max/mean of join"] < 1.1
     assert found["files of others"] == 1
     assert found["files of alice"] == 30
 
@@ -121,11 +121,11 @@ def test_a_join_whose_rows_stay_goes_on_from_another_host(cluster, kind):
 
 
 @pytest.mark.parametrize("kind", PLACES)
-def test_an_even_join_of_a_stream_goes_on_from_another_host(cluster, kind):
-    at = f"{PLACES[kind]}/even-join"
-    found = cluster.drive("even_join_stream", at=at, epochs=4)
+def test_a_skewed_join_of_a_stream_continues_from_another_host(cluster, kind):
+    at = f"{PLACES[kind]}/skewed-join"
+    found = cluster.drive("skewed_join_stream", at=at, epochs=4)
     assert (found["missing"], found["too many"]) == (0, 0)
-    went_on = cluster.drive("even_join_stream", on="driver2", at=at, epochs=found["epochs"] + 3)
+    went_on = cluster.drive("skewed_join_stream", on="driver2", at=at, epochs=found["epochs"] + 3)
     assert went_on["epochs"] > found["epochs"]
     assert (went_on["missing"], went_on["too many"]) == (0, 0)
 
@@ -155,7 +155,7 @@ def test_a_run_whose_executors_do_not_come_says_so_and_goes_on_when_they_do(clus
         while WAITING not in said() and time.monotonic() < deadline:
             time.sleep(1)
         for worker in ("worker1", "worker2"):
-            cluster.hosts.mend(worker)
+            cluster.hosts.reconnect(worker)
 
     words = ["bash", "-c", 'exec "$0" "$@" 2>awaited', EVENKEY, *command("pkg", output)]
     done = through(keep_away, lambda: cluster.run(words))
@@ -218,8 +218,8 @@ def test_a_run_is_exact_through_a_fault(breakable_cluster, grouping, fault):
     ],
     ids=lambda each: getattr(each, "__name__", each),
 )
-def test_a_drifting_stream_is_level_and_exact(breakable_cluster, grouping, fault):
-    """Hot keys change in the middle of an epoch and at a start; 20,000 messages a worker."""
+def test_a_drifting_stream_is_balanced_and_exact(breakable_cluster, grouping, fault):
+    """Hot keys change within an epoch and at the start of one; 20,000 messages per worker."""
     messages, output = 800_000, f"{PLACES['s3']}/drift"
     more = ["--dataset", DRIFT, "--messages", str(messages), "--workers", "10", "--sources", "5"]
     counts = expected(DRIFT, messages)
@@ -227,11 +227,11 @@ def test_a_drifting_stream_is_level_and_exact(breakable_cluster, grouping, fault
     assert (outcome.lost, outcome.doubled) == (0, 0)
     assert outcome.report["messages"] == messages
     on = "driver2" if fault is lose_driver else "driver"
-    levels = breakable_cluster.drive(
-        "levels_of", on=on, master="local[2]", output=output, workers=10
+    loads = breakable_cluster.drive(
+        "max_over_means", on=on, master="local[2]", output=output, workers=10
     )
-    assert len(levels) == 4
-    assert max(levels) <= 1.12
+    assert len(loads) == 4
+    assert max(loads) <= 1.12
 
 
 def test_an_executor_without_the_package_is_one_clear_error(breakable_cluster):

@@ -1,4 +1,4 @@
-"""A Spark session of this room's own, and small streams."""
+"""A Spark session for this folder, and small streams."""
 
 from __future__ import annotations
 

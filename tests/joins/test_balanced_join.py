@@ -145,7 +145,7 @@ def test_a_corrupt_partition_fails_the_query_and_says_which(sides, tmp_path):
         joined.collect()
 
 
-def test_a_null_static_key_is_told(sides):
+def test_a_null_static_key_is_reported(sides):
     stream, static = sides
     holed = static.drop("t").withColumn("k", F.when(F.col("k") > 3, F.col("k")))
     with pytest.raises(Exception, match="have no key in column 'k'"):
@@ -163,7 +163,7 @@ def test_static_data_of_another_join_are_refused(sides, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"on": "q"}, "no column 'q'"),
         ({"how": "outer"}, "how = 'outer'"),
@@ -175,10 +175,10 @@ def test_static_data_of_another_join_are_refused(sides, tmp_path):
         ({"time": "n2"}, "no column 'n2'"),
     ],
 )
-def test_what_cannot_be_is_told(sides, changes, told):
+def test_invalid_options_are_reported(sides, changes, message):
     stream, static = sides
     options = {"on": ["k", "t"], "workers": 2, **changes}
-    with pytest.raises(ConfigurationError, match=told):
+    with pytest.raises(ConfigurationError, match=message):
         balanced_join(stream, static, **options)
 
 

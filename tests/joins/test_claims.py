@@ -83,7 +83,7 @@ def run(works, load):
 def test_at_70_percent_one_redistribution_brings_mldc_under_the_threshold(load, polygons):
     result = run(stream_of(0.7, polygons, 0, 64, 40_000, 6, 0), load)
     assert result.moves == 1
-    # Polygons also touch partitions of other workers, which evens their loads out a little.
+    # Polygons also touch partitions of other workers, which balances their loads a little.
     assert result.distances[0] == pytest.approx(2.7 if not polygons else 2.3, abs=0.15)
     assert max(result.distances[1:]) < THRESHOLD
 

@@ -1,4 +1,4 @@
-"""Copies of a partition that one worker cannot bear: even, and equal to Spark's own join."""
+"""Copies of a partition with too much load for one worker: balanced, equal to Spark's own join."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def sides(session):
     return stream, static
 
 
-def fullest(counts):
-    """Rows of the fullest worker over the mean."""
+def max_over_mean(counts):
+    """The maximum number of rows of a worker over the mean."""
     return max(counts) / (sum(counts) / WORKERS)
 
 
@@ -38,7 +38,7 @@ def rows_of(df):
 
 
 @pytest.mark.slow(5)
-def test_a_batch_is_even_and_equals_sparks_own_join(sides):
+def test_a_batch_is_balanced_and_equals_sparks_own_join(sides):
     stream, static = sides
     stream = stream.where("n < 12000")
     joined = balanced_join(stream, static, "k", "left", workers=WORKERS, balance="rows")
@@ -47,23 +47,23 @@ def test_a_batch_is_even_and_equals_sparks_own_join(sides):
         stream.join(static, "k", "left")
     )
     counts = Counter(row.worker for row in placed)
-    assert fullest(counts.values()) < 1.15
-    # No random number has part in it, so a task that is retried sends each row to the same worker.
+    assert max_over_mean(counts.values()) < 1.15
+    # There are no random numbers, so a retried task sends each row to the same worker.
     again = joined.withColumn("worker", F.spark_partition_id()).collect()
     assert Counter(placed) == Counter(again)
 
 
 @pytest.mark.slow(4)
-def test_a_batch_is_left_as_it_lies_where_nothing_is_copied(sides):
+def test_a_batch_is_not_rebalanced_if_nothing_is_copied(sides):
     stream, static = sides
     still = DynamicDistributor(copies=False)
     joined = balanced_join(stream, static, "k", "left", workers=WORKERS, distributor=still)
     counts = joined.groupBy(F.spark_partition_id()).count().collect()
-    assert fullest([row["count"] for row in counts]) > 6
+    assert max_over_mean([row["count"] for row in counts]) > 6
 
 
 @pytest.mark.soak
-def test_a_stream_is_even_from_the_second_epoch_on_and_exact_when_an_epoch_runs_again(
+def test_a_stream_is_balanced_from_the_second_epoch_on_and_exact_when_an_epoch_runs_again(
     sides, stream_of_files, run_to_end, tmp_path
 ):
     stream, static = sides
@@ -85,7 +85,7 @@ def test_a_stream_is_even_from_the_second_epoch_on_and_exact_when_an_epoch_runs_
         records = log.records(epoch)
         came = [sum(work[0] for work in record.work.values()) for record in records]
         assert sum(came) == len(parts[epoch])
-        assert fullest(came) < 1.15
+        assert max_over_mean(came) < 1.15
         plan = log.plan(epoch)
         assert plan
         (partition,) = plan.copies
@@ -107,7 +107,7 @@ def test_a_stream_is_even_from_the_second_epoch_on_and_exact_when_an_epoch_runs_
 
 @pytest.mark.slow(12)
 @pytest.mark.parametrize("pipeline", ["spis", "rihps"])
-def test_a_batch_by_space_is_even_and_its_dead_letters_are_written_once(
+def test_a_batch_by_space_is_balanced_and_its_dead_letters_are_written_once(
     session, pipeline, tmp_path
 ):
     """Six of ten points lie in one square of twenty."""
@@ -123,12 +123,12 @@ def test_a_batch_by_space_is_even_and_its_dead_letters_are_written_once(
         workers=WORKERS,
         partitions=20,
         balance="rows",
-        dead_letters=tmp_path / "letters",
+        dead_letters=tmp_path / "rejected",
     )
     found = joined.withColumn("worker", F.spark_partition_id()).collect()
     assert Counter((row.p, row.s) for row in found) == Counter(
         (number, int(left)) for number, (left, _) in enumerate(places)
     )
-    assert fullest(Counter(row.worker for row in found).values()) < 1.15
-    letters = [*(tmp_path / "letters").rglob("*.parquet")]
-    assert sum(pa.parquet.read_metadata(letter).num_rows for letter in letters) == 1
+    assert max_over_mean(Counter(row.worker for row in found).values()) < 1.15
+    files = [*(tmp_path / "rejected").rglob("*.parquet")]
+    assert sum(pa.parquet.read_metadata(file).num_rows for file in files) == 1

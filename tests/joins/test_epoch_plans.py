@@ -110,7 +110,7 @@ def test_a_directory_made_anew_has_plans_of_its_own(planner):
     assert new != old
 
 
-def test_a_directory_made_anew_for_another_join_is_told(planner):
+def test_a_directory_created_again_for_another_join_is_reported(planner):
     planner.decide(task(0))
     shutil.rmtree(planner.static.url)
     add_version(planner.static.url, partitions=4)
@@ -160,7 +160,7 @@ def test_old_plans_are_forgotten(planner, monkeypatch):
     assert planner.log("q").plan(2) is None
 
 
-def test_a_damaged_plan_is_told(planner):
+def test_a_damaged_plan_is_reported(planner):
     planner.decide(task(0))
     (Path(planner.epochs.url) / "q" / "plan-0000000000.json").write_text("[")
     with pytest.raises(RunError, match="plan-0000000000"):
@@ -193,7 +193,7 @@ def test_copies_are_made_and_given_up_by_the_epochs_plans(planner):
     others = {p for p in range(8) if p % 4 and plan.owners[p] != p % 4}
     assert sorted(plan.moved) == sorted([0] * len(came[0]) + [4] * len(came[1]) + [*others])
     assert plan.redistributions == 1
-    # The epoch that runs again goes by its plan, whoever asks and however many slots there are.
+    # An epoch that runs again follows its plan, for each planner and number of slots.
     assert copying.recall(task(1)) == replace(planner, distributor=None).decide(task(1)) == plan
     fewer = replace(copying, workers=2)
     assert fewer.decide(task(1)).copies == {}

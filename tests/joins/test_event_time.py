@@ -101,7 +101,7 @@ def test_an_epoch_that_is_wrong_as_a_whole_is_got_over(planner, undisturbed, wro
 
 
 @pytest.mark.slow(4)
-def test_a_plan_of_before_with_a_wrong_clock_and_a_long_window_is_mended(planner, undisturbed):
+def test_a_previous_plan_with_a_wrong_clock_and_a_long_window_is_fixed(planner, undisturbed):
     window = Window(FUTURE, FUTURE, [(FUTURE, [1.0] * PARTITIONS)] * 3000)
     plan = EpochPlan(
         9, planner.batch_version, first_owners(PARTITIONS, WORKERS), clock=FUTURE, window=window

@@ -95,13 +95,13 @@ def fails(joined):
 def test_an_error_names_the_users_own_line(sides):
     stream, static = sides
     line = fails.__code__.co_firstlineno + 1
-    told = rf"then: ZeroDivisionError.*test_following.py, line {line}, in fails: return joined"
-    with pytest.raises(Exception, match=told):
+    message = rf"then: ZeroDivisionError.*test_following.py, line {line}, in fails: return joined"
+    with pytest.raises(Exception, match=message):
         balanced_join(stream, static, "k", workers=2, then=fails).collect()
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         (None, "the function gave NoneType: it must give a pyarrow Table"),
         ([1], "the function gave int"),
@@ -110,8 +110,8 @@ def test_an_error_names_the_users_own_line(sides):
         (pa.table({"n": [1.5], "twice": [1.0]}), "column 'n' is double, schema has int64"),
     ],
 )
-def test_what_the_function_gives_is_checked(given, told):
-    with pytest.raises(RunError, match=told):
+def test_what_the_function_returns_is_checked(given, message):
+    with pytest.raises(RunError, match=message):
         list(Following(lambda _: given, SCHEMA)(pa.table({"n": [1]})))
 
 
@@ -121,7 +121,7 @@ def test_nulls_are_refused_where_the_schema_rules_them_out():
         list(Following(lambda rows: rows, schema)(pa.table({"n": pa.array([None], pa.int64())})))
 
 
-def test_a_generator_that_fails_halfway_is_told():
+def test_a_generator_that_fails_halfway_is_reported():
     def halfway(rows):
         yield rows
         message = "no more"
@@ -131,7 +131,7 @@ def test_a_generator_that_fails_halfway_is_told():
         list(Following(halfway, pa.schema([("n", pa.int64())]))(pa.table({"n": [1]})))
 
 
-def test_options_that_cannot_be_are_told(sides):
+def test_invalid_options_are_reported(sides):
     stream, static = sides
     with pytest.raises(ConfigurationError, match="schema is given without then"):
         balanced_join(stream, static, "k", schema="n int")

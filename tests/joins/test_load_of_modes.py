@@ -1,4 +1,4 @@
-"""Which load a join's mode evens out."""
+"""The load that each mode of a join balances."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_kdb_leaves_hold_as_many_points_each():
     assert np.bincount(leaf).min() >= 99
 
 
-def test_quad_tree_cuts_the_fullest():
+def test_quad_tree_divides_the_leaf_with_the_most_points():
     crowd = np.array([[1.0, 1.0]] * 50 + [[1.1, 1.2], [9.0, 9.0], [0.0, 0.0], [10.0, 10.0]])
     bounds = quad_tree(crowd, 7).bounds
     assert [2.5, 2.5] in bounds[:, 2:].tolist()

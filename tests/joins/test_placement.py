@@ -1,4 +1,4 @@
-"""Placement: what is copied, how far loads come out even, what counts as having come."""
+"""Placement: what is copied, how balanced loads are, what counts as having come."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def by_hand(placement, loads, workers):
     st.integers(0, 5000),
     st.integers(0, 5000),
 )
-def test_only_what_is_too_heavy_is_copied_and_loads_come_out_even(workers, others, hot, second):
+def test_only_hot_partitions_are_copied_and_loads_are_balanced(workers, others, hot, second):
     loads = np.array([hot, *others, second], dtype=np.float64)
     before = Placement(tuple(number % workers for number in range(len(loads))))
     placed = divided(before, loads, workers)

@@ -47,9 +47,9 @@ def shapes_of(table):
 
 
 def test_the_synthetic_country_is_whole(atlas):
-    for level in (atlas.areas, atlas.districts, atlas.sectors):
-        assert shapely.is_valid(level).all()
-        assert shapely.area(level).sum() == pytest.approx(shapely.area(atlas.areas).sum())
+    for polygons in (atlas.areas, atlas.districts, atlas.sectors):
+        assert shapely.is_valid(polygons).all()
+        assert shapely.area(polygons).sum() == pytest.approx(shapely.area(atlas.areas).sum())
     inside = shapely.point_on_surface(atlas.sectors)
     for name in ("area", "district"):
         assert shapely.contains(atlas.level(name)[atlas.above_sector(name)], inside).all()
@@ -162,7 +162,7 @@ def test_sectors_are_united_to_districts(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("features", "told"),
+    ("features", "message"),
     [
         ([], "at least one"),
         ([{"properties": {}, "geometry": None}], "feature 0 has no name"),
@@ -170,12 +170,12 @@ def test_sectors_are_united_to_districts(tmp_path):
         ([feature("A1", square(0, 0)), feature("A1 2", square(2, 0))], "mixed"),
     ],
 )
-def test_polygon_files_that_cannot_be_read_are_told(tmp_path, features, told):
-    with pytest.raises(ConfigurationError, match=told):
+def test_polygon_files_that_cannot_be_read_are_reported(tmp_path, features, message):
+    with pytest.raises(ConfigurationError, match=message):
         read_atlas(written(tmp_path / "bad.json", features))
 
 
-def test_a_file_that_is_no_geojson_is_told(tmp_path):
+def test_a_file_that_is_not_geojson_is_reported(tmp_path):
     (tmp_path / "bad.gz").write_bytes(b"no gzip")
     with pytest.raises(ConfigurationError, match=r"polygons \S+bad.gz cannot be read"):
         read_atlas(tmp_path / "bad.gz")

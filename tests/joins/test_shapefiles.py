@@ -79,7 +79,7 @@ def test_it_is_read_as_the_same_geojson_is(tmp_path):
         assert shapely.equals(one.level(level), other.level(level)).all()
 
 
-def test_districts_are_cut_and_polygons_mended(tmp_path):
+def test_districts_are_cut_and_polygons_repaired(tmp_path):
     bow_tie = [(0, 0), (2, 2), (2, 0), (0, 2), (0, 0)]
     spike = [(4, 0), (4, 2), (6, 2), (6, 5), (6, 2), (6, 0), (4, 0)]
     path = write(tmp_path / "d.shp", {"AB1": [bow_tie], "AB2": [spike]}, field="district")
@@ -105,7 +105,7 @@ def test_what_lies_beside_it_may_be_missing_or_in_capitals(tmp_path):
     [("utf-8", None), ("utf-8", "UTF-8"), ("cp1252", "1252"), ("cp1252", "ANSI 1252")],
 )
 def test_names_are_read_in_their_encoding(tmp_path, written_as, cpg):
-    # The letters at the front name the area: a name that is read amiss has another one.
+    # The first characters name the area, so a name that is read wrongly has another area.
     polygons = {"ZÜ1": [square(0, 0)], "ZÜ2": [square(2, 0)], "Z9": [square(4, 0)]}
     path = write(tmp_path / "d.shp", polygons, encoding=written_as)
     if cpg is not None:
@@ -176,13 +176,13 @@ BROKEN: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_what_is_wrong_is_said_in_one_line(tmp_path, case):
-    polygons, options, spoil, told = BROKEN[case]
+def test_an_error_is_reported_in_one_line(tmp_path, case):
+    polygons, options, spoil, message = BROKEN[case]
     path = write(tmp_path / "s.shp", polygons, **options)
     path.with_suffix(".cpg").unlink(missing_ok=True)
     if spoil is not None:
         spoil(path)
-    with pytest.raises(ConfigurationError, match=told) as raised:
+    with pytest.raises(ConfigurationError, match=message) as raised:
         read_atlas(path)
     assert "\n" not in str(raised.value)
     assert str(path) in str(raised.value)

@@ -105,12 +105,12 @@ def test_relations_are_those_of_shapely(pairs):
     streamed = np.array([shape(one) for one, _ in pairs])
     static = np.array([shape(other) for _, other in pairs])
     for code, name in enumerate(RELATIONS):
-        told = holds(streamed, static, np.full(len(pairs), code, dtype=np.int8))
+        found = holds(streamed, static, np.full(len(pairs), code, dtype=np.int8))
         test = getattr(shapely, name.replace("-", "_"))
-        assert list(told) == [bool(test(a, b)) for a, b in zip(streamed, static, strict=True)]
+        assert list(found) == [bool(test(a, b)) for a, b in zip(streamed, static, strict=True)]
 
 
-def test_unknown_names_are_told():
+def test_unknown_names_are_reported():
     with pytest.raises(ConfigurationError, match="did you mean 'within'"):
         codes_of(["withn"])
     with pytest.raises(ConfigurationError, match="pipeline = 'sp': must be"):

@@ -73,8 +73,8 @@ def test_one_relation_for_all_and_the_geometry_kept(sides, tmp_path):
     assert {(row.p, row.s) for row in again.collect()} == {pair for pair in found if pair[1] < 3}
 
 
-class Letters:
-    """Writes dead letters beside a test."""
+class WrittenDeadLetters:
+    """Writes dead letters to a directory of the test."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -107,17 +107,17 @@ def test_unusable_geometries_become_dead_letters_or_fail(session, sides, tmp_pat
         match,
         workers=2,
         partitions=partitions,
-        dead_letters=Letters(tmp_path),
+        dead_letters=WrittenDeadLetters(tmp_path),
     )
     found = {(row.p, row.s) for row in joined.collect()}
     assert (902, 902) in found
     assert not {900, 901} & {number for pair in found for number in pair}
-    told = {}
+    written = {}
     for kind in ("dead-letters", "static-dead-letters"):
         tables = [pa.feather.read_table(str(file)) for file in tmp_path.glob(f"{kind}-*")]
-        told[kind] = sorted(row["reason"] for table in tables for row in table.to_pylist())
+        written[kind] = sorted(row["reason"] for table in tables for row in table.to_pylist())
     reasons = ["geometry is not well-known binary", "geometry is null"]
-    assert told == {"dead-letters": reasons, "static-dead-letters": reasons}
+    assert written == {"dead-letters": reasons, "static-dead-letters": reasons}
 
 
 @pytest.mark.slow(3)
@@ -127,7 +127,7 @@ def test_dead_letters_lie_in_a_store_by_kind_and_epoch(
 ):
     stream, static = sides
     odd = session.createDataFrame([(900, bytearray(b"?")), (901, None)], stream.schema)
-    letters = tmp_path / "letters"
+    rejected = tmp_path / "rejected"
     joined = balanced_join(
         stream_of_files(stream.union(odd), epochs=2),
         static.drop("relation").union(odd),
@@ -135,11 +135,11 @@ def test_dead_letters_lie_in_a_store_by_kind_and_epoch(
         workers=2,
         partitions=partitions,
         state=tmp_path / "join",
-        dead_letters=letters.as_uri(),
+        dead_letters=rejected.as_uri(),
     )
     run_to_end(joined)
     for kind, epochs in (("dead-letters", {"0", "1"}), ("static-dead-letters", {"1"})):
-        rows = session.read.parquet(f"{letters}/{kind}/*").collect()
+        rows = session.read.parquet(f"{rejected}/{kind}/*").collect()
         assert sorted(row.reason for row in rows) == [
             "geometry is not well-known binary",
             "geometry is null",
@@ -170,7 +170,7 @@ def test_a_point_outside_of_everything_static_is_joined_all_the_same(session, si
     assert [(row.p, row.s) for row in joined.collect()] == [(1, 60)]
 
 
-def test_what_cannot_be_is_told(sides):
+def test_invalid_options_are_reported(sides):
     stream, static = sides
     with pytest.raises(ConfigurationError, match="a join by space is 'inner' only"):
         balanced_join(stream, static, SpatialMatch(), "left", workers=2)

@@ -42,7 +42,7 @@ def test_a_directory_made_anew_in_one_session_joins_the_new_rows(session, stream
 
 @pytest.mark.slow(4)
 def test_what_was_joined_before_the_directory_was_made_anew_fails(session, stream, tmp_path):
-    # A cache may hold the rows of before and answer with them, so nothing is cached here.
+    # A cache may hold the previous rows and use them, so nothing is cached here.
     old = balanced_join(
         stream,
         side(session, 1),

@@ -103,21 +103,21 @@ def test_of_two_writers_of_one_version_one_fails(store):
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "message"),
     [
         (lambda path: path.unlink(), "cannot be read"),
         (lambda path: path.write_bytes(path.read_bytes()[:-9]), "bytes in place of"),
         (lambda path: path.write_bytes(path.read_bytes()[::-1]), "checksum differs"),
     ],
 )
-def test_a_damaged_partition_is_told(store, damage, told):
+def test_a_damaged_partition_is_reported(store, damage, message):
     version = write(store, {0: TABLE}).version
     damage(folder(store, version) / "p00000.parquet")
-    with pytest.raises(RunError, match=f"p00000.parquet .*{told}"):
+    with pytest.raises(RunError, match=f"p00000.parquet .*{message}"):
         store.read(version, 0)
 
 
-def test_a_damaged_manifest_is_told(store):
+def test_a_damaged_manifest_is_reported(store):
     version = write(store, {0: TABLE}).version
     (folder(store, version) / "manifest.json").write_text("{")
     with pytest.raises(RunError, match=r"manifest\.json cannot be read"):

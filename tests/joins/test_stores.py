@@ -157,7 +157,7 @@ def test_the_newest_version_is_found_from_one_that_is_known_without_a_list(state
     assert static.latest(versions[-1]) == static.latest(first) == again
 
 
-def test_a_plan_is_decided_once_whoever_decides_it_again(state):
+def test_a_plan_is_decided_once_for_all_tasks(state):
     planner = planner_at(state)
     first = planner.decide(TaskId("q", 0, 0))
     write(planner.static)
@@ -251,10 +251,10 @@ def test_a_host_that_does_not_see_the_static_data_decides_nothing(tmp_path, host
     for query in ("q", "batch"):
         with pytest.raises(RunError) as raised:
             planner.decide(TaskId(query, 0, 0))
-        told = str(raised.value)
+        message = str(raised.value)
         where = tmp_path / "worker2" / "static" / "v1.json"
-        assert told.startswith(f"host worker2 does not see what host driver wrote at {where}")
-        assert one_line(told)
+        assert message.startswith(f"host worker2 does not see what host driver wrote at {where}")
+        assert one_line(message)
     assert not (tmp_path / "worker2" / "epochs").exists()
 
 

@@ -41,7 +41,7 @@ def plain(session):
     return own
 
 
-def test_group_by_of_whole_keys_spreads_them_evenly(plain):
+def test_group_by_of_whole_keys_balances_them(plain):
     """40 keys have equally many rows: five belong on each worker."""
     rows = plain.range(0, 4000, 1, 2).selectExpr("id % 40 as user", "id")
     ours = eks.groupBy(rows, "user", workers=WORKERS).applyInPandas(summed, SUMMED).collect()

@@ -1,4 +1,4 @@
-"""A Spark session of this room's own: its settings and data sources do not reach other tests."""
+"""A Spark session for this folder: its settings and data sources do not reach other tests."""
 
 from __future__ import annotations
 

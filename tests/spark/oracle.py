@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def skewed(spark, rows, partitions):
-    """A batch: 40 % of the rows of each partition bear one key, some bear null; 5 rows/s."""
+    """A batch: 40 % of the rows of each partition have one key, some have null; 5 rows/s."""
     number = F.col("id")
     key = (
         F.when(number % 10 < 4, "hot")

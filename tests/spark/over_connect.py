@@ -41,7 +41,7 @@ def refuse(*_args: object, **_named: object) -> None:
 
 
 def write_input(directory: Path) -> None:
-    """Files of one epoch each: 60 % of the rows bear one key, and times go on."""
+    """Write one file per epoch: 60 % of the rows have one key, and times increase."""
     directory.mkdir(parents=True)
     for number in range(FILES):
         at = [ROWS * number + row for row in range(ROWS)]
@@ -79,7 +79,7 @@ def drive(df, directory: Path, name: str):
 
 
 def peaks(rows, place: str = "seconds") -> list[float]:
-    """Fullest worker over the mean of each epoch."""
+    """Give the max/mean load of each epoch."""
     epoch = F.floor(F.col(place) * SPEED / ROWS)
     counts = rows.groupBy(epoch.alias("epoch"), "worker").count()
     top = counts.groupBy("epoch").agg(F.max("count").alias("most")).sort("epoch").collect()

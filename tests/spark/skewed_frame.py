@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def skewed_frame(spark: SparkSession, rows: int) -> DataFrame:
-    """Most rows bear one key in each column, some bear null; some doubles are NaN."""
+    """Most rows have one key in each column, some have null; some doubles are NaN."""
     number = F.when(F.col("id") % 5 < 3, 0).otherwise(F.pmod(F.xxhash64("id"), F.lit(40)))
     made = spark.range(0, rows, 1, 2).withColumn("n", number)
     some = F.col("n") % 9 != 4

@@ -41,7 +41,7 @@ class Sides(NamedTuple):
 
 
 def of_type(spark: SparkSession, name: str, rows: int = 600) -> Sides:
-    """Sides with a key of some type, of which 60 % of the left rows bear one."""
+    """Sides with a key of some type; 60 % of the left rows have the same key."""
     expressions = TYPES[name]
     number = "case when id % 10 < 6 then 0 else id % 37 end as n"
     left = spark.range(0, rows, 1, 3).selectExpr("id", number)
@@ -54,7 +54,7 @@ def of_type(spark: SparkSession, name: str, rows: int = 600) -> Sides:
 
 
 def of_counts(spark: SparkSession) -> Sides:
-    """Sides of a key of two columns, with heavy keys of all shapes, light ones, and nulls."""
+    """Sides with a key of two columns: hot on the left, the right or both sides, cold, and null."""
     shapes = {
         "left heavy": (900, 2),
         "right heavy": (2, 900),

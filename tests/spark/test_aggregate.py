@@ -108,7 +108,7 @@ def test_heaviest_keys(batch, grouping, capacity):
     found = [row.asDict() for row in aggregated(batch, grouping, top).collect()]
     counts = Counter({row["key"]: row["count"] for row in batch.groupBy("key").count().collect()})
     error = assert_within_the_bound(found, counts, 5, top.counters)
-    # 99 keys: a small summary errs, one that has room for all of them does not.
+    # 99 keys: a small summary has errors, one with capacity for all keys has none.
     assert (error > 0) == (capacity is not None)
 
 

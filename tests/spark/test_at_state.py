@@ -22,8 +22,8 @@ from evenkey.spark.sessions.open_task import open_task
 
 @pytest.fixture
 def remote(monkeypatch):
-    """Take any session for one over Connect."""
-    # The door's function bears the name of its module.
+    """Treat any session as one over Connect."""
+    # Through sys.modules: the package exports a function with the name of this module.
     monkeypatch.setattr(sys.modules["evenkey.spark.sessions.access"], "is_remote", lambda _: True)
 
 
@@ -39,7 +39,9 @@ def test_over_connect_it_runs_in_a_task(spark):
 
 
 @pytest.mark.usefixtures("remote")
-@pytest.mark.parametrize("error", [RunError("state is not there: mend"), FileNotFoundError("x")])
+@pytest.mark.parametrize(
+    "error", [RunError("state is not there: restore it"), FileNotFoundError("x")]
+)
 def test_errors_come_back_as_they_are(spark, error):
     def fail():
         raise error

@@ -16,7 +16,7 @@ from evenkey import spark as operators
 from evenkey.aggregators import Fold
 from evenkey.core.errors import ConfigurationError
 from evenkey.groupings import parse
-from evenkey.spark.plans.lessons import Lesson
+from evenkey.spark.plans.epoch_statistics import TaskStatistics
 from evenkey.spark.plans.places import mark_at
 from evenkey.spark.plans.plan_source import Learned
 from evenkey.spark.plans.tables import RoutingTables
@@ -235,7 +235,7 @@ def test_a_stream_of_times_without_a_zone_has_windows_without_one(setting, aggre
     assert {row["window"]["end"] for row in found} == {start + timedelta(hours=1)}
 
 
-def test_a_source_gives_its_router_times_that_rows_bear_out():
+def test_a_source_gives_its_router_times_that_most_rows_confirm():
     seen: list[float] = []
 
     class Noting:
@@ -265,7 +265,7 @@ def test_rows_without_times_leave_the_clock_of_the_table_alone(spark, tmp_path):
         router = parse("dkg").router(4)
         router.remember(learning.decide(task).memory)
         Source(router, rate=100).route(np.arange(2, dtype=np.uint64), np.array(times))
-        learning.leave(task, Lesson(router.memory(), {}))
+        learning.report(task, TaskStatistics(router.memory(), {}))
         clocks.append(learning.decide(TaskId("query", epoch + 1, 0)).memory["clock"].tolist())
     assert clocks == [[1000.0, 1015.0, 1.0]] * 3
 

@@ -91,7 +91,7 @@ def start(program=START, **environment):
 @pytest.mark.slow(4)
 @pytest.mark.classic("what the driver's own Java says")
 def test_a_start_and_a_task_that_fails_are_silent_and_other_lines_come_through():
-    """Of settings with secrets the process is told nothing: all users read its command line."""
+    """Secret settings are not passed to the process: all users can read its command line."""
     done = start()
     assert done.returncode == 0, done.stderr
     assert done.stdout == "True False True\n"
@@ -148,7 +148,7 @@ def test_an_error_that_ends_a_query_is_raised_and_not_logged_too():
         (["sh", "-c", "exit 1"], "(exit code 1)"),
     ],
 )
-def test_a_dead_java_is_named_with_its_end_and_the_mend(monkeypatch, command, said):
+def test_the_death_of_java_is_reported_with_its_cause_and_the_fix(monkeypatch, command, said):
     class Gateway:
         proc = subprocess.Popen(command)
 
@@ -185,7 +185,7 @@ def test_an_error_of_a_living_java_stays_what_it_was(monkeypatch):
 
 
 @pytest.mark.slow(4)
-def test_the_level_of_the_log_is_error_or_what_is_asked_for():
+def test_the_log_level_is_error_or_what_the_environment_sets():
     assert gateway.log_level({}) == "ERROR"
     assert gateway.log_level({"EVENKEY_SPARK_LOG": "info"}) == "INFO"
     assert gateway.log_level({"EVENKEY_SPARK_LOG": "1"}) == "ERROR"

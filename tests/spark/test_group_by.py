@@ -221,7 +221,7 @@ def test_parts_are_merged_by_key(grouped):
     assert [row[:4] for row in ours] == [row[:4] for row in plain]
     parts = {case: max(row[4] for row in ours if row[0] == case) for case in MERGEABLE}
     assert parts.pop("collated") == 1  # Spark's own
-    assert min(parts.values()) > 1  # the heavy key of each frame
+    assert min(parts.values()) > 1  # the hot key of each frame
     assert parts["one"] == WORKERS
     assert {row[5] for row in ours} == {ours[0][5]}
 
@@ -297,14 +297,14 @@ def test_keys_lie_where_their_weight_puts_them(session):
 
 
 @pytest.mark.slow(4)
-def test_the_bound_of_the_heaviest_key_is_said(frame, caplog, capsys):
+def test_the_bound_of_the_hottest_key_is_logged(frame, caplog, capsys):
     grouped = eks.groupBy(frame, "text", workers=WORKERS)
     bound = "text Zoë 名前 0 has 6"
     with caplog.at_level(logging.WARNING, "evenkey"):
         grouped.applyInPandas(lambda pdf: pdf[["id"]], "id long")
     (line,) = [record.getMessage() for record in caplog.records]
     assert line.startswith(bound)
-    assert line.endswith("times faster; to split it pass merge=")
+    assert line.endswith("x faster; to split it pass merge=")
     grouped.explain()
     said = capsys.readouterr().out
     assert f"groupBy(text), {WORKERS} workers" in said

@@ -191,7 +191,7 @@ def nothing(first, second, third, fourth):
 
 
 WRONG = {
-    "df = 5: it is no Spark DataFrame": lambda _: eks.groupBy(5, "id"),
+    "df = 5: it is not a Spark DataFrame": lambda _: eks.groupBy(5, "id"),
     "key = 1.5: must be a column's name": lambda df: eks.groupBy(df, 1.5),
     "key = True: must be a column's name": lambda df: eks.groupBy(df, [True]),
     "key = 'who': there is no column 'who'; there are: id, v": lambda df: eks.groupBy(
@@ -322,7 +322,7 @@ def test_keys_come_back_from_their_texts(session):
 
 ALONE = """
 import pickle, sys
-sys.modules["evenkey"] = None  # whoever imports it fails
+sys.modules["evenkey"] = None  # importing it fails
 import pandas
 for work in pickle.loads(sys.stdin.buffer.read()):
     rows = pandas.DataFrame({"id": [7], "own": [0]})

@@ -1,4 +1,4 @@
-"""A stream of a user, joined with a batch, killed with -9: each pair comes once, and evenly."""
+"""A user's stream, joined with a batch, killed with -9: each pair comes once, workers balanced."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def test_a_killed_join_goes_on_from_its_plans(tmp_path):
     loads = np.zeros((EPOCHS, WORKERS))
     np.add.at(loads, (rows["epoch"], rows["worker"]), 1)
     uneven = loads.max(axis=1) / loads.mean(axis=1)
-    assert uneven[0] > 3, "it was level without a plan: this shows nothing"
+    assert uneven[0] > 3, "it was balanced without a plan: this shows nothing"
     assert uneven[BEFORE:].max() < 1.5

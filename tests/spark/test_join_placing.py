@@ -26,13 +26,13 @@ def plain(session):
 
 
 def hot(session, rows):
-    """60 % of the rows bear one key, the others one of 5000."""
+    """60 % of the rows have one key, the others one of 5000."""
     key = F.when(F.col("id") % 10 < 6, 0).otherwise(F.pmod(F.xxhash64("id"), F.lit(5000)))
     return session.range(0, rows, 1, 4).select(key.alias("k"), F.col("id").alias("v"))
 
 
-def fullest(joined):
-    """Rows of the fullest task over the mean of all workers, and how many rows there are."""
+def max_over_mean(joined):
+    """The rows of the largest task over the mean of all workers, and the number of rows."""
     tasks = joined.groupBy(F.spark_partition_id().alias("task")).count().toArrow()
     assert set(tasks["task"].to_pylist()) <= set(range(WORKERS))
     counts = tasks["count"].to_numpy()
@@ -44,7 +44,7 @@ def fullest(joined):
 def test_a_key_with_most_rows_is_divided(plain, how):
     """Also where most keys of the right side have no match."""
     left, right = hot(plain, 16_000), plain.range(0, 5000, 1, 2).selectExpr("id as k", "-id as w")
-    uneven, rows = fullest(operators.join(left, right, "k", how, WORKERS))
+    uneven, rows = max_over_mean(operators.join(left, right, "k", how, WORKERS))
     assert uneven < 1.15
     assert rows == left.join(right, "k", how).count()
 
@@ -55,7 +55,7 @@ def test_a_key_with_rows_on_both_sides_is_divided_by_what_it_makes(plain):
     left, right = many_by_many(plain, 500, 1000)
     for how in ("inner", "right"):
         joined = operators.join(left, right, "k", how, WORKERS)
-        uneven, rows = fullest(joined)
+        uneven, rows = max_over_mean(joined)
         assert uneven < 1.15, how
         assert rows == left.join(right, "k", how).count()
 
@@ -73,7 +73,7 @@ def many_by_many(session, left_rows, right_rows):
 @pytest.mark.soak
 def test_fifty_million_rows_of_one_key_are_divided(plain):
     left, right = many_by_many(plain, 5000, 10_000)
-    uneven, rows = fullest(operators.join(left, right, "k", "inner", WORKERS))
+    uneven, rows = max_over_mean(operators.join(left, right, "k", "inner", WORKERS))
     assert uneven < 1.15
     assert rows == 50_040_000
 
@@ -94,20 +94,20 @@ def test_nulls_are_on_all_workers(plain):
     left = plain.range(0, 16_000, 1, 3).selectExpr("nullif(id % 1, 0) as k", "id as v")
     right = plain.range(0, 100, 1, 2).selectExpr("id as k")
     joined = operators.join(left, right, "k", "left", WORKERS)
-    assert fullest(joined) == (pytest.approx(1, abs=0.05), 16_000)
+    assert max_over_mean(joined) == (pytest.approx(1, abs=0.05), 16_000)
 
 
 @pytest.mark.slow(4)
 def test_a_kept_plan_is_used_again(plain, tmp_path):
     left, right = hot(plain, 20_000), plain.range(0, 5000, 1, 2).selectExpr("id as k", "id as w")
     made = operators.join_plan(left, right, "k", "inner", WORKERS, state=tmp_path)
-    assert "1 key is split, the heaviest has 58.7% of the work" in str(made)
+    assert "1 key is split, the hottest has 58.7% of the work" in str(made)
     # Of other rows: the result is exact whatever the plan was made of.
     later = left.where("k <> 0").unionAll(left.selectExpr("k + 7", "v"))
     kept = operators.join_plan(later, right, "k", "inner", WORKERS, state=tmp_path)
     assert kept.plan is not None
     assert (kept.split == made.split).all()
-    assert str(kept).endswith("plan of before")
+    assert str(kept).endswith("previous plan")
     joined = operators.join(later, right, "k", "inner", WORKERS, state=tmp_path)
     assert joined.count() == later.join(right, "k").count()
     with pytest.raises(ConfigurationError, match="weigh=output"):

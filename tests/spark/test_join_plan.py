@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkey.groupings import Plan, PlannedGrouping
-from evenkey.spark.joins.dealt_and_copied import JoinPlan, _level, make_join_plan
+from evenkey.spark.joins.dealt_and_copied import JoinPlan, _balanced_load, make_join_plan
 from evenkey.spark.joins.join_counts import JoinCounts
 from evenkey.spark.joins.join_kinds import kind_of
 from evenkey.spark.joins.witnesses import _FirstOfTask
@@ -19,7 +19,7 @@ LOW = (1 << WORKER_BITS) - 1
 
 
 def counts_of(rows, workers):
-    """Counts of keys with so many rows on the left and right, and a few light keys beside them."""
+    """Counts of keys with these rows on the left and right, and of a few cold keys."""
     buckets = PlannedGrouping().bucket_count(workers)
     keys = np.arange(1, len(rows) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     left, right = np.array(rows, dtype=np.int64).reshape(-1, 2).T
@@ -107,11 +107,11 @@ def test_a_worker_that_a_key_has_twice_is_taken_once():
 
 
 @pytest.mark.parametrize(
-    ("loads", "others", "level"),
+    ("loads", "others", "balanced"),
     [([0, 0], 4, 2), ([5, 0], 3, 3), ([5, 1, 0], 3, 2), ([1, 2, 3], 6, 4), ([7], 0, 7)],
 )
-def test_the_level_that_workers_come_to(loads, others, level):
-    assert _level(np.array(loads, dtype=np.float64), others) == level
+def test_the_load_that_workers_reach(loads, others, balanced):
+    assert _balanced_load(np.array(loads, dtype=np.float64), others) == balanced
 
 
 def test_a_task_names_the_first_row_of_each_key_once():

@@ -1,4 +1,4 @@
-"""A stream joined with a batch: exact in every epoch, and even once keys are known."""
+"""A stream joined with a batch: exact in every epoch, and balanced once keys are known."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def static_of(session, messages):
 
 @pytest.mark.slow(28)
 @pytest.mark.parametrize(("how", "stream_is"), [("left", "left"), ("inner", "right")])
-def test_epochs_equal_sparks_join_and_become_even(plain, tmp_path, how, stream_is):
+def test_epochs_equal_sparks_join_and_become_balanced(plain, tmp_path, how, stream_is):
     df = oracle.streaming(plain, STREAM, tmp_path, epochs=EPOCHS).select("key", "time")
     read = plain.read.schema(df.schema).parquet(str(tmp_path / "input"))
     static = static_of(plain, read)
@@ -107,7 +107,7 @@ def all_of(rows, static, join):
 
 
 def epoch_of(number):
-    """Half of the rows bear one key, others a null in one column of it or in both."""
+    """Half of the rows have one key; others have a null in one or both of its columns."""
     names = [
         "hot" if n % 2 else (None, f"k{n % 11}", "nobody", "cold")[n % 8 // 2] for n in range(200)
     ]

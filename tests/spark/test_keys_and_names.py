@@ -196,7 +196,7 @@ def test_case_tells_columns_apart_where_spark_says_so(spark):
         operators.route(df, "USER", "kg", 2)
 
 
-def test_two_columns_of_one_name_are_told(spark):
+def test_two_columns_with_the_same_name_are_reported(spark):
     df = spark.range(4).selectExpr("id AS user", "id AS n").withColumnRenamed("n", "User")
     with pytest.raises(
         ConfigurationError, match="'user': there are 2 columns of that name: user, "

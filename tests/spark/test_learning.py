@@ -18,7 +18,7 @@ from evenkey.core.stores import LocalStore
 from evenkey.core.streams import generated
 from evenkey.groupings import parse
 from evenkey.spark import RoutingTables, aggregate, route
-from evenkey.spark.plans.lessons import Lesson, Lessons
+from evenkey.spark.plans.epoch_statistics import EpochStatistics, TaskStatistics
 from evenkey.spark.plans.places import mark_at
 from evenkey.spark.plans.plan_source import Learned
 from evenkey.spark.routing.tasks import OfRouters
@@ -80,14 +80,14 @@ def test_an_epoch_starts_with_the_hot_keys_of_the_one_before(setting):
     tables = setting.of_the_query()
     assert tables.numbers() == [0, 1, 2]
     assert Path(tables.path(1)).name == "table-0000000001.npz"
-    (hot,) = np.unique(epochs[0].filter(_bears(epochs[0], "Turkey"))["hash"].to_numpy())
+    (hot,) = np.unique(epochs[0].filter(_has_key(epochs[0], "Turkey"))["hash"].to_numpy())
     for number in (1, 2):
         items = tables.read(number).memory["items"]
         pools = dict(zip(items["key"].view(np.int64).tolist(), items["pool"].tolist(), strict=True))
         assert pools[hot] > 2
 
 
-def _bears(rows, key):
+def _has_key(rows, key):
     return [each == key for each in rows["key"].to_pylist()]
 
 
@@ -112,7 +112,7 @@ def test_a_corrupt_table_stops_the_query_until_it_is_deleted(setting):
     assert f"routing table {table} is corrupt" in str(stopped.value)
     assert "delete it" in str(stopped.value)
 
-    # The mend that the message names: it is made again, of the lessons.
+    # The fix that the message names: the table is made again from the epoch statistics.
     table.unlink()
     after = setting.run()
     epochs = [*before.values(), *after.values()]
@@ -120,14 +120,14 @@ def test_a_corrupt_table_stops_the_query_until_it_is_deleted(setting):
 
 
 @pytest.mark.slow(7)
-def test_a_corrupt_lesson_stops_the_query_until_it_is_deleted(setting):
+def test_corrupt_epoch_statistics_stop_the_query_until_they_are_deleted(setting):
     setting.run(stop_after=0)
-    lesson, _ = sorted(setting.tables.rglob("lessons/*/*.npz"))
-    lesson.write_bytes(lesson.read_bytes()[:100])
+    statistics, _ = sorted(setting.tables.rglob("epoch-statistics/*/*.npz"))
+    statistics.write_bytes(statistics.read_bytes()[:100])
     with pytest.raises(StreamingQueryException) as stopped:
         setting.run()
-    assert f"lesson {lesson} is corrupt" in str(stopped.value)
-    lesson.unlink()
+    assert f"epoch statistics {statistics} are corrupt" in str(stopped.value)
+    statistics.unlink()
     assert sorted(setting.run()) == [1, 2]
 
 
@@ -239,10 +239,10 @@ def learning(spark, tmp_path):
     return Learned(tables, mark_at(spark, tables.store), OfRouters(parse("pkg")))
 
 
-def leave(learning, source, epoch=0, keys=(7, 7, 8)):
+def report(learning, source, epoch=0, keys=(7, 7, 8)):
     router = parse("pkg").router(WORKERS, source)
     router.route(np.array(keys, dtype=np.uint64))
-    learning.leave(TaskId("query", epoch, source), Lesson({}, router.snapshot()))
+    learning.report(TaskId("query", epoch, source), TaskStatistics({}, router.snapshot()))
 
 
 def sent(learning, epoch):
@@ -250,33 +250,33 @@ def sent(learning, epoch):
     return {source: int(state["sent"].sum()) for source, state in local.items()}
 
 
-def test_a_task_that_runs_twice_says_it_once(learning):
-    leave(learning, 0)
-    leave(learning, 1)
-    leave(learning, 0)
+def test_a_task_that_runs_twice_counts_once(learning):
+    report(learning, 0)
+    report(learning, 1)
+    report(learning, 0)
     assert sent(learning, 1) == {0: 3, 1: 3}
 
 
 def test_a_source_without_messages_keeps_its_state(learning):
-    leave(learning, 0)
-    leave(learning, 1)
+    report(learning, 0)
+    report(learning, 1)
     assert sent(learning, 1) == {0: 3, 1: 3}
-    leave(learning, 0, epoch=1, keys=(1,))
+    report(learning, 0, epoch=1, keys=(1,))
     assert sent(learning, 2) == {0: 1, 1: 3}
 
 
 def test_a_task_that_wakes_after_its_epoch_changes_nothing(learning):
-    leave(learning, 0)
+    report(learning, 0)
     assert sent(learning, 1) == {0: 3}
-    leave(learning, 1)
+    report(learning, 1)
     assert sent(learning, 1) == {0: 3}
-    leave(learning, 0, epoch=1, keys=(1,))
+    report(learning, 0, epoch=1, keys=(1,))
     assert sent(learning, 2) == {0: 1}
 
 
 def test_two_tasks_that_decide_write_the_same(learning):
-    leave(learning, 0)
-    leave(learning, 1)
+    report(learning, 0)
+    report(learning, 1)
     sent(learning, 1)
     table = Path(learning.tables.of_query("query").path(1))
     first = table.read_bytes()
@@ -285,28 +285,28 @@ def test_two_tasks_that_decide_write_the_same(learning):
     assert table.read_bytes() == first
 
 
-def test_lessons_wait_over_epochs_without_rows(learning):
-    """Such an epoch may have no tasks, and none that decides."""
-    leave(learning, 0)
+def test_epoch_statistics_outlast_epochs_without_rows(learning):
+    """Such an epoch may have no tasks, and so no task that decides the plan."""
+    report(learning, 0)
     assert sent(learning, 1) == {0: 3}
-    leave(learning, 1, epoch=1, keys=(1, 2))
+    report(learning, 1, epoch=1, keys=(1, 2))
     assert sent(learning, 4) == {0: 3, 1: 2}
     assert sent(learning, 5) == {0: 3, 1: 2}
 
 
 @pytest.mark.slow(2)
-def test_old_lessons_and_tables_go(learning):
+def test_old_epoch_statistics_and_tables_are_deleted(learning):
     for epoch in range(120):
-        leave(learning, 0, epoch)
-        leave(learning, 1, epoch)
+        report(learning, 0, epoch)
+        report(learning, 1, epoch)
         sent(learning, epoch + 1)
     own = learning.tables.of_query("query")
     assert own.numbers() == list(range(20, 121))
-    assert list(Lessons(own.store).epochs(own.names())) == [119]
+    assert list(EpochStatistics(own.store).epochs(own.names())) == [119]
 
 
 def test_a_task_that_does_not_see_the_table_says_so(learning):
-    """Whoever decided it wrote it to another disk."""
+    """The task that decided it wrote it to another disk."""
     with pytest.raises(
         RunError,
         match=r"does not see what the task that .* wrote at .*table-0000000003\.npz",
@@ -314,10 +314,10 @@ def test_a_task_that_does_not_see_the_table_says_so(learning):
         learning.recall(TaskId("query", 3, 0))
 
 
-def test_a_lesson_that_cannot_be_written_fails_the_task(learning, monkeypatch):
+def test_epoch_statistics_that_cannot_be_written_fail_the_task(learning, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(RunError, match=r"lesson .*000000\.npz cannot be written: .*No space"):
-        leave(learning, 0)
+    with pytest.raises(RunError, match=r"statistics .*000000\.npz cannot be written: .*No space"):
+        report(learning, 0)

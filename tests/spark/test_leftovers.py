@@ -212,10 +212,10 @@ def program(text, *arguments):
 @pytest.mark.soak
 @pytest.mark.classic("a program with a session of the command line's kind")
 def test_sessions_that_stopped_leave_nothing(tmp_path):
-    """What a query of a stopped session left goes when the next one needs a directory."""
+    """When a session needs a directory, it deletes what queries of stopped sessions left."""
     (tmp_path / "temporary").mkdir()
-    told = program(SESSIONS, str(tmp_path / "temporary"))
-    seen, said = json.loads(told.stdout.splitlines()[-1])
+    done = program(SESSIONS, str(tmp_path / "temporary"))
+    seen, said = json.loads(done.stdout.splitlines()[-1])
     directories, registered = zip(*seen, strict=True)
     assert directories == (1, 1)
     stopped = (
@@ -245,7 +245,7 @@ for query in queries:
 @pytest.mark.soak
 @pytest.mark.classic("a program with a session of the command line's kind")
 def test_a_process_may_end_when_its_queries_have():
-    """Spark tells of their end a little later, and nobody may be there to hear of it."""
+    """Spark reports their end a little later, when the process may have ended."""
     assert "threw an exception" not in program(ENDING).stderr
 
 

@@ -71,9 +71,9 @@ def test_a_stream_counts_them_and_goes_on(spark, tmp_path):
     found = operators.aggregate(
         stream, "k", "pkg", 2, "sum(column=n)", time="at", window="1 minute"
     )
-    told = []
-    epochs = run(found, tmp_path, after_query=lambda query: told.extend(query.recentProgress))
+    progress = []
+    epochs = run(found, tmp_path, after_query=lambda query: progress.extend(query.recentProgress))
     sums = {row["k"]: row["sum"] for rows in epochs.values() for row in rows.to_pylist()}
     assert sums == SUMS
-    figures = [each for progress in told for each in observed_metrics(progress, OVERFLOWS)]
+    figures = [figure for each in progress for figure in observed_metrics(each, OVERFLOWS)]
     assert sum(each["overflows"] for each in figures) == 1

@@ -89,7 +89,7 @@ def test_a_plan_that_is_lost_twice_is_never_replaced_by_a_newer_one(tables, faul
     assert says in message
     for way in ("restore ", "as it was when the query began", "or start with a new checkpoint"):
         assert way in message
-    assert "balance is learned anew" not in message
+    assert "balance is learned again" not in message
     assert "\n" not in message
 
 

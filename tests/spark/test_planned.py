@@ -53,7 +53,7 @@ def assert_follows(plan, hashes, workers):
     assert split
 
 
-def test_batch_is_counted_and_level(batch, tmp_path):
+def test_batch_is_counted_and_balanced(batch, tmp_path):
     hashes, workers = routed(batch, state=tmp_path)
     plan = Plan.from_arrays(RoutingTables(tmp_path, "planned", WORKERS).read(0).memory)
     assert_follows(plan, hashes, workers)
@@ -104,7 +104,7 @@ def test_no_python_for_a_message(batch, tmp_path):
 
 @pytest.mark.slow(5)
 def test_each_epoch_is_counted_in_foreach_batch(session, tmp_path):
-    """Hot keys change with every epoch; counted first, each is level from its first row on."""
+    """Hot keys change with every epoch; counted first, each is balanced from its first row on."""
     stream = generated("drift(z=1.5,keys=500,every=4000)", messages=12_000)
     df = oracle.streaming(session, stream, tmp_path, epochs=3)
 

@@ -14,7 +14,7 @@ from evenkey.core.streams import generated
 from evenkey.groupings import KeyCounts
 from evenkey.pipeline.aggregate import PipelineConfig, run
 from evenkey.spark import RoutingTables
-from evenkey.spark.plans.lessons import Lessons
+from evenkey.spark.plans.epoch_statistics import EpochStatistics
 from tests.groupings.planned.guarantee import most_uneven
 from tests.spark import oracle
 
@@ -23,14 +23,14 @@ LEARNED = "planned(planning=previous)"
 
 
 def peaks_into(peaks, directory, grouping="planned", workers=WORKERS):
-    """What notes how uneven an epoch was, by the lessons that the query's workers left."""
+    """Return a callback that appends an epoch's max/mean load, from the workers' statistics."""
 
     def note(epoch):
         store = tables_of(directory, grouping, workers).store
-        lessons = Lessons(store)
+        statistics = EpochStatistics(store)
         # An epoch without rows, which only closes windows, has none.
-        left = lessons.read(lessons.epochs(store.names()).get(epoch, {}))
-        loads = [KeyCounts.from_arrays(lesson.memory).total for lesson in left.values()]
+        reported = statistics.read(statistics.epochs(store.names()).get(epoch, {}))
+        loads = [KeyCounts.from_arrays(each.memory).total for each in reported.values()]
         if loads:
             peaks.append(max(loads) * workers / sum(loads))
 
@@ -124,7 +124,7 @@ def test_plans_are_those_of_evenkey_run(session, tmp_path, name):
 
 
 @pytest.mark.slow(4)
-def test_every_epoch_of_a_drifting_stream_is_level_and_exact(session, tmp_path):
+def test_every_epoch_of_a_drifting_stream_is_balanced_and_exact(session, tmp_path):
     """Hot keys change in the middle of the second epoch and of the fourth."""
     name, messages = "drift(z=1.2,keys=10000,every=15000)", 40_000
     grouping = LEARNED
@@ -229,7 +229,7 @@ def test_keys_of_any_types_are_planned_and_counted_exactly(session, tmp_path):
     closed = {start for start, _, _ in totals}
     assert len(closed) >= 4
     assert totals == {group: n for group, n in expected.items() if group[0] in closed}
-    # 48 % of the rows bear one key: as much as two of four workers are to hold.
+    # 48 % of the rows have one key: as much as two of four workers should hold.
     assert len(peaks) == 3
     assert max(peaks) <= most(4000, workers=4)
 

@@ -33,6 +33,6 @@ def test_a_killed_stream_goes_on_from_its_plans(tmp_path):
     loads = np.zeros((EPOCHS, WORKERS))
     np.add.at(loads, (rows["epoch"], rows["worker"]), 1)
     uneven = loads.max(axis=1) / loads.mean(axis=1)
-    assert uneven[0] > 3, "it was level without a plan: this shows nothing"
-    # The first of these was begun by the process that was killed, and ran in the next one.
+    assert uneven[0] > 3, "it was balanced without a plan: this shows nothing"
+    # The killed process started the first of these epochs, and the next process ran it.
     assert uneven[BEFORE:].max() < 1.5

@@ -22,7 +22,7 @@ LEARNING = [spelling for spelling in SPELLINGS if parse(spelling).learns]
 
 
 def routed(df, spellings, **options):
-    """Route by several groupings at once, each into a column of its own name."""
+    """Route by several groupings together, each into a column with its name."""
     for spelling in spellings:
         column = f"by {spelling}"
         df = operators.route(df, "key", spelling, WORKERS, column=column, **options)

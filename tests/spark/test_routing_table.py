@@ -80,8 +80,8 @@ def test_an_epoch_that_runs_again_replaces_its_table(tables):
     assert number_of(tables.read(3)) == 2
 
 
-def test_a_table_is_the_same_bytes_whoever_writes_it(tables, monkeypatch):
-    """So it does not matter which of two tasks that make it is the last."""
+def test_every_process_writes_the_same_bytes_of_a_table(tables, monkeypatch):
+    """So of two tasks that make it either may be the last."""
     tables.write(1, learned())
     first = Path(tables.path(1)).read_bytes()
     monkeypatch.setattr(time, "time", lambda: 2_000_000_000.0)
@@ -158,7 +158,7 @@ def test_a_table_of_another_routing_is_refused(tables, grouping, workers):
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"PK\x03\x04", b"\x93NUMPY\x01\x00"])
-def test_a_file_that_is_no_table_is_named_with_the_mend(tables, content):
+def test_a_file_that_is_not_a_table_is_named_with_the_fix(tables, content):
     tables.write(1, numbered(1))
     tables.write(2, numbered(2))
     Path(tables.path(2)).write_bytes(content)

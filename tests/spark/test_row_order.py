@@ -80,7 +80,7 @@ def test_rows_in_another_order_go_to_the_same_tasks(session, place):
 
 
 @pytest.mark.parametrize("place", [by_route, by_write], ids=["route", "write"])
-def test_a_key_whose_rows_are_all_alike_is_dealt_evenly(session, place):
+def test_identical_rows_of_a_key_are_balanced(session, place):
     rows = rows_of(session, 1).select("key", F.lit(7).alias("same"))
     placed = place(rows).groupBy(F.spark_partition_id().alias("task")).count().collect()
     sizes = [row["count"] for row in placed]
@@ -127,11 +127,11 @@ def test_what_is_behind_an_rdd_is_known(spark):
 
 
 def test_nothing_is_sorted_where_no_key_is_split_or_the_order_is_stable(session):
-    """A sort has its price, so there is one only where it is needed."""
-    even = session.range(ROWS).select((F.col("id") % 2000).alias("key"), "id")
-    skewed = even.withColumn("key", F.when(F.col("id") % 2 == 0, 0).otherwise(F.col("key")))
+    """A sort takes time, so there is one only if it is needed."""
+    uniform = session.range(ROWS).select((F.col("id") % 2000).alias("key"), "id")
+    skewed = uniform.withColumn("key", F.when(F.col("id") % 2 == 0, 0).otherwise(F.col("key")))
     for rows, sorts in (
-        (even.repartition(3, "id"), False),
+        (uniform.repartition(3, "id"), False),
         (skewed, False),
         (skewed.repartition(3, "id"), True),
     ):

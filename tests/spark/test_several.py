@@ -191,7 +191,7 @@ def test_stream(session, tmp_path):
     ("given", "says"),
     [
         ({"aggregators": {"Key": "count"}}, "key = 'key': the result of Key=count has a column"),
-        ({"aggregators": {"Kind OF": "count"}}, "of its own; name the result otherwise"),
+        ({"aggregators": {"Kind OF": "count"}}, "of its own; give the result another name"),
         ({"aggregators": {"n": "count", "N": "count"}}, "two columns of the result are named 'N'"),
         ({"aggregators": {"n": Sum("amont")}}, "there is no column 'amont'; there are: id, key,"),
         ({"aggregators": {"n": "cout"}}, "did you mean 'count'?"),

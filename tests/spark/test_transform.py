@@ -52,7 +52,7 @@ def test_aggregates_of_a_chain_are_sparks(clicks):
 
 @pytest.mark.slow(2)
 def test_joins_and_heavy_hitters_are_links_of_a_chain(clicks, spark):
-    profiles = spark.createDataFrame([("alice", 1), ("user 8", 2)], "user string, level int")
+    profiles = spark.createDataFrame([("alice", 1), ("user 8", 2)], "user string, age int")
     joined = clicks.transform(joins.balanced_join, profiles, "user", workers=2)
     assert rows(joined) == rows(clicks.join(profiles, "user"))
     heaviest = clicks.transform(heavy_hitters, "user", 1)

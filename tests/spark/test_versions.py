@@ -53,12 +53,12 @@ def before_4_2(monkeypatch):
     ],
 )
 def test_runs_say_in_one_line_which_spark_they_need(command):
-    told = CliRunner().invoke(app, command.split())
-    assert told.stderr.strip() == (
+    done = CliRunner().invoke(app, command.split())
+    assert done.stderr.strip() == (
         "error: PySpark is 4.1.4: runs from a source to a sink, such as `evenkey run`, need 4.2 or "
         "later; pip install 'pyspark>=4.2'"
     )
-    assert told.exit_code == 2
+    assert done.exit_code == 2
 
 
 def test_schemas_have_the_zone_at_any_depth():

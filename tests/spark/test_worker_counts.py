@@ -19,20 +19,20 @@ WORKERS = 3
 
 
 class Learning:
-    """Keeps the lessons that it is left."""
+    """Keeps the statistics reported to it."""
 
     tables = SimpleNamespace(workers=WORKERS)
 
     def __init__(self):
-        self.left = []
+        self.reported = []
 
-    def leave(self, task, lesson):
-        self.left.append((task, KeyCounts.from_arrays(lesson.memory)))
+    def report(self, task, statistics):
+        self.reported.append((task, KeyCounts.from_arrays(statistics.memory)))
 
 
 @pytest.fixture
 def hold(monkeypatch):
-    """Let a worker hold messages of these hashes, and give what it left."""
+    """Let a worker hold messages of these hashes, and give what it reported."""
     monkeypatch.setattr(worker_counts, "current_epoch", lambda: "this epoch")
 
     def held(hashes, batch_rows=100):
@@ -42,7 +42,7 @@ def hold(monkeypatch):
         bound = parse("count").bind(messages.select(["key"]).schema)
         worker = CountingWorker(bound, ("key",), learning, PlannedGrouping())
         list(worker(messages.to_batches(max_chunksize=batch_rows)))
-        return learning.left
+        return learning.reported
 
     return held
 

@@ -93,7 +93,7 @@ def test_a_chosen_python_that_is_not_there_is_said_not_to_run(spark, monkeypatch
         workers.in_workers(spark, str.upper)
 
 
-def test_a_worker_on_another_host_without_evenkey_names_itself_and_the_mend(bare_python, tmp_path):
+def test_a_worker_on_another_host_without_evenkey_names_itself_and_the_fix(bare_python, tmp_path):
     # What a worker does first, with Spark's own packages only.
     task = tmp_path / "task"
     task.write_bytes(cloudpickle.dumps(workers._Task(workers.in_workers)))
@@ -111,13 +111,13 @@ def test_a_task_is_what_it_was_in_a_worker_that_has_evenkey():
     assert task is str.upper
 
 
-def test_a_subquerys_task_tells_what_is_missing_as_words():
+def test_a_subquerys_task_reports_what_is_missing_as_words():
     """Spark would hide the error of a scalar subquery; the rows' condition raises these words."""
     missing = b"cno_such_module\nanything\n."
     batch = pa.record_batch({"id": [0]})
-    (told,) = open_task.open_giving_problems(missing)([batch])
-    first, *letters = told["words"].to_pylist()[0]
+    (reported,) = open_task.open_giving_problems(missing)([batch])
+    first, *codes = reported["words"].to_pylist()[0]
     assert first == -1
-    assert "has no module 'no_such_module': install evenkey there" in "".join(map(chr, letters))
+    assert "has no module 'no_such_module': install evenkey there" in "".join(map(chr, codes))
     assert open_task.open_giving_problems(cloudpickle.dumps(str.upper)) is str.upper
     assert open_task.problem_words("Zürich\x00") == [-1, *"Zürich ".encode("latin-1")]

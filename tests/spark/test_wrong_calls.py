@@ -1,4 +1,4 @@
-"""Wrong calls of public functions and classes: one line that names the thing and the mend."""
+"""Wrong calls of public functions and classes: one line that names the argument and the fix."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def expression() -> Any:
 
 
 ROUTES: Wrong = [
-    ("df = pandas DataFrame: it is no Spark", lambda _: eks.route(PANDAS, "user", "pkg", 2)),
-    ("df = None: it is no Spark", lambda _: eks.route(None, "user", "pkg", 2)),
-    ("df = 'x.csv': it is no Spark", lambda _: eks.route("x.csv", "user", "pkg", 2)),
+    ("df = pandas DataFrame: it is not a Spark", lambda _: eks.route(PANDAS, "user", "pkg", 2)),
+    ("df = None: it is not a Spark", lambda _: eks.route(None, "user", "pkg", 2)),
+    ("df = 'x.csv': it is not a Spark", lambda _: eks.route("x.csv", "user", "pkg", 2)),
     (
         "key = a Column: columns go by their names",
         lambda at: eks.route(at.df, expression(), "pkg", 2),
@@ -464,8 +464,8 @@ JOINS: Wrong = [
     ("state = None: must be a path", lambda at: joi.refresh(at.static, None)),
 ]
 DIVIDED: Wrong = [
-    ("left = pandas DataFrame: it is no Spark", lambda at: eks.join(PANDAS, at.static, "user")),
-    ("right = None: it is no Spark", lambda at: eks.join(at.df, None, "user")),
+    ("left = pandas DataFrame: it is not a Spark", lambda at: eks.join(PANDAS, at.static, "user")),
+    ("right = None: it is not a Spark", lambda at: eks.join(at.df, None, "user")),
     (
         "on: Spark has no such join: ",
         lambda at: eks.join(at.df, at.static, expression()),
@@ -524,7 +524,7 @@ EVERY = [*ROUTES, *OPERATORS, *CLASSES, *APPLICATIONS, *JOINS, *DIVIDED]
     ("says", "call"),
     [pytest.param(*each, id=f"{n}-{each[0][:40]}") for n, each in enumerate(EVERY)],
 )
-def test_a_wrong_call_is_told_in_one_line(at, says, call):
+def test_a_wrong_call_is_reported_in_one_line(at, says, call):
     with pytest.raises(ek.ConfigurationError) as raised:
         call(at)
     message = str(raised.value)

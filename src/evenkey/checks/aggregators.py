@@ -40,9 +40,9 @@ def yield_aggregator_checks(
         At least one message, with the columns ``"window"``, ``"key"`` and those that the
         aggregator reads. `sample_messages` of it if left out.
     same
-        Takes the result of all messages at once and that of messages in parts, and raises
-        AssertionError unless they agree. If left out, they must be equal, floating point
-        numbers up to rounding; an approximate aggregator gives its error bound here.
+        Takes the result of all messages together and that of messages in parts, and raises
+        AssertionError unless they agree. By default they must be equal, floating point numbers up
+        to rounding; for an approximate aggregator, check its error bound here.
 
     Yields
     ------

@@ -224,9 +224,9 @@ def check_plan(grouping: Grouping) -> None:
 
 
 def check_epochs_are_planned(grouping: Grouping) -> None:
-    """An epoch that was planned is at least as level as without a plan, and like its repetition.
+    """A planned epoch is at least as balanced as one without a plan, and repeats exactly.
 
-    Frequencies in other proportions give another plan; the same ones, given again, move nothing.
+    Frequencies in other proportions give another plan; the same frequencies again move nothing.
     """
     if not grouping.plans_epochs:
         return
@@ -241,8 +241,8 @@ def check_epochs_are_planned(grouping: Grouping) -> None:
         router.remember(memory)
         routed.append(router.route(keys[source::2], times[source::2]))
     blind = [grouping.router(_WORKERS, s).route(keys[s::2], times[s::2]) for s in range(2)]
-    fullest, before = (np.bincount(np.concatenate(each)).max() for each in (routed, blind))
-    assert fullest <= before
+    planned, unplanned = (np.bincount(np.concatenate(each)).max() for each in (routed, blind))
+    assert planned <= unplanned
     again = grouping.router(_WORKERS, 0)
     again.remember(grouping.replan(distinct, counts, _WORKERS, memory))
     np.testing.assert_array_equal(again.route(keys[::2], times[::2]), routed[0])

@@ -17,7 +17,7 @@ from evenkey.joins.matching.on import Keys, SpatialMatch
 from evenkey.joins.sides.sides import aligned, check_sides, result_schema, stream_columns
 from evenkey.joins.sides.static_side import held_side, static_side, static_store
 from evenkey.joins.static.objects import state_at
-from evenkey.joins.static.stored_letters import letters_at
+from evenkey.joins.static.stored_dead_letters import dead_letters_at
 from evenkey.joins.tasks.join_task import JoinTask
 from evenkey.joins.tasks.routing import Routing, space_join
 from evenkey.joins.tasks.staying import StayTask, can_stay, fits_whole, say_that_rows_stay
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from evenkey.joins.static.dead_letters import DeadLetters
 
 PARTITIONS_A_WORKER = 4
-"""Partitions for each worker where their number is not given, as in the experiments."""
+"""Default number of partitions per worker, as in the experiments."""
 
 
 def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by name only
@@ -63,72 +63,72 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     then: Then | None = None,
     schema: StructType | str | None = None,
 ) -> DataFrame:
-    """Join a stream with a static table, both divided over workers so that load stays even.
+    """Join a stream with a static table, both divided over balanced workers.
 
     The static side is divided into more partitions than there are workers, and each worker
     slot owns some of them. The stream's rows go to the slot that owns their partition. With a
-    `balance` the Dynamic Distributor watches the load and moves partitions between epochs. One
-    that a single slot cannot bear is copied to as many as its load asks for, over which its rows
-    are dealt. Whatever moves, results are exactly those of Spark's own join.
+    `balance` the Dynamic Distributor measures the load and moves partitions between epochs. A
+    partition with more load than one slot should have is copied to several slots, which share its
+    rows. The results are always exactly those of Spark's own join.
 
     Parameters
     ----------
     stream
         Batch or streaming. A batch is one epoch, so with a `balance` its rows are counted first,
-        which reads its keys or geometries a second time; ``DynamicDistributor(copies=False)`` does
-        without.
+        which reads its keys or geometries a second time; ``DynamicDistributor(copies=False)``
+        avoids this.
     static
-        Batch. Written to `state` once; where that holds the same rows already these are
-        used, and `refresh` replaces them while the query runs.
+        Batch. It is written to `state` once. If `state` already holds the same rows, these are
+        used. `refresh` replaces them while the query runs.
     on
         Key columns of the same names and types on both sides, or a `SpatialMatch`.
     how
         ``inner``, or ``left`` (by key only): the stream's rows without a match stay, with
         nulls.
     workers
-        How many slots, W.
+        Number of slots, W.
     balance
-        ``load``: the seconds of work are evened out (the paper's LB), in a batch rows; ``rows``:
-        the number of rows (its DB); None: partitions stay where they are.
+        ``load``: balance the seconds of work (the paper's LB), in a batch the number of rows;
+        ``rows``: balance the number of rows (its DB); None: partitions do not move.
     cache_static
         Whether static partitions stay in their worker between epochs (the paper's STAL), or are
         loaded in every epoch (STRL).
     partitions
-        How many partitions, P. None: 4 a worker; or by space 1, where the static side is small (a
-        sixteenth of `cache_bytes`, its geometries counted four times), and neither a `distributor`
-        nor `then` is passed. 1, by space: every worker holds the static side whole, and the
-        stream's rows stay where they are, so that nothing is moved or balanced.
+        Number of partitions, P. None: 4 per worker. By space it is 1 if the static side is small (a
+        sixteenth of `cache_bytes`, its geometries counted four times) and neither `distributor` nor
+        `then` is passed. With 1, by space, every worker holds the whole static side, and the
+        stream's rows stay where they are: nothing is moved or balanced.
     state
-        Where static data and the log of epochs lie: a path or URI (``s3a://...``) beside the
-        query's checkpoint, or a store, which the driver and all executors share. A restarted query
-        needs the same. None: a temporary directory of this machine, so a restart is not exact, and
-        hosts that do not share it are refused.
+        Storage location of static data and of the log of epochs, beside the query's checkpoint: a
+        path, a URI (``s3a://...``) or a store, which the driver and all executors share. A
+        restarted query needs the same location. None: a temporary directory of this machine, so a
+        restart is not exact, and hosts that do not share it are refused.
     time
         Timestamp column that is the Distributor's clock; None: processing time.
     distributor
         Parameters of Algorithm 1, load metric and planner, and whether partitions are copied;
-        None: those of the paper, and they are.
+        None: the paper's parameters, with copies.
     cache_bytes
-        Static partitions that a worker process holds at a time, in bytes.
+        Size of the static partitions that a worker process holds at a time, in bytes.
     dead_letters
-        Takes rows, of either side, whose geometry cannot be used, with a column ``reason``: a
-        `DeadLetters`, or a place as for `state`, where they are Parquet by kind, query and epoch.
-        None: such a row fails the query.
+        Where to write rows, of either side, whose geometry cannot be used, with a column
+        ``reason``: a `DeadLetters`, or a location as for `state`, with Parquet files by kind, query
+        and epoch. None: such a row fails the query.
     if_changed
-        What to do where `state` holds another static side than `static`, by number and
-        content of rows. ``error``: raise. ``refresh``: put `static` in its place, from the
-        next epoch on. ``reuse``: join with what is there, without looking. The first two
-        read all of `static` once more, to hash it, in each call with a `state`. What
-        `refresh` has put in the place of `static` is no other: ``error`` goes on with it.
+        What to do if the static side in `state` differs from `static` in the number or content of
+        rows. ``error``: raise. ``refresh``: replace it by `static` from the next epoch on.
+        ``reuse``: join with what is there, without a comparison. The first two read all of `static`
+        once more, to hash it, in each call with a `state`. A static side that `refresh` has
+        replaced does not count as different: ``error`` uses the new one.
     then
-        Work that follows the join in the same task, so that ``balance="load"`` has it too. It
+        Work that follows the join in the same task, so that ``balance="load"`` includes it. It
         is called with joined rows of one partition, a pyarrow Table of at most about a
-        million rows (or all matches of one row of the stream, where these are more), and
-        gives a Table or RecordBatch, or yields several. It may filter, change and add rows.
-        How rows are cut into calls is no matter of its own, and an epoch that runs again
+        million rows (or all matches of one row of the stream, if these are more), and
+        returns a Table or RecordBatch, or yields several. It may filter, change and add rows.
+        Results must not depend on how rows are divided into calls, and an epoch that runs again
         calls it again.
     schema
-        Of the rows that `then` gives; None: that of the joined rows.
+        Schema of the rows that `then` returns; None: that of the joined rows.
 
     Returns
     -------
@@ -146,8 +146,8 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         rows.
     RunError
         A static row has a null key or an unusable geometry, or `state` cannot be
-        written. In the query: a static partition is missing or not what was written,
-        `state` was made anew, a host does not see what another one wrote there, or `then` fails.
+        written. In the query: a static partition is missing or damaged, `state` was created
+        again, a host does not see what another host wrote there, or `then` fails.
 
     Notes
     -----
@@ -186,11 +186,11 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     follows, result = following(then, schema, result_schema(stream, static, match), timezone)
     session = stream.sparkSession
     root = state_at(session, temporary_directory(session, "join") if state is None else state)
-    store, letters = static_store(root), letters_at(session, dead_letters)
+    store, writer = static_store(root), dead_letters_at(session, dead_letters)
     held = held_side(session, store)
     stays = may_stay and partitions == 1
     if may_stay and partitions is None and cache_static and then is None:
-        # What lies there goes on as it was divided.
+        # Static data in the state keep their partitions.
         stays = held.latest.partitions == 1 if held else fits_whole(static, match, cache_bytes)
         if stays:
             say_that_rows_stay(PARTITIONS_A_WORKER * workers)
@@ -200,9 +200,9 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
         match,
         held,
         partitions=1 if stays else partitions or PARTITIONS_A_WORKER * workers,
-        # Nobody comes back to a temporary directory.
+        # No later query uses a temporary directory.
         if_changed="reuse" if state is None else if_changed,
-        dead_letters=letters,
+        dead_letters=writer,
     )
     clock = (distributor or DynamicDistributor()).load_clock
     distributor = None if stays else _distributor(mode, distributor)
@@ -238,9 +238,9 @@ def balanced_join(  # noqa: PLR0913 - all options of a join, most of them by nam
     if isinstance(match, Keys):
         rows = on_slots(routed.by_keys(match), workers, stay=cache_static)
     elif stays:
-        rows, work = stream, StayTask(task, plans, match.geometry, letters)
+        rows, work = stream, StayTask(task, plans, match.geometry, writer)
     else:
-        rows = on_slots(routed.by_space(match, letters), workers, stay=cache_static)
+        rows = on_slots(routed.by_space(match, writer), workers, stay=cache_static)
     with own_processes(stream):
         named = in_workers(session, NamedTask(work, rows.columns))
         return with_plain_names(rows).mapInArrow(named, result)

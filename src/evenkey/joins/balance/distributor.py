@@ -63,16 +63,16 @@ class Window:
 
 @dataclass(frozen=True)
 class DynamicDistributor:
-    """Algorithm 1: redistribute where the most loaded location is too far above the mean.
+    """Algorithm 1: redistribute partitions if the most loaded location is too far above the mean.
 
-    It looks every `period` seconds, at the load of each partition in the window: the last
-    ``wait_periods * period`` seconds. (The paper leaves the window open. A fixed one follows
-    a stream that changes, and loads from before a redistribution count for as long as no
-    other may follow.) Partitions move when
+    Every `period` seconds it reads the load of each partition in the window: the last
+    ``wait_periods * period`` seconds. (The paper does not define the window. A fixed one follows a
+    stream that changes, and counts loads from before a redistribution until the next one is
+    possible.) Partitions move when
 
     - the maximum load distance coefficient MLDC is above `threshold`,
-    - at least `min_items` items have come since the stream began (each once, also where it
-      came to several partitions): before that, loads are not known well enough,
+    - at least `min_items` items have come since the stream began (an item that came to several
+      partitions counts once): before that, loads are not known well enough,
     - partitions have not moved within ``wait_periods * period`` seconds,
     - the plan lowers MLDC by more than `min_improvement`.
 
@@ -81,21 +81,21 @@ class DynamicDistributor:
     threshold, min_items, wait_periods, period, min_improvement
         Defaults are those of Table 1; `period` in seconds of the join's clock.
     load
-        What counts as load of a partition; None: what the mode says, seconds by itself.
+        What counts as load of a partition; None: as the mode says, by default seconds.
     load_clock
-        What those seconds are of. ``processor``: the computing of the joining task's own
-        thread, steady on busy machines. ``wall``: the time that passes, so also that of the
-        services, devices and other threads that the work after the join waits for, and that
-        for which Spark's own operators of the same task keep the joined rows waiting.
+        The clock of these seconds. ``processor``: processor time of the joining task's own thread,
+        which is stable on loaded machines. ``wall``: elapsed time, which includes services, devices
+        and other threads that the work after the join waits for, and the time for which Spark's own
+        operators in the same task delay the joined rows.
     planner
-        Finds the new owners, where no partition is to be copied.
+        Finds the new owners if no partition is copied.
     copies
-        Whether a partition that is heavier than a location's fair load is copied to as many as its
-        load asks for, which share its items (`placement.divided`): moving alone cannot help
-        there. The paper does not have it.
+        Whether a partition with more than a location's fair load is copied to as many locations as
+        its load needs, which share its items (`placement.divided`): moving it would not help. The
+        paper does not have this.
     forced
-        Epochs before which partitions move whatever the conditions, for experiments; where
-        the planner would leave them, every partition goes to the next location.
+        Epochs before which partitions move under all conditions, for experiments; if the planner
+        would not move any, every partition goes to the next location.
 
     Raises
     ------
@@ -113,8 +113,7 @@ class DynamicDistributor:
     >>> eager.period * eager.wait_periods  # seconds between redistributions, at least
     30.0
 
-    What it does between two epochs, by hand: 4 partitions on 2 workers, of which the first has
-    most.
+    Its steps between two epochs: 4 partitions on 2 workers, the first of which has the most load.
 
     >>> from evenkey.joins.balance.work import PartitionWork
     >>> before = Placement((0, 0, 1, 1))

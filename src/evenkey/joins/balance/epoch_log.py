@@ -120,8 +120,8 @@ class SlotRecord:
     loaded
         Seconds of each static partition that was loaded, whatever for.
     began, ended
-        Least and greatest event time of the rows that bear out the slot's `EventClock`, in
-        seconds; None where there is none.
+        Least and greatest event time of the rows that confirm the slot's `EventClock`, in seconds;
+        None if there is none.
     distinct
         Items of which this slot had the first copy; None where there are no copies.
     """

@@ -31,26 +31,26 @@ if TYPE_CHECKING:
 
 
 COUNTS = f"{RESERVED}counts"
-"""Column of a batch's counts: of each partition its items, and those that are there first."""
+"""Column of a batch's counts: the items of each partition, and those that have it as the first."""
 
 
 def first_owners(partitions: int, workers: int) -> tuple[int, ...]:
-    """Where partitions lie before any has moved: dealt to the slots by turn."""
+    """Give the initial owner of each partition: the slots in turn."""
     return tuple(partition % workers for partition in range(partitions))
 
 
 @dataclass(frozen=True)
 class EpochPlans(PlanSource[EpochPlan]):
-    """Gives each epoch its plan, the same to every task however often the epoch runs.
+    """Gives each epoch its plan: the same for all tasks, also when the epoch runs again.
 
-    It is a `PlanSource` per epoch. Its planner is the Distributor, which it asks for the next plan.
+    It is a `PlanSource` per epoch. Its planner is the Distributor, which makes the next plan.
 
-    There is no process of the Distributor's own: Spark runs one task before the others of an epoch
-    (`DecideTask`), which reads what the slots of the last epoch wrote down and settles the plan;
-    all others go by what it settled. Versions and clocks are no function of what was written, so a
-    plan is created exclusively: a task that decides once more gives the plan that is there. So an
-    epoch's figures serve the very next one, nothing is in memory that a restart could lose, and no
-    epoch mixes two owners of a partition or two versions of the static data.
+    The Distributor has no process of its own. Spark runs one task before the others of an epoch
+    (`DecideTask`), which reads what the slots of the last epoch recorded and stores the plan; all
+    other tasks follow the stored plan. Versions and clocks do not depend on these records alone, so
+    the plan is stored by an exclusive create, and a task that decides again returns the stored
+    plan. So the next epoch can already use the figures of an epoch, a restart loses nothing, and no
+    epoch has two owners of a partition or two versions of the static data.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from evenkey.core.errors import ConfigurationError
 from evenkey.core.spelling import unknown_name
 
 Balance = Literal["load", "rows"]
-"""What the Dynamic Distributor takes for load: seconds of work, or rows."""
+"""What the Dynamic Distributor counts as load: seconds of work, or rows."""
 
 
 @dataclass(frozen=True)
@@ -20,12 +20,11 @@ class Mode:
     Parameters
     ----------
     balance
-        ``rows``: the Dynamic Distributor evens out the number of rows (the paper's data
-        balancing, DB); ``load``: the seconds spent on them (LB); None: partitions stay where they
-        are (static).
+        ``rows``: the Dynamic Distributor balances the number of rows (the paper's data balancing,
+        DB); ``load``: the seconds of work on them (LB); None: partitions do not move (static).
     cache_static
-        Whether static partitions stay in their worker between epochs and the stream comes
-        to them (STAL), or are brought to the stream's tasks in every epoch (STRL).
+        Whether static partitions stay in their worker between epochs and the stream's rows move
+        there (STAL), or are loaded by the stream's tasks in every epoch (STRL).
 
     Examples
     --------

@@ -62,9 +62,9 @@ class Placement:
         return total
 
     def came(self, before: Placement) -> tuple[int, ...]:
-        """Give the partitions that came to a slot where they were not before.
+        """Give the partitions that came to a slot that did not have them.
 
-        A partition stands there once for each slot that it came to, since each loads it.
+        A partition is listed once for each slot that it came to, since each loads it.
         """
         return tuple(
             partition
@@ -74,12 +74,12 @@ class Placement:
 
 
 def divided(before: Placement, loads: NDArray[np.float64], workers: int) -> Placement:
-    """Copy each partition that is heavier than a slot's fair load to as many as its load asks for.
+    """Copy each partition with more than a slot's fair load to as many slots as its load needs.
 
-    The others are placed in what room is left, where they were if they fit there: it is how
+    The others fill the capacity that is left, and stay where they were if they fit there, as
     planned grouping places its keys (`evenkey.groupings.make_plan`). There are at most W - 1
-    copies, and no slot has more than 1.055 times its fair load and the heaviest partition
-    that is not copied.
+    copies, and no slot has more than 1.055 times its fair load plus the most loaded partition that
+    is not copied.
 
     Parameters
     ----------

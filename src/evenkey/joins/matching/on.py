@@ -106,7 +106,7 @@ class SpatialMatch:
 
     @property
     def replicates_index(self) -> bool:
-        """Whether an index of all static envelopes lies in every worker."""
+        """Whether every worker holds an index of all static envelopes."""
         return self.pipeline in ("rihps", "risps")
 
     @property
@@ -115,8 +115,8 @@ class SpatialMatch:
         return self.pipeline == "rihps"
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as a manifest holds it: all that decides where static rows lie."""
-        # Only where it is not as it always was: stores of before stay what they are.
+        """Give it as a manifest stores it: all that determines the partitions of static rows."""
+        # Omit the default, so that manifests without a subject stay equal.
         subject = {} if self.subject == "stream" else {"subject": self.subject}
         return {
             "by": "space",

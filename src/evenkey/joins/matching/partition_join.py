@@ -1,4 +1,4 @@
-"""Partition join: how the stream's rows of one partition meet its static rows."""
+"""Partition join: joins the stream's rows of one partition with its static rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from evenkey.joins.static.cache import Sized
 
-# Names that a user's columns are unlikely to bear.
+# Names that a user's columns are unlikely to have.
 RESERVED = "__evenkey_"
 PARTITION = f"{RESERVED}partition"
 SLOT = f"{RESERVED}slot"
@@ -23,16 +23,16 @@ FIRST = f"{RESERVED}first"
 
 
 class PartitionJoin(ABC):
-    """Joins within a partition; picklable, without state of its own.
+    """Joins within a partition; picklable, without state.
 
-    `prepare` runs once where a partition is loaded, and what it gives is what workers keep;
-    `match` runs for the rows of each epoch.
+    `prepare` runs once when a partition is loaded, and workers keep its result; `match` runs for
+    the rows of each epoch.
     """
 
     @abstractmethod
     def prepare(self, table: pa.Table, partition: int) -> Sized:
-        """Make of a static partition what `match` needs."""
+        """Convert a static partition to the form that `match` needs."""
 
     @abstractmethod
     def match(self, prepared: Any, rows: pa.Table) -> Iterator[pa.Table]:
-        """Join rows of the stream with a prepared partition, in pieces of bounded size."""
+        """Join rows of the stream with a prepared partition, in parts of bounded size."""

@@ -13,7 +13,7 @@ from evenkey.joins.matching.partition_join import PARTITION, RELATION
 from evenkey.joins.space.geometry import vet
 from evenkey.joins.space.partitioners import PLANE, Leaves, kdb, quad_tree
 from evenkey.joins.space.relations import codes_of, mirrored
-from evenkey.joins.static.dead_letters import STATIC_DEAD_LETTERS, LetterBox
+from evenkey.joins.static.dead_letters import STATIC_DEAD_LETTERS, RowFilter
 from evenkey.spark.sessions import in_workers
 
 if TYPE_CHECKING:
@@ -100,8 +100,8 @@ class StaticSpread:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over batches of static rows."""
         tables = (pa.Table.from_batches([batch]) for batch in batches)
-        letters = LetterBox(self._dead_letters, STATIC_DEAD_LETTERS, self._version)
-        for table, geometries in letters.keep_good(tables, self._vetted):
+        usable = RowFilter(self._dead_letters, STATIC_DEAD_LETTERS, self._version)
+        for table, geometries in usable.keep_good(tables, self._vetted):
             rows, partitions = self._places(table, geometries)
             codes = self._codes(table)[rows]
             kept = table.drop_columns(
@@ -123,8 +123,8 @@ class StaticSpread:
         vetted = vet(table[self._on.geometry].to_numpy())
         place = table.schema.get_field_index(self._on.geometry)
         encoded = pa.array(shapely.to_wkb(vetted.geometries), table.schema.field(place).type)
-        mended = table.set_column(place, table.schema.field(place), encoded)
-        return mended, vetted.geometries, vetted.reasons
+        repaired = table.set_column(place, table.schema.field(place), encoded)
+        return repaired, vetted.geometries, vetted.reasons
 
     def _places(
         self, table: pa.Table, geometries: NDArray[np.object_]

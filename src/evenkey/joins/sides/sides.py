@@ -141,12 +141,12 @@ def _check_geometry(df: DataFrame, on: SpatialMatch) -> None:
 def check_store(
     manifest: Manifest, static: DataFrame, on: Keys | SpatialMatch, partitions: int
 ) -> None:
-    """Make sure that stored static data are those of this join.
+    """Check that stored static data belong to this join.
 
     Raises
     ------
     ConfigurationError
-        They are of another join, number of partitions or schema.
+        They belong to another join, number of partitions or schema.
     """
     known = {name: manifest.partitioning.get(name) for name in on.to_json()}
     differences = [
@@ -162,7 +162,7 @@ def check_store(
     if differences:
         message = (
             f"state holds static data of another join ({'; '.join(differences)}): choose "
-            "another state, or the options of before"
+            "another state, or use the previous options"
         )
         raise ConfigurationError(message)
 

@@ -14,7 +14,7 @@ from evenkey.joins.space.partitioners import Leaves
 from evenkey.joins.static.fingerprint import fingerprint_of
 from evenkey.joins.static.objects import state_at
 from evenkey.joins.static.static_store import StaticStore
-from evenkey.joins.static.stored_letters import letters_at
+from evenkey.joins.static.stored_dead_letters import dead_letters_at
 from evenkey.spark.keys import check_frame
 from evenkey.spark.sessions import at_state, returned
 
@@ -147,14 +147,14 @@ def refresh(
 
     The new version applies from the next epoch on, to all of it; an epoch that runs again
     after a restart sees the version that it saw before. A program that calls `balanced_join`
-    with the DataFrame of before, or of an earlier refresh, goes on with the new version.
+    with the previous DataFrame, or with that of an earlier refresh, uses the new version.
 
     Parameters
     ----------
     static
-        As `balanced_join` was given, with other rows.
+        The static side as passed to `balanced_join`, with other rows.
     state
-        That of `balanced_join`.
+        The same as for `balanced_join`.
     dead_letters
         As for `balanced_join`.
 
@@ -166,7 +166,7 @@ def refresh(
     Raises
     ------
     ConfigurationError
-        The columns are others than before.
+        The columns differ from those of the previous version.
     RunError
         There is nothing to refresh, or as for `balanced_join`.
 
@@ -189,8 +189,8 @@ def refresh(
     joined = on.columns if isinstance(on, Keys) else (on.geometry,)
     static = renamed(static, joined, joined)
     given = None if latest.fingerprint is None else fingerprint_of(static)
-    letters = letters_at(session, dead_letters)
-    return _replace(latest, static, store, letters, given, refreshed=True).version.number
+    writer = dead_letters_at(session, dead_letters)
+    return _replace(latest, static, store, writer, given, refreshed=True).version.number
 
 
 def _replace(

@@ -81,7 +81,7 @@ _PROCESS: list[WorkerCache] = []
 
 
 def process_cache(limit: int) -> WorkerCache:
-    """The one cache of this process; whoever asks first or last sets its limit."""
+    """Give the one cache of this process, and set its limit."""
     if not _PROCESS:
         _PROCESS.append(WorkerCache(limit))
     _PROCESS[0].limit = limit

@@ -120,7 +120,7 @@ def create(store: Store, name: str, content: bytes) -> bool:
 
 
 def delete_all(store: Store, names: Sequence[str]) -> None:
-    """Delete objects, several at once.
+    """Delete objects, several concurrently.
 
     Raises
     ------

@@ -121,8 +121,8 @@ class StaticStore:
         Parameters
         ----------
         known
-            One that was the newest: from it those after it are asked for, two requests where
-            there is none, and nothing is listed.
+            One that was the newest. The search starts there: two requests if there is no newer one,
+            and no listing.
 
         Raises
         ------

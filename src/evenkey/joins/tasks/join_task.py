@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from evenkey.spark.sessions import TaskId
 
 _ROWS = 1 << 16
-"""Rows that are gathered before they are joined, so that each partition gets many at once."""
+"""Rows that are collected before they are joined, so that each partition gets large batches."""
 
 
 class JoinTask:
@@ -199,7 +199,7 @@ class _Slot:
 
 
 def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Put small batches together, so that each is joined with many rows at once."""
+    """Combine small batches, so that the join works on many rows together."""
     held: list[pa.RecordBatch] = []
     for batch in batches:
         if batch.num_rows:

@@ -12,7 +12,7 @@ from evenkey.core.extras import Extra
 from evenkey.joins.matching.partition_join import CANDIDATES, FIRST, PARTITION
 from evenkey.joins.space.geometry import vet
 from evenkey.joins.space.partitioners import Leaves
-from evenkey.joins.static.dead_letters import DEAD_LETTERS, LetterBox
+from evenkey.joins.static.dead_letters import DEAD_LETTERS, RowFilter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -95,13 +95,13 @@ class SpaceSpread:
 def good_rows(
     batches: Iterable[pa.RecordBatch], geometry: str, dead_letters: DeadLetters | None, epoch: int
 ) -> Iterator[tuple[pa.Table, NDArray[np.object_]]]:
-    """Let the stream's rows pass whose geometries can be used, with these; see `LetterBox`."""
+    """Give the stream's rows with usable geometries, and these geometries; see `RowFilter`."""
     tables = (pa.Table.from_batches([batch]) for batch in batches)
-    letters = LetterBox(dead_letters, DEAD_LETTERS, epoch)
-    return letters.keep_good(tables, partial(_mended, geometry=geometry))
+    usable = RowFilter(dead_letters, DEAD_LETTERS, epoch)
+    return usable.keep_good(tables, partial(_repaired, geometry=geometry))
 
 
-def _mended(
+def _repaired(
     table: pa.Table, geometry: str
 ) -> tuple[pa.Table, NDArray[np.object_], NDArray[np.object_]]:
     """Give a table with its invalid geometries repaired, its geometries, and the reasons."""

@@ -42,9 +42,9 @@ def on_slots(df: DataFrame, workers: int, *, stay: bool) -> DataFrame:
     workers
         How many slots, W.
     stay
-        Whether each slot should come back to the same executor in every epoch. It does on a
-        cluster with `CLUSTER_SETTINGS`: slots are joined to a cached row each, and Spark
-        takes the task to where that row lies. A local master has one place only.
+        Whether each slot should run on the same executor in every epoch. It does on a cluster with
+        `CLUSTER_SETTINGS`: each slot is joined to a cached row, and Spark runs the task where that
+        row is. A local master has only one executor.
     """
     placed = place(df, workers, column=SLOT)
     if not stay or _local(df):
@@ -52,8 +52,8 @@ def on_slots(df: DataFrame, workers: int, *, stay: bool) -> DataFrame:
     session = df.sparkSession
     anchor = session.range(workers).select(F.col("id").cast("int").alias(SLOT))
     anchor = anchor.repartitionById(workers, F.col(SLOT)).cache()
-    # Now, and not by the first epoch's tasks, which take differently long: so that slots lie
-    # evenly over the executors.
+    # Cache now: the first epoch's tasks differ in length, and would leave the executors with
+    # different numbers of slots.
     anchor.count()
     return placed.join(anchor.hint("shuffle_hash"), SLOT)
 

@@ -68,13 +68,13 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
 ) -> DataFrame:
     """Aggregate by key on balanced workers; the result is that of a plain aggregation.
 
-    The rows are routed (`route`), placed on their workers, aggregated there partially in
-    Python, and the partial aggregates are merged by key. Under planned grouping a stream's workers
-    count what they hold by key, and each epoch is planned of what they held in the one before; the
-    hash of each key goes to Python to be routed, where keys that surprise the plan are spread, in
-    the first epoch too. Parts of a key are merged from whatever workers they lie on. A batch that
-    is counted first is routed natively; so is a stream under ``planned(surprise=none)``, which
-    costs one trip through Python less and is not level where hot keys change.
+    Rows are routed (`route`) and placed on their workers. Each worker computes partial aggregates
+    in Python, and these are merged by key, whichever workers hold them. Under planned grouping the
+    workers of a stream count their rows by key, and the counts of an epoch give the plan of the
+    next one. There the hash of each key goes to Python, which spreads unexpected hot keys, in the
+    first epoch too. A batch is counted first and routed natively. So is a stream under
+    ``planned(surprise=none)``, which saves a transfer to Python but is not balanced when hot keys
+    change.
 
     Parameters
     ----------
@@ -85,27 +85,27 @@ def aggregate(  # noqa: PLR0913 - all options of the operator, most of them by n
         None: ``"count"``, unless there are `aggregators`.
     aggregators
         Several in one pass, by the names of their results:
-        ``{"orders": "count", "revenue": Sum("amount")}``. Each is given as `aggregator` is, and has
-        one result a key. Of an aggregator of several columns the result is a struct of them, of one
-        of several rows, such as a tally, an array.
+        ``{"orders": "count", "revenue": Sum("amount")}``. Each is an `aggregator` and has one
+        result per key. An aggregator with several result columns gives a struct, one with several
+        rows, such as a tally, an array.
     window
         Length of tumbling windows of event time, such as ``"1 minute"``; needs `time`. A
-        stream needs it: a window's results appear, once, when the watermark has passed it.
+        stream needs it: the results of a window appear once, when the watermark has passed it.
     watermark
         How long a stream waits for late messages, behind the latest event time.
     max_ahead
         How far a stream's event time may be ahead of the epoch's processing time. A row further
-        ahead would move the watermark past all that is to come: it is left out and counted in
-        the query's progress (`rows_far_ahead` reads it). None: whatever comes is taken in,
-        as for streams that are dated in the future. A batch takes all rows in.
+        ahead would move the watermark past later rows, so it is left out and counted in the query's
+        progress (`rows_far_ahead` reads it). None: all rows are used, for example in streams whose
+        times lie in the future. A batch uses all rows.
 
     Returns
     -------
     DataFrame
-        ``window`` where there are windows, the struct that Spark's ``groupBy(window)`` gives for
-        `time`; the key's columns under their own names where the aggregator's scope is
-        a key; and the aggregator's result columns. Where its scope is a window, such as that of
-        ``top-k``, several key columns are one struct column ``key``.
+        If there are windows, ``window``, the struct that Spark's ``groupBy(window)`` gives for
+        `time`. If the aggregator's scope is a key, the key's columns under their own names. Then
+        the aggregator's result columns. If its scope is a window, as that of ``top-k``, several
+        key columns become one struct column ``key``.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def _used(
 def _chosen(
     aggregator: str | Aggregator | None, aggregators: Mapping[str, str | Aggregator] | None
 ) -> Aggregator:
-    """Give the aggregator that was asked for."""
+    """Parse the requested aggregator."""
     if aggregators is None:
         return parse("count" if aggregator is None else aggregator)
     if aggregator is not None:

@@ -1,8 +1,8 @@
-"""Two-step aggregation for real time: by key and worker in the query, then by key where it is read.
+"""Two-step aggregation for real time: by key and worker in the query, then by key in the reader.
 
-Spark has no partial aggregate before the shuffle in real-time mode, and refuses two stateful
-aggregations in one query of update mode. So the query sends what each worker has of a key, again
-and again as it grows, and whoever reads that keeps the last of each worker and merges these.
+In real-time mode Spark has no partial aggregation before the shuffle, and in update mode it refuses
+two stateful aggregations in one query. So the query sends each worker's aggregate of a key whenever
+it changes. The reader keeps the latest one per worker and merges them.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ def aggregate_by_worker(
     state: str | Path | Store | None = None,
     position: str | None = None,
 ) -> DataFrame:
-    """Aggregate on balanced workers by Spark's own operators: what each worker has of each key.
+    """Aggregate by key and worker on balanced workers, with Spark's own operators.
 
-    Made for real-time mode (``trigger(realTime=...)``), where a stream is written in update mode;
-    micro-batches of update mode and batches give the same. Rows are routed and placed by split
-    (`place`), and each worker's state lies where the grouping put it, with one shuffle and no
-    Python. `merge_workers` makes results of what this gives.
+    Use it in real-time mode (``trigger(realTime=...)``), where a stream is written in update mode;
+    micro-batches in update mode and batches give the same rows. The grouping routes rows, and
+    `place` moves them in one shuffle, without Python. Each worker keeps the state of its rows.
+    `merge_workers` computes the results from these rows.
 
     Parameters
     ----------
@@ -77,24 +77,25 @@ def aggregate_by_worker(
     grouping
         ``"planned"`` or ``"kg"``.
     aggregates
-        By the name of a column what it holds: ``"count"``, ``"count(column)"``, ``"sum(column)"``,
-        ``"min(column)"``, ``"max(column)"``, as Spark's functions of these names.
+        Aggregates by the names of their columns: ``"count"``, ``"count(column)"``,
+        ``"sum(column)"``, ``"min(column)"``, ``"max(column)"``, as Spark's functions of these
+        names.
     time, window, watermark, max_ahead
-        As for `aggregate`, but that a stream needs no windows. Without them all keys stay in state.
+        As for `aggregate`, but a stream does not need windows. Without them all keys stay in state.
 
     Returns
     -------
     DataFrame
-        ``window`` where there are windows, the key's columns, the int column ``worker``, and a
-        column an aggregate. Sums of whole numbers are decimal(38, 0), which none outgrows.
-        A stream in update mode gives a row again whenever it has changed.
+        ``window`` if there are windows, the key's columns, the int column ``worker``, and one
+        column per aggregate. Sums of whole numbers are decimal(38, 0), which does not overflow.
+        A stream in update mode sends a row again whenever it changes.
 
     Raises
     ------
     ConfigurationError
-        As `route` does; an aggregate is none, or of a column that it cannot take; two columns bear
-        one name; a stream cannot be aggregated so in real time (`check_real_time`), and what
-        Spark's settings lack for it.
+        As `route` does; an aggregate is unknown or does not take its column; two columns have the
+        same name; the stream cannot be aggregated in real time (`check_real_time`), or a Spark
+        setting that this needs is missing.
 
     Examples
     --------

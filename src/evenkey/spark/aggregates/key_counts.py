@@ -1,4 +1,4 @@
-"""Exact statistics of keys, which workers leave for the plan of the next epoch."""
+"""Exact statistics of keys, which workers report for the plan of the next epoch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from evenkey.groupings import KeyCounts
 from evenkey.spark.aggregates.partial_task import WorkerTask
-from evenkey.spark.plans.lessons import Lesson
+from evenkey.spark.plans.epoch_statistics import TaskStatistics
 from evenkey.spark.plans.tables import RoutingTable
 from evenkey.spark.sessions.task_id import current_epoch
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 HASH = "__hash"
 """Column of the hash of each message's key, as the grouping sees it."""
 _HELD = 1 << 20
-"""Hashes that a worker holds before it counts them: many at once are counted in least time."""
+"""Hashes that a worker buffers before it counts them: counting large batches is faster."""
 
 
 class CountingWorker(WorkerTask):
-    """A worker that counts what it holds by key, and leaves the counts when it has held all.
+    """A worker that counts its messages by key, and reports the counts after the last one.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class CountingWorker(WorkerTask):
             self._count()
 
     def close(self) -> None:
-        """Leave the counts."""
+        """Report the counts."""
         self._count()
         if not self._counted:
             return
@@ -74,7 +74,7 @@ class CountingWorker(WorkerTask):
         self._counted = []
         empty = self._grouping.statistics(self._learned.tables.workers)
         left = KeyCounts.of(keys, counts.astype(np.float64), empty)
-        self._learned.leave(current_epoch(), Lesson(left.to_arrays(), {}))
+        self._learned.report(current_epoch(), TaskStatistics(left.to_arrays(), {}))
 
     def _count(self) -> None:
         if self._held:
@@ -85,14 +85,12 @@ class CountingWorker(WorkerTask):
 
 @dataclass(frozen=True)
 class OfWorkers:
-    """Plans the next epoch of what the workers held in one, by the function of `evenkey run`."""
+    """Plans the next epoch from what the workers held, as `evenkey run` does."""
 
     grouping: PlannedGrouping
     workers: int
 
-    def __call__(self, before: RoutingTable, lessons: dict[int, Lesson]) -> RoutingTable:
+    def __call__(self, before: RoutingTable, reported: dict[int, TaskStatistics]) -> RoutingTable:
         """Make the next table."""
-        counts = {
-            worker: KeyCounts.from_arrays(lesson.memory) for worker, lesson in lessons.items()
-        }
+        counts = {worker: KeyCounts.from_arrays(each.memory) for worker, each in reported.items()}
         return RoutingTable(self.grouping.learned_of_workers(before.memory, counts, self.workers))

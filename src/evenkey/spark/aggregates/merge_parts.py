@@ -1,4 +1,4 @@
-"""Merging what workers have of keys: the second step of an aggregation in real time."""
+"""Merging the workers' aggregates by key: the second step of an aggregation in real time."""
 
 from __future__ import annotations
 
@@ -36,32 +36,32 @@ def merge_workers(
     window: bool = False,
     watermark: str | None = None,
 ) -> DataFrame:
-    """Merge what `aggregate_by_worker` gave, however often it gave a row: one row a key.
+    """Merge the rows of `aggregate_by_worker` to one row per key.
 
-    Of each window, key and worker the last row counts, the others are dropped; so rows that come
-    twice, or again after a restart, change nothing. It is one aggregation of Spark's own, for a
-    batch (what a topic holds now) and for a second query in update mode, also in real time.
+    Only the last row of each window, key and worker counts, so rows that come twice, or again after
+    a restart, change nothing. This is one aggregation of Spark's own. It works on a batch (what a
+    topic holds now) and in a second query in update mode, also in real time.
 
     Parameters
     ----------
     df
-        Batch or streaming; has the columns that `aggregate_by_worker` gave, read back, and `order`.
+        Batch or streaming, with the columns that `aggregate_by_worker` gave, and `order`.
     key, workers, aggregates
-        As they were given there.
+        The same as there.
     order
-        Column that is greater the later a row of a key and worker was written, such as Kafka's
-        offset where the records' keys are made of window, key and worker.
+        Column that increases with each row of a key and worker, such as Kafka's offset if the
+        records' keys consist of window, key and worker.
     window
         Whether there are windows.
     watermark
-        With windows in a stream, how long a window is kept behind the latest start of one; None:
-        for ever.
+        With windows in a stream, how long a window is kept behind the latest window start; None:
+        permanently.
 
     Returns
     -------
     DataFrame
-        ``window`` where there are windows, the key's columns, and a column an aggregate: what
-        Spark's own ``groupBy`` of the rows has, sums of whole numbers as decimal(38, 0).
+        ``window`` if there are windows, the key's columns, and one column per aggregate, as from
+        Spark's own ``groupBy`` of the rows; sums of whole numbers are decimal(38, 0).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What stands between routed rows and merged results: messages, placed and partially aggregated."""
+"""Placement and partial aggregation: the steps between routed rows and merged results."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def worked(
     window: str | None,
     weight: str | None = None,
 ) -> tuple[DataFrame, Aggregator]:
-    """Bring routed rows to their workers, and let these aggregate them partially.
+    """Move routed rows to their workers, which aggregate them partially.
 
     Parameters
     ----------
     routed
         Rows with the column `WORKER`.
     worker
-        Makes what a worker does of the bound aggregator and the columns of a group.
+        Makes a worker's task from the bound aggregator and the columns of a group.
     key, aggregator, workers, time, window, weight
         As for `aggregate`.
 
@@ -60,7 +60,7 @@ def worked(
 
 
 def _group_columns(aggregator: Aggregator, *, windowed: bool) -> tuple[str, ...]:
-    """Columns that make a group of partial aggregates."""
+    """Give the columns that define a group of partial aggregates."""
     window = (WINDOW,) if windowed else ()
     return (*window, "key") if aggregator.scope == "key" else window
 
@@ -74,14 +74,14 @@ def _messages_of(
     window: str | None,
     weight: str | None = None,
 ) -> tuple[DataFrame, Aggregator]:
-    """Select what workers need of routed messages, and bind the aggregator to it.
+    """Select the columns that workers need, and bind the aggregator to them.
 
-    With `weight`, a column of whole numbers, they are given it as `WEIGHT`.
+    With `weight`, a column of whole numbers, these include `WEIGHT`.
 
     Returns
     -------
     tuple
-        A DataFrame with the worker, ``key`` (a struct where several columns are the key), the
+        A DataFrame with the worker, ``key`` (a struct if the key has several columns), the
         aggregator's columns and, with a window, its start (`WINDOW`) and the time (`TIME`); and
         the bound aggregator.
     """
@@ -109,8 +109,8 @@ def _messages_of(
 def _partial_aggregates(placed: DataFrame, task: WorkerTask) -> DataFrame:
     """Run a worker's task on each partition of placed messages.
 
-    The worker's number stays behind, unless the aggregator asks for it: it is the partition's, and
-    every message would bear it to Python.
+    The worker's number is dropped unless the aggregator needs it: it is the partition's number, and
+    each message would carry it to Python.
     """
     fields = [
         StructField(TIME, TimestampType()) if name == WINDOW else placed.schema[name]

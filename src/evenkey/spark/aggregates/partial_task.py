@@ -1,4 +1,4 @@
-"""Work: partial aggregates of the messages that a worker holds, as functions for mapInArrow."""
+"""The task of a worker, for mapInArrow: partial aggregates of its messages."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ if TYPE_CHECKING:
 
     from evenkey.aggregators import Aggregator
 
-# Names that a user's columns are unlikely to bear.
+# Names that a user's columns are unlikely to have.
 TIME = "__time"
 WINDOW = "__window"
 STATES = "__states"
 WEIGHT = "__weight"
 _UTC = pa.timestamp("us", "UTC")
 _HELD_BYTES = 1 << 25
-"""Partial aggregates that a worker holds before it merges them."""
+"""Bytes of partial aggregates that a worker buffers before it merges them."""
 
 
 class WorkerTask:
-    """What a worker does in one epoch: hold messages, emit one partial aggregate a group.
+    """The work of a worker in one epoch: it emits one partial aggregate per group.
 
-    Subclasses add to the work in `hold` and `close`.
+    Subclasses extend it in `hold` and `close`.
 
     Parameters
     ----------
     aggregator
         Bound to the schema of the messages.
     by
-        Grouping columns of the partial aggregates. Where `WINDOW` is among them, the partial
-        aggregates carry instead the latest event time of their messages as `TIME`, which
-        lies in the same window and moves the watermark as the messages themselves would. A time
-        without a zone is carried as UTC.
+        Grouping columns of the partial aggregates. If `WINDOW` is among them, the partial
+        aggregates have instead the latest event time of their messages, as `TIME`. It lies in the
+        same window and moves the watermark as the messages themselves would. A time without a zone
+        is taken as UTC.
     """
 
     def __init__(self, aggregator: Aggregator, by: tuple[str, ...]) -> None:

@@ -93,7 +93,7 @@ def choose(wanted: Wanted, keys: Keys, workers: int, *, merges: bool) -> Choice:
         )
         raise ConfigurationError(message)
     if wanted == "spark":
-        return Choice("spark", "as asked for")
+        return Choice("spark", "as requested")
     reason = unplaceable(keys) if keys.names else "there is no key: all rows are one group"
     if reason is not None and wanted != "auto":
         message = f"grouping = {wanted!r}: {reason}; pass grouping='spark'"

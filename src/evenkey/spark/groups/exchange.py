@@ -48,10 +48,10 @@ def with_split(
 def exchanged(
     keys: Keys, plan: Fixed, grouping: PlannedGrouping, workers: int, *, whole: bool
 ) -> DataFrame:
-    """Bring each row of a batch to the partition of its worker.
+    """Move each row of a batch to the partition of its worker.
 
-    Adaptive execution leaves an exchange of a number of partitions that was asked for as it is, and
-    a groupBy by the key and `SPLIT` needs no other one.
+    Adaptive execution does not change an exchange with a given number of partitions, and a groupBy
+    by the key and `SPLIT` needs no other exchange.
     """
     split = with_split(keys, plan, grouping, workers, whole=whole)
     return split.repartition(workers, *keys.columns, SPLIT)

@@ -1,4 +1,4 @@
-"""What a groupBy does with its keys, and why, in words."""
+"""The text of ``explain``: what a groupBy does with its keys, and why."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _COMBINED = (
 
 
 def explained(rows: Rows) -> str:
-    """Say what was chosen for each kind of work, and what is expected of it.
+    """Describe the choice for each kind of work, and the expected balance.
 
-    The keys of a batch are counted where that has not been done yet.
+    The keys of a batch are counted if they have not been yet.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def _of_batch(rows: Rows) -> Iterator[str]:
         plan = rows.plans.of(choice.way)
         how = "whole keys" if choice.way == "whole" else "split keys"
         yield f"{work}: {how} ({choice.why})"
-        yield f"  fullest worker over the mean: {plan.imbalance:.3f} expected"
+        yield f"  max/mean load: {plan.imbalance:.3f} expected"
         bound = plan.bound(rows.workers) if choice.way == "whole" else ""
         if bound:
             yield f"  {bound}{TO_SPLIT}"
@@ -62,9 +62,9 @@ def _of_batch(rows: Rows) -> Iterator[str]:
 
 def _cost(plan: GroupPlan) -> str:
     if plan.place:
-        return f"the plan was kept in {plan.place}: nothing was counted"
+        return f"the plan was read from {plan.place}: nothing was counted"
     seconds = 0.0 if plan.about is None else plan.about.seconds
     return (
         f"counting took {seconds:.1f} s and read the input once more; state= keeps the plan "
-        "for the next time"
+        "for the next call"
     )

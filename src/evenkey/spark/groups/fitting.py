@@ -1,4 +1,4 @@
-"""Fit: a plan made of a batch, for `route` and `groupBy` to follow."""
+"""Fit: a plan made from a batch, which `route` and `groupBy` follow."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def fit(
     cost: str | None = None,
     fraction: float = 1.0,
 ) -> Plan:
-    """Count the keys of a batch DataFrame and plan from them, for `route` or `groupBy` to follow.
+    """Count the keys of a batch DataFrame and make a plan, which `route` or `groupBy` follows.
 
     Parameters
     ----------
@@ -41,15 +41,15 @@ def fit(
     key
         Key column, or columns that form the key together.
     grouping, workers
-        ``"planned"``, with the parameters and worker count that `route` will be given; or
-        ``"whole"``, by which no key is split, for `groupBy` and keys with state.
+        ``"planned"``, with the parameters and worker count that `route` will use; or ``"whole"``,
+        which splits no key, for `groupBy` and keys with state.
     state
-        Place of the plan, the same as for `route`. A plan that it holds is the one to stay near to.
+        Storage location of the plan, the same as for `route`. If it holds a plan, the new plan
+        moves few keys away from it.
     cost
-        Column of what each row costs, such as seconds that were measured; None: each row
-        costs the same.
+        Column with the cost of each row, such as measured seconds; None: each row costs the same.
     fraction
-        Rows drawn at random that are counted, above 0, at most 1.
+        Fraction of the rows that is sampled and counted, above 0, at most 1.
 
     Returns
     -------

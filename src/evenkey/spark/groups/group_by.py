@@ -45,27 +45,27 @@ def groupBy(  # noqa: N802 - Spark's name
     state: str | Path | Store | None = None,
     cost: str | Column | None = None,
 ) -> Grouped:
-    """Group rows as ``df.groupBy(*keys)`` does, with the keys spread evenly over the workers.
+    """Group rows as ``df.groupBy(*keys)`` does, with balanced workers.
 
     Parameters
     ----------
     df
         Batch or streaming, of a classic session or over Connect.
     keys
-        As ``df.groupBy`` takes them: names, columns, positions from 1 on; or one list of these.
+        As for ``df.groupBy``: names, columns, positions from 1 on; or one list of these.
     workers
-        Over how many tasks the keys are spread, at least 1; None: as many as the session runs at
-        once, and in a stream ``spark.sql.shuffle.partitions``.
+        Number of tasks over which the keys are spread, at least 1; None: as many as the session
+        runs concurrently, and in a stream ``spark.sql.shuffle.partitions``.
     grouping
-        ``auto``: keys stay whole where nothing merges their parts, and are split where `merge` of
-        `Grouped.applyInPandas` does. ``whole``: none is split. ``planned``, also with its
-        parameters: they are split. ``spark``: Spark's own placement.
+        ``auto``: keys are split only if `merge` of `Grouped.applyInPandas` merges their parts.
+        ``whole``: no key is split. ``planned``, also with its parameters: keys are split.
+        ``spark``: Spark's own placement.
     state
-        Place where the plan is kept and used again, so that the input is not read a second time: a
-        path or URI. A plan that was made there before is followed as it is.
+        Storage location of the plan, a path or URI. A plan that is already there is used as it is,
+        and the input is not counted again.
     cost
-        Column of what each row costs, such as seconds that were measured, or its name; None: each
-        row costs the same.
+        Column with the cost of each row, such as measured seconds, or its name; None: each row
+        costs the same.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def groupBy(  # noqa: N802 - Spark's name
     Raises
     ------
     ConfigurationError
-        `df` is no DataFrame, a key is no column, or another argument cannot be.
+        `df` is not a DataFrame, a key is not a column, or another argument is invalid.
 
     Examples
     --------
@@ -91,20 +91,20 @@ def groupBy(  # noqa: N802 - Spark's name
 class Grouped(Combining, Stateful):
     """Rows grouped by key, with the methods of Spark's ``GroupedData`` under their names.
 
-    What Spark combines before its shuffle (``agg``, ``count``, ``sum`` and their like) is Spark's
-    own. Functions on all rows of a key (``applyInPandas``, ``applyInArrow``, ``cogroup``) get the
-    same keys, rows and columns as with Spark's own groupBy. Where a key lies is chosen: keys are
-    counted by Spark in one more read of the input, and the heaviest placed first, each on the
-    worker that has least, so that no two heavy keys share one while another is free. Rows go there
-    in one exchange of Spark's own, without Python.
+    Methods that Spark combines before its shuffle (``agg``, ``count``, ``sum`` and similar) are
+    Spark's own. Functions on all rows of a key (``applyInPandas``, ``applyInArrow``, ``cogroup``)
+    get the same keys, rows and columns as with Spark's own groupBy. Only the placement of keys
+    differs: Spark counts the keys in one more read of the input. Then each key goes to the least
+    loaded worker, hottest first, so that two hot keys do not share a worker while another is free.
+    Rows move there in one exchange of Spark's own, without Python.
 
-    Guarantee: the fullest worker has at most 4/3 of the least load that whole keys allow (Graham
-    1969). `groupBy` makes one.
+    Guarantee: the maximum load is at most 4/3 of the least that whole keys allow (Graham 1969).
+    `groupBy` returns an instance.
 
     Parameters
     ----------
     rows
-        By key.
+        The rows and their keys.
 
     Examples
     --------
@@ -121,9 +121,9 @@ class Grouped(Combining, Stateful):
         return f"Grouped({', '.join(map(str, rows.listed))}; {rows.df})"
 
     def explain(self) -> None:
-        """Print what is done with the keys, why, what balance is expected, and what counting cost.
+        """Print how keys are placed and why, the expected balance, and the time of counting.
 
-        A batch is counted now if it has not been yet.
+        If the keys of a batch have not been counted yet, this counts them.
 
         Raises
         ------
@@ -136,8 +136,8 @@ class Grouped(Combining, Stateful):
         >>> groupBy(few, "user", grouping="spark", workers=2).explain()
         groupBy(user), 2 workers
         agg, count, sum, avg, mean, min, max, pivot: Spark's own, which combines before its shuffle
-        applyInPandas, applyInArrow, cogroup: Spark's own placement (as asked for)
-        applyInPandas, applyInArrow with merge=: Spark's own placement (as asked for)
+        applyInPandas, applyInArrow, cogroup: Spark's own placement (as requested)
+        applyInPandas, applyInArrow with merge=: Spark's own placement (as requested)
         """
         sys.stdout.write(f"{explained(self.rows)}\n")
 
@@ -292,9 +292,9 @@ class Grouped(Combining, Stateful):
         if choice.way == "spark" and not keys.user_names:
             result: DataFrame = getattr(rows.plain, method)(func, schema)
             return result
-        # Before keys are counted, which takes longer than to see that a function cannot be called.
+        # Counting keys takes time, so first check that the function can be called.
         arguments_of(func, (1, 2))
-        grouped, own = rows.grouped(keys, choice.way, mend=TO_SPLIT)
+        grouped, own = rows.grouped(keys, choice.way, remedy=TO_SPLIT)
         return applied(grouped, wrapped(func, keys, own, arrow=arrow), schema, arrow=arrow)
 
     def cogroup(self, other: Grouped) -> Cogrouped:

@@ -1,4 +1,4 @@
-"""Plans of a groupBy: each is made once of its keys' weights, or found in a state."""
+"""Plans of a groupBy: each is made once from the weights of its keys, or read from a state."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ Way = Literal["whole", "planned"]
 _WHOLE = "whole"
 _ABOUT = "about"
 _NOTICED = 1.1
-"""So many fair shares of a worker bound a job by one key visibly."""
+"""A key with more than this many fair shares of a worker visibly bounds the job."""
 
 
 @dataclass(frozen=True)
 class About:
-    """What is known of the keys that a plan was made of.
+    """Facts about the keys from which a plan was made.
 
     Parameters
     ----------
     keys
         Columns of the key.
     heaviest
-        The heaviest key, as text; empty where it does not matter.
+        The hottest key, as text; empty if it does not matter.
     share
         Its share of all load, 0 to 1.
     load
         ``rows`` or ``cost``.
     seconds
-        That counting took.
+        Time of counting.
     """
 
     keys: tuple[str, ...]
@@ -60,7 +60,7 @@ class About:
 
 @dataclass(frozen=True)
 class GroupPlan(Fixed):
-    """A plan of a groupBy, and what it was made of.
+    """A plan of a groupBy, and facts about its keys.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class GroupPlan(Fixed):
     about
         None for a plan that `fit` made.
     place
-        Where it was found; empty if it was made here and now.
+        Where it was read from; empty if this call made it.
     """
 
     about: About | None = None
@@ -77,38 +77,38 @@ class GroupPlan(Fixed):
 
     @property
     def imbalance(self) -> float:
-        """Load of the fullest worker over the mean, as planned; 1 where there is no load."""
+        """Maximum load of a worker over the mean, as planned; 1 if there is no load."""
         loads = self.memory["loads"]
         return float(loads.max() / loads.mean()) if loads.any() else 1.0
 
     def bound(self, workers: int) -> str:
-        """Say what the heaviest key allows at most; empty where it bounds nothing."""
+        """Say which speed-up the hottest key allows at most; empty if it does not bound the job."""
         if self.about is None or self.about.share * workers <= _NOTICED:
             return ""
         share = self.about.share
         return (
             f"{self.about.heaviest} has {100 * share:.0f} % of the {self.about.load}: "
-            f"at most {1 / share:.1f} times faster"
+            f"at most {1 / share:.1f}x faster"
         )
 
 
 class GroupPlans:
-    """The plans of one groupBy, of either way.
+    """The plans of one groupBy, with whole or split keys.
 
     Parameters
     ----------
     session
-        Whose tasks reach the state.
+        Its tasks access the state.
     keys
         Columns of the key, as results name them.
     grouping
         Splits keys.
     workers
-        How many there are.
+        Number of workers.
     state
-        Where plans are kept; None: nowhere.
+        Storage location of plans; None: they are not kept.
     weigh
-        Weighs the keys, when a plan is needed for the first time.
+        Weighs the keys when a plan is first needed.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class GroupPlans:
         return self._made[way]
 
     def tables(self, way: Way) -> RoutingTables | None:
-        """Where plans of a way are kept: whole ones below the others; None: nowhere."""
+        """Give the tables that keep plans, those of whole keys below the others; None: none do."""
         if self._store is None:
             return None
         if way == "planned":
@@ -157,12 +157,12 @@ class GroupPlans:
         return RoutingTables(self._store.under(_WHOLE), _WHOLE, self.workers)
 
     def check(self, memory: Snapshot, place: str) -> About | None:
-        """Make sure that a plan is for these keys, and give what it was made of if it says so.
+        """Check that a plan is for these keys, and give the facts about them, if it stores any.
 
         Raises
         ------
         ConfigurationError
-            It is for others.
+            It is for other keys.
         """
         if _ABOUT not in memory:
             return None
@@ -171,13 +171,13 @@ class GroupPlans:
         if about.keys != self._keys:
             message = (
                 f"state {place} holds a plan for the key {', '.join(about.keys)}, not for "
-                f"{', '.join(self._keys)}: pass another place as state"
+                f"{', '.join(self._keys)}: pass another location as state"
             )
             raise ConfigurationError(message)
         return about
 
     def make(self, way: Way) -> GroupPlan:
-        """Weigh the keys and make a plan, in place of one that the state has.
+        """Weigh the keys and make a plan, which replaces a plan in the state.
 
         Raises
         ------

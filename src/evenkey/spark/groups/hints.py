@@ -41,9 +41,9 @@ def arguments_of(function: Any, allowed: Sequence[int]) -> int:
 
 
 def takes_pieces(function: Any, *, arrow: bool) -> bool:
-    """Whether a function's hints say that it takes its rows piece by piece, as an iterator.
+    """Whether the type hints of a function say that it takes an iterator over parts of its rows.
 
-    Where hints cannot be read there is Spark's warning, and it takes them all at once.
+    If hints cannot be read, Spark warns, and the function takes all rows together.
     """
     infer: Any = typehints.infer_group_pandas_eval_type_from_func
     kind: int = PythonEvalType.SQL_GROUPED_MAP_PANDAS_ITER_UDF

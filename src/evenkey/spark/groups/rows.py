@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class Rows:
-    """The rows of one frame by key, with what the user asked for.
+    """The rows of one frame with their keys and the user's options.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Rows:
     Raises
     ------
     ConfigurationError
-        One of them cannot be.
+        An argument is invalid.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Rows:
 
     @cached_property
     def python_keys(self) -> Keys:
-        """The same, on a frame that Spark can hand to Python; see `Keys.for_python`.
+        """The same, on a frame that Spark can pass to Python; see `Keys.for_python`.
 
         Raises
         ------
@@ -94,14 +94,14 @@ class Rows:
 
     @cached_property
     def workers(self) -> int:
-        """How many workers there are: as given, or the slots, in a stream the partitions."""
+        """Number of workers: as given, else the session's slots, or in a stream the partitions."""
         if self._workers is not None:
             return self._workers
         return self.shuffle_partitions if self.df.isStreaming else slots_of(self.df.sparkSession)
 
     @property
     def shuffle_partitions(self) -> int:
-        """As many as Spark makes for its own shuffles, and for state."""
+        """Number of partitions that Spark uses for its own shuffles and for state."""
         return int(self.df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 0)
 
     @cached_property
@@ -155,39 +155,39 @@ class Rows:
         keys: Keys,
         way: Literal["whole", "planned", "spark"],
         plans: GroupPlans | None = None,
-        mend: str = "",
+        remedy: str = "",
     ) -> tuple[GroupedData, tuple[str, ...]]:
-        """Bring rows to their workers, and group them there.
+        """Move rows to their workers, and group them there.
 
         Parameters
         ----------
         keys
-            With the rows: these ones, perhaps with columns more.
+            With their frame: these rows, possibly with additional columns.
         way
-            Of the keys; of ``spark`` rows are left to Spark's own placement.
+            Whether keys are whole or split; ``spark``: Spark's own placement.
         plans
-            To follow; None: those of these rows.
-        mend
-            What is said behind the bound that the heaviest key sets.
+            Plans to follow; None: those of these rows.
+        remedy
+            Follows the warning about the hottest key.
 
         Returns
         -------
         tuple
-            Groups by the key, where rows are placed also by one column of ours, and the names of
-            all columns of ours.
+            Groups by the key, and by `SPLIT` if rows were placed, and the names of all columns that
+            evenkey added.
         """
         if way == "spark":
             return keys.frame.groupBy(*keys.columns), keys.own
         plan = (self.plans if plans is None else plans).of(way)
         bound = plan.bound(self.workers) if way == "whole" else ""
         if bound:
-            logger.warning("%s%s", bound, mend)
+            logger.warning("%s%s", bound, remedy)
         frame = exchanged(keys, plan, self.grouping, self.workers, whole=way == "whole")
         return frame.groupBy(*keys.columns, SPLIT), (*keys.own, SPLIT)
 
 
 def check_kind(other: object, kind: type, name: str) -> None:
-    """Make sure that a second frame was grouped by us too.
+    """Check that a second frame was grouped by evenkey too.
 
     Raises
     ------

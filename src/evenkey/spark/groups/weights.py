@@ -1,4 +1,4 @@
-"""How heavy the keys of a groupBy are: counted once, in one more read of the input."""
+"""Weights of the keys of a groupBy: counted once, in one more read of the input."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _LONGEST = 40
 
 @dataclass(frozen=True)
 class Side:
-    """Rows that bear keys, and what they cost; a cogroup has two such sides.
+    """Rows with keys and their costs; a cogroup has two such sides.
 
     Parameters
     ----------
     keys
-        With the frame.
+        With their frame.
     cost
-        What each row costs; None: each costs 1.
+        Cost of each row; None: each costs 1.
     """
 
     keys: Keys
@@ -43,14 +43,14 @@ class Side:
 
 
 class Weights:
-    """What the heaviest keys weigh, and the buckets of all others.
+    """Weights of the hottest keys, and of the buckets of all others.
 
     Parameters
     ----------
     sides
-        Whose rows are weighed together.
+        Their rows are weighed together.
     empty
-        Statistics, which are filled here and now by Spark jobs.
+        Statistics, which Spark jobs fill immediately.
     """
 
     def __init__(self, sides: Sequence[Side], empty: KeyStatistics) -> None:
@@ -72,7 +72,7 @@ class Weights:
 
     @cached_property
     def heaviest(self) -> tuple[np.uint64, float] | None:
-        """Hash and share of the heaviest key; None where there are no rows."""
+        """Hash and share of the hottest key; None if there are no rows."""
         keys, loads, _ = self.statistics.items(0.0)
         if not len(keys) or not self.statistics.total:
             return None
@@ -81,7 +81,7 @@ class Weights:
 
     @cached_property
     def heaviest_text(self) -> str:
-        """The heaviest key as text, such as ``customer 17``; this reads the input up to it."""
+        """The hottest key as text, such as ``customer 17``; this reads the input up to it."""
         start = time.perf_counter()
         found = "" if self.heaviest is None else self._text_of(self.heaviest[0])
         self.seconds += time.perf_counter() - start
@@ -95,7 +95,7 @@ class Weights:
             for row in rows.select(*texts).limit(1).collect():
                 values = [_cut(value) for value in row]
                 return ", ".join(map(" ".join, zip(keys.shown, values, strict=True)))
-        return "a key"  # rows of an input that is never the same twice
+        return "a key"  # the input has other rows each time it is read
 
 
 def _cut(value: str | None) -> str:
@@ -112,12 +112,12 @@ def _weighable(side: Side, *, by_cost: bool) -> DataFrame:
 
 
 def cost_column(df: DataFrame, cost: object) -> Column | None:
-    """Give what a row costs as a column.
+    """Give the cost of a row as a column.
 
     Raises
     ------
     ConfigurationError
-        It is no name of a column of numbers, and no Column.
+        It is neither a Column nor the name of a column of numbers.
     """
     if cost is None or isinstance(cost, Column):
         return cost

@@ -1,4 +1,4 @@
-"""Plans of joins: where each key's work goes, and which of its sides is dealt or copied."""
+"""Plans of joins: the workers of each key, and which of its sides is dealt (split) or copied."""
 
 from __future__ import annotations
 
@@ -19,43 +19,44 @@ if TYPE_CHECKING:
     from evenkey.spark.joins.join_kinds import Kind, Weigh
 
 _ROWS_A_PART = 2
-"""Rows that a side must have for each part it would be dealt into, or its key stays whole."""
-_EVEN_PARTS = 64
-"""Rows a part from which on parts come out even: nothing is won by dealing the other side."""
-_HEAVY_TEST = 0.05
-"""Of a worker's fair work, rows of one key on the right of a semi or anti join worth combining."""
-_NO_ROOM = 1e-9
+"""Rows that a side must have per part; if it has fewer, its key stays whole."""
+_BALANCED_PARTS = 64
+"""With this many rows per part, parts are balanced, so dealing the other side has no advantage."""
+_HOT_TEST = 0.05
+"""Fraction of a worker's fair work: a semi or anti join combines right rows of a key above it."""
+_LEAST_CAPACITY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class JoinPlan:
-    """What `join` does, and why; its text says so in a line.
+    """What `join` does and why; ``str`` gives it in one line.
 
     Parameters
     ----------
     how, weigh, workers
         Of the join.
     reason
-        Why the join is left to Spark as it is; None: it is not.
+        Why Spark's own join runs unchanged; None: it does not.
     plan
-        Where keys go; None where the join is left to Spark, or learns as a stream flows by.
+        The workers of the keys; None if Spark's own join runs, or if a stream makes a plan per
+        epoch.
     dealt_right
-        uint64[n], hashes of the split keys whose right rows are dealt and left rows copied. Of all
-        other split keys the left rows are dealt and the right rows copied.
+        uint64[n], hashes of the split keys whose right rows are dealt to workers and left rows
+        copied. Of all other split keys the left rows are dealt and the right rows copied.
     combines_right
-        Whether of the right side only the distinct keys are joined, which a semi or anti join
-        needs no more of, as one of them is heavy.
+        Whether only the distinct keys of the right side are joined, because one of them is hot. A
+        semi or anti join needs no more.
     heaviest
-        Share of all work that the heaviest key makes, from 0 to 1.
+        Share of the hottest key in all work, from 0 to 1.
     seconds
-        What counting took; 0 where a plan that was kept is followed.
+        Time of counting; 0 if a kept plan is used.
 
     Examples
     --------
     >>> str(JoinPlan("left", "rows", 8))
     'join (left) by 8 workers: plans are made epoch by epoch'
 
-    What `join` says of its own, asked by a program; and kept, as `state` keeps it.
+    A program can read the plan that `join` logs, and store it as `state` does.
 
     >>> from evenkey.groupings.planned import make_plan
     >>> keys, loads = np.array([7], np.uint64), np.array([60.0])
@@ -94,7 +95,7 @@ class JoinPlan:
 
     @property
     def imbalance(self) -> float:
-        """Work of the fullest worker over the mean, as planned; 1 where nothing is planned."""
+        """Maximum work of a worker over the mean, as planned; 1 if nothing is planned."""
         loads = None if self.plan is None else self.plan.loads
         return float(loads.max() / loads.mean()) if loads is not None and loads.any() else 1.0
 
@@ -105,15 +106,15 @@ class JoinPlan:
             return f"join ({self.how}) by {self.workers} workers: plans are made epoch by epoch"
         count = len(self.split)
         split = "1 key is split" if count == 1 else f"{count} keys are split"
-        made = f"counted in {self.seconds:.1f} s" if self.seconds else "plan of before"
+        made = f"counted in {self.seconds:.1f} s" if self.seconds else "previous plan"
         return (
             f"join ({self.how}) by {self.workers} workers, weighed by {self.weigh}: "
-            f"{split}, the heaviest has {self.heaviest:.1%} of the work; "
-            f"fullest worker {self.imbalance:.3f} of the mean; {made}"
+            f"{split}, the hottest has {self.heaviest:.1%} of the work; "
+            f"max/mean load {self.imbalance:.3f}; {made}"
         )
 
     def to_arrays(self) -> Snapshot:
-        """Give what is kept of a plan."""
+        """Give the arrays that a state keeps of a plan."""
         if self.plan is None or self.dealt_right is None:
             return {}
         return {
@@ -140,20 +141,20 @@ class JoinPlan:
 def make_join_plan(
     counts: JoinCounts, kind: Kind, weigh: Weigh, workers: int, seconds: float
 ) -> JoinPlan:
-    """Plan a join: keys that cannot be split first, heaviest first, then all others as they fit.
+    """Plan a join: first the keys that cannot be split, hottest first, then all others.
 
-    The side of a split key that has more rows is dealt, and the other one copied; but of a join
-    that keeps one side, that one is dealt if its parts come out even. With p parts up to p copies
-    are made of each row of the other side: these are p over the rows that are dealt of its output,
-    and not counted. Parts of few rows come out uneven, so a key is split only if there are 2 a
-    part.
+    Of a split key the side with more rows is dealt and the other one copied. But a join that keeps
+    the unmatched rows of one side deals that side if its parts are balanced. With p parts, each row
+    of the other side gets up to p copies. Their share in the key's output is p over the number of
+    dealt rows, and it is not counted as work. Parts of few rows are not balanced, so a key is split
+    only if each part gets 2 rows.
 
-    Guarantee: of keys that may be split no worker has more than 1.01 times its fair work and the
-    heaviest bucket (`make_plan`); the others are placed heaviest first where there is least.
+    Guarantee: of keys that may be split, no worker has more than 1.01 times its fair work plus the
+    hottest bucket (`make_plan`). Each other key goes to the least loaded worker, hottest first.
     """
     total = float(counts.bucket_work.sum())
     parts = np.ceil(counts.work * workers / total) + 1 if total else np.ones(len(counts.work))
-    uneven = [rows < _EVEN_PARTS * parts for rows in (counts.left, counts.right)]
+    uneven = [rows < _BALANCED_PARTS * parts for rows in (counts.left, counts.right)]
     if kind.tests_only:
         right = np.zeros(len(parts), dtype=bool)
     elif kind.keeps_left == kind.keeps_right:
@@ -168,14 +169,14 @@ def make_join_plan(
     return replace(
         plan,
         dealt_right=np.intersect1d(plan.split, counts.keys[right & splittable]),
-        combines_right=kind.tests_only and counts.most_right > _HEAVY_TEST * fair,
+        combines_right=kind.tests_only and counts.most_right > _HOT_TEST * fair,
         heaviest=float(counts.work.max() / total) if total and len(counts.work) else 0.0,
         seconds=seconds,
     )
 
 
 def _placed(counts: JoinCounts, splittable: NDArray[np.bool_], workers: int) -> Plan:
-    """Make the plan; a key that is lighter than a usual bucket stays with its bucket."""
+    """Make the plan; a key with less work than an average bucket stays in its bucket."""
     buckets = len(counts.bucket_work)
     own = counts.work >= counts.bucket_work.sum() / buckets
     in_buckets = (counts.keys & np.uint64(buckets - 1)).astype(np.int64)
@@ -184,17 +185,17 @@ def _placed(counts: JoinCounts, splittable: NDArray[np.bool_], workers: int) -> 
     owners, loads = heaviest_first(counts.work[whole], workers)
     parted = own & splittable
     others = counts.work[parted].sum() + np.maximum(rest, 0.0).sum()
-    level = _level(loads, others)
-    capacities = np.maximum(level - loads, _NO_ROOM * max(level, 1.0))
+    load = _balanced_load(loads, others)
+    capacities = np.maximum(load - loads, _LEAST_CAPACITY * max(load, 1.0))
     plan = make_plan(counts.keys[parted], counts.work[parted], np.maximum(rest, 0.0), capacities)
     return _with_whole(plan, counts.keys[whole], owners, loads)
 
 
-def _level(loads: NDArray[np.float64], others: float) -> float:
-    """Give the level that workers come to when `others` is filled in on top of what they have."""
+def _balanced_load(loads: NDArray[np.float64], others: float) -> float:
+    """Give the load of each worker below it once `others` is added to the least loaded workers."""
     ascending = np.sort(loads)
     filled = (np.cumsum(ascending) + others) / np.arange(1, len(loads) + 1)
-    # Of the lowest n workers all are below the level that they would come to.
+    # The n least loaded workers are all below the load that they would reach.
     reached = np.flatnonzero(filled >= ascending)
     return float(filled[reached[-1]])
 
@@ -202,7 +203,7 @@ def _level(loads: NDArray[np.float64], others: float) -> float:
 def _with_whole(
     plan: Plan, keys: NDArray[np.uint64], owners: NDArray[np.int32], loads: NDArray[np.float64]
 ) -> Plan:
-    """Add keys that lie whole on one worker each."""
+    """Add the keys that are not split."""
     lengths = np.concatenate((np.diff(plan.starts), np.ones(len(keys), dtype=np.int64)))
     every = np.concatenate((plan.keys, keys))
     numbers = np.repeat(np.arange(len(every)), lengths)

@@ -1,4 +1,4 @@
-"""Counts of both sides of a join, key by key, and the work that each key makes."""
+"""Row counts of both sides of a join by key, and the work of each key."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from evenkey.spark.joins.join_kinds import Kind, Weigh
 
 _INCOMING = 0.1
-"""Work of a row that comes in, beside one of the result, on which all that follows works."""
+"""Work of an input row; a row of the result, on which all later operators work, counts 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class JoinCounts:
-    """The keys that make most work, and the work of all.
+    """The keys with the most work, and the work of all keys.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ class JoinCounts:
     work
         float64[k].
     bucket_work
-        float64[B], of all keys by the bucket of their hash, those above among them.
+        float64[B], of all keys, also those above, by the bucket of their hash.
     most_right
-        Rows of the key that has most on the right.
+        The largest number of rows that one key has on the right.
     """
 
     keys: NDArray[np.uint64]
@@ -60,8 +60,8 @@ def count_both(
 ) -> JoinCounts:
     """Count the keys of both sides, exactly, in one job that reads each of them once.
 
-    Rows are combined before they are shuffled, so a hot key does not make this job uneven. Null
-    keys have no match and are not counted: they go to all workers alike.
+    Rows are combined before they are shuffled, so a hot key does not skew this job. Null keys have
+    no match and are not counted: their rows are spread over all workers.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ def count_both(
     keys
         The key's columns.
     kind, weigh
-        Say what the work of a key is.
+        Define the work of a key.
     heaviest
-        Keys that are given one by one.
+        Number of hot keys that are counted individually.
     buckets
         B, a power of two.
     """

@@ -1,4 +1,4 @@
-"""Placing of one side of a join: rows to the workers of their keys, dealt or copied."""
+"""Placing of one side of a join: its rows are dealt or copied to the workers of their keys."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ _WORKER, _FIRST, _CELL, _NUMBER = (
 
 @dataclass(frozen=True)
 class Side:
-    """What becomes of the rows of one side.
+    """How the rows of one side are placed.
 
     Parameters
     ----------
     columns
         Its key, in the types in which Spark compares it.
     copied
-        Whether a row goes to every worker of its key: all rows, none, or as a condition on the
-        column `HASH` says; otherwise to one of them, by turn.
+        Whether a row goes to every worker of its key: all rows, none, or by a condition on the
+        column `HASH`. Other rows go to one of these workers, in turn.
     kept
-        Whether rows that have no match are in the result.
+        Whether rows without a match are in the result.
     witnessed
-        Hashes of the keys of which each task sends one row also to where rows of the other side
-        are kept once (`evenkey.spark.joins.witnesses`).
+        Hashes of keys. Each task sends one of their rows also to where rows of the other side are
+        kept once (`evenkey.spark.joins.witnesses`).
     splits
-        Whether the plan splits keys at all.
+        Whether the plan splits keys.
     mark
-        Column that says of each row what it is: `ONCE`, `COPY` or `WITNESS`; None: it is not asked.
+        Column for the kind of each row: `ONCE`, `COPY` or `WITNESS`; None: there is no such column.
     """
 
     columns: tuple[Column, ...]
@@ -65,7 +65,7 @@ class Side:
 
     @property
     def all_copied(self) -> bool:
-        """Whether every row is copied: none is dealt, nor has a null in its key."""
+        """Whether every row is copied: none is dealt, and no key has a null."""
         return self.copied is True and not self.kept
 
 

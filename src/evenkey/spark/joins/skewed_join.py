@@ -1,4 +1,4 @@
-"""Join: both sides of a heavy key divided over workers, joined there by Spark's own join."""
+"""Join: both sides of a hot key are divided over workers, where Spark's own join joins them."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def join(
     weigh: Weigh = "output",
     state: str | Path | Store | None = None,
 ) -> DataFrame:
-    """Join as ``left.join(right, on, how)`` does, with no task that a hot key makes long.
+    """Join as ``left.join(right, on, how)`` does, without long tasks for hot keys.
 
-    Spark sends all rows of a key to one task. Here keys are counted first, and those that make more
-    work than a task should have are divided: the rows of one side are dealt over several tasks, and
-    those of the other side are copied to each of them. All is done by Spark's own expressions and
-    its own join; no row goes through Python. Both sides are shuffled once, into `workers`
-    partitions that adaptive execution leaves as they are.
+    Spark sends all rows of a key to one task. evenkey counts the keys first and splits those that
+    have more work than a task should have: the rows of one side are distributed over several tasks,
+    and those of the other side are copied to each of these. Spark's own expressions and its own
+    join do all of this; no row goes through Python. Both sides are shuffled once, into `workers`
+    partitions, which adaptive execution does not change.
 
     Parameters
     ----------
@@ -78,49 +78,48 @@ def join(
         Two batches, or a stream and a batch.
     on
         Name of the key column, or names of several, the same on both sides. Or an equality of a
-        column of each side, such as ``left.id == right.number``, several in a list or joined by
-        ``&``; then both columns stay, as in Spark's own join.
+        column of each side, such as ``left.id == right.number``; several in a list or joined by
+        ``&``. Then both columns stay, as in Spark's own join.
     how
         ``inner``, ``left``, ``right``, ``full``, ``semi``, ``anti``, or any other name that Spark
         has for one of these.
     workers
-        Tasks that the join is divided over, at least 1; None: ``spark.sql.shuffle.partitions``.
+        Number of tasks of the join, at least 1; None: ``spark.sql.shuffle.partitions``.
     weigh
-        What makes work, of two batches. ``output``: each row of the result, and each row on either
-        side a tenth of that, so that a key with 5,000 and 10,000 rows counts 50,001,500. ``rows``:
-        each row on either side. In a stream each of its rows counts 1.
+        What counts as work in a join of two batches. ``output``: each row of the result counts 1,
+        each row on either side 0.1, so a key with 5,000 and 10,000 rows counts 50,001,500.
+        ``rows``: each row on either side counts 1. In a stream each of its rows counts 1.
     state
-        Place of the plan, which is made once and used again; of a stream's plans, beside its
-        checkpoint. None: a batch is counted with each call, and a stream that is restarted learns
-        anew.
+        Storage location of the plan, which is made once and used again; of a stream's plans, beside
+        its checkpoint. None: each call counts a batch, and a restarted stream learns again.
 
     Returns
     -------
     DataFrame
-        The columns and rows of ``left.join(right, on, how)``, rows in any order. What was chosen is
-        logged, and `join_plan` gives it.
+        The columns and rows of ``left.join(right, on, how)``, rows in any order. The plan is
+        logged, and `join_plan` returns it.
 
     Raises
     ------
     ConfigurationError
-        A column is missing, a condition is no equality, an argument cannot be, both sides are
+        A column is missing, a condition is not an equality, an argument is invalid, both sides are
         streams, Spark has no such join of a stream, or `state` holds the plan of another join.
     RunError
         `state` cannot be read or written.
 
     Notes
     -----
-    Exact whatever the plan says: each pair of a left and a right row of one key meets in exactly
-    one task. Of ``inner`` and ``full`` the side of a key that has more rows is dealt; of ``left``,
-    ``semi`` and ``anti`` the left one, of ``right`` the right one, unless it has too few rows.
-    Where rows without a match are kept of the side that is copied, as in every ``full`` join with
-    split keys, the hashes of the other side's keys go through Python, so that no copy is taken for
-    a row without a match (`evenkey.spark.joins.witnesses`). Rows with a null in the key are
-    spread over all workers. Counting reads both sides one more time. Where a side
-    follows a shuffle and its rows are dealt, they are sorted by their contents within each task, so
-    that a lost executor does not fail the job. The join is left to Spark
-    where it broadcasts a side, which needs no balance, and where keys are of a type that Spark
-    compares in another form; `join_plan` says so.
+    The result is exact under every plan: each pair of a left and a right row of one key is in
+    exactly one task. In ``inner`` and ``full`` joins the side of a key with more rows is
+    distributed; in ``left``, ``semi`` and ``anti`` joins the left side, in ``right`` joins the
+    right side, unless it has too few rows. If unmatched rows of the copied side are kept, as in
+    every ``full`` join with split keys, the hashes of the other side's keys go through Python, so
+    that no copy counts as an unmatched row (`evenkey.spark.joins.witnesses`). Rows with a null in
+    the key are spread over all workers. Counting reads both sides one more time. If a side follows
+    a shuffle and its rows are distributed, they are sorted by their contents within each task, so
+    that a lost executor does not fail the job. Spark's own join runs unchanged if it broadcasts a
+    side, which needs no balance, or if keys have a type that Spark compares in another form;
+    `join_plan` says so.
 
     Examples
     --------

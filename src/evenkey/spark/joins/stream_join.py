@@ -59,9 +59,9 @@ def joined_in_stream(
     workers: int,
     state: str | Path | Store | None,
 ) -> DataFrame:
-    """Deal the stream's rows of heavy keys, and copy those of the batch, by the epoch's plan.
+    """Distribute the stream's rows of hot keys, and copy those of the batch, by the epoch's plan.
 
-    Table N + 2 is made of a sample of epoch N's keys, as `route` makes it.
+    Table N + 2 is made from a sample of epoch N's keys, as in `route`.
 
     Raises
     ------

@@ -41,7 +41,7 @@ def first_of_task(session: SparkSession, keys: Sequence[int]) -> Callable[[Colum
     session
         Where it runs.
     keys
-        Hashes of the keys that are asked for; of others no row is the first.
+        Hashes of the keys in question; no row of another key is the first.
     """
     in_worker = in_workers(session, _FirstOfTask(keys).say)
     udf = F.arrow_udf(in_worker, "boolean")  # type: ignore[call-overload]

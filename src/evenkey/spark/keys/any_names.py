@@ -1,4 +1,4 @@
-"""Python's work on rows whose columns bear any names."""
+"""Python tasks on rows with arbitrary column names."""
 
 from __future__ import annotations
 

@@ -39,8 +39,8 @@ _TIMES = (DateType, NumericType, TimestampNTZType, TimestampType)
 def row_numbers() -> Column:
     """Number the rows of each partition of a batch, from the partition's own number on.
 
-    Partitions do not begin alike, so that what is dealt out by these numbers is dealt evenly.
-    Spark does not number the rows of a stream.
+    Partitions start at different numbers, so rows that are distributed by them are balanced over
+    workers. Spark does not number the rows of a stream.
     """
     row = F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_IN_PARTITION))
     return row + F.spark_partition_id()
@@ -58,10 +58,10 @@ def check_frame(df: object, name: str = "df") -> None:
         _check_running(df, name)
         return
     kind = f"{type(df).__module__.split('.')[0]} {type(df).__name__}"
-    mend = f"pass a DataFrame of Spark's; spark.createDataFrame(...) makes one of {kind}"
+    fix = f"pass a Spark DataFrame; spark.createDataFrame(...) makes one from {kind}"
     if isinstance(df, str | int | float | type(None)):
-        kind, mend = shown(df), "pass a DataFrame of Spark's, such as spark.read gives"
-    message = f"{name} = {kind}: it is no Spark DataFrame; {mend}"
+        kind, fix = shown(df), "pass a Spark DataFrame, such as spark.read returns"
+    message = f"{name} = {kind}: it is not a Spark DataFrame; {fix}"
     raise ConfigurationError(message)
 
 

@@ -32,7 +32,7 @@ def one_key(df: DataFrame, keys: Sequence[str]) -> Column:
 def check_result(
     df: DataFrame, keys: Sequence[str], aggregator: Aggregator, *, windowed: bool
 ) -> None:
-    """Make sure that no two columns of the result bear one name.
+    """Check that no two columns of the result have the same name.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def check_result(
 def check_names(
     df: DataFrame, keys: Sequence[str], own: Sequence[str], aggregator: Aggregator
 ) -> None:
-    """Make sure that no key column bears the name of a column that the result has of its own.
+    """Check that no key column has the name of a column that the aggregator adds to the result.
 
     Raises
     ------
@@ -78,12 +78,12 @@ def check_names(
     for key in keys:
         for name in own:
             if same_name(df, key, name):
-                mend = f"rename yours: df.withColumnRenamed({key!r}, {f'{key}_key'!r})"
+                fix = f"rename yours: df.withColumnRenamed({key!r}, {f'{key}_key'!r})"
                 if aggregator.name == "several":
-                    mend = "name the result otherwise"
+                    fix = "give the result another name"
                 message = (
                     f"key = {key!r}: the result of {aggregator} has a column {name!r} of its own; "
-                    f"{mend}"
+                    f"{fix}"
                 )
                 raise ConfigurationError(message)
 

@@ -99,7 +99,7 @@ def in_stable_order(
 def content_hash(df: DataFrame, names: Iterable[str], where: Column | None = None) -> Column:
     """Hash the contents of rows: 0 for rows that do not matter.
 
-    Two columns of one name cannot be told apart by an expression, so neither is hashed.
+    An expression cannot distinguish two columns with the same name, so neither is hashed.
     """
     wanted = set(names)
     lower = [name.lower() for name in df.columns]

@@ -28,7 +28,7 @@ def encoded(entries: Mapping[str, Any]) -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for name, array in entries.items():
-            # Unlike one that `np.savez` makes, this member bears no time.
+            # Unlike a member that `np.savez` writes, this one has no time.
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w") as member:
                 np.lib.format.write_array(member, _clean(np.asanyarray(array)), allow_pickle=False)
     return content.getvalue() + _digest(content.getvalue())

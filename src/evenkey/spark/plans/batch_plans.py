@@ -172,18 +172,18 @@ def weighed(
 def count_keys(df: DataFrame, hashed: Column, empty: KeyStatistics) -> KeyStatistics:
     """Count the keys of a batch DataFrame natively, in one pass.
 
-    The heaviest keys come from Spark's ``approx_top_k``, a sketch; the histogram of the buckets
-    is exact, as there are more counters than buckets.
+    The hottest keys come from Spark's ``approx_top_k``, a sketch. The histogram of the buckets is
+    exact, as there are more counters than buckets.
     """
     (row,) = df.select(hashed.alias("hash")).agg(*sketches(F.col("hash"), empty)).collect()
     return filled(empty, row.asDict(recursive=True))
 
 
 def sum_costs(df: DataFrame, hashed: Column, cost: Column, empty: KeyStatistics) -> KeyStatistics:
-    """Sum the costs of a batch DataFrame by key; a cost that is null is none.
+    """Sum the costs of a batch DataFrame by key; a null cost counts 0.
 
-    Sums are exact. Each bucket has `_FINE` finer ones, and the heaviest key of each of these goes
-    to the driver, where it is known one by one; the others count with their bucket.
+    Sums are exact. Each bucket has `_FINE` smaller ones. The hottest key of each of these goes to
+    the driver, which tracks it individually; the other keys count with their bucket.
     """
     by_key = df.groupBy(hashed.alias("hash")).agg(F.sum(cost.cast("double")).alias("cost"))
     costs = by_key.withColumn("cost", F.coalesce("cost", F.lit(0.0)))

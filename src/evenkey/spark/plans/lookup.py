@@ -42,7 +42,7 @@ _WHOLE = (1 << LIMIT_BITS) - 1
 one where a cell has only one."""
 
 _GOLDEN = 0x9E3779B9
-"""The golden ratio in units of 2**-32: its multiples, modulo 2**32, are spread evenly."""
+"""The golden ratio in units of 2**-32: its multiples, modulo 2**32, are spread uniformly."""
 
 HASH, PLACE = "__evenkey_hash", "__evenkey_place"
 """Columns of a row's hash, and of where its key is in the words of a plan."""
@@ -312,12 +312,12 @@ def pack_places(
 
 
 def each_worker_once(plan: Plan) -> Plan:
-    """Merge the parts of a key that lie on one worker: what is copied to each would come twice.
+    """Merge the parts of a key on the same worker, which would get a copied row twice.
 
     Parameters
     ----------
     plan
-        By `make_plan`, which may come back to a worker where rounding has left room.
+        By `make_plan`, which may return to a worker that has capacity left by rounding.
     """
     keys = np.repeat(np.arange(len(plan.keys)), np.diff(plan.starts))
     pairs = keys * plan.workers + plan.places

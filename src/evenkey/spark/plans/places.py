@@ -1,4 +1,4 @@
-"""Where state lies: at the place that a user names, or a temporary one of a session's."""
+"""Where state is stored: at the location that a user passes, or in a temporary directory."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _HADOOP = "spark.hadoop."
 _FILE_SYSTEMS = ("spark.hadoop.fs.", "spark.hadoop.dfs.", "spark.hadoop.google.")
 _MARKS = "_shared_storage_check"
 _MARKS_KEPT = 100
-"""Marks that are kept in a store: one for each program that has used it."""
+"""Number of marks that a store keeps: one for each program that used it."""
 
 
 def check_state(state: object, *, needed: bool = False) -> None:
-    """Make sure that a state is a place or a store, or None unless it is needed.
+    """Check that a state is a location or a store, or None unless it is needed.
 
     Raises
     ------
@@ -48,23 +48,24 @@ def store_of(
     place: str | Path | Store,
     settings: Mapping[str, str] | None = None,
 ) -> Store:
-    """Give the store at a place, as Spark itself would reach it; connects to nothing yet.
+    """Give the store at a location, with the session's settings; does not connect yet.
 
     Parameters
     ----------
     session
-        A classic one, or one of Spark Connect. Its ``spark.hadoop.fs.*`` and ``spark.hadoop.dfs.*``
-        settings travel with the store; what they lack is found in the environment of each process.
+        A classic session or one of Spark Connect. Its ``spark.hadoop.fs.*`` and
+        ``spark.hadoop.dfs.*`` settings are part of the store. Each process reads the rest from its
+        environment.
     place
-        A path, a URI, or a store, which is given back.
+        A path, a URI, or a store, which is returned.
     settings
-        What the session does not show, such as ``{"fs.s3a.secret.key": ...}``: a Connect server
-        keeps to itself whatever ``spark.redaction.regex`` takes for a secret.
+        Settings that the session does not show, such as ``{"fs.s3a.secret.key": ...}``: a Connect
+        server hides settings that match ``spark.redaction.regex``.
 
     Raises
     ------
     ConfigurationError
-        It is no place, or no store is known for its scheme.
+        It is not a location, or no store supports its scheme.
 
     Examples
     --------

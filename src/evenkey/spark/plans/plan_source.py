@@ -1,9 +1,9 @@
 """Plan sources: each gives the tasks of an epoch the routing table by which they place rows.
 
 Routing is a pure function of a partition's rows, in order, and of the epoch's table. So all tasks
-of an epoch must be given the same table. One task calls `PlanSource.decide` before the others
-start (`evenkey.spark.sessions.before_epoch`); those that need the table in Python then call
-`PlanSource.recall`, all others see what `decide` gave as a column. There are four cases:
+of an epoch must get the same table. One task calls `PlanSource.decide` before the others start
+(`evenkey.spark.sessions.before_epoch`). Tasks that need the table in Python then call
+`PlanSource.recall`; all others read the result of `decide` from a column. There are four cases:
 
 =========== =================== ===================== =================== =====================
 case        who decides         when it changes       a retry sees        a restart sees
@@ -22,7 +22,7 @@ case        who decides         when it changes       a retry sees        a rest
 =========== =================== ===================== =================== =====================
 
 `Learned` is `PerEpoch` where no planner writes tables: the first task of an epoch makes its table,
-of the previous one and of the statistics that the tasks of the previous epoch left.
+from the previous one and the statistics that the tasks of the previous epoch reported.
 
 A *planner* makes plans and a source supplies them. Planners are `Merge`, which `Learned` calls in
 a task; `evenkey.spark.plans.stream_plans.learn_from`, which samples a stream; and the planner of
@@ -35,7 +35,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from evenkey.core.stores import STATE_REMEDY, unseen
-from evenkey.spark.plans.lessons import Lessons
+from evenkey.spark.plans.epoch_statistics import EpochStatistics
 from evenkey.spark.plans.tables import RoutingTable, layout_kept
 from evenkey.spark.sessions.task_id import current_run
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from evenkey.core.stores import SharedMark, Store
     from evenkey.groupings import Snapshot
-    from evenkey.spark.plans.lessons import Lesson
+    from evenkey.spark.plans.epoch_statistics import TaskStatistics
     from evenkey.spark.plans.tables import RoutingTables
     from evenkey.spark.sessions.task_id import TaskId
 
@@ -57,10 +57,10 @@ _WHY = "in real time rows may come again after a restart, and must go to the wor
 
 
 class PlanSource(Protocol[PlanT_co]):
-    """Gives the plan of each epoch of each query: a `RoutingTable`, or what a join goes by."""
+    """Gives the plan of each epoch of each query: a `RoutingTable`, or the plan of a join."""
 
     def decide(self, task: TaskId) -> PlanT_co:
-        """Give the plan of a task's epoch, and settle it where nobody has; in one task an epoch.
+        """Give the plan of a task's epoch, and fix it if no task has; one task per epoch calls it.
 
         Raises
         ------
@@ -82,12 +82,12 @@ class PlanSource(Protocol[PlanT_co]):
 
 @dataclass(frozen=True)
 class Fixed:
-    """One plan, which was made before any row is read.
+    """One plan, which is made before any row is read.
 
     Parameters
     ----------
     memory
-        The plan's arrays; empty: buckets are dealt to workers by number.
+        The plan's arrays. If empty, buckets go to workers by their number.
 
     Examples
     --------
@@ -133,7 +133,7 @@ class Latest:
     tables
         Where tables lie.
     mark
-        By which a task makes sure that it sees what is written there.
+        With which a task checks that it shares that location with the driver.
     """
 
     tables: RoutingTables
@@ -153,9 +153,9 @@ class Latest:
 class PerEpoch:
     """The newest table when an epoch starts, for all of the epoch.
 
-    Both sides of a join must follow the same plan, and each asks for it by itself, while the
-    planner may just write a newer one. What the first of them finds it leaves in the store, by a
-    create that only one can do. The other one, and the epoch if it runs again, take that.
+    Both sides of a join must follow the same plan, but each reads it separately, and meanwhile the
+    planner may write a newer one. So the first side stores the table that it finds, by an exclusive
+    create. The other side uses the stored table, and so does the epoch if it runs again.
 
     Parameters
     ----------
@@ -167,14 +167,14 @@ class PerEpoch:
     mark: SharedMark
 
     def decide(self, task: TaskId) -> RoutingTable:
-        """Give the table that is kept for a task's epoch; where there is none, keep one."""
+        """Give the table that is kept for a task's epoch; if there is none, keep the newest."""
         self.mark.check()
         kept = self._kept(task.query)
         names = kept.names()
         numbers = [number for number in kept.numbers(names) if number <= task.epoch]
         table = self._find(kept, task.epoch) if task.epoch in numbers else None
         if table is None:
-            # Before any row of the epoch goes by it: an epoch that runs again finds it.
+            # Before any row of the epoch follows it: an epoch that runs again finds it.
             table = kept.pin(task.epoch, self._make(task, kept, names, numbers))
             kept.drop_before(task.epoch, numbers)
         return table
@@ -204,18 +204,18 @@ class PerEpoch:
 
 
 class Merge(Protocol):
-    """Makes the next table of one and the lessons of its epoch, by source; a pure function."""
+    """Makes the next table from a table and its epoch's statistics by source; a pure function."""
 
-    def __call__(self, before: RoutingTable, lessons: dict[int, Lesson]) -> RoutingTable:
+    def __call__(self, before: RoutingTable, reported: dict[int, TaskStatistics]) -> RoutingTable:
         """Make it."""
 
 
 @dataclass(frozen=True)
 class Learned(PerEpoch):
-    """Tables that are made of what the tasks of earlier epochs left.
+    """Tables made from the statistics that the tasks of earlier epochs reported.
 
-    Each task leaves a lesson in the store when it has seen its last message. Table N is a pure
-    function of table N - 1 and the lessons of epoch N - 1, so it does not matter who makes it, or
+    Each task writes its statistics to the store after its last message. Table N is a pure function
+    of table N - 1 and the statistics of epoch N - 1, so it does not matter which task makes it, or
     how often.
 
     Parameters
@@ -223,22 +223,23 @@ class Learned(PerEpoch):
     tables
         Where they lie, under the id of each query.
     mark
-        By which each task makes sure that it sees what the others write.
+        With which each task checks that it sees what the others write.
     merge
         Makes the next table.
     """
 
     merge: Merge
 
-    def leave(self, task: TaskId, lesson: Lesson) -> None:
-        """Leave what a task learned in its epoch.
+    def report(self, task: TaskId, statistics: TaskStatistics) -> None:
+        """Write what a task learned in its epoch.
 
         Raises
         ------
         RunError
             The state cannot be written.
         """
-        Lessons(self._kept(task.query).store).leave(task.epoch, task.partition, lesson)
+        written = EpochStatistics(self._kept(task.query).store)
+        written.write(task.epoch, task.partition, statistics)
 
     def _kept(self, query: str) -> RoutingTables:
         return self.tables.of_query(query)
@@ -246,21 +247,21 @@ class Learned(PerEpoch):
     def _make(
         self, task: TaskId, kept: RoutingTables, names: list[str], numbers: list[int]
     ) -> RoutingTable:
-        """Make the table of the lessons.
+        """Make the table from the epoch statistics.
 
-        Those of several epochs may wait: an epoch of a stream that has no rows may have no tasks.
+        It may use those of several epochs: an epoch without rows may have no tasks.
         """
-        lessons = Lessons(kept.store)
-        left = lessons.epochs(names)
+        statistics = EpochStatistics(kept.store)
+        written = statistics.epochs(names)
         last = numbers[-1] if numbers else 0
         before = kept.find(last) if numbers else None
         table = self.tables.before_query(task.query, task.epoch) if before is None else before
-        for epoch, sources in left.items():
+        for epoch, sources in written.items():
             if last <= epoch < task.epoch:
-                table = self.merge(table, lessons.read(sources))
-        # The last ones stay, should their table be found corrupt.
-        old = [each for epoch, each in left.items() if epoch < last]
-        lessons.delete([name for sources in old for name in sources.values()])
+                table = self.merge(table, statistics.read(sources))
+        # The latest are kept in case their table turns out to be corrupt.
+        old = [each for epoch, each in written.items() if epoch < last]
+        statistics.delete([name for sources in old for name in sources.values()])
         return table
 
 
@@ -268,12 +269,12 @@ class Learned(PerEpoch):
 class Held(PerEpoch):
     """The newest table in a query's first run; after a restart the previous one until all is read.
 
-    In micro-batches Spark writes down what an epoch reads before it runs, so an epoch that runs
-    again has the same rows. A real-time epoch ends when its time is up: after a kill its rows are
-    read again, and some of them, which it has sent on already, belong to the next epoch now. If
-    that one followed another plan, they would go to other workers than before, and what was sent
-    of them stood in the output permanently. So the plan stays the same until the query has read
-    past all that was there when it began anew (`evenkey.spark.plans.stream_plans.watch_position`).
+    In micro-batch mode Spark records what an epoch reads before it runs, so an epoch that runs
+    again has the same rows. A real-time epoch ends when its time is up. After a kill its rows are
+    read again, and some that it already sent now belong to the next epoch. If that epoch followed
+    another plan, these rows would go to other workers, and the output would keep both results. So
+    the plan stays the same until the query has read all rows that were there when it restarted
+    (`evenkey.spark.plans.stream_plans.watch_position`).
     """
 
     def _kept(self, query: str) -> RoutingTables:
@@ -300,7 +301,7 @@ class Held(PerEpoch):
 
 
 def held_of(tables: RoutingTables, query: str) -> RoutingTables:
-    """Say where `Held` keeps a query's tables, and notes which runs have read past the old rows."""
+    """Say where `Held` keeps a query's tables and records which runs have read all old rows."""
     return tables.under(query).under(HELD)
 
 

@@ -152,10 +152,10 @@ class RoutingTables:
         return RoutingTables(self.store.under(name), self.grouping, self.workers)
 
     def of_query(self, query: str) -> RoutingTables:
-        """Tables of one query for as long as it goes by this grouping with so many workers.
+        """Tables of one query with this grouping and number of workers.
 
-        A query may go on with others: its tables of before lie beside these, and none is taken for
-        one of these. One that comes back to these finds them.
+        A query may continue with another grouping or number of workers. Its previous tables stay in
+        a folder of their own, and a query that returns to that layout finds them.
         """
         digest = hashlib.blake2b(self.grouping.encode(), digest_size=4).hexdigest()
         name = self.grouping.partition("(")[0]
@@ -322,7 +322,7 @@ class RoutingTables:
         if not numbers:
             return RoutingTable()
         table = self.find(numbers[-1])
-        # Whoever deletes one between these lines deletes older ones than an epoch needs.
+        # A process that deletes a table meanwhile deletes only tables that no epoch needs.
         return RoutingTable() if table is None else table
 
     def latest(self) -> Snapshot:
@@ -359,16 +359,16 @@ class RoutingTables:
             raise RunError(message) from error
         except (ValueError, KeyError) as error:
             message = (
-                f"routing table {path} is corrupt ({error}): delete it, and routing goes on "
-                "from the table before it; results stay exact, balance is learned anew"
+                f"routing table {path} is corrupt ({error}): delete it, and routing continues "
+                "with the previous table; results stay exact, and balance is learned again"
             )
             raise CorruptTableError(message, str(error)) from error
         check_format(f"routing table {path}", number, FORMAT, NEW_STATE)
         if (grouping, workers) != (self.grouping, self.workers):
             message = (
                 f"routing table {path} was written by {grouping} with {workers} workers, but this "
-                f"query routes by {self.grouping} with {self.workers}: pass another place "
-                "as state, or the grouping and workers of before"
+                f"query routes by {self.grouping} with {self.workers}: pass another location "
+                "as state, or the previous grouping and workers"
             )
             raise OtherLayoutError(message, grouping, workers)
         return _unflatten(entries)
@@ -388,7 +388,7 @@ def _unflatten(entries: dict[str, Any]) -> RoutingTable:
 
 @contextmanager
 def layout_kept(tables: RoutingTables, why: str) -> Iterator[None]:
-    """Say in one line that a query must keep its layout, and why, where a table is of another.
+    """Turn the error of a table with another layout into one line: which layout to keep, and why.
 
     Raises
     ------
@@ -399,8 +399,8 @@ def layout_kept(tables: RoutingTables, why: str) -> Iterator[None]:
         yield
     except OtherLayoutError as other:
         message = (
-            f"grouping = {tables.grouping!r}, workers = {tables.workers}: {why}; this query began "
-            f"with {other.grouping!r} and {other.workers}: pass these, or begin anew with another "
-            "checkpoint and another state"
+            f"grouping = {tables.grouping!r}, workers = {tables.workers}: {why}; this query "
+            f"started with {other.grouping!r} and {other.workers}: pass these, or start again with "
+            "another checkpoint and another state"
         )
         raise ConfigurationError(message) from other

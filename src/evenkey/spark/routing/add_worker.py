@@ -60,10 +60,10 @@ def route(
     estimate, as a pure function of these rows and of the epoch's routing table. Only the
     hash of the key (and the time, where the grouping uses it) goes to Python; all other
     columns stay in the JVM. Key grouping, planned grouping, and shuffle grouping of a batch, are
-    native expressions, without Python. So planned grouping spreads no keys here that surprise its
-    plan; it does in `aggregate`. Groupings that go by the frequencies of keys (planned, off-greedy)
-    count a batch before they route it, in a job of its own that this call runs, unless `state`
-    holds a plan (see `fit`).
+    native expressions, without Python. So planned grouping does not spread unexpected hot keys
+    here, unlike in `aggregate`. Groupings that use the frequencies of keys (planned, off-greedy)
+    count a batch before they route it, in a separate job that this call runs, unless `state` holds
+    a plan (see `fit`).
 
     Parameters
     ----------
@@ -74,57 +74,58 @@ def route(
     grouping
         A grouping or its spelling, such as ``"pkg(choices=3)"``.
     workers
-        How many workers, at least 1.
+        Number of workers, at least 1.
     time
-        Timestamp column for groupings that use times; rows should come about in its order
-        (a time that falls behind counts as the latest one before it). None: the epoch's
-        processing time in a stream, the position over `rate` in a batch.
+        Timestamp column for groupings that use times. Rows should come roughly in its order; an
+        earlier time counts as the latest time so far. None: the epoch's processing time in a
+        stream, the position over `rate` in a batch.
     rate
-        Messages per second and source that stand for time in a batch without `time`.
+        Messages per second and source, from which times are derived in a batch without `time`.
     load
-        ``epoch``: local loads start at zero each epoch, so that each epoch is balanced in
-        itself. ``lifetime``: they carry over, as in the papers.
+        ``epoch``: local loads start at zero in each epoch, so each epoch is balanced separately.
+        ``lifetime``: they carry over, as in the papers.
     state
-        Place of the routing tables that carry hot keys from epoch to epoch, and of plans, beside
-        the query's checkpoint: a path or URI that the driver and all executors share. None: a
-        temporary directory of the driver's machine (over Connect, of an executor's) that goes when
-        the query ends, so a restarted query learns anew. So does one that goes on with another
-        grouping or other workers, which it may, but for `real_time`. An executor that does not
-        see the place fails the query in its first epoch, with one line that says so.
+        Storage location of plans and of the routing tables that carry hot keys from epoch to epoch,
+        beside the query's checkpoint: a path or URI that the driver and all executors share. None:
+        a temporary directory on the driver's machine (over Connect, an executor's), which is
+        deleted when the query ends, so a restarted query learns again. A query that continues with
+        another grouping or number of workers learns again too; `real_time` does not allow this. If
+        an executor does not share the location, the query fails in its first epoch with an error of
+        one line.
     column
         Name of the new column.
     position
-        Column of whole numbers that numbers the rows, such as Kafka's offset. By it planned
-        grouping deals the rows of split keys evenly, where a stream has no other numbers.
+        Column of whole numbers that numbers the rows, such as Kafka's offset. Planned grouping
+        distributes the rows of split keys by it, where a stream has no other numbers.
     real_time
         Whether the stream runs in Spark's real-time mode (``trigger(realTime=...)``, Spark 4.3).
-        What that mode cannot have is refused here, and after a restart plans stay as they were
+        Options that this mode does not support are refused. After a restart plans do not change
         until all rows that may come again have come (``docs/real-time.md``).
 
     Returns
     -------
     DataFrame
-        `df` with the int column `column`, 0 to `workers` - 1. The column is nondeterministic
-        to Spark's optimizer, so that it is evaluated once; place or aggregate by it as it is.
+        `df` with the int column `column`, 0 to `workers` - 1. Spark's optimizer treats the column
+        as nondeterministic and evaluates it once; place or aggregate by it unchanged.
 
     Raises
     ------
     ConfigurationError
-        A column is missing or already there, the grouping or `workers` cannot be, or the
-        grouping needs a plan for a stream and `state` holds none, or `real_time` is asked for
-        and the stream could not run, or not be repeated, in that mode.
+        A column is missing or already there, the grouping or `workers` is invalid, the grouping
+        needs a plan for a stream and `state` has none, or `real_time` is set and the stream cannot
+        run, or not be repeated, in that mode.
     RunError
         `state` cannot be written.
 
     Notes
     -----
-    A null key is a key like any other. Behind a shuffle, rows come in any order, and in another
-    one when a task runs again. A batch is then sorted within each partition by the contents of the
-    rows, after `time` where it is given, so that its rows go to the same workers. Under ``kg``,
-    plans that split no key, and `position`, it needs no sort and stays in order.
+    A null key is a key like any other. After a shuffle rows come in any order, and in another order
+    when a task runs again. So a batch is sorted within each partition by the contents of the rows,
+    after `time` if there is one, and its rows go to the same workers again. Under ``kg``, with
+    plans that split no key, and with `position`, no sort is needed and the order stays.
     ``spark.sql.execution.sortBeforeRepartition=false`` switches the sort off. A stream cannot be
-    sorted: planned grouping goes by contents or `position`; for other groupings a warning is
-    logged, once, that a lost executor may fail the query.
+    sorted: planned grouping uses contents or `position`; for other groupings a warning is logged
+    once that a lost executor may fail the query.
 
     Examples
     --------

@@ -37,51 +37,51 @@ _FILE = "__evenkey_file"
 _FULL = 1.08
 """Rows of a task over the mean, as planned; what dealing adds by chance comes on top."""
 _SAND = 0.08
-"""Share of a task's mean rows up to which a value is never divided: as sand it fills any gap."""
+"""A value with at most this share of a task's mean rows is never divided."""
 
 
 def partition_for_write(
     df: DataFrame, by: str | Column | Sequence[str | Column], files: int
 ) -> DataFrame:
-    """Bring rows to `files` tasks of equal size, in which each value has few files.
+    """Move rows to `files` tasks of equal size, in which each value has few files.
 
     For ``partition_for_write(df, "day", files=32).write.partitionBy("day")``, and any other writer
-    that writes a file for each task and value. Values are counted first. One that has no more rows
-    than a task should have lies in one task, so it gets one file; one that has more is dealt over
-    as few tasks as hold it, in equal parts. Other values are put beside these where there is room.
+    that writes one file per task and value. Values are counted first. A value with at most the rows
+    of one task stays in one task and gets one file. A larger value is distributed over as few tasks
+    as possible, in equal parts. Other values fill the capacity that is left in these tasks.
 
     Parameters
     ----------
     df
         Batch.
     by
-        Column, or columns, that ``partitionBy`` is given, by name; or expressions for what the
-        table is partitioned by, such as ``F.to_date("sold_at")``.
+        Column or columns of ``partitionBy``, by name; or expressions by which the table is
+        partitioned, such as ``F.to_date("sold_at")``.
     files
-        Tasks that write, at least 1; each writes a file for each value that it has.
+        Number of writing tasks, at least 1; each writes one file per value that it has.
 
     Returns
     -------
     DataFrame
-        The same rows and columns, in `files` partitions, which adaptive execution leaves as they
-        are.
+        The same rows and columns, in `files` partitions, which adaptive execution does not change.
 
     Raises
     ------
     ConfigurationError
-        A column is missing or has no hash, `files` cannot be, or `df` is a stream.
+        A column is missing or has no hash, `files` is invalid, or `df` is a stream.
 
     Notes
     -----
-    Guarantee: with m rows a task in the mean no task is planned to have more than 1.08 m; a value
-    of up to 0.08 m rows has one file, and one of n rows has ``ceil(n / (1.08 m))`` files, and more
-    only where otherwise values would not fit beside each other, as three of equal size in two
-    tasks. Parts of a value are planned to be equal. Rows are dealt by their position, as if drawn
-    at random at worst, which adds about ``1 / sqrt(rows of the file)``: from 1,000 rows a file on
-    tasks stay within 1.1 of the mean, and the files of one value within 1.2 of each other. Null is
-    a value. Counting reads the input one more time. Where the input follows a shuffle and a value
-    is divided, rows are sorted by their contents within each task, so that a lost executor does
-    not fail the job; ``spark.sql.execution.sortBeforeRepartition=false`` switches the sort off.
+    Guarantee: with a mean of m rows per task, no task is planned to have more than 1.08 m. A value
+    of up to 0.08 m rows has one file, and a value of n rows has ``ceil(n / (1.08 m))`` files. It
+    has more only if values would not fit otherwise, such as three of equal size in two tasks. The
+    parts of a value are planned to be equal. Rows are distributed by their position, at worst as if
+    drawn at random, which adds about ``1 / sqrt(rows of the file)``. With 1,000 rows per file or
+    more, tasks stay within 1.1 of the mean, and the files of one value within 1.2 of each other.
+    Null is a value. Counting reads the input one more time. If the input follows a shuffle and a
+    value is divided, rows are sorted by their contents within each task, so that a lost executor
+    does not fail the job; ``spark.sql.execution.sortBeforeRepartition=false`` switches the sort
+    off.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def partition_for_write(
 
 
 def _columns(df: DataFrame, by: str | Column | Sequence[str | Column]) -> list[Column]:
-    """Give the columns and expressions by which values are told apart."""
+    """Give the columns and expressions that distinguish values."""
     listed: list[Any] = list(by) if isinstance(by, list | tuple) else [by]
     if not any(isinstance(each, Column) for each in listed):
         return key_columns(df, column_names(by, "by"), "by")

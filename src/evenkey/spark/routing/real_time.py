@@ -45,7 +45,7 @@ def check_real_time(
     position: str | None,
     state: object,
 ) -> None:
-    """Make sure that rows can be routed in real time, and that a restart repeats it.
+    """Check that rows can be routed in real time, and that a restart repeats the routing.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def check_real_time(
     Raises
     ------
     ConfigurationError
-        Spark is older than 4.3; the grouping routes in Python, which Spark refuses in this mode; a
-        plan is asked for that a restart could not repeat.
+        Spark is older than 4.3; the grouping routes in Python, which Spark refuses in this mode; or
+        a restart could not repeat the plan.
     """
     version = str(session.version)
     if tuple(map(int, re.findall(r"\d+", version)[:2])) < _LEAST_VERSION:
@@ -78,15 +78,14 @@ def check_real_time(
         raise ConfigurationError(message)
     if time is not None:
         message = (
-            f"time = {time!r}: no grouping that runs in real time goes by it; leave it out "
+            f"time = {time!r}: no grouping that runs in real time uses it; leave it out "
             "(windows are made by aggregate_by_worker, or by Spark's own groupBy)"
         )
         raise ConfigurationError(message)
     if planned and position is None:
         message = (
-            "position = None: in real time planned deals the rows of split keys by their "
-            "positions, "
-            "so that rows which come again after a restart go to the same workers; pass "
+            "position = None: in real time planned distributes the rows of split keys by their "
+            "positions, so that rows that come again after a restart go to the same workers; pass "
             "position='offset', the column of Kafka's offsets"
         )
         raise ConfigurationError(message)
@@ -99,21 +98,21 @@ def check_real_time(
 
 
 def check_state_in_real_time(session: SparkSession, workers: int) -> None:
-    """Make sure that Spark's settings let a query keep state on `workers` workers in real time.
+    """Check that Spark's settings let a query keep state on `workers` workers in real time.
 
     Parameters
     ----------
     session
         Of the stream.
     workers
-        How many workers there are. All tasks of all stages run at once: one a partition of the
-        topic and one a worker.
+        Number of workers. All tasks of all stages run concurrently: one per partition of the topic
+        and one per worker.
 
     Raises
     ------
     ConfigurationError
-        A setting is missing, or this machine has too few slots; those of a cluster Spark counts
-        itself, in the first epoch.
+        A setting is missing, or this machine has too few slots. Spark itself checks the slots of a
+        cluster, in the first epoch.
     """
     provider = _setting(session, _PROVIDER_SETTING)
     if provider != _PROVIDER:
@@ -124,8 +123,9 @@ def check_state_in_real_time(session: SparkSession, workers: int) -> None:
     slots = _slots(_setting(session, "spark.master"))
     if slots is not None and slots <= workers:
         message = (
-            f"spark.master = local[{slots}]: in real time all tasks run at once, one a worker and "
-            f"one a partition of the topic; start the session with local[{workers + 1}] or more"
+            f"spark.master = local[{slots}]: in real time all tasks run concurrently, one per "
+            "worker and one per partition of the topic; start the session with "
+            f"local[{workers + 1}] or more"
         )
         raise ConfigurationError(message)
 

@@ -1,4 +1,4 @@
-"""What routes inside a task: one source's router, fed batch by batch."""
+"""Routing inside a task: the router of one source processes batch after batch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evenkey.core.event_clock import EventClock
 from evenkey.groupings import planner_of
 from evenkey.spark.keys.event_times import seconds_of
 from evenkey.spark.plans.batch_plans import needs_plan
-from evenkey.spark.plans.lessons import Lesson
+from evenkey.spark.plans.epoch_statistics import TaskStatistics
 from evenkey.spark.plans.places import tables_of
 from evenkey.spark.plans.plan_source import Latest, Learned
 from evenkey.spark.plans.tables import RoutingTable
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from evenkey.spark.sessions.task_id import TaskId
 
 Load = Literal["epoch", "lifetime"]
-"""Whether a source counts loads anew in each epoch or over its life.
+"""Whether a source counts loads from zero in each epoch or over its lifetime.
 
 >>> from typing import get_args
 >>> get_args(Load)
@@ -55,9 +55,9 @@ def routing_task(
     streaming: bool,
     learn: bool | Learned = True,
 ) -> RoutingTask:
-    """Make what routes in each task, for tasks in Python that route what they have made.
+    """Make the routing task for Python tasks that route the rows they produce.
 
-    The rows that these tasks are given must have come through `RoutingTask.decided`.
+    The input rows of these tasks must have passed `RoutingTask.decided`.
 
     Parameters
     ----------
@@ -66,15 +66,15 @@ def routing_task(
     grouping, workers, rate, load, state
         As for `evenkey.spark.routing.add_worker.routed`.
     plan
-        What ``Grouping.plan`` made of the frequencies of keys, with hashes as Spark's
-        ``xxhash64`` gives them; None: there is none.
+        What ``Grouping.plan`` made of the frequencies of keys, with hashes by Spark's ``xxhash64``;
+        None: there is none.
     weighted
-        Whether messages count as much as they weigh; otherwise as 1.
+        Whether messages count by their weights; otherwise each counts 1.
     streaming
-        Whether the tasks belong to a stream, whose epochs hand on what they have learned.
+        Whether the tasks belong to a stream, whose epochs pass on what they learned.
     learn
-        Of planned grouping in a stream: True: the tasks leave what they learned; False: somebody
-        else writes plans into `state`; or what makes them of what workers leave, in place of
+        Of planned grouping in a stream. True: the tasks report what they learned. False: a planner
+        writes plans into `state`. A `Learned` makes plans from what workers report, in place of
         `state`.
 
     Raises
@@ -102,23 +102,23 @@ def routing_task(
 
 @dataclass(frozen=True)
 class OfRouters:
-    """Merges what routers learned; a router without a lesson keeps its own state."""
+    """Merges what routers learned; a router without statistics keeps its own state."""
 
     grouping: Grouping
 
-    def __call__(self, before: RoutingTable, lessons: dict[int, Lesson]) -> RoutingTable:
+    def __call__(self, before: RoutingTable, reported: dict[int, TaskStatistics]) -> RoutingTable:
         """Make the next table."""
-        in_order = [lessons[source] for source in sorted(lessons)]
-        heard = {source: each.local for source, each in lessons.items() if each.local}
+        in_order = [reported[source] for source in sorted(reported)]
+        local = {source: each.local for source, each in reported.items() if each.local}
         memory = self.grouping.merge_memories([each.memory for each in in_order])
-        return RoutingTable(memory, {**before.local, **heard})
+        return RoutingTable(memory, {**before.local, **local})
 
 
 class RoutingTask:
-    """What runs in each task: one source's router over the partition's Arrow batches.
+    """Runs in each task: one source's router over the partition's Arrow batches.
 
-    A router begins anew with each task, from the table of its epoch: where a row goes is a pure
-    function of the rows before it in the partition and of that table.
+    Each task starts a new router from the table of its epoch. So a row's worker is a pure function
+    of the rows before it in the partition and of that table.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class RoutingTask:
     source
         Gives each epoch's table; None: there is none.
     learned
-        Takes what routers learned; None: nobody asks for it.
+        Takes what routers learned; None: nothing is reported.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class RoutingTask:
         self._weighted = weighted
 
     def decided(self, df: DataFrame) -> DataFrame:
-        """Let rows wait until the routing table of their epoch is decided, where there is one."""
+        """Make rows wait until the routing table of their epoch is decided, if there is one."""
         return df if self._plans is None else before_epoch(df, self._plans.decide)
 
     def route_keys(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
@@ -169,7 +169,7 @@ class RoutingTask:
 
     @contextlib.contextmanager
     def source(self) -> Iterator[Source]:
-        """Give the source of the task that runs this; at the end it hands on what it learned."""
+        """Give the source of the running task; at the end it reports what it learned."""
         task = current_task() if self._plans is None else current_epoch()
         make = self._grouping.follower if self._learned is None else self._grouping.router
         router = make(self._workers, task.partition)
@@ -179,7 +179,7 @@ class RoutingTask:
         source = Source(router, self._rate, weighted=self._weighted)
         yield source
         if self._learned is not None and source.routed:
-            self._learned.leave(task, Lesson(router.memory(), self._local_state(router)))
+            self._learned.report(task, TaskStatistics(router.memory(), self._local_state(router)))
 
     def _recall(self, router: Router, table: RoutingTable, task: TaskId) -> None:
         router.remember(table.memory)
@@ -201,9 +201,9 @@ class Source:
     router
         Gives the workers.
     rate
-        Messages per second that stand for time where there are no times.
+        Messages per second, from which times are derived if there are none.
     weighted
-        Whether messages count as much as they weigh.
+        Whether messages count by their weights.
     """
 
     def __init__(self, router: Router, rate: float, *, weighted: bool = False) -> None:
@@ -229,8 +229,8 @@ class Source:
             float64[n], event times, NaN where unknown; the router sees the `EventClock` that
             follows them. None: the position over the rate.
         weights
-            bigint[n], what messages weigh; one that is null or below 1 weighs 1. Not looked at
-            where messages count as 1 each.
+            bigint[n], the weights of messages; one that is null or below 1 counts 1. Not used if
+            messages count 1 each.
 
         Returns
         -------

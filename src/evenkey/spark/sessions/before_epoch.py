@@ -1,8 +1,8 @@
-"""Work that one task does before an epoch of a stream: what it gives is the same in all rows.
+"""Run one task before each epoch of a stream; its result is the same in all rows.
 
-Spark runs a scalar subquery by one task before the stage that uses its value. So what that task
-writes is there before any other task of the epoch starts. Nothing is left to the driver: there is
-no lag, and it goes on after a restart.
+Spark runs a scalar subquery in one task before the stage that uses its value. So all that this task
+writes exists before any other task of the epoch starts. The driver is not involved: this adds no
+delay, and it works the same after a restart.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 WORDS = StructType(
     [StructField("words", ArrayType(LongType(), containsNull=False), nullable=False)]
 )
-"""What the scalar subquery gives."""
+"""Schema of the scalar subquery."""
 WORDS_COLUMN = "__evenkey_words"
-"""What they are called where they are a column."""
+"""Name of its value as a column."""
 
 
 @dataclass(frozen=True)
 class _WordsTask:
-    """Gives the words of the epoch, or of what is wrong, in place of the one row."""
+    """Replaces the one row by the words of the epoch, or by those of an error."""
 
     words_of: Callable[[TaskId], Words]
 
@@ -60,21 +60,20 @@ class _WordsTask:
 def with_epoch_words(
     df: DataFrame, words_of: Callable[[TaskId], Words], *, beneath_state: bool = False
 ) -> tuple[DataFrame, Column]:
-    """Let the rows of a stream wait for what one task gives, once an epoch.
+    """Make the rows of a stream wait for the result of one task per epoch.
 
-    The rows' condition is true, or raises what was wrong: of an error of the subquery itself Spark
-    says no more than that there was one.
+    A condition on the rows is true or raises the task's error. Spark itself would report only that
+    the subquery failed.
 
     Parameters
     ----------
     df
         A stream.
     words_of
-        Gives what rows are to see of the epoch of a task: words, of which the first is not
-        negative. It is pickled.
+        Returns the words for the epoch of a task; the first is not negative. It is pickled.
     beneath_state
-        Whether Python operators with state follow, which cannot be sent to tasks with a subquery
-        beneath them: the words are then broadcast to the rows, in the column `WORDS_COLUMN`.
+        Whether Python operators with state follow. Spark cannot send these to tasks if there is a
+        subquery beneath them, so the words are broadcast to the rows, as column `WORDS_COLUMN`.
 
     Returns
     -------
@@ -83,14 +82,14 @@ def with_epoch_words(
     """
     session = df.sparkSession
     task = in_workers(session, _WordsTask(words_of), problems_as_words=True)
-    # One array and not a struct of several: to take a field from a struct costs an object a row.
+    # One array, not a struct of several: reading a field of a struct makes an object per row.
     made = session.range(0, 1, 1, 1).mapInArrow(task, WORDS)
     if beneath_state:
         df = df.crossJoin(F.broadcast(made.withColumnRenamed("words", WORDS_COLUMN)))
     words = F.col(WORDS_COLUMN) if beneath_state else made.scalar()
-    # Spark has no lambdas over a subquery's value; of numbers to letters it knows XML's way.
-    letters = F.array_join(F.slice(words, 2, F.size(words)).cast("array<string>"), ";&#")
-    text = F.xpath_string(F.concat(F.lit("<a>&#"), letters, F.lit(";</a>")), F.lit("a"))
+    # Spark has no lambdas over a subquery's value, so XML decodes the numbers of the characters.
+    characters = F.array_join(F.slice(words, 2, F.size(words)).cast("array<string>"), ";&#")
+    text = F.xpath_string(F.concat(F.lit("<a>&#"), characters, F.lit(";</a>")), F.lit("a"))
     problem = F.raise_error(text).cast("boolean")
     fine = F.get(words, F.lit(0)) >= 0
     return df.where(F.when(fine, fine).otherwise(problem)), words

@@ -1,8 +1,7 @@
-"""Spark's Python daemon with the workers' imports made before it forks them.
+"""Spark's Python daemon, which makes the workers' imports before it forks them.
 
-A worker is a fork of the daemon: what the daemon has imported and compiled, all its workers
-have at once, and share its memory. Without this each of them spends a second of its own on
-imports.
+A worker is a fork of the daemon, so it shares the modules and kernels that the daemon has imported
+and compiled, and their memory. Otherwise each worker spends a second on imports.
 """
 
 from __future__ import annotations
@@ -41,15 +40,15 @@ def prepare() -> None:
     nothing = np.zeros(1)
     for grouping in available().values():
         grouping().router(2).route(nothing.astype(np.uint64), nothing)
-    # What is frozen is not touched by the workers' garbage collectors, so it stays shared.
+    # The workers' garbage collectors do not touch frozen objects, so these stay shared.
     gc.freeze()
 
 
 def quiet(worker: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a worker end without a trace where Java has stopped to read what it gives.
+    """Make a worker end without a trace when Java stops reading its output.
 
-    Java does so with a task that it has enough of, as behind a ``limit``. What goes wrong in a
-    worker is sent to Java, and does not come here.
+    Java does so once it has enough rows, for example with a ``limit``. Errors in a worker are sent
+    to Java and do not get here.
     """
 
     def work(*given: Any) -> Any:
@@ -62,7 +61,7 @@ def quiet(worker: Callable[..., Any]) -> Callable[..., Any]:
 
 
 if __name__ == "__main__":
-    # Spark starts other daemons for planning, which do nothing that is worth preparing.
+    # Spark starts other daemons for planning, which need no preparation.
     if _WORKER_MODULE in sys.argv:
         prepare()
     daemon.worker = quiet(daemon.worker)

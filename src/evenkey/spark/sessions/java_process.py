@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
 LOG_VARIABLE = "EVENKEY_SPARK_LOG"
-"""Names a level of Spark's log, such as INFO: nothing is then hidden."""
+"""Sets the log level of Spark, such as INFO; then no line is hidden."""
 
-_DEFAULT_LEVEL = "ERROR"
-_LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF", "ALL")
+_DEFAULT_LOG_LEVEL = "ERROR"
+_LOG_LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF", "ALL")
 _NOISE = re.compile(
     rb"WARNING: Using incubator modules: "
     rb"|WARNING: (A terminally deprecated method in sun\.misc\.Unsafe|sun\.misc\.Unsafe::)"
@@ -41,45 +41,45 @@ _NOISE = re.compile(
     rb"|\S+ \S+ WARN Utils: Your hostname, .* resolves to a loopback address"
     rb"|\S+ \S+ WARN Utils: Set SPARK_LOCAL_IP if you need to bind to another address"
 )
-"""Lines that every start of Spark prints and that nobody can act on."""
+"""Lines that each start of Spark prints and that need no action."""
 _LEFT = (
     re.compile(rb"Traceback \(most recent call last\):$"),
     re.compile(rb'  File ".*[/\\]pyspark[/\\]daemon\.py", line \d+, in manager$'),
     re.compile(rb'  File ".*[/\\]pyspark[/\\]daemon\.py", line \d+, in worker$'),
     re.compile(rb"BrokenPipeError: "),
 )
-"""The trace of a Python process of Spark's that Java left when it had read all but the last word of
-its answer: over Unix sockets that fails at once. What goes wrong in such a process is sent to Java.
+"""The trace of a Spark Python process from which Java disconnected before the last word of its
+answer: over Unix sockets that fails immediately. Errors in such a process are sent to Java.
 """
 _KEPT_LINES = 20
 _PATIENCE_SECONDS = 5.0
 _OUT_OF_MEMORY = 52
-"""With which Spark ends a Java that has no memory left."""
+"""Exit code with which Spark ends a Java process that is out of memory."""
 _UNCAUGHT = (50, 51)
 """With which it ends one in which an error was not caught."""
 _HIDDEN = re.compile(r"secret|password|token|access[.]?key|account\.key|credential", re.IGNORECASE)
-"""In names of settings whose values are secret: as Spark redacts them, and those of some stores."""
+"""Matches names of settings with secret values: those that Spark redacts, and some of stores."""
 _LOST = ("py4j.protocol.Py4JNetworkError", "py4j.protocol.Py4JError")
-"""What a call to a Java that died ends with; of the second kind itself, and of none that it has."""
+"""Errors of a call to a Java process that died; of the second the class itself, no subclass."""
 _LEAST_HANDLES = 300
-"""Fewer than Java needs for Spark's own archives; its messages then do not name the limit."""
-_TOLD_ANYWAY = (
+"""Java needs more file handles for Spark's own archives, and its messages do not name the limit."""
+_RAISED_ANYWAY = (
     "org.apache.spark.executor.Executor",
     "org.apache.spark.scheduler.TaskSetManager",
     "org.apache.spark.util.SparkUncaughtExceptionHandler",
     "org.apache.spark.sql.execution.datasources.FileFormatWriter",
 )
-"""What logs a task's error, with its trace, before the driver raises it."""
+"""Loggers of a task's error with its trace, which the driver raises anyway."""
 _MEMORY = "if it lacked memory, give it more (SPARK_DRIVER_MEMORY=4g)"
-_MEND = "give the same command again: with an output it goes on where this run stopped"
+_FIX = "give the same command again: with an output it continues where this run stopped"
 
 _last_lines: collections.deque[bytes] = collections.deque(maxlen=_KEPT_LINES)
 
 
 def log_level(environment: Mapping[str, str] = os.environ) -> str:
-    """Give the level of Spark's log: ERROR, or what ``EVENKEY_SPARK_LOG`` says."""
-    level = environment.get(LOG_VARIABLE, "").upper()
-    return level if level in _LEVELS else _DEFAULT_LEVEL
+    """Give the log level of Spark: ERROR, or the value of ``EVENKEY_SPARK_LOG``."""
+    name = environment.get(LOG_VARIABLE, "").upper()
+    return name if name in _LOG_LEVELS else _DEFAULT_LOG_LEVEL
 
 
 def start_java(settings: Mapping[str, str]) -> None:
@@ -93,7 +93,7 @@ def start_java(settings: Mapping[str, str]) -> None:
     Parameters
     ----------
     settings
-        Of the session, which sets them itself: of those with secrets the process is told nothing.
+        Of the session, which sets them itself. Secret settings are not passed to the process.
 
     Raises
     ------
@@ -163,11 +163,11 @@ def keep_quiet(context: SparkContext) -> None:
     """
     log4j: Any = context._jvm.org.apache.logging.log4j  # type: ignore[union-attr] # noqa: SLF001
     if LOG_VARIABLE in os.environ:
-        # Spark's filter for interactive programs hides what has no level of its own.
-        level = log4j.Level.toLevel(log_level())
-        log4j.core.config.Configurator.setLevel("org.apache.spark", level)
+        # Spark's filter for interactive programs hides loggers without a log level.
+        chosen = log4j.Level.toLevel(log_level())
+        log4j.core.config.Configurator.setLevel("org.apache.spark", chosen)
         return
-    for logger in _TOLD_ANYWAY:
+    for logger in _RAISED_ANYWAY:
         log4j.core.config.Configurator.setLevel(logger, log4j.Level.OFF)
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     logging.getLogger().addFilter(_not_of_py4j)
@@ -199,14 +199,14 @@ def ending_unlogged(query: StreamingQuery) -> Iterator[None]:
     log4j: Any = SparkContext._jvm.org.apache.logging.log4j  # type: ignore[union-attr] # noqa: SLF001
     configurator = log4j.core.config.Configurator
     logger = query._jsq.streamingQuery().getClass().getName()  # noqa: SLF001 - its log has no other name
-    level = log4j.LogManager.getLogger(logger).getLevel()
+    log_level_before = log4j.LogManager.getLogger(logger).getLevel()
     configurator.setLevel(logger, log4j.Level.OFF)
     try:
         yield
     finally:
         # A Java that has died has no log either.
         with contextlib.suppress(Py4JError, ConnectionError):
-            configurator.setLevel(logger, level)
+            configurator.setLevel(logger, log_level_before)
 
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:
@@ -244,12 +244,12 @@ def _worth_showing(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 @contextlib.contextmanager
 def java_deaths_named() -> Iterator[None]:
-    """Let what follows from the death of Spark's Java process be one error that says so.
+    """Replace the errors that follow the death of Spark's Java process by one that names it.
 
     Raises
     ------
     RunError
-        It died; the message says by what, and the mend.
+        It died; the message names the cause and the fix.
     """
     try:
         yield
@@ -269,12 +269,12 @@ def _death(error: BaseException) -> str | None:
         return None
     code = process.poll()
     if code is None and _lost(error):
-        # It is on its way out: what is written last is a dump of its memory.
+        # It is about to end: the last thing that it writes is a dump of its memory.
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = process.wait(_PATIENCE_SECONDS)
     if code is None:
         return None
-    return f"Spark's Java process has died ({_cause(code)}): {_MEND}; {_MEMORY}"
+    return f"Spark's Java process has died ({_cause(code)}): {_FIX}; {_MEMORY}"
 
 
 def _cause(code: int) -> str:

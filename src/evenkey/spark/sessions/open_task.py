@@ -1,6 +1,6 @@
-"""What opens a task's function in a worker; it travels by value, as a worker may lack evenkey.
+"""Open a task's function in a worker; this module is pickled by value, for workers without evenkey.
 
-Nothing of a module of evenkey's may be used here but what stands here.
+It may not import other modules of evenkey.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from typing import Any
 
 
 def open_task(pickled: bytes) -> Any:
-    """Unpickle a function of evenkey's.
+    """Unpickle a function of evenkey.
 
     Raises
     ------
     ModuleNotFoundError
         The worker's Python lacks evenkey, or a package that it needs; the message names the
-        interpreter, its host, and the mend.
+        interpreter, its host, and the fix.
     """
     import pickle
     import platform
@@ -33,9 +33,9 @@ def open_task(pickled: bytes) -> Any:
 
 
 def open_giving_problems(pickled: bytes) -> Any:
-    """Unpickle a function of a scalar subquery's, or give one that reports why it cannot be.
+    """Unpickle the function of a scalar subquery; on failure give one that reports the reason.
 
-    Of an error in a subquery Spark reports no more than that there was one.
+    Spark itself reports only that the subquery failed.
     """
     try:
         return open_task(pickled)

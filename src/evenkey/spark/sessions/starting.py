@@ -100,7 +100,7 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
         **(settings or {}),
     }
     if master.startswith("local"):
-        # Only here is it sure that whoever runs the daemon has evenkey.
+        # Only on a local master is evenkey surely installed where the daemon runs.
         every.setdefault("spark.python.daemon.module", "evenkey.spark.sessions.daemon")
         # Over TCP each Python task waits 40 ms for an acknowledgement that the kernel holds back.
         # Elsewhere an executor's directory may have a path that is too long for a socket's.

@@ -1,4 +1,4 @@
-"""Slots: how many tasks a session runs at once, asked of Spark itself."""
+"""Slots: how many tasks a session runs concurrently, according to Spark itself."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ _MOST = 1 << 16
 
 
 def slots_of(session: SparkSession) -> int:
-    """Give how many tasks a session runs at once, at least 1.
+    """Give how many tasks a session runs concurrently, at least 1.
 
-    Spark cuts a range into as many partitions as it has slots, also over Connect. Where
-    executors come and go, their number of the moment says little: there it is
-    ``spark.sql.shuffle.partitions``.
+    Spark divides a range into as many partitions as it has slots, also over Connect. With dynamic
+    allocation the number of slots changes, so this gives ``spark.sql.shuffle.partitions``.
     """
     if str(session.conf.get("spark.dynamicAllocation.enabled", "false")).lower() == "true":
         return max(1, int(session.conf.get("spark.sql.shuffle.partitions") or 1))

@@ -1,4 +1,4 @@
-"""The workers' Python: chosen where nobody has, checked where that costs no job, named if wrong."""
+"""The workers' Python: set if the user has not, and checked if that needs no job."""
 
 from __future__ import annotations
 
@@ -34,23 +34,21 @@ cloudpickle.register_pickle_by_value(opening)  # type: ignore[no-untyped-call]
 def in_workers(
     session: SparkSession, function: Callable[..., Any], *, problems_as_words: bool = False
 ) -> Callable[..., Any]:
-    """Prepare a function for the Python workers of a session, and make sure that they can have it.
+    """Prepare a function for the Python workers of a session, and check that they can run it.
 
-    On this machine a session for which nobody has chosen the workers' Python gets the program's
-    own, and a chosen one is asked once a session whether it will do: no job is run. What
-    executors on other hosts have can only be seen there, and over Connect the session says
-    nothing of it: a worker without evenkey then fails with one line that names interpreter, host
-    and mend.
+    If the user has not set the workers' Python, a local session uses the program's own. A Python
+    that is set is checked once per session, without a job. On other hosts and over Connect only the
+    worker itself can check: without evenkey it fails with one line that names the interpreter, the
+    host and the fix.
 
     Parameters
     ----------
     session
-        Where it is to run.
+        Where it runs.
     function
-        A task of evenkey's.
+        A task of evenkey.
     problems_as_words
-        Whether it is a scalar subquery's, and gives its problems as words, which
-        `open_task.problem_words` makes.
+        Whether it is a scalar subquery that returns errors as words, by `open_task.problem_words`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Quad-tree partitioner: cuts the fullest square into four until there are leaves enough."""
+"""Quad-tree partitioner: divides the square with the most points until there are enough leaves."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def quad_tree(points: NDArray[np.float64], partitions: int) -> Leaves:
-    """Divide the plane into P leaves by cutting the fullest one in the middle of both sides.
+    """Divide the plane into P leaves by cutting the one with the most points in both middles.
 
-    A cut replaces a leaf by four. Where P is not 1, 4, 7, ... the last leaf is cut into two
-    or three, so that there are exactly P.
+    A cut replaces a leaf by four. If P is not 1, 4, 7, ... the last leaf is cut into two or three,
+    so that there are exactly P.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def quad_tree(points: NDArray[np.float64], partitions: int) -> Leaves:
     low = points.min(axis=0) if len(points) else np.zeros(2)
     high = points.max(axis=0) if len(points) else np.ones(2)
     high = np.where(high > low, high, low + 1.0)
-    # Fullest first; of equally full ones the one that was made first.
+    # The leaf with the most points first; among equals the oldest.
     leaves = [(-len(points), 0, (*low, *high), points)]
     made = 1
     while len(leaves) < partitions:

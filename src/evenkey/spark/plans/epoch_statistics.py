@@ -1,4 +1,4 @@
-"""Lessons: what the tasks of one epoch leave for the routing table of the next."""
+"""Epoch statistics: what the tasks of an epoch report for the routing table of the next epoch."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from evenkey.core.stores import Store
     from evenkey.groupings import Snapshot
 
-_PLACE = "lessons"
-_NAME = re.compile(_PLACE + r"/(\d{10})/(\d{6,})\.npz")
+_FOLDER = "epoch-statistics"
+_NAME = re.compile(_FOLDER + r"/(\d{10})/(\d{6,})\.npz")
 
 
-class Lesson(NamedTuple):
-    """What one source hands on at the end of an epoch.
+class TaskStatistics(NamedTuple):
+    """What one source or worker reports at the end of an epoch.
 
     Parameters
     ----------
     memory
-        What it learned of keys.
+        What it learned about keys.
     local
         Its own state, such as its local loads.
     """
@@ -34,8 +34,8 @@ class Lesson(NamedTuple):
     local: Snapshot
 
 
-class Lessons:
-    """The lessons of one query: one object an epoch and source, which a retry writes again.
+class EpochStatistics:
+    """The statistics of one query: one object per epoch and task, which a retry writes again.
 
     Parameters
     ----------
@@ -46,58 +46,60 @@ class Lessons:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def leave(self, epoch: int, source: int, lesson: Lesson) -> None:
-        """Put a lesson down.
+    def write(self, epoch: int, task: int, statistics: TaskStatistics) -> None:
+        """Write the statistics of a task.
 
         Raises
         ------
         RunError
             The store cannot be written.
         """
-        entries = {f"memory/{name}": array for name, array in lesson.memory.items()}
-        entries |= {f"local/{name}": array for name, array in lesson.local.items()}
-        name = f"{_PLACE}/{epoch:010d}/{source:06d}.npz"
+        entries = {f"memory/{name}": array for name, array in statistics.memory.items()}
+        entries |= {f"local/{name}": array for name, array in statistics.local.items()}
+        name = f"{_FOLDER}/{epoch:010d}/{task:06d}.npz"
         try:
             self._store.put(name, encoded(entries))
         except OSError as error:
-            path = self._store.path(name)
-            message = f"lesson {path} cannot be written: {error}; free or choose a place"
+            message = (
+                f"epoch statistics {self._store.path(name)} cannot be written: {error}; "
+                "free space there or choose another storage location"
+            )
             raise RunError(message) from error
 
     def epochs(self, names: Iterable[str]) -> dict[int, dict[int, str]]:
-        """Of the names of a store, give those of lessons by epoch and source, in order."""
+        """Select the statistics among the names of a store, by epoch and task, in order."""
         found: dict[int, dict[int, str]] = {}
         for match in filter(None, map(_NAME.fullmatch, sorted(names))):
             found.setdefault(int(match[1]), {})[int(match[2])] = match[0]
         return found
 
-    def read(self, names: dict[int, str]) -> dict[int, Lesson]:
-        """Read the lessons of an epoch, by source.
+    def read(self, names: dict[int, str]) -> dict[int, TaskStatistics]:
+        """Read the statistics of an epoch, by task.
 
         Raises
         ------
         RunError
-            One cannot be read.
+            An object cannot be read.
         """
         return dict(zip(names, at_once(self._read, list(names.values())), strict=True))
 
-    def _read(self, name: str) -> Lesson:
+    def _read(self, name: str) -> TaskStatistics:
         try:
             entries = decoded(self._store.read(name))
         except (OSError, ValueError) as error:
             message = (
-                f"lesson {self._store.path(name)} is corrupt ({error}): delete it; results stay "
-                "exact, and balance is learned anew"
+                f"epoch statistics {self._store.path(name)} are corrupt ({error}): delete them; "
+                "results stay exact, and balance is learned again"
             )
             raise RunError(message) from error
-        lesson = Lesson({}, {})
+        statistics = TaskStatistics({}, {})
         for entry, array in entries.items():
             kind, _, field = entry.partition("/")
-            (lesson.memory if kind == "memory" else lesson.local)[field] = array
-        return lesson
+            (statistics.memory if kind == "memory" else statistics.local)[field] = array
+        return statistics
 
     def delete(self, names: Iterable[str]) -> None:
-        """Delete objects; what cannot be deleted is left to the next epoch."""
+        """Delete objects; the next epoch deletes what cannot be deleted now."""
         at_once(self._delete, list(names))
 
     def _delete(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Dead letters in a store, where nobody gives another place for them."""
+"""Dead letters in a store, unless the user passes another place for them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from evenkey.joins.static.dead_letters import DeadLetters
 
 
-class StoredLetters:
+class StoredDeadLetters:
     """Writes dead letters as Parquet: ``KIND/QUERY/epoch=0000000007/part-00003.parquet``.
 
-    QUERY is the id of the streaming query, whose epochs run again under the same names; of a batch
-    and of the static side a name that no other call has.
+    QUERY is the id of the streaming query, so an epoch that runs again uses the same names. For a
+    batch and for the static side it is a name that is unique to the call.
 
     Parameters
     ----------
     store
-        Where to.
+        Where they are written.
     """
 
     def __init__(self, store: Store) -> None:
@@ -48,16 +48,16 @@ class StoredLetters:
         put(self._store, file, parquet(table))
 
 
-def letters_at(
+def dead_letters_at(
     session: SparkSession, place: DeadLetters | str | Path | Store | None
 ) -> DeadLetters | None:
-    """Give what takes dead letters: as it was passed, or in the store at a place.
+    """Give the user's own writer of dead letters, or one for the store at a location.
 
     Raises
     ------
     ConfigurationError
-        It is neither, or no store is known for the place's scheme.
+        It is neither, or no store supports the location's scheme.
     """
     if place is None or (hasattr(place, "write") and not isinstance(place, Store)):
         return place
-    return StoredLetters(state_at(session, place, "dead_letters"))
+    return StoredDeadLetters(state_at(session, place, "dead_letters"))
