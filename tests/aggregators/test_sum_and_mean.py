@@ -101,7 +101,7 @@ def test_decimals_of_all_38_digits_sum_or_are_null(cut):
     messages = table(rows, pa.decimal128(38, 0))
     both = Decimal(99999999999999999999999999999999999998)
     assert results(Sum("amount"), messages, cut) == {"a": None, "b": both, "c": None}
-    # A mean has four places more, for which there is no room.
+    # A mean has four more decimal places, which do not fit.
     assert results(Mean("amount"), messages, cut) == {"a": None, "b": None, "c": None}
 
 

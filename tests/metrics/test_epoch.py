@@ -1,4 +1,4 @@
-"""An epoch's own metrics, and what all epochs together are told by."""
+"""Metrics of an epoch, and those that summarize all epochs."""
 
 from __future__ import annotations
 

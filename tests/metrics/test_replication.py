@@ -104,7 +104,7 @@ def test_loads_are_a_copy():
 
 
 @pytest.mark.parametrize(
-    ("workers", "hashes", "weights", "mend"),
+    ("workers", "hashes", "weights", "fix"),
     [
         ([0, 5], [1, 1], None, "workers 0 to 5: with workers = 5 they must be 0 to 4"),
         ([-1], [1], None, "workers -1"),
@@ -113,10 +113,10 @@ def test_loads_are_a_copy():
         ([0], [1], [0], "counts 0: it must count at least 1"),
     ],
 )
-def test_senseless_messages(workers, hashes, weights, mend):
+def test_senseless_messages(workers, hashes, weights, fix):
     counts = PairCounts(WORKERS)
     weights = None if weights is None else np.array(weights)
-    with pytest.raises(ConfigurationError, match=mend):
+    with pytest.raises(ConfigurationError, match=fix):
         counts.add(np.array(workers), np.array(hashes, dtype=np.uint64), weights)
     assert figures(counts) == naive([])
 

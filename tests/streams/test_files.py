@@ -1,4 +1,4 @@
-"""Lines by number are the lines of the files, whatever is asked for and however they end."""
+"""Lines by number are the lines of the files, for any range and any line ending."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_paths_stand_for_files(tree, given_paths, found, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("path", "mend"),
+    ("path", "fix"),
     [
         ("gone.txt", "gone.txt is not there: name a file, a directory of files or a glob"),
         ("*.csv", "is not there"),
@@ -178,6 +178,6 @@ def test_paths_stand_for_files(tree, given_paths, found, monkeypatch):
         ("n" * 300, "cannot be read"),
     ],
 )
-def test_paths_that_name_nothing(tree, path, mend):
-    with pytest.raises(ConfigurationError, match=mend):
+def test_paths_that_name_nothing(tree, path, fix):
+    with pytest.raises(ConfigurationError, match=fix):
         find_files([tree / path])

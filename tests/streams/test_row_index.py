@@ -62,7 +62,7 @@ def test_rows_of_an_empty_key_or_no_count_are_set_apart(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("key", "count", "mend"),
+    ("key", "count", "fix"),
     [
         ("user", None, "no column 'user'; it has: key, count, list"),
         ("key", "n", "no column 'n'; it has"),
@@ -70,8 +70,8 @@ def test_rows_of_an_empty_key_or_no_count_are_set_apart(tmp_path):
         ("key", "key", "count column 'key' does not hold whole numbers"),
     ],
 )
-def test_columns_that_cannot_serve(paths, key, count, mend):
-    with pytest.raises(ConfigurationError, match=mend):
+def test_columns_that_cannot_serve(paths, key, count, fix):
+    with pytest.raises(ConfigurationError, match=fix):
         RowIndex.build(paths, Columns(key, count))
 
 

@@ -41,14 +41,14 @@ class Cast(NamedTuple):
 
 
 WORKER = "__worker"
-"""Column in which placed messages bear their worker's number, for aggregators that ask for it."""
+"""Column with the worker of each routed message, for aggregators that need it."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Aggregator(ABC):
     """What workers compute on their messages, and how their partial results become one.
 
-    Workers call `partial` on the messages that they hold, whoever collects the partial
+    Workers call `partial` on the messages that they hold, the process that collects the partial
     aggregates calls `merge` on them, as often and in whatever cuts it likes, and `finish`
     turns the merged state into the result. That a key may be split over workers is harmless
     exactly because `merge` is associative and commutative (PKG paper, section 3.1).

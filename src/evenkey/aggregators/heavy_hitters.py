@@ -1,4 +1,4 @@
-"""The heaviest keys, with an error that knows how many workers a key can be on."""
+"""The most frequent keys, with an error bound that uses how many workers can hold a key."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SUMMARY = (WORKER, "keys", "counts", "errors", "floor")
 
 @dataclass(frozen=True)
 class HeavyHitters(Aggregator):
-    """The k heaviest keys of each window, by a SpaceSaving summary of each worker's messages.
+    """The k most frequent keys of each window, from one SpaceSaving summary per worker.
 
     State of a group: a list ``summaries`` with one entry a worker, each as `TopK` keeps it: at
     most `capacity` keys with ``counts`` and ``errors``, and ``floor``, what any other key of
@@ -36,10 +36,10 @@ class HeavyHitters(Aggregator):
     workers stand side by side until the end, so a state has at most ``W * capacity`` counters.
 
     At the end the counts of a key in all summaries are added up. A worker that does not list
-    the key may still have held it, with at most its floor; but a grouping that puts a key on no
-    more than `choices` workers leaves room for only so many of those, and the largest floors
-    are counted. So with f the true weight of a key (PKG paper, section 4.2, where the error of
-    merging is 0 here, since nothing is cut in it):
+    the key may still have held it, with at most its floor. A grouping puts a key on at most
+    `choices` workers, so at most that many floors count, and the largest are taken. So with
+    f the true weight of a key (PKG paper, section 4.2, where the error of merging is 0 here,
+    since nothing is cut in it):
 
     - ``count - error <= f <= count``;
     - ``error <= the sum of `choices` terms``, each at most a worker's floor, which is at most

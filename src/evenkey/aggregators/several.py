@@ -166,7 +166,7 @@ class SeveralAlgebraic(Several, Algebraic):
         return casts
 
     def merge(self, partials: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Merge all columns at once."""
+        """Merge all columns in one pass."""
         return Algebraic.merge(self, partials, by)
 
     @property

@@ -1,4 +1,4 @@
-"""Checks of what callers pass: each names the thing, its value and the mend, in one line."""
+"""Checks of arguments: each error names the argument, its value and the fix, in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors that evenkey raises on purpose; their messages name the thing and the mend."""
+"""Errors that evenkey raises on purpose; their messages name the cause and the fix."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class EvenkeyError(Exception):
 
 
 class ConfigurationError(EvenkeyError, ValueError):
-    """Something the caller asked for cannot be: a bad option, name, path or value.
+    """A bad option, name, path or value.
 
     The command line exits with code 2.
 

@@ -64,8 +64,8 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     path
         In a directory that is there.
     durable
-        Whether the file must be on the disk before this returns, so that it survives a machine
-        that stops at once. Costs some milliseconds.
+        Whether the file must be on the disk before this returns, so that it survives a sudden stop
+        of the machine. Costs some milliseconds.
 
     Yields
     ------

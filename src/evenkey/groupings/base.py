@@ -37,8 +37,8 @@ class Grouping(ABC):
     >>> str(grouping), grouping == PartialKeyGrouping(choices=3)
     ('pkg(choices=3)', True)
 
-    Whoever simulates or writes an operator makes routers, and carries what they learn from epoch to
-    epoch. One that follows a plan is given it before it routes.
+    A simulator or an operator makes routers, and carries what they learn from epoch to epoch. A
+    router that follows a plan gets it before it routes.
 
     >>> import numpy as np
     >>> from evenkey.groupings import PlannedGrouping
@@ -132,7 +132,7 @@ class Grouping(ABC):
         workers: int,
         memory: Snapshot,
     ) -> Snapshot:
-        """Make a plan, as `plan` does, near to the one before.
+        """Make a plan, as `plan` does, near the previous one.
 
         Parameters
         ----------

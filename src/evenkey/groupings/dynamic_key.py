@@ -53,7 +53,7 @@ class DynamicKeyGrouping(Grouping):
     members are below the scale-in threshold (algorithm 6). Which keys are old is decided by
     the generational key space (section 4.1; see `evenkey.groupings.key_space`).
 
-    Guarantee: none proven; by design the fullest worker settles at ``1 + 1/sqrt(L)`` times
+    Guarantee: none proven; by design the maximum load settles at ``1 + 1/sqrt(L)`` times
     the mean (1.316, 1.707, 2.0 for W = 10, 50, 100) where keys and pools allow it.
 
     Parameters
@@ -259,7 +259,7 @@ class _DynamicKeyRouter(LocalLoadRouter):
         from evenkey.groupings import _kernels
 
         if np.isnan(self._clock[0]):
-            # The manager runs at once, on empty spaces, so its first cycle changes nothing.
+            # The manager runs immediately, on empty spaces, so its first cycle changes nothing.
             self._clock = np.array([times[0], times[0] + self._period, 1.0])
         self._latest = float(times[-1])
         done = 0

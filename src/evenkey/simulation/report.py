@@ -66,12 +66,12 @@ class SimulationReport:
     series
         I(t) in the course of time; columns as the fields of `evenkey.simulation.Point`.
     epochs
-        Each epoch's own metrics, where there were epochs.
+        Metrics of each epoch, if there were epochs.
     agreement
-        With global estimation, where that was asked for.
+        Agreement with global estimation, if it was requested.
     seconds
-        What the simulation took: making or reading the stream, routing, keeping the books; of
-        several in one pass, what all of them took.
+        Duration of the simulation: making or reading the stream, routing, and counting; of
+        several in one pass, the total of all.
     routing_seconds
         The part of it inside `Router.route`, compilation left out.
     memory_bytes

@@ -1,4 +1,4 @@
-"""A few points of a long course, evenly spread."""
+"""A few points of a long time series, at about equal distances."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
         Whether a message counts as 1 or as much as it weighs (its `counts`) for routers: in the
         loads by which they choose, and in how frequent they take its key for.
     observe_by
-        Whether it does in the books: in loads and imbalance, and in all figures made of them.
+        The same for the metrics: for loads and imbalance, and all figures made from them.
     agreement
         Whether to compare all decisions with those under global estimation, at the price of
         routing twice: see `Agreement`.

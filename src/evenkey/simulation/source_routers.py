@@ -38,7 +38,7 @@ class Messages:
     sources
         int64[n], source of each.
     observed
-        int64[n], what each counts in the books; None is one each.
+        int64[n], what each counts for the metrics; None is one each.
     """
 
     keys: NDArray[np.uint64]
@@ -84,7 +84,7 @@ class Sources:
         routers = 1 if self._one_for_all else sources
         self._routers = [grouping.router(workers, source) for source in range(routers)]
         self._sent = [0] * routers
-        self._told: Snapshot = {}
+        self._memory: Snapshot = {}
         self.seconds = 0.0
         """Time spent inside `Router.route` so far."""
         if isinstance(estimation, Probing) and "sent" not in self._routers[0].local_fields:
@@ -109,21 +109,21 @@ class Sources:
         self._routers[0].clone().route(some.keys, times, some.weights)
 
     def remember(self, memory: Snapshot) -> None:
-        """Tell every router what it is to start from."""
+        """Give every router the memory that it starts from."""
         for router in self._routers:
             router.remember(memory)
         if self._grouping.plans_epochs:
-            self._told = memory
+            self._memory = memory
 
     @property
     def count_first(self) -> bool:
         """Whether the next epoch is to be counted before it is routed."""
-        return self._grouping.counts_first(self._told)
+        return self._grouping.counts_first(self._memory)
 
     def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64]) -> None:
-        """Tell every router the plan of how often keys occur: hashes and counts, each [k]."""
+        """Give every router a plan from the frequencies of keys: hashes and counts, each [k]."""
         workers = self._routers[0].workers
-        self.remember(self._grouping.replan(keys, counts, workers, self._told))
+        self.remember(self._grouping.replan(keys, counts, workers, self._memory))
 
     def end_epoch(self) -> None:
         """Let the routers start the next epoch from a plan, if that is what they do."""

@@ -101,7 +101,7 @@ def test_of_a_key_on_several_workers_all_parts_count_where_all_are_named(monkeyp
 
 
 def test_distinct_keys_are_counted_only_where_all_are_named(monkeypatch):
-    """Otherwise buckets are taken for equally full, as hashes make them."""
+    """Otherwise buckets are assumed to have equal numbers of keys, as hashes give."""
     monkeypatch.setattr("evenkey.groupings.planned.exact_counts._LEAST_KEPT", 1)
     grouping = PlannedGrouping(tracked=1, buckets=2, even_keys=True)
     keys, loads = np.array([0, 1, 3, 5], np.uint64), np.ones(4)

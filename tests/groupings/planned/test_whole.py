@@ -30,14 +30,14 @@ def naive_loads(loads, workers):
 
 
 def least_possible(loads, workers):
-    """The fullest worker of the best of all placements."""
+    """The maximum load of the best of all placements."""
     every = itertools.product(range(workers), repeat=len(loads))
     return min(np.bincount(each, loads, minlength=workers).max() for each in every)
 
 
 @pytest.mark.slow(4)
 @given(LOADS, st.integers(1, 3))
-def test_the_fullest_worker_is_within_the_bound(loads, workers):
+def test_the_maximum_load_is_within_the_bound(loads, workers):
     keys, plan = plan_of(loads, workers)
     assert sorted(plan.loads) == naive_loads(loads, workers)
     assert plan.loads.max() <= (4 / 3) * least_possible(loads, workers) + 1e-9

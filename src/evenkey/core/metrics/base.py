@@ -41,7 +41,7 @@ class Figure:
     text
         What it is, for a table, a tooltip, Prometheus.
     label
-        What it is called where there is little room.
+        Short name, for labels.
     kind
         Type of the value: ``int``, ``float``, ``tuple[int, ...]`` or ``tuple[float, ...]``.
     of_epoch

@@ -1,4 +1,4 @@
-"""How evenly each epoch's load lies, for itself."""
+"""Load balance of each epoch by itself."""
 
 from __future__ import annotations
 

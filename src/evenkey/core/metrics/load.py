@@ -1,4 +1,4 @@
-"""How evenly load lies on workers: pure functions of the messages that each worker got."""
+"""Load balance: pure functions of the messages that each worker got."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def max_over_mean(loads: ArrayLike) -> float:
-    """The fullest worker's load over the mean load; 1 is perfect, W is one worker for all.
+    """The maximum load over the mean load; 1 is perfect balance, W is all load on one worker.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def max_over_mean(loads: ArrayLike) -> float:
 
 
 def imbalance(loads: ArrayLike) -> float:
-    """The fullest worker's load less the mean load, I(t), in messages.
+    """The maximum load less the mean load, I(t), in messages.
 
     PKG paper, section 3: ``I(t) = max L_i(t) - avg L_i(t)``. Takes and raises what
     `max_over_mean` does; 0 where there are no messages.

@@ -199,7 +199,7 @@ class LoadCounts:
 class PairCounts(LoadCounts):
     """Messages by worker, and distinct (worker, key) pairs, added up batch by batch.
 
-    Pairs are told apart by 64-bit fingerprints, as keys are by their 64-bit hashes: among 62
+    Pairs are identified by 64-bit fingerprints, as keys are by their 64-bit hashes: among 62
     million pairs the chance that any two are taken for one is about 1 in 10,000. (A word has the
     worker in its upper bits, and is compared with those of the same worker only.) Memory is 11
     to 22 bytes a pair and twice as much a key, and half as much again while it grows.
@@ -283,8 +283,8 @@ class PairCounts(LoadCounts):
     ) -> None:
         from evenkey.core.metrics import _kernels
 
-        self._pairs.make_room(len(keys))
-        self._keys.make_room(len(keys))
+        self._pairs.reserve(len(keys))
+        self._keys.reserve(len(keys))
         pairs, new = _kernels.insert_pairs(
             self._pairs.table,
             self._keys.table,

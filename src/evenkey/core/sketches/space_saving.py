@@ -1,4 +1,4 @@
-"""SpaceSaving: the heaviest keys of a stream in constant space."""
+"""SpaceSaving: the most frequent keys of a stream in constant space."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Counters(NamedTuple):
 
 
 class SpaceSaving(Sketch):
-    """The heaviest keys of a weighted stream, by `capacity` counters.
+    """The most frequent keys of a weighted stream, by `capacity` counters.
 
     A key that has a counter adds to it. One that has none gets a new counter, or, when all
     are taken, the lightest: it takes over that counter's count as its own error (Metwally,

@@ -23,7 +23,7 @@ class Verdict(Enum):
     TAKEN = auto()
     """The object is there, so it was not created."""
     PASSING = auto()
-    """The same call may succeed later, and may even have succeeded."""
+    """The same call may succeed later, and may already have succeeded."""
     FINAL = auto()
     """The same call will fail again."""
 
@@ -76,7 +76,7 @@ class Bucket(ABC):
     def secrets(self) -> list[str]:
         """What must not stand in a message."""
 
-    def mend(self, error: Exception) -> str:
-        """Say what helps against an error; empty where its own text does."""
+    def fix(self, error: Exception) -> str:
+        """Return what fixes an error; empty if its own text says so."""
         del error
         return ""

@@ -1,4 +1,4 @@
-"""A store in a bucket of an object store, whoever made it."""
+"""A store in a bucket of an object store of any provider."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 class ObjectStore(Store):
     """Objects of a bucket below a prefix.
 
-    A call that fails for a reason that may pass is made again for `PATIENCE` seconds. `create` is
-    exact even then: an object that is created bears a nonce of the call, so that a call whose
-    answer was lost knows its own object again.
+    A call with a transient failure is repeated for up to `PATIENCE` seconds. `create` is still
+    exact: each created object contains a nonce of the call, so a call whose answer was lost
+    recognizes its own object.
 
     Parameters
     ----------
@@ -155,8 +155,8 @@ class ObjectStore(Store):
         for secret in self._bucket.secrets():
             text = text.replace(secret, "...")
         since = f" for {PATIENCE:.0f} seconds" if self._passes(error) else ""
-        mend = self._bucket.mend(error)
-        last = f"; {mend}" if mend else ""
+        fix = self._bucket.fix(error)
+        last = f"; {fix}" if fix else ""
         return OSError(f"{where}: the store failed{since}: {text}{last}")
 
     def __eq__(self, other: object) -> bool:

@@ -137,7 +137,7 @@ class S3Bucket(Bucket):
         broken = isinstance(error, (ConnectionError, HTTPClientError, IncompleteReadError))
         return Verdict.PASSING if broken and not isinstance(error, SSLError) else Verdict.FINAL
 
-    def mend(self, error: Exception) -> str:
+    def fix(self, error: Exception) -> str:
         """Say where credentials come from when there are none."""
         from botocore.exceptions import NoCredentialsError, PartialCredentialsError
 

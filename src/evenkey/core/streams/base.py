@@ -38,7 +38,7 @@ class MessageBatch:
     Parameters
     ----------
     ids
-        int64[n], which key each message bears, inside its stream.
+        int64[n], number of each message's key within its stream.
     keys
         uint64[n], hashes of the keys' texts.
     counts
@@ -84,7 +84,7 @@ class MessageStream(Protocol):
 
 @dataclass(frozen=True)
 class KeyStream(ABC):
-    """A finite generated stream of keyed messages, any part of which can be made at once.
+    """A finite generated stream of keyed messages; any part of it can be generated directly.
 
     Subclasses add their parameters as fields; a stream is a value, cheap to pickle: tables are
     built where they are first needed, and kept by the process rather than by the stream.

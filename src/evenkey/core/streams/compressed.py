@@ -52,7 +52,7 @@ def unpack(files: Sequence[Path], directory: Path) -> list[Path]:
     ------
     ConfigurationError
         A file cannot be read, is not what its name says, is cut off or damaged; or there is no
-        room for what it holds.
+        space for its contents.
     """
     return [
         _unpack(file, directory / f"{number}-{bare_name(file)}")

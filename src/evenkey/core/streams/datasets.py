@@ -45,7 +45,7 @@ class DatasetSummary:
     seconds
         Event time that it spans.
     top
-        The heaviest keys with the weight of their messages, heaviest first.
+        The hottest keys with the weight of their messages, hottest first.
     published
         What a paper says of the data set that the stream stands in for, if it does.
     """
@@ -84,7 +84,7 @@ def summarize_dataset(
     stream
         The stream; all of it is made once.
     top
-        How many of the heaviest keys to name.
+        How many of the hottest keys to list.
     on_progress
         Called with the messages so far.
 

@@ -37,7 +37,7 @@ _SPARK_DIRECTORIES = ("_spark_metadata", "_temporary")
 def find_files(paths: Iterable[str | Path]) -> list[Path]:
     """Find the files that paths name: files, directories (all files in them), globs.
 
-    In directories, hidden files and the files that Spark keeps its own books in are left out.
+    In directories, hidden files and the metadata files of Spark are left out.
 
     Returns
     -------

@@ -26,7 +26,7 @@ _COUNTERS_A_HEAD_KEY = 4
 
 @dataclass(frozen=True)
 class HeadGrouping(Grouping):
-    """A grouping that finds the heaviest keys with a SpaceSaving sketch.
+    """A grouping that finds the hottest keys with a SpaceSaving sketch.
 
     A key is in the head while ``count - error > threshold * total`` (decision 020).
 

@@ -1,4 +1,4 @@
-"""W-Choices: the heaviest keys go to any worker, the others to one of two."""
+"""W-Choices: the hottest keys go to any worker, the others to one of two."""
 
 from __future__ import annotations
 

@@ -63,8 +63,8 @@ def compile_plan(plan: Plan) -> Lookup:
     rows = rows[np.argsort(buckets[rows], kind="stable")]
     keys = plan.keys[rows]
     starts = np.searchsorted(buckets[rows], np.arange(len(plan.owners) + 1))
-    fullest_first = np.argsort(-np.diff(starts), kind="stable")
-    order = fullest_first[: np.count_nonzero(np.diff(starts))]
+    largest_first = np.argsort(-np.diff(starts), kind="stable")
+    order = largest_first[: np.count_nonzero(np.diff(starts))]
     bits = (2 * len(rows) - 1).bit_length() if len(rows) else 0
     most_bits = bits + _MOST_DOUBLINGS
     while True:

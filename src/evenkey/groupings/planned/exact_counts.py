@@ -21,10 +21,10 @@ _LEAST_KEPT = 1 << 14
 
 @dataclass(frozen=True)
 class KeyCounts:
-    """The heaviest keys of a worker with their loads, and the load of every bucket.
+    """The hottest keys of a worker with their loads, and the load of every bucket.
 
-    A plan tracks so many of the heaviest keys. Those that lie on one worker are among as many of
-    its heaviest, so what is left of all workers' counts is exact for them. Of a key that lies on
+    A plan tracks so many of the hottest keys. Those that lie on one worker are among as many of
+    its hottest, so what is left of all workers' counts is exact for them. Of a key that lies on
     several, a part may be lighter than all that its worker names; such a part has less than
     1/16384 of that worker's load, and is counted in the key's bucket.
 

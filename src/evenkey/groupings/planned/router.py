@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evenkey.groupings.planned.surprise import SurpriseRules
 
 _SOURCES_APART = 0.7548776662466927
-"""The plastic number's inverse: its multiples are spread evenly, and not as the golden ratio's."""
+"""Inverse of the plastic number: its multiples are uniform, and differ from the golden ratio's."""
 
 
 class PlannedRouter(Router):

@@ -1,4 +1,4 @@
-"""Statistics that plans are made from: the heaviest keys, and the load of every bucket."""
+"""Statistics that plans are made from: the hottest keys, and the load of every bucket."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNCERTAIN = 0.1
 
 
 class KeyStatistics:
-    """The heaviest keys by SpaceSaving, and every bucket's load exactly.
+    """The hottest keys by SpaceSaving, and the exact load of every bucket.
 
     Memory is bounded by the keys tracked and by the buckets, whatever the number of keys.
 

@@ -1,4 +1,4 @@
-"""Surprised keys: what a source counts to see that a key comes more often than planned."""
+"""Surprising keys: what a source counts to detect keys that come more often than planned."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class SurpriseRules(NamedTuple):
         ``(1 + excess) * e * t + 4 sqrt(e * t) + floor``,
         ``floor = min(max(least, part * t / max(W, 50)), most)``.
 
-    Many keys below their floor may lie on one worker, whose keys were light until now. So where
-    the key's worker is above its fair share by ``a``, and by more than what chance explains,
+    One worker may hold many keys below their floor, which were cold until now. So if the
+    key's worker is above its fair share by ``a``, and by more than chance explains,
     ``u = max(slack, 2 sqrt(W / t))``, its floor is ``max(fewest, floor * (u / a) ** steep)``.
 
     A message of a surprising key with count n may go to worker w, whose fair share is f, while w
-    has at most ``(1 + slack * (1 - min(1, n W / (heavy * t)))) * f * t + room``. So heavy keys
-    give way first: they have room for many messages with one more worker each, light keys
-    would be on many workers for little.
+    has at most ``(1 + slack * (1 - min(1, n W / (heavy * t)))) * f * t + margin``. So hot keys
+    leave first: one more worker each takes many of their messages, while cold keys would be on
+    many workers for little gain.
     """
 
     excess: float
@@ -46,7 +46,7 @@ class SurpriseRules(NamedTuple):
     """Messages."""
     part: float = 0.015
     heavy: float = 3.0
-    room: float = 8.0
+    margin: float = 8.0
     """Messages."""
     fewest: float = 2.0
     """Messages."""
@@ -57,8 +57,8 @@ class Cells(NamedTuple):
     """The counts of a source, and what is expected of them.
 
     Keys are counted by cell: key h falls into cell ``h * 0x9E3779B97F4A7C15 mod 2**64 >> 48``. A
-    light key that shares the cell of a surprising one goes with it; with 65,536 cells that are
-    few, and it costs replication alone.
+    cold key in the same cell as a surprising one is spread with it. With 65,536 cells these are
+    few, and only their replication increases.
     """
 
     rows: NDArray[np.void]

@@ -22,8 +22,8 @@ def whole_plan(
 ) -> Plan:
     """Place keys and buckets whole, the heaviest first, on the least loaded worker.
 
-    Guarantee: the fullest worker has at most 4/3 of the least load that any placement of these keys
-    and buckets can give it (R. L. Graham, SIAM Journal on Applied Mathematics 17, 1969). A key that
+    Guarantee: the maximum load is at most 4/3 of the least maximum of any placement of these keys
+    and buckets (R. L. Graham, SIAM Journal on Applied Mathematics 17, 1969). A key that
     has more than a fair share of the load has its worker for itself.
 
     Parameters
@@ -54,7 +54,7 @@ def whole_plan(
     loads = np.concatenate((counts, bucket_counts))
     if not loads.any():
         return unplanned(len(bucket_counts), workers)
-    # What has no load yet is dealt by turn: keys that come later lie there.
+    # Items without load are assigned in turn, for keys that come later.
     placed = (np.arange(len(loads)) % workers).astype(np.int32)
     some = loads > 0
     placed[some], _ = heaviest_first(loads[some], workers)

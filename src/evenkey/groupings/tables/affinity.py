@@ -37,8 +37,9 @@ class CardinalityAffinity(Grouping):
     ours (decision 022).
 
     Guarantee: without a tolerance a key is on one worker within one source, and on at most two
-    with several. The table has an entry for every key. Balance is no better than the heaviest
-    key; with a tolerance it is pkg's for heavy keys, at a replication between potc's and pkg's.
+    with several. The table has an entry for every key. The maximum load is at least that of the
+    hottest key; with a tolerance hot keys are balanced as in pkg, at a replication between
+    potc's and pkg's.
 
     Parameters
     ----------

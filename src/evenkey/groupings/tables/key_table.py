@@ -15,7 +15,7 @@ _SMALLEST = 1024
 
 
 def table_of(items: NDArray[np.void], slots: int = _SMALLEST) -> NDArray[np.void]:
-    """Make a table that holds items and has room for as many more.
+    """Make a table that holds items and has free slots for as many more.
 
     Parameters
     ----------

@@ -29,11 +29,11 @@ class OfflineGreedy(Grouping):
     where there is no plan, goes where key grouping sends it.
 
     Guarantee: a planned key is on one worker, whatever the number of sources. With
-    frequencies that are true, the fullest worker has at most ``4/3 - 1/(3W)`` times what the
-    best placement of whole keys would give it (R. L. Graham, Bounds on multiprocessing timing
-    anomalies, SIAM J. Appl. Math. 17, 1969), and no placement of whole keys is better than
-    the heaviest key. No stream knows its frequencies beforehand: it is the yardstick for those
-    that learn them, and for batches that were counted first.
+    true frequencies, the maximum load is at most ``4/3 - 1/(3W)`` times that of the
+    best placement of whole keys (R. L. Graham, Bounds on multiprocessing timing
+    anomalies, SIAM J. Appl. Math. 17, 1969), and in no placement of whole keys is it below
+    the load of the hottest key. Frequencies of a stream are not known in advance: this grouping is
+    the reference for those that learn them, and for batches that were counted first.
 
     Examples
     --------

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.sketches.base import Sketch
-from evenkey.core.sketches.histograms.bins import Bins, check_capacity, check_values, room_for
+from evenkey.core.sketches.histograms.bins import Bins, allocated, check_capacity, check_values
 
 if TYPE_CHECKING:
     from typing import Self
@@ -88,7 +88,7 @@ class ApproximateHistogram(Sketch):
 
     def __init__(self, capacity: int) -> None:
         check_capacity(capacity)
-        self._bins, self._starts, self._held = room_for(np.array([capacity]), capacity)
+        self._bins, self._starts, self._held = allocated(np.array([capacity]), capacity)
 
     @property
     def capacity(self) -> int:

@@ -204,7 +204,7 @@ def _single(line: str, value: Any, path: str, what: str, *, as_written: bool) ->
     if value is None or (as_written and isinstance(value, _Number)):
         return None if value is None else value.text
     text = value if isinstance(value, str) else json.dumps(value)
-    if "\\u" in line and any("\ud800" <= letter <= "\udfff" for letter in text):
+    if "\\u" in line and any("\ud800" <= char <= "\udfff" for char in text):
         message = f"{what} holds half of a surrogate pair"
         raise _FaultyError(message)
     return text
