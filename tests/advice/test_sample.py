@@ -60,7 +60,7 @@ def test_null_is_a_key_and_may_be_the_heaviest(tmp_path):
     assert advice.to_json()["top_keys"][0]["key"] is None
 
 
-def test_bad_samples_are_told(numbers, tmp_path):
+def test_bad_samples_are_errors(numbers, tmp_path):
     with pytest.raises(ConfigurationError, match="sample = 0: at least 1 line"):
         sampled("a.txt", numbers, 0)
     with pytest.raises(ConfigurationError, match="did you mean 'even'"):

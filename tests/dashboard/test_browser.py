@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-_PATIENCE_MS = 240_000  # a machine that runs all tests at once may draw slowly
+_PATIENCE_MS = 240_000  # a machine that runs all tests together may draw slowly
 _LONGER_THAN_A_TICK = 1.5
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 QUIET = [
@@ -122,7 +122,7 @@ def opened(browser, url, width, height, scheme, drawn="#hot-keys .hm") -> Iterat
     asked, errors = [], []
     page.on("request", lambda request: asked.append(request.url))
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda told: errors.append(told.text) if told.type == "error" else None)
+    page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
     page.goto(url)
     page.wait_for_selector(drawn, state="attached")
     yield page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.reports.diagnosis.after_remedies import Work, heaviest
+from evenkey.reports.diagnosis.after_remedies import Work, hottest_rows
 from evenkey.reports.diagnosis.remedies import Remedy
 from evenkey.reports.diagnosis.spark_application import Execution, Task
 from evenkey.reports.diagnosis.spark_plans import keyed_reads, node_of
@@ -29,7 +29,7 @@ def by_rows(rows, fixed=0.5, slope=0.01):
     return run_of(rows, [fixed + slope * each for each in rows])
 
 
-def test_even_tasks_stay_as_long_as_they_are():
+def test_balanced_tasks_keep_their_time():
     work = Work.of([by_rows([250] * 4)], 4)
     assert work.predicted(SPLIT) == pytest.approx(work.seconds) == pytest.approx(3.0)
 
@@ -48,7 +48,7 @@ def test_fewer_tasks_than_slots_become_as_many():
 
 def test_a_whole_key_is_not_split():
     work = Work.of([by_rows([100, 100, 100, 900])], 4)
-    assert heaviest((100, 100, 100, 900)) == 800
+    assert hottest_rows((100, 100, 100, 900)) == 800
     assert work.predicted(WHOLE) == pytest.approx(0.5 + 8)
     assert work.predicted(SPLIT) == pytest.approx(0.5 + 3)
 

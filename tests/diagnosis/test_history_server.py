@@ -125,7 +125,7 @@ def test_an_application_that_runs(served):
         assert found.adaptive == ("coalesced",)
         assert found.run.execution.call_site == "collect at /srv/orders.py:17"
         assert one.application.slots == 4
-        assert one.cautions[0].startswith("Read over REST: a join's sides are not told apart")
+        assert one.cautions[0].startswith("Read over REST: the rows of a join's two sides")
 
 
 def test_a_stage_that_fits_no_shuffle_or_two_is_left_out(served):
@@ -275,7 +275,7 @@ def test_answers_are_limited_in_size_and_time(served, monkeypatch):
 
 
 def answering(answer):
-    """A server that sends these bytes to whoever asks; gives its address."""
+    """A server that sends these bytes to every client; gives its address."""
     listening = socket.create_server(("127.0.0.1", 0))
 
     def serve():

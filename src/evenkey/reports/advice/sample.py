@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evenkey.core.streams import MessageStream, Records
 
 Sampling = Literal["even", "first"]
-"""Which lines or rows a sample has: some evenly spread over all, or the first ones."""
+"""Which lines or rows a sample has: some at equal distances over all, or the first ones."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,8 @@ def sampled(name: str, records: Records, length: int, sampling: Sampling = "even
     length
         How many to read, at least 1; all of them where there are no more.
     sampling
-        ``even``: some evenly spread over all, by line or row number. ``first``: the first ones.
+        ``even``: some at equal distances over all, by line or row number. ``first``: the first
+        ones.
 
     Raises
     ------

@@ -86,7 +86,7 @@ def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
 
 
 def hot_keys(runs: Sequence[Run], theme: Theme) -> Figure:
-    """The last epoch's heaviest keys and the workers that held them, run under run."""
+    """The hottest keys of the last epoch and their workers, one run below the other."""
     shown = [(run.info, run.latest) for run in runs if run.latest and run.latest.hottest]
     figure = themed(theme, "worker", "")
     if not shown:

@@ -70,7 +70,7 @@ def _charts() -> dict[str, Chart]:
         **lines,
         "hot-keys": Chart(
             "Hottest keys, and the workers that hold them",
-            "The heaviest keys of the last epoch.",
+            "The hottest keys of the last epoch.",
             "",
             dashboard_charts.hot_keys,
         ),

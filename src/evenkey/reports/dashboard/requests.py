@@ -33,7 +33,7 @@ def refuse_malformed(app: Dash) -> None:
         if isinstance(error, HTTPException) and error.code is not None:
             start = "malformed request" if error.code == _BAD_REQUEST else error.name
             return _line(error.code, f"{start}: {error.description}")
-        # Dash raises it where a file is asked for that it does not serve.
+        # Dash raises it on a request for a file that it does not serve.
         return _line(_BAD_REQUEST, f"malformed request: {error}")
 
     app.server.config["MAX_CONTENT_LENGTH"] = _MOST_BYTES

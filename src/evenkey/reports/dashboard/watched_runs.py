@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from evenkey.pipeline.exporters import RunInfo
 
 _SILENCE_SECONDS = 20.0
-"""A run writes its sign of life every second: after so long it does not run any more."""
+"""A run writes its sign of life every second: after so long without one it has stopped."""
 _DEPTHS = ("", "*/", "*/*/", "*/*/*/")
 _LISTING_SECONDS = 15.0
-"""A store is listed so often; what a run writes into a history that was found is seen at once."""
+"""Seconds between listings of a store; new records in a known history appear immediately."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ class Runs:
     Parameters
     ----------
     places
-        Outputs of runs or comparisons, histories, or directories that hold several of them,
-        up to three levels down: paths or URIs.
+        Outputs of runs or comparisons, histories, or directories that hold several of them, up to
+        three directories deep: paths or URIs.
     """
 
     def __init__(self, places: Sequence[str | Path]) -> None:

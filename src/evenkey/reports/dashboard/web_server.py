@@ -59,7 +59,7 @@ class Server:
         class Quiet(WSGIRequestHandler):
             """Keeps a line a second and browser off the terminal."""
 
-            def log_request(self, *_told: object) -> None:
+            def log_request(self, *_line: object) -> None:
                 pass
 
             def parse_request(self) -> bool:

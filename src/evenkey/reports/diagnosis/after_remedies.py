@@ -1,4 +1,4 @@
-"""What a remedy would make of the runs of a stage: seconds, from the rows of its tasks."""
+"""Predicted seconds of a stage's runs with a remedy, from the rows of its tasks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis.stage_runs import Run
 
 _FEW_TASKS = 3
-"""Tasks below which nothing can be said of the other tasks' rows."""
+"""Number of tasks below which the other tasks' rows say nothing."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,12 @@ class Work:
 
     @property
     def skew_cost(self) -> float:
-        """Wall time that the unevenness of tasks costs, whatever its cause."""
+        """Wall time lost by imbalance of tasks, whatever its cause."""
         return sum(skew_cost(run.seconds_as_begun, self.slots) for run in self.runs)
 
     @property
     def worst(self) -> Run:
-        """The run whose fullest task has the most rows over the mean."""
+        """The run in which the largest task exceeds the mean by most rows."""
         return max(self.runs, key=lambda run: max(run.rows) - statistics.fmean(run.rows))
 
     def predicted(self, remedy: Remedy) -> float:
@@ -94,19 +94,20 @@ class Work:
         longest = self.line.at(max(drivers))
         after = math.ceil(tasks / self.slots) * self.line.at(sum(drivers) / tasks)
         if remedy.how == "whole":
-            after = max(after, min(longest, self.line.at(heaviest(drivers))))
+            after = max(after, min(longest, self.line.at(hottest_rows(drivers))))
         return now - after
 
 
-def heaviest(rows: Sequence[int]) -> float:
-    """Estimate the rows of the heaviest key: what the fullest task has more than the others.
+def hottest_rows(rows: Sequence[int]) -> float:
+    """Estimate the rows of the hottest key: what the largest task has more than the others.
 
-    A log has rows by task, not by key. The fullest task holds the heaviest key and, of all other
-    keys, about what another task holds: their median. It is at most the fullest task's rows.
+    A log has rows by task, not by key. The largest task holds the hottest key and, of all other
+    keys, about as much as another task: the median. The estimate is at most the largest task's
+    rows.
 
     Examples
     --------
-    >>> heaviest([100, 110, 90, 900])
+    >>> hottest_rows([100, 110, 90, 900])
     800
     """
     if len(rows) < _FEW_TASKS:
@@ -117,7 +118,7 @@ def heaviest(rows: Sequence[int]) -> float:
 
 
 def together(runs: Sequence[Run], what: str) -> float:
-    """Give the fullest task over the mean; of several runs the sum of these over that.
+    """Give the largest task over the mean; of several runs the sum of the first over the second.
 
     Parameters
     ----------

@@ -161,7 +161,7 @@ _WHOLE = Remedy(
 )
 _COGROUPS = Remedy(
     "whole",
-    "keys stay whole, the heaviest of both sides together are placed first:",
+    "keys stay whole, the hottest of both sides together are placed first:",
     "eks.groupBy(left, $keys, workers=$workers).cogroup(eks.groupBy(right, $other_keys))"
     ".$method(work, schema)",
     counted=2,
@@ -174,7 +174,7 @@ _PLACED = Remedy(
 )
 _WINDOW = Remedy(
     "whole",
-    "keys stay whole, the heaviest are placed first:",
+    "keys stay whole, the hottest are placed first:",
     'placed = eks.place(eks.route(df, $key, "off-greedy", $workers), $workers, by="split", '
     'key=$key)\nWindow.partitionBy($keys, "split")',
 )
