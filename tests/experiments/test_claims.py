@@ -14,7 +14,7 @@ from evenkey.simulation import SimulationReport, simulate
 MESSAGES = 100_000
 ZIPF = "zipf(z=1,keys=10000)"  # its most frequent key has 10.2 %
 PKG = "pkg(variant=paper)"
-FEW = 10  # messages of imbalance below which all count as even
+FEW = 10  # messages of imbalance below which all count as balanced
 
 
 @cache
@@ -96,7 +96,7 @@ def test_imbalance_never_exceeds_the_sum_of_the_local_ones(grouping, feed):
 
 
 @pytest.mark.parametrize("workers", [1, 7, 100])
-def test_shuffle_grouping_from_one_source_is_even_to_a_message(workers):
+def test_shuffle_grouping_from_one_source_is_balanced_to_a_message(workers):
     series = simulated(ZIPF, "sg", workers, sources=1).series
     assert max(series["imbalance"].to_pylist()) <= 1
 
@@ -114,12 +114,12 @@ def test_beyond_two_over_p1_imbalance_grows_with_the_stream(grouping, workers):
 
 
 def test_balance_is_lost_where_workers_exceed_two_over_p1():
-    even = {
+    balanced = {
         workers: imbalance(simulated(ZIPF, "pkg", workers)) < 1e-3 * MESSAGES
         for workers in (5, 10, 15, 25, 50)
     }
     assert 15 < 2 / top_share(ZIPF) < 25
-    assert even == {5: True, 10: True, 15: True, 25: False, 50: False}
+    assert balanced == {5: True, 10: True, 15: True, 25: False, 50: False}
 
 
 def test_two_regimes_of_theorem_5_1():

@@ -65,7 +65,7 @@ def test_the_axis_shows_the_skew_that_came_out(figure):
 
 
 def made_up_frame(scenarios):
-    """A frame as the store would give it: what was asked for, and a little less that came out."""
+    """A frame as the store would give it: the nominal skew, and a slightly lower realised one."""
     return pd.DataFrame(
         {**each.parameters, "realised_skew": 0.9 * each.skew, "throughput": 1.0}
         | dict.fromkeys(("modelled_throughput", "modelled_latency_ms", "latency_mean_ms"), 1.0)

@@ -58,12 +58,12 @@ def test_an_experiment_of_which_nothing_can_be_had_says_so(small, tmp_path, monk
 
 
 def test_progress_comes_on_the_way_and_at_the_end(small, tmp_path):
-    told: list[Progress] = []
-    run(small, QUICK, tmp_path, on_progress=told.append)
-    assert [(each.done, each.messages) for each in told] == [
+    reported: list[Progress] = []
+    run(small, QUICK, tmp_path, on_progress=reported.append)
+    assert [(each.done, each.messages) for each in reported] == [
         (0, 3), (1, 0), (1, 1), (2, 0), (2, 2), (3, 0),
     ]  # fmt: skip
-    assert {each.total for each in told} == {3}
+    assert {each.total for each in reported} == {3}
 
 
 @pytest.mark.slow(5)

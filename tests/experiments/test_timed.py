@@ -36,7 +36,7 @@ class Clocked(Timed):
         return TimedRun({"load": load, "process": os.getpid()}, {"elapsed_ms": elapsed})
 
 
-def test_timings_are_medians_and_the_machine_is_told():
+def test_timings_are_medians_and_the_machine_is_named():
     CLOCK[:] = [5.0, 100.0, 3.0]
     figures = Clocked(STREAM, 1).measure().figures
     assert (figures["load"], figures["elapsed_ms"]) == (7.0, 5.0)

@@ -30,9 +30,13 @@ def ended(output):
 
 
 def started(output, log):
-    with log.open("w") as told:
+    with log.open("w") as errors:
         return subprocess.Popen(
-            command(output), stdout=subprocess.PIPE, stderr=told, text=True, start_new_session=True
+            command(output),
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            start_new_session=True,
         )
 
 

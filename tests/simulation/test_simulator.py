@@ -106,7 +106,7 @@ def test_imbalance_never_exceeds_the_sum_of_the_sources_own(grouping, feed):
     assert own.max() > 0
 
 
-def test_one_source_shuffles_evenly():
+def test_one_source_shuffles_in_turn():
     stream = generated("country-skew-r80", messages=5000)
     report = simulate(stream, "sg", workers=7, sources=1, samples=5000)
     assert max(report.series["imbalance"].to_pylist()) <= 1
@@ -144,10 +144,10 @@ def test_a_stream_without_messages_has_figures():
 
 
 def test_progress_counts_messages():
-    told: list[int] = []
+    reported: list[int] = []
     stream = ListStream([(i, i, 1, None) for i in range(10)], cuts=[4])
-    simulate(stream, "kg", on_progress=told.append)
-    assert told == [4, 10]
+    simulate(stream, "kg", on_progress=reported.append)
+    assert reported == [4, 10]
 
 
 @pytest.mark.parametrize(

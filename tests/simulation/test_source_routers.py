@@ -79,7 +79,7 @@ def test_probing_sets_every_routers_loads():
     keys = np.arange(40, dtype=np.uint64)
     routed = sources.route(Messages(keys, np.zeros(40), None, np.repeat([0, 1], 20)))
     for mine in np.split(routed, 2):
-        assert (mine == 0)[:9].sum() >= 5  # whoever may goes to the worker that is behind
+        assert (mine == 0)[:9].sum() >= 5  # keys with that choice go to the worker that is behind
     assert loads.tolist() == [0, 9, 9]
 
 

@@ -163,7 +163,7 @@ class JoinConfig(KafkaOptions, RunOptions):
 
     @property
     def draws(self) -> bool:
-        """Whether the run draws its publications itself, as skewed as it is asked for."""
+        """Whether the run draws its publications itself, with the skew of its options."""
         return self.input is None and self.kafka is None
 
     @property

@@ -144,7 +144,7 @@ def _read(spark: SparkSession, config: JoinConfig, path: Path) -> PublicationInp
 def all_publications(
     spark: SparkSession, config: JoinConfig, directory: RunDirectory, source: PublicationInput
 ) -> pa.Table:
-    """All publications at once, for a comparison, without those that are dead letters."""
+    """All publications in one table, for a comparison, without those that are dead letters."""
     if config.source_address is not None and source.offsets is not None:
         return _good(publications_of_topics(spark, config, config.source_address, source.offsets))
     if config.input is not None:

@@ -163,7 +163,7 @@ class _PreparedJoin(Prepared[JoinReport]):
             distributor=_distributor(config),
             cache_bytes=config.cache_mb * _MB,
             dead_letters=directory.dead_letters,
-            # The run's own configuration says whether they are those of before.
+            # The run's own configuration says whether they are the previous ones.
             if_changed="reuse",
             then=united,
             schema=UNITED,
@@ -270,11 +270,11 @@ def _stored(
     store = StaticStore(directory.store.under("state/static"))
     if store.versions() and directory.begun:
         return store.manifest(store.latest()).partitioning
-    # What a process wrote that was stopped before the run began has no dead letters.
+    # Files of a process that was stopped before the run began have no dead letters.
     store.clear()
     count = config.partitions_or_default
-    letters = directory.dead_letters
-    return write_static(static, store, match, partitions=count, dead_letters=letters).partitioning
+    dead = directory.dead_letters
+    return write_static(static, store, match, partitions=count, dead_letters=dead).partitioning
 
 
 def _distributor(config: JoinConfig) -> DynamicDistributor:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from evenkey.joins import EpochLog
 
 # The threshold is an option, the same in all epochs.
-_TOLD = [each for each in JoinFigures.declared() if each.name != "mldc_threshold"]
+_REPORTED = [each for each in JoinFigures.declared() if each.name != "mldc_threshold"]
 _ARRAYS = ("items", "seconds", "slot_seconds", "first_items")
 
 
@@ -151,7 +151,7 @@ class JoinReport:
     publications
         How many were published.
     skew
-        As it was asked for; None where publications are not drawn by the run.
+        The nominal skew; None if the run does not draw its publications.
     pairs_digest
         Of all pairs of the results.
     epochs
@@ -177,7 +177,7 @@ class JoinReport:
     >>> report.finished, report.publications  # doctest: +SKIP
     (True, 500)
 
-    How even it was, epoch by epoch and in all, and what is kept of it:
+    Balance of each epoch and of the run, and the stored record:
 
     >>> len(report.mldc) == len(report.epochs)  # doctest: +SKIP
     True
@@ -269,7 +269,7 @@ class JoinReport:
 
     @property
     def modelled_makespan_seconds(self) -> float:
-        """Sum over epochs of the fullest slot's computing: the run with a core a slot."""
+        """Sum over epochs of the most loaded slot's computing: the run with one core per slot."""
         return float(sum(each.slot_seconds.max() for each in self.epochs))
 
     def to_json(self) -> dict[str, Any]:
@@ -303,13 +303,13 @@ class JoinReport:
     def _figures(self) -> dict[str, Any]:
         """What was joined: figures of the run, and of epochs in a list over them."""
         if not self.epochs:
-            return {each.name: [] if each.of_epoch else 0 for each in _TOLD}
+            return {each.name: [] if each.of_epoch else 0 for each in _REPORTED}
         seen = [each.seen(self.measure) for each in self.epochs]
         run = JoinFigures.of(reduce(JoinSeen.plus, seen)).named(of_epoch=False)
         epochs = [JoinFigures.of(each).named(of_epoch=True) for each in seen]
         return {
             each.name: [epoch[each.name] for epoch in epochs] if each.of_epoch else run[each.name]
-            for each in _TOLD
+            for each in _REPORTED
         }
 
     def _redistribution(self, epoch: JoinEpoch) -> dict[str, Any]:

@@ -31,8 +31,8 @@ _BALANCE = {
 
 SIMULATED = {
     **_BALANCE,
-    "max_over_mean": Metric("Fullest worker", "Fullest worker, of the mean load", ".3f"),
-    "throughput_percent": Metric("Throughput", "Throughput bound, % of even loads", ".1f"),
+    "max_over_mean": Metric("Maximum load", "Maximum load, over the mean", ".3f"),
+    "throughput_percent": Metric("Throughput", "Throughput bound, % of balanced loads", ".1f"),
 }
 """Metrics of simulations, by column of the frame."""
 
