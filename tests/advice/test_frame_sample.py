@@ -91,7 +91,7 @@ def test_balanced_keys_need_nothing(spark):
     assert str(advice).startswith("On 4 workers groupBy is as fast as any grouping.")
 
 
-def test_what_cannot_be_is_one_line(spark, df):
+def test_errors_are_one_line(spark, df):
     stream = spark.readStream.format("rate").load()
     for arguments, message in (
         ((df, "usr", 4), r"no column 'usr': the DataFrame has user `id`, shop, name, amount"),

@@ -49,7 +49,7 @@ def test_none_is_needed_without_skew(skew):
     assert advised.reasons[0].startswith("No grouping is needed on 10 workers")
 
 
-def test_none_is_needed_where_spark_combines(skew):
+def test_none_is_needed_if_spark_combines(skew):
     advised = recommended(skew, UNEVEN, combined=True)
     assert advised.grouping is None
     assert "Spark combines this aggregate before the shuffle" in advised.reasons[0]
@@ -79,7 +79,7 @@ def test_more_workers_are_mentioned(skew):
 @pytest.mark.parametrize(
     ("workers", "said"), [(3, None), (5, "more than 1/p1"), (10, "more than 2/p1")]
 )
-def test_workers_beyond_what_the_heaviest_key_allows(skew, workers, said):
+def test_more_workers_than_the_hottest_key_allows(skew, workers, said):
     assert 3 < skew.most_workers(1) < 4
     predictions = [predicted(workers, "sg", 1.0), predicted(workers, "kg", 3.0)]
     reasons = " ".join(recommended(skew, predictions, asked=(workers,)).reasons)
@@ -93,7 +93,7 @@ def test_few_messages_are_mentioned(skew):
     assert "2000 messages are few for 30 workers" in " ".join(reasons)
 
 
-def test_what_spark_combines():
+def test_aggregates_that_spark_combines():
     algebraic = ("count", "sum(column=a)", "mean(column=a)")
     assert [combined_by_spark(each) for each in (*algebraic, "top-k(k=3)", None)] == (
         [True, True, True, False, False]

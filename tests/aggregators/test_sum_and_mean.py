@@ -41,7 +41,7 @@ def rows_of(values):
 
 @pytest.mark.slow(5)
 @given(rows_of(LONGS), st.integers(0, 30))
-def test_integer_sums_are_exact_and_null_where_they_do_not_fit(rows, cut):
+def test_integer_sums_are_exact_and_null_if_they_do_not_fit(rows, cut):
     """However messages are cut: a part may add up to more than the whole."""
     messages = table(rows, pa.int64())
     groups = naive_values(messages.to_pylist(), BY, "amount")

@@ -68,7 +68,7 @@ def test_a_directory_that_is_not_there_yet_is_waited_for(tmp_path, begin):
     assert [run.info.grouping for run in runs.read()] == ["kg"]
 
 
-def test_a_run_without_an_epoch_says_so(tmp_path, begin):
+def test_a_run_without_an_epoch_is_shown_as_such(tmp_path, begin):
     begin("history", "kg", epochs=0)
     (card,) = cards(Runs([tmp_path]).read(), THEMES["light"])
     assert "waiting for the first epoch" in text_of(card)

@@ -34,7 +34,7 @@ def test_balanced_tasks_keep_their_time():
     assert work.predicted(SPLIT) == pytest.approx(work.seconds) == pytest.approx(3.0)
 
 
-def test_fewer_tasks_are_no_gain_of_their_own():
+def test_fewer_tasks_alone_are_no_gain():
     rows = [100, 100, 100, 100, 100, 100, 100, 500]
     work = Work.of([by_rows(rows)], 4)
     assert work.seconds == pytest.approx(1.5 + 5.5)
@@ -58,7 +58,7 @@ def test_light_keys_that_chance_put_together_are_taken_apart():
     assert work.predicted(WHOLE) == pytest.approx(work.predicted(SPLIT)) == pytest.approx(3.5)
 
 
-def test_what_does_not_go_by_rows_stays():
+def test_time_that_does_not_depend_on_rows_stays():
     rows = [100, 700, 100, 100]
     slow = [1.5, 7.5, 1.5, 11.5]
     work = Work.of([run_of(rows, slow)], 4)
@@ -74,7 +74,7 @@ def test_runs_add_up():
     assert work.worst is runs[0]
 
 
-def test_a_join_goes_by_what_it_gives_where_that_explains_its_time():
+def test_a_join_is_measured_by_its_output_if_that_explains_its_time():
     rows, outputs = [100, 130, 110, 100], (100, 9000, 200, 100)
     seconds = [0.001 * each for each in outputs]
     work = Work.of([run_of(rows, seconds, JOIN, None, outputs)], 4)

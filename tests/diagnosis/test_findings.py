@@ -48,7 +48,7 @@ def test_the_plan_that_ran_is_the_newest(tmp_path):
     assert found.fullness["rows"] == 3.6
 
 
-def test_what_spark_combines_is_not_named(tmp_path):
+def test_stages_that_spark_combines_are_not_reported(tmp_path):
     partial = node("HashAggregate", "HashAggregate(keys=[k#1], functions=[partial_count(1)])")
     log = Log()
     log.execution(

@@ -152,7 +152,7 @@ def test_a_history_server_hands_out_the_log(served):
         diagnose(f"{address}/history/app-7/jobs/")
 
 
-def test_what_does_not_answer_as_spark_is_refused_in_one_line(served):
+def test_a_server_that_is_not_spark_is_refused_in_one_line(served):
     address, known = served
     with pytest.raises(ConfigurationError, match=r"no Spark answers there .HTTP 404.; give the"):
         diagnose(address)
@@ -304,7 +304,7 @@ def answering(answer):
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n",
     ],
 )
-def test_what_is_no_answer_is_refused_in_one_line(answer):
+def test_an_invalid_answer_is_refused_in_one_line(answer):
     listening, address = answering(answer)
     with listening:
         assert f"{address}: no Spark answers there (" in refusal(address)
@@ -322,7 +322,7 @@ def test_what_is_no_answer_is_refused_in_one_line(answer):
         ("http://me:hunter2@127.0.0.1:4040", "http://me:***@127.0.0.1:4040: it holds a password"),
     ],
 )
-def test_what_is_no_address_is_refused_in_one_line(address, said):
+def test_an_invalid_address_is_refused_in_one_line(address, said):
     line = refusal(address)
     assert said in line
     assert "hunter2" not in line

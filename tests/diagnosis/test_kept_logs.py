@@ -76,7 +76,7 @@ def test_a_function_on_groups(job, operator, share):
     assert not groups.combined
 
 
-def test_what_spark_combines():
+def test_aggregates_that_spark_combines():
     one = found("distinct-skewed")
     assert [each.verdict for each in one.findings] == ["combined", "combined"]
     # Of 2,000,000 rows each of four tasks leaves one for each of 201 customers in three shops.
@@ -146,7 +146,7 @@ def test_cogroups_have_a_line():
     assert change.gain == pytest.approx(largest / (0.6 * ROWS), rel=0.02)
 
 
-def test_what_nothing_can_be_written_for():
+def test_stages_without_a_remedy():
     (state,) = found("stream-state-skewed").findings
     assert state.verdict == "none"
     assert state.stream

@@ -49,7 +49,7 @@ def test_ids_are_the_same_for_ever():
     assert JoinRun(Dataset("publications", 300), "sps", "static-strl", 0.3).id == "bcaa81a3f525d258"
 
 
-def test_results_of_streams_that_were_skewed_otherwise_are_measured_anew():
+def test_results_of_streams_with_other_skew_are_measured_again():
     scenario = join_run(QUICK, "rihps", "static-strl", 0.3)
     assert scenario.id != dataclasses.replace(scenario, revision=1).id
 

@@ -63,7 +63,7 @@ def topics_of(broker) -> list[str]:
     return list(AdminClient({"bootstrap.servers": broker.server}).list_topics(timeout=240).topics)
 
 
-def test_what_cannot_come_through_a_topic_is_refused():
+def test_streams_that_cannot_come_through_a_topic_are_refused():
     paced = PipelineRun(STREAM, "kg", 3, arrival_rate=200.0)
     with pytest.raises(ConfigurationError, match=r"200 a second here.*leave kafka out"):
         paced.through("127.0.0.1:9092")

@@ -25,7 +25,7 @@ def test_a_page_has_all_in_it(small, tmp_path):
     assert "plotly.js v" in text
 
 
-def test_the_figures_lie_beside_the_page(small, tmp_path):
+def test_the_figures_are_written_beside_the_page(small, tmp_path):
     write_page(run(small, QUICK, tmp_path), tmp_path)
     written = json.loads((tmp_path / "small-table-1-quick.json").read_text())
     assert written["tables"][0]["rows"][0] == {"number": 3, "square": 9}
@@ -40,7 +40,7 @@ def test_a_page_is_the_same_each_time(small, tmp_path):
     assert first == second
 
 
-def test_the_digest_is_that_of_the_results_wherever_they_were_made(small, tmp_path):
+def test_the_digest_is_that_of_the_results_on_any_machine(small, tmp_path):
     first, again, other = (
         run(small, QUICK, tmp_path / name, seed=seed)
         for name, seed in (("first", 0), ("again", 0), ("other", 1))

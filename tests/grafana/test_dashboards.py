@@ -42,7 +42,7 @@ def panels(source, titles):
     return [panel for panel in dashboard(source)["panels"] if panel["title"] in titles]
 
 
-def test_what_is_checked_in_is_what_the_code_makes():
+def test_the_dashboards_in_the_repository_are_those_of_the_code():
     written = {path.name: path.read_text() for path in (GRAFANA / "dashboards").iterdir()}
     assert written == dashboards(), "run `make grafana`"
 

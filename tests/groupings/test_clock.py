@@ -138,7 +138,7 @@ def test_a_clock_that_the_stream_is_behind_is_set_back_in_the_same_epoch():
     assert memory["items"]["seen"].tolist() == [ORIGIN]
 
 
-def test_a_source_out_of_step_takes_nobody_along():
+def test_a_source_with_a_wrong_clock_does_not_move_others():
     grouping, memories = DynamicKeyGrouping(), []
     for source, start in enumerate((100.0, 104.0, FUTURE)):
         router = grouping.router(4, source)

@@ -173,7 +173,7 @@ def test_kip_keeps_its_plan_through_an_epoch_without_messages():
 @pytest.mark.parametrize(
     ("counts", "says"),
     [
-        (np.ones(3), "2 keys but 3 counts: give one a key"),
+        (np.ones(3), "2 keys but 3 counts: give one per key"),
         (np.array([1.0, -2.0]), "a count of -2: counts are at least 0"),
         (np.array([1.0, np.nan]), "a count of nan"),
     ],

@@ -25,13 +25,13 @@ def drawn(**options) -> dict[str, Any]:
     return drawn
 
 
-def test_a_line_a_group_without_what_a_logarithm_cannot_show():
+def test_one_line_per_group_without_values_below_zero_on_a_logarithmic_axis():
     lines = {line["name"]: line for line in drawn()["data"]}
     assert list(lines["PKG"]["x"]) == ["5", "10", "5"]
     assert list(lines["KG"]["y"]) == [3e-2]
 
 
-def test_a_panel_a_value_with_one_entry_a_group_in_the_legend():
+def test_one_panel_per_value_with_one_legend_entry_per_group():
     figure = drawn(panels=Grid("stream", "{} stream"))
     assert [each["text"] for each in figure["layout"]["annotations"]] == ["WP stream", "TW stream"]
     shown = [line["name"] for line in figure["data"] if line["showlegend"]]
@@ -39,7 +39,7 @@ def test_a_panel_a_value_with_one_entry_a_group_in_the_legend():
     assert [line["xaxis"] for line in figure["data"]] == ["x", "x", "x2"]
 
 
-def test_dashes_tell_whose_figures_they_are():
+def test_dashes_distinguish_ours_and_the_papers():
     lines = {line["name"]: line["line"] for line in drawn(dash="whose")["data"]}
     assert lines["PKG, ours"]["dash"] == "solid"
     assert lines["PKG, paper"]["dash"] == "dot"

@@ -70,7 +70,7 @@ def test_killed_python_workers_are_replaced(tmp_path):
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_a_killed_driver_goes_on_where_it_was(tmp_path):
+def test_a_killed_driver_continues(tmp_path):
     output, log = tmp_path / "out", tmp_path / "log"
     process = started(output, log)
     wait_for_an_epoch(process, output, log)

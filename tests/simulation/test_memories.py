@@ -45,7 +45,7 @@ def test_frequencies_come_before_the_first_message():
         assert report.agreement.jaccard == 1
 
 
-def test_an_epochs_end_tells_every_router_what_all_learned():
+def test_at_the_end_of_an_epoch_every_router_gets_what_all_learned():
     stream = ListStream([(i, i, 1, None) for i in range(8)], cuts=[1, 4, 5])
     report = simulate(stream, ByEpoch(), workers=4, sources=2, epoch_messages=3)
     # Epochs of 3, 3 and 2 messages, after 0, 3 and 6 messages.
@@ -60,7 +60,7 @@ def test_an_epochs_end_tells_every_router_what_all_learned():
         ("weights", {26: 6, 3: 6, 24: 4}, {36: 16}),
     ],
 )
-def test_epochs_are_counted_first_where_that_is_wanted(by, by_epoch, in_one):
+def test_epochs_are_counted_first_on_request(by, by_epoch, in_one):
     # Given 10 + the count of each key; then 3, the messages so far, which is odd; then again.
     stream = ListStream([(i % 2, i, 2, None) for i in range(8)], cuts=[1, 4, 5])
     for every, expected in ((3, by_epoch), (None, in_one)):

@@ -87,7 +87,7 @@ def believed(sources):
     return np.array([router.snapshot()["sent"] for router in sources._routers])
 
 
-def test_what_routers_believe_adds_up_to_the_loads():
+def test_the_loads_that_routers_estimate_add_up_to_the_true_loads():
     """Uneven sources, loads beyond 2**53 and others that do not divide: not one is lost."""
     sources = Sources(parse("pkg"), Probing(5.0), 3, 4)
     origins = np.repeat([0, 1, 2], [5, 70, 25])

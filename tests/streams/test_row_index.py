@@ -96,7 +96,7 @@ def test_a_file_that_changed_is_refused(paths):
     index = RowIndex.build(paths, Columns("key"))
     assert index.read(0, 1)[0].to_pylist() == ["key 0"]
     pq.write_table(pa.table({"key": ["other"]}), paths[0])
-    with pytest.raises(RunError, match="has changed since the run began: put it back"):
+    with pytest.raises(RunError, match="has changed since the run began: restore it"):
         index.read(0, 1)
     paths[0].unlink()
     with pytest.raises(

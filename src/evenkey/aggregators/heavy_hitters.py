@@ -30,7 +30,7 @@ _SUMMARY = (WORKER, "keys", "counts", "errors", "floor")
 class HeavyHitters(Aggregator):
     """The k most frequent keys of each window, from one SpaceSaving summary per worker.
 
-    State of a group: a list ``summaries`` with one entry a worker, each as `TopK` keeps it: at
+    State of a group: a list ``summaries`` with one entry per worker, each as `TopK` keeps it: at
     most `capacity` keys with ``counts`` and ``errors``, and ``floor``, what any other key of
     that worker weighs at most. Summaries of one worker merge as `TopK`'s do; those of different
     workers stand side by side until the end, so a state has at most ``W * capacity`` counters.
@@ -48,7 +48,7 @@ class HeavyHitters(Aggregator):
     - every key heavier than the sum of the `choices` largest floors is found.
 
     Result: rows of ``key``, ``count``, ``error``, ``terms`` (how many workers' errors went into
-    it) and ``rank`` (int64, from 1), at most k a group, heaviest first, equals by key.
+    it) and ``rank`` (int64, from 1), at most k per group, the most frequent first, ties by key.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class HeavyHitters(Aggregator):
         return _nested(flat, by, partials.select([_SUMMARIES]).schema)
 
     def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Add up each key's counts over the workers, and rank the k heaviest of each group."""
+        """Add up each key's counts over the workers, and rank the k most frequent of each group."""
         summaries = merged.append_column("group", [np.arange(merged.num_rows)])
         flat = _flat(summaries.select(["group", _SUMMARIES]), ["group"])
         lengths = pc.list_value_length(flat["keys"]).to_numpy()
@@ -183,7 +183,7 @@ class HeavyHitters(Aggregator):
         numbers: NDArray[np.int64],
         part: NDArray[np.int64],
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """What each key may weigh where it is not listed, and how many errors it has in all.
+        """The possible weight of each key in summaries without it, and its number of errors.
 
         Parameters
         ----------
@@ -211,8 +211,8 @@ class HeavyHitters(Aggregator):
             parts = np.flatnonzero(flat["group"].to_numpy() == group)
             parts = parts[np.argsort(-floors[parts], kind="stable")]
             most = min(self.choices, len(parts))
-            # Of the heaviest floors as many as a key has choices are enough: it is listed with
-            # one of them at most for each of its choices that is taken.
+            # The largest floors, as many as a key has choices, are enough: of each listed key at
+            # most one of them is taken per choice.
             place = np.full(flat.num_rows, -1)
             place[parts[:most]] = np.arange(most)
             lists = np.zeros((len(mine), most), dtype=bool)

@@ -36,7 +36,7 @@ class TopK(Aggregator):
     there (Cafaro, Pulimeno, Tempesta, Information Sciences 2016; Agarwal et al., PODS 2012; PKG
     paper, section 4.2). The merge keeps the hottest keys; ties are in order of their keys.
 
-    Result: rows of ``key``, ``count``, ``error`` and ``rank`` (int64, from 1), at most k a
+    Result: rows of ``key``, ``count``, ``error`` and ``rank`` (int64, from 1), at most k per
     group.
 
     Guarantees, with m the weight of all messages of the group, however they were cut into
@@ -151,7 +151,7 @@ class TopK(Aggregator):
         counts = counted["count"].fill_null(0).to_numpy()
         floors = np.zeros(_size(numbers), dtype=np.int64)
         heavy = counts > 0
-        return self._heaviest(
+        return self._hottest(
             groups,
             floors,
             pa.table(
@@ -187,7 +187,7 @@ class TopK(Aggregator):
         common = floors[merged["group"].to_numpy()]
         for number, column in ((2, "count"), (3, "error")):
             merged = merged.set_column(number, column, [merged[column].to_numpy() + common])
-        return self._heaviest(groups, floors, merged)
+        return self._hottest(groups, floors, merged)
 
     def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
         """Rank the k most frequent keys of each group."""
@@ -200,7 +200,7 @@ class TopK(Aggregator):
             columns[column] = pc.list_flatten(merged[lists]).take(first)
         return pa.table({**columns, "rank": place[first] + 1})
 
-    def _heaviest(self, groups: pa.Table, floors: NDArray[np.int64], listed: pa.Table) -> pa.Table:
+    def _hottest(self, groups: pa.Table, floors: NDArray[np.int64], listed: pa.Table) -> pa.Table:
         """Keep the hottest keys of each group; `floors` bound those not listed."""
         order = [("group", "ascending"), ("count", "descending"), ("key", "ascending")]
         listed = listed.sort_by(order)

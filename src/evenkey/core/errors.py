@@ -95,7 +95,7 @@ def too_few_handles(limit: int | None) -> RunError:
 
 
 def most_handles(*, hard: bool = False) -> int | None:
-    """How many files a process may have open; None where there is no such limit.
+    """Limit of open files of a process; None if there is none.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def check_format(path: str, found: object, reads: int, way_out: str) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
-    """Give a path to write to; what was written takes the place of `path` at the end.
+    """Give a path to write to; the written file replaces `path` at the end.
 
     Nobody ever sees a part of it, and nothing is left of it where the writing fails.
 

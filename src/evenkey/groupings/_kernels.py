@@ -53,7 +53,7 @@ def key(keys, workers, out):
 
 @njit(cache=True, inline="always")
 def second_choice(hashed, first, workers):
-    """Find the second candidate of a key, another than the first where there is another."""
+    """Find the second candidate of a key, different from the first if W > 1."""
     second = scaled(mix(hashed, 1), workers)
     if second == first:
         second = second + 1 if second + 1 < workers else 0

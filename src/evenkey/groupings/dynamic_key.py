@@ -147,7 +147,7 @@ class DynamicKeyGrouping(Grouping):
                 raise ConfigurationError(message)
         shares = self.old_share + self.teenage_share + self.baby_share
         if not math.isclose(shares, 1.0, abs_tol=1e-9):
-            message = f"dkg: the shares of the three spaces add up to {shares:g}; they must to 1"
+            message = f"dkg: the shares of the three spaces add up to {shares:g}; make their sum 1"
             raise ConfigurationError(message)
         if not self.teenage_period > 0:
             message = f"dkg: teenage_period = {self.teenage_period:g}: must be above 0 seconds"
@@ -294,7 +294,7 @@ class _DynamicKeyRouter(LocalLoadRouter):
     def _promote(self, now: float) -> None:
         """Run the cycles that are due; after a silence of very many only one, at its end.
 
-        The clock may be wrong then, so what was learned does not age by the silence.
+        The clock may be wrong then, so learned keys do not age in the gap.
         """
         if now - self._clock[1] > _MOST_CYCLES * self._period:
             self._set_clock(now)
@@ -312,7 +312,7 @@ class _DynamicKeyRouter(LocalLoadRouter):
         self._hold(items, slots=slots)
 
     def _set_clock(self, next_cycle: float) -> None:
-        """Set the clock ahead or back, by its next cycle: all ages stay what they are."""
+        """Set the clock ahead or back, at its next cycle; all ages stay the same."""
         by = next_cycle - self._clock[1]
         self._hold(moved(self._items(), by), slots=len(self._table))
         first = min(self._clock[0] + by, next_cycle)

@@ -97,7 +97,7 @@ class KeySpace:
     def _promote(
         self, source: NDArray[np.void], destination: NDArray[np.void], size: int
     ) -> tuple[NDArray[np.void], NDArray[np.void]]:
-        """Move the heaviest of `source` to `destination`, both sorted by weight (algorithm 3).
+        """Move the hottest keys of `source` to `destination`, both sorted by weight (algorithm 3).
 
         Free places in the destination are filled first; otherwise the loop of algorithm 3
         would never run on an empty space.
@@ -145,7 +145,7 @@ class KeySpace:
         latest = np.lexsort((departed["key"], -departed["seen"]))[: self.kept_pools]
         departed = departed[latest]
         departed["space"] = DEPARTED
-        departed["count"] = 1  # It begins anew when the key returns; tables take 0 for nobody.
+        departed["count"] = 1  # It starts again if the key returns; 0 is an empty slot in tables.
         return np.concatenate((kept, departed))
 
     def _cut(self, items: NDArray[np.void]) -> NDArray[np.void]:

@@ -51,7 +51,7 @@ class Account:
 
     @property
     def average_imbalance(self) -> float:
-        """Mean of I(t) over every message t; 0 where there is none."""
+        """Mean of I(t) over every message t; 0 if there is none."""
         workers = len(self.loads)
         sums = workers * self._sum_of_peaks - self._sum_of_totals
         return sums / (workers * max(1, self.messages))

@@ -30,7 +30,7 @@ class Estimation(ABC):
 
 @dataclass(frozen=True)
 class Local(Estimation):
-    """Each source counts what it sent itself (L in the paper)."""
+    """Each source counts its own messages (L in the paper)."""
 
     name: ClassVar[str] = "local"
 

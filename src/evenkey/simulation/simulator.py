@@ -55,7 +55,7 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
 
     The clock is the stream's event time. Messages are routed in their order in the stream, so
     all figures but those of speed are a function of the arguments alone, however the stream is
-    cut into batches. Memory goes by the stream's distinct keys, not by its length.
+    cut into batches. Memory depends on the number of distinct keys, not on the stream's length.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def _run(
                 next(run)
         yield goal
     for _, run in others:
-        # All messages are routed; what is left is to end the last epoch.
+        # All messages are routed; only the last epoch has to end.
         next(run, None)
 
 

@@ -73,7 +73,7 @@ class Sources:
     Raises
     ------
     ConfigurationError
-        Loads are to be probed, and the grouping does not go by loads.
+        Loads are to be probed, and the grouping does not use loads.
     """
 
     def __init__(
@@ -89,8 +89,8 @@ class Sources:
         """Time spent inside `Router.route` so far."""
         if isinstance(estimation, Probing) and "sent" not in self._routers[0].local_fields:
             message = (
-                f"estimation = {estimation}: {grouping} does not go by loads, so there is nothing "
-                "to set by probing; pass estimation='local'"
+                f"estimation = {estimation}: {grouping} does not use loads, so there is nothing "
+                "to probe; pass estimation='local'"
             )
             raise ConfigurationError(message)
 
@@ -126,7 +126,7 @@ class Sources:
         self.remember(self._grouping.replan(keys, counts, workers, self._memory))
 
     def end_epoch(self) -> None:
-        """Let the routers start the next epoch from a plan, if that is what they do."""
+        """Let the routers start the next epoch from a plan, if they use plans."""
         if not self._grouping.plans_epochs:
             return
         memory = self._grouping.merge_memories([router.memory() for router in self._routers])
@@ -139,7 +139,7 @@ class Sources:
         add up to the loads. So a worker that lags by D messages lags by a part of D for each
         router, and what all of them make up for is D once, not as often as there are routers.
         """
-        # What they sent, and not what they take for it: that is rounded again at each probe.
+        # Their true counts, not their estimates, which are rounded again at each probe.
         sent = self._sent if any(self._sent) else [1] * len(self._sent)
         # Python's whole numbers: the products are beyond 64 bits in long streams.
         ends = np.array([0, *accumulate(sent)], dtype=object)

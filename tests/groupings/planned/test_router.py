@@ -214,7 +214,7 @@ def test_unequal_workers():
         ("planned(tracked=0)", "at least 1 key must be tracked"),
         ("planned(decay=2)", "must be at most 1"),
         ("planned(stale=-1)", "must be at least 0"),
-        ("planned(capacities=2:x)", "give one number above 0 a worker"),
+        ("planned(capacities=2:x)", "give one number above 0 per worker"),
         ("planned(planning=never)", "must be one of auto, previous, current, fit"),
     ],
 )

@@ -46,7 +46,7 @@ def shares_by_cell(memory):
 @pytest.mark.slow(3)
 @given(st.integers(0, 50), st.integers(1, 9), st.integers(0, 3), st.booleans())
 @settings(max_examples=12, deadline=None)
-def test_surprised_keys_go_where_the_twin_sends_them(seed, workers, source, changed):
+def test_surprising_keys_go_where_the_naive_twin_sends_them(seed, workers, source, changed):
     grouping = parse("planned(planning=previous,buckets=64,tracked=2000)")
     memory = learned(grouping, zipf(3000, seed=seed, keys=300), workers)
     keys = zipf(4000, seed=seed + 1, keys=300)
@@ -78,7 +78,7 @@ def test_the_first_epoch_is_balanced_without_a_plan():
     assert sent.max() / sent.mean() <= 1.1
 
 
-def test_no_key_is_surprising_where_frequencies_keep():
+def test_no_key_is_surprising_if_frequencies_stay():
     """A fresh sample is routed as without surprises, message by message."""
     keys = zipf(200_000, seed=5)
     routed = []
@@ -121,7 +121,7 @@ def test_weights_scale_all_that_is_counted():
     np.testing.assert_array_equal(routed[0], routed[1])
 
 
-def test_weights_scale_what_light_keys_of_a_crowded_worker_are_counted_by():
+def test_weights_scale_the_counts_of_cold_keys_on_an_overloaded_worker():
     """Where many keys lie on one worker, three messages of a key are enough, of any weight."""
     random = np.random.default_rng(4)
     hashes = random.integers(0, 2**64, 3000, dtype=np.uint64)
@@ -201,7 +201,7 @@ def test_small_epochs_are_as_balanced_as_the_formula_says(stream, sources):
     ("stream", "workers"),
     [("cashtags-like", 50), ("drift(z=1.2,keys=10000,every=1200000)", 100)],
 )
-def test_what_auto_counts_as_few_keys(stream, workers):
+def test_the_number_of_keys_that_auto_counts_as_few(stream, workers):
     """58 and 100 keys a worker: spread by 20 sources they would lie on 1.12 and 1.17 workers."""
     messages = 20_000 * workers
     report = simulate(
@@ -222,7 +222,7 @@ def test_distinct_keys_are_counted_by_empty_buckets(keys):
     assert statistics.distinct == pytest.approx(keys, rel=0.1)
 
 
-def test_where_no_bucket_is_empty_keys_are_many():
+def test_without_an_empty_bucket_keys_are_many():
     statistics = PlannedGrouping(buckets=2).statistics(10)
     statistics.add(np.arange(10, dtype=np.uint64))
     assert statistics.distinct == np.inf

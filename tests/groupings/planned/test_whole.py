@@ -47,7 +47,7 @@ def test_the_maximum_load_is_within_the_bound(loads, workers):
     assert plan.extra_pairs == 0
 
 
-def test_what_has_no_load_yet_is_dealt_by_turn():
+def test_items_without_load_are_assigned_in_turn():
     keys = np.array([9], dtype=np.uint64)
     plan = whole_plan(keys, np.array([5.0]), np.zeros(64), workers=4)
     assert np.bincount(plan.owners).tolist() == [16, 16, 16, 16]

@@ -1,4 +1,4 @@
-"""Every figure of evenkey: its name, unit and meaning, how it is computed, where it is shown.
+"""Every figure of evenkey: its name, unit, meaning and computation, and where it is shown.
 
 Records of epochs, reports, histories, exporters, tables, the live page, Grafana's panels and the
 table in `docs/figures.md` are made of these declarations. To add a figure, add a field here.
@@ -58,7 +58,7 @@ class Spread(Balance):
     pairs: int = figure("pairs", "Distinct (worker, key) pairs.", lambda seen: seen.counts.pairs)
     dist_cost: float = figure(
         "",
-        "Mean number of workers that a key lies on (DIST_COST).",
+        "Mean number of workers per key (DIST_COST).",
         lambda seen: seen.counts.dist_cost,
         label="DistCost",
         shown=("card", "chart", "summary", "comparison", "simulation"),

@@ -63,14 +63,14 @@ class Store(ABC):
 
     @abstractmethod
     def names(self, name: str = "") -> list[str]:
-        """Names of all objects under ``name/``, however deep, in order; none where nothing is.
+        """Names of all objects under ``name/``, at any depth, in order; empty if there are none.
 
         They are relative to the root of the store, as `read` takes them.
         """
 
     @abstractmethod
     def delete(self, name: str) -> None:
-        """Delete an object; nothing where it is not there."""
+        """Delete an object; do nothing if it is not there."""
 
     def clear(self) -> None:
         """Delete all objects.
@@ -81,7 +81,7 @@ class Store(ABC):
         at_once(self.delete, self.names())
 
     def find(self, name: str) -> bytes | None:
-        """Read an object; None where it is not there."""
+        """Read an object; None if it is not there."""
         try:
             return self.read(name)
         except FileNotFoundError:

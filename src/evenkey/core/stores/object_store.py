@@ -68,7 +68,7 @@ class ObjectStore(Store):
         return self._do(name, lambda: self._bucket.read(key))
 
     def put(self, name: str, content: bytes, *, durable: bool = False) -> None:
-        """Put an object; what is put is durable."""
+        """Put an object; it is durable."""
         del durable
         key = self._key(name)
         self._do(name, lambda: self._bucket.put(key, content))
@@ -138,8 +138,8 @@ class ObjectStore(Store):
             return patiently(call, self._passes)
         except EvenkeyError:
             raise
-        except Exception as error:  # noqa: BLE001 - clients raise what they like
-            # Without its cause: the client's own error may hold what is to stay secret.
+        except Exception as error:  # noqa: BLE001 - clients raise errors of any kind
+            # Without its cause: the client's error may contain secrets.
             raise self._as_os_error(name, error) from None
 
     def _passes(self, error: Exception) -> bool:
@@ -174,4 +174,4 @@ class ObjectStore(Store):
 
 
 class _GoneAgainError(Exception):
-    """An object that was there when it was to be created is gone: create it anew."""
+    """An object that existed when `create` was called is gone: create it again."""

@@ -111,7 +111,7 @@ class S3Bucket(Bucket):
                 yield each["Key"]
 
     def delete(self, key: str) -> None:
-        """Delete an object; S3 says nothing where it is not there."""
+        """Delete an object; S3 does not report it if there is none."""
         self._client.delete_object(Bucket=self.name, Key=key)
 
     def verdict(self, error: Exception) -> Verdict:

@@ -84,6 +84,6 @@ def _unpack(file: Path, target: Path) -> Path:
         if error.errno is not None:  # the disk's; the codec's have no number
             message = f"input {file} cannot be unpacked to {target.parent} ({error.strerror})"
         else:
-            message = f"input {file} is no whole {codec} file ({error}): fetch it anew"
+            message = f"input {file} is no complete {codec} file ({error}): fetch it again"
         raise ConfigurationError(message) from error
     return target

@@ -20,7 +20,7 @@ _WITH_PERCENT = re.compile(r"(?P<family>.+)-r(?P<percent>\d+)")
 
 
 class Entry(NamedTuple):
-    """A stream or family of streams: how it is spelled, what it is, how long it usually is.
+    """A stream or family of streams: its spelling, a summary and its usual length.
 
     `published` has the figures of the data set that it stands in for, if it does.
     """
@@ -32,7 +32,7 @@ class Entry(NamedTuple):
 
 
 def catalogue() -> list[Entry]:
-    """List the generated streams: families with parameters, and those with names of their own.
+    """List the generated streams: families with parameters, and those with their own names.
 
     Examples
     --------

@@ -45,7 +45,7 @@ class DChoices(HeadGrouping):
     epsilon
         Imbalance that is aimed at, a share of all messages; at least 0.
     solve_every
-        Messages after which a source solves d anew, at least 1; before that it does so after
+        Messages after which a source computes d again, at least 1; before that it does so after
         1, 2, 4, ... messages.
 
     Examples

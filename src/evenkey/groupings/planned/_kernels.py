@@ -36,7 +36,7 @@ def _lift(tree, remaining, worker):
 
 @njit(cache=True)
 def fill(order, loads, homes, earlier, starts, places, remaining, extra, sliver, out):
-    """Place items on workers, heaviest first; only keys are ever split.
+    """Place items on workers, in descending order of load; only keys are ever split.
 
     Parameters
     ----------

@@ -458,7 +458,7 @@ class PlannedGrouping(Grouping):
 
 
 def _sent(plan: Plan, statistics: KeyStatistics) -> NDArray[np.int64]:
-    """Load of each worker if a plan routes what was counted, int64[W]."""
+    """Load of each worker if a plan routes the counted keys, int64[W]."""
     return np.rint(plan.loads_of(*statistics.items(0.0))).astype(np.int64)
 
 

@@ -20,7 +20,7 @@ _ARRAYS = ("owners", "keys", "starts", "places", "shares", "loads")
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Where each key goes: to the owner of its bucket, or to places of its own.
+    """Where each key goes: to the owner of its bucket, or to its own places.
 
     The bucket of a key is ``H(key) mod B`` with B = ``len(owners)``, a power of two. Key
     number i of `keys` goes to ``places[starts[i]:starts[i + 1]]`` in the proportions
@@ -96,7 +96,7 @@ class Plan:
         Raises
         ------
         RunError
-            They are no plan. Kernels do not check where they write.
+            They are no plan. Kernels do not check array bounds.
         """
         keys, buckets = arrays["moved"].tolist()
         own: dict[str, NDArray[Any]] = {name: arrays[name] for name in _ARRAYS}
@@ -184,7 +184,7 @@ def make_plan(
     tolerance
         How far above the fair load a worker is filled; at least 0.
     stickiness
-        How much further by what stays where it is; at least 0.
+        How much further items that stay on their worker fill it; at least 0.
     bucket_keys
         float64[B], distinct keys of each bucket. If given, buckets are placed first, in descending
         order of load, each on the worker with fewest keys, and hot keys then fill the remaining
@@ -245,7 +245,7 @@ def make_plan(
     owners = np.empty(len(bucket_counts), dtype=np.int32)
     of_buckets = items >= len(keys)
     owners[items[of_buckets] - len(keys)] = workers[of_buckets]
-    # A key that lies whole with its bucket needs no place of its own.
+    # A whole key on the worker of its bucket needs no separate place.
     numbers = np.bincount(items[~of_buckets], minlength=len(keys))
     own = ~of_buckets
     own[own] = (numbers[items[own]] > 1) | (workers[own] != owners[buckets[items[own]]])
@@ -292,7 +292,7 @@ def _place_buckets(
 
 
 def _rows(keys: NDArray[np.uint64], among: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Row of each key in an ascending array, -1 where it is not in there."""
+    """Row of each key in an ascending array, -1 if it is missing."""
     rows = np.searchsorted(among, keys)
     rows[rows == len(among)] = -1
     if len(among):

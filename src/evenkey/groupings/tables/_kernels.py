@@ -14,7 +14,7 @@ from evenkey.groupings._kernels import find, second_choice
 
 @njit(cache=True)
 def first_sight(keys, weights, start, held, table, everywhere, sent, out):
-    """Put a key where it goes at first sight: of its two candidates, or of all workers."""
+    """Place a new key: on one of its two candidates, or on any worker."""
     workers = len(sent)
     weighted = len(weights) > 0
     limit = len(table) // 2

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CardinalityAffinity(Grouping):
-    """Cardinality with affinity (``cam``): a key stays where it is, a new one where keys are few.
+    """Cardinality with affinity (``cam``): keys keep their worker, new ones go where keys are few.
 
     A message of key k has the two candidates of `PartialKeyGrouping`. As this source knows them:
 

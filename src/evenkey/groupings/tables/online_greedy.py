@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OnlineGreedy(Grouping):
-    """Online greedy (``on-greedy``): each new key to the least loaded worker, for good.
+    """Online greedy (``on-greedy``): each new key goes to the least loaded worker, permanently.
 
     At a key's first message it gets the worker to which this source has sent least so far; of
     equals the first on the ring from key grouping's worker on. A routing table keeps it there

@@ -36,7 +36,7 @@ class Measurement:
         scenario always gives the same digits; those of a `Timed` one say where they were
         measured.
     series
-        Figures along the stream, a row a point; None where there are none.
+        Figures along the stream, a row a point; None if there are none.
     """
 
     figures: dict[str, Value]

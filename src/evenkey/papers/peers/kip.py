@@ -88,12 +88,12 @@ class IsolatingGrouping(Grouping):
         return _IsolatingRouter(self.histogram(workers), workers, source)
 
     def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64], workers: int) -> Snapshot:
-        """Isolate the heaviest of keys that were counted.
+        """Isolate the hottest of the counted keys.
 
         Raises
         ------
         ConfigurationError
-            `workers` is below 1, a count is below 0, or there is not one a key.
+            `workers` is below 1, a count is below 0, or there is not one per key.
         """
         check_workers(workers)
         hashes, loads = descending("kip", keys, counts)
@@ -106,8 +106,8 @@ class IsolatingGrouping(Grouping):
         total: float,
         workers: int,
     ) -> Snapshot:
-        heaviest = slice(self.isolated * workers)
-        items, held_by = on_least_loaded(keys[heaviest], loads[heaviest], workers)
+        hottest = slice(self.isolated * workers)
+        items, held_by = on_least_loaded(keys[hottest], loads[hottest], workers)
         weights = _fill_up(held_by, max(0.0, total - float(held_by.sum())))
         cuts = np.cumsum(weights)
         return {"items": np.sort(items, order="key"), "capacity": cuts / cuts[-1]}

@@ -72,7 +72,7 @@ class PromptGrouping(Grouping):
         Raises
         ------
         ConfigurationError
-            `workers` is below 1, a count is below 0, or there is not one a key.
+            `workers` is below 1, a count is below 0, or there is not one per key.
         """
         from evenkey.papers.peers import _kernels
 

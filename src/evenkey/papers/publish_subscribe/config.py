@@ -121,7 +121,7 @@ class JoinConfig(KafkaOptions, RunOptions):
         pinned="space was divided, and publications were drawn, for as many as it began with",
     )
     partitions: int | None = option(
-        "Join", None, "Partitions; without it 4 a worker.", ge=1, le=MOST_TASKS
+        "Join", None, "Partitions; without it 4 per worker.", ge=1, le=MOST_TASKS
     )
     partitioner: Literal["kdb", "quad-tree"] = option("Join", "kdb", "How space is divided.")
     cache_mb: int = option(

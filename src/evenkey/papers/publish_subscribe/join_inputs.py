@@ -42,7 +42,7 @@ class PublicationInput(NamedTuple):
     Parameters
     ----------
     stream
-        ``publication``, ``geometry`` and, but for files, ``time``.
+        ``publication``, ``geometry`` and, except from files, ``time``.
     expected
         How many publications there are; None for topics, whose offsets are not all records.
     timed

@@ -53,7 +53,7 @@ class JoinEpoch:
     first_items
         float64[W], items of the partitions that each slot had at first, wherever they are now.
     messages
-        Items of the stream that came to the join, each once; 0 where a version wrote it that did
+        Items of the stream that came to the join, each once; 0 if a version wrote it that did
         not count them.
     """
 

@@ -116,7 +116,7 @@ def _coded(table: pa.Table) -> tuple[pa.StringArray, NDArray[np.int64]]:
     for column in table.columns:
         coded = column.combine_chunks().dictionary_encode(null_encoding="encode")
         codes = codes * max(1, len(coded.dictionary)) + coded.indices.to_numpy()
-        # Numbered anew, as products of many columns' numbers outgrow 64 bits.
+        # Numbered again, as products of many columns' numbers overflow 64 bits.
         codes = np.unique(codes, return_inverse=True)[1]
     _, first, ids = np.unique(codes, return_index=True, return_inverse=True)
     columns = [column.to_pylist() for column in table.take(pa.array(first)).columns]

@@ -50,7 +50,7 @@ def loads(runs: Sequence[Run], theme: Theme) -> Figure:
 
 
 def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
-    """A figure of each epoch, and dotted what it is held against.
+    """A figure of each epoch, and, dotted, the one that it is compared with.
 
     A line breaks where a run was stopped and went on later.
     """

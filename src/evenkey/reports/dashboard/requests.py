@@ -75,7 +75,7 @@ def _fault(callbacks: Mapping[str, Mapping[str, Any]]) -> str | None:
 
 
 def _places(listed: object) -> list[tuple[object, object]]:
-    """Give id and property of each place that a question lists; none where it is no such list."""
+    """Give id and property of each output in a request; empty if it is no such list."""
     places: Iterable[object] = listed if isinstance(listed, list) else ()
     return [
         (each.get("id"), each.get("property")) if isinstance(each, dict) else (None, None)

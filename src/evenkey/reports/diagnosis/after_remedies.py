@@ -30,9 +30,9 @@ class Work:
     slots
         Tasks that could run at a time, S.
     line
-        Seconds of a task by what it goes by.
+        Seconds of a task as a function of its rows.
     by_output
-        Whether that is the rows that it gave, as in a join, and not those that it took in.
+        Whether these are its output rows, as in a join, and not its input rows.
     """
 
     runs: Sequence[Run]
@@ -55,7 +55,7 @@ class Work:
 
     @property
     def seconds(self) -> float:
-        """Wall time of the runs: their tasks played on the slots."""
+        """Wall time of the runs: their tasks scheduled on the slots."""
         return sum(makespan(run.seconds_as_begun, self.slots) for run in self.runs)
 
     @property
@@ -71,9 +71,9 @@ class Work:
     def predicted(self, remedy: Remedy) -> float:
         """Give the wall time that the runs would have with a remedy.
 
-        What goes by rows is taken off: the tasks as the line has them, played on the slots, less
-        the tasks of the remedy. What does not, such as one slow host, stays. To it comes what the
-        remedy's plan costs, see `counting`.
+        The saved time is that which depends on rows: the tasks by the line, scheduled on the slots,
+        less the tasks of the remedy. Other time, such as that of one slow host, stays. The cost of
+        the remedy's plan is added, see `counting`.
         """
         saved = sum(self._saved(run, remedy) for run in self.runs)
         return self.seconds - saved + self.counting(remedy)
@@ -81,15 +81,15 @@ class Work:
     def counting(self, remedy: Remedy) -> float:
         """Give the wall time in which a remedy reads its input once more, to count its keys.
 
-        It is that of the stages that made the input, at least: what lies before their own
-        shuffles may have to run again too.
+        It is at least that of the stages that made the input: stages before their own shuffles
+        may have to run again too.
         """
         return sum(sum(run.writing[: remedy.counted]) for run in self.runs)
 
     def _saved(self, run: Run, remedy: Remedy) -> float:
         drivers = run.outputs if self.by_output and run.outputs is not None else run.rows
         now = makespan([self.line.at(drivers[each]) for each in run.order_begun], self.slots)
-        # As many tasks as there are, or else one a slot: what a task costs without rows stays.
+        # As many tasks as now, at least one per slot: the fixed time of a task stays.
         tasks = max(len(run.tasks), self.slots)
         longest = self.line.at(max(drivers))
         after = math.ceil(tasks / self.slots) * self.line.at(sum(drivers) / tasks)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis.spark_application import Application
 
 NEWEST = 20
-"""Applications of a history server that are read where none is named."""
+"""Number of applications of a history server that are read if none is named."""
 
 _API = "/api/v1"
 # What an address as it stands in a browser has behind the server's own.
@@ -229,7 +229,7 @@ def _no_spark(address: str, reason: str) -> ConfigurationError:
 
 
 def _reason(error: BaseException) -> str:
-    """Say why a server could not be read, in part of a line, whatever it answered."""
+    """Give the reason why a server could not be read, in part of a line."""
     words = " ".join(str(getattr(error, "reason", error)).split()) or type(error).__name__
     return "".join(each if each.isprintable() else "?" for each in words)[:_LONGEST_REASON]
 

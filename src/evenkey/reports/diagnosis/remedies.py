@@ -83,7 +83,7 @@ def kind_of(read: KeyedRead) -> str:
 
 
 def remedies_for(read: KeyedRead, workers: int, *, stream: bool) -> list[Remedy]:
-    """Give what evenkey has for a stage, the strongest first; empty where it has nothing.
+    """Give evenkey's remedies for a stage, the strongest first; empty if there are none.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def _of_join(read: KeyedRead, *, stream: bool) -> list[Remedy]:
 
 
 def _names(keys: Sequence[str]) -> tuple[Sequence[str], str]:
-    """Give the columns of a key, and what is to be done first where one is an expression."""
+    """Give the columns of a key, and the step before if one is an expression."""
     # A stage of our own groupBy has one column more.
     keys = [each for each in keys if not each.startswith(_OWN)]
     if all(each.replace("_", "a").replace(" ", "a").isalnum() for each in keys):

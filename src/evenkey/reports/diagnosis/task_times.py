@@ -87,6 +87,6 @@ def fit_line(rows: ArrayLike, seconds: ArrayLike) -> Line:
 
 
 def fullness(values: Sequence[float]) -> float:
-    """Give the largest over the mean; 1 where all are 0 or there is none."""
+    """Give the largest over the mean; 1 if all are 0 or there is none."""
     total = sum(values)
     return max(values) * len(values) / total if total else 1.0

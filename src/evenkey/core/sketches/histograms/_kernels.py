@@ -148,7 +148,7 @@ def _write(bins, place, value, weight):
 
 @njit(cache=True)
 def _add(bins, held, value, weight):
-    """Algorithm 1: enter a bin of its own, then join the two closest; gives the bins held."""
+    """Algorithm 1: enter a new bin, then merge the two closest; returns the number of bins."""
     capacity = bins.shape[1]
     place = np.searchsorted(bins[POSITION, :held], value)
     if place < held and bins[POSITION, place] == value:

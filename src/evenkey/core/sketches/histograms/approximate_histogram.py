@@ -24,7 +24,7 @@ _MAGIC = b"evenkeyH"
 class ApproximateHistogram(Sketch):
     """The distribution of a weighted stream of numbers, by at most `capacity` bins.
 
-    A value gets a bin of its own; when there is one bin too many, the two closest become one
+    Each value gets its own bin; if there is one bin too many, the two closest become one
     at their weighted mean (Ben-Haim and Tom-Tov, A Streaming Parallel Decision Tree Algorithm,
     JMLR 11, 2010: `update` is Algorithm 1, `merge` Algorithm 2, `sum` Algorithm 3, `uniform`
     Algorithm 4). Equally close pairs are joined from the left, so that the histogram is a

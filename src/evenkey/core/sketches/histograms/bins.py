@@ -114,14 +114,14 @@ def check_values(
     Raises
     ------
     ConfigurationError
-        A value is not finite, a weight is not finite or negative, or there is not one a value.
+        A value is not finite, a weight is not finite or negative, or there is not one per value.
     """
     values = np.ascontiguousarray(values, dtype=np.float64)
     if weights is None:
         weights = np.ones(values.shape)
     weights = np.ascontiguousarray(weights, dtype=np.float64)
     if weights.shape != values.shape:
-        message = f"{values.size} values but {weights.size} weights: give one weight a value"
+        message = f"{values.size} values but {weights.size} weights: give one weight per value"
         raise ConfigurationError(message)
     wrong = values[~(np.abs(values) <= _LARGEST)]
     if wrong.size:

@@ -14,7 +14,7 @@ from evenkey.core.streams.splits.base import RawMessages, Splitter
 
 @dataclass(frozen=True)
 class TwitterElection(Splitter):
-    """Tweets as JSON, one a line: each of its hashtags is a message.
+    """Tweets as JSON, one per line: each of its hashtags is a message.
 
     The key is the hashtag as it is written, or ``ElectionDay`` for every one that contains, in
     upper or lower case, a word of the election; words and rule are those of the DKG paper's

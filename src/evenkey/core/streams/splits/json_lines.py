@@ -54,7 +54,7 @@ class JsonLines(ColumnSplitter):
     columns: Columns
 
     def texts(self, text: pa.StringArray) -> Mapping[str, pa.StringArray]:
-        """Read the fields that are wanted as they are written; null where a line has none."""
+        """Read the fields that are wanted as they are written; null if a line has none."""
         names = self.columns.names
         rows: list[Row] = []
         for line in text.to_pylist():
@@ -188,7 +188,7 @@ def _missing(record: Any, path: str) -> bool:
 def _text(
     line: str, record: Any, path: str, what: str = "", *, as_written: bool = True
 ) -> str | None:
-    """Give a field as text, None where it is null or missing."""
+    """Give a field as text, None if it is null or missing."""
     try:
         value = _field(record, path)
     except _FaultyError:

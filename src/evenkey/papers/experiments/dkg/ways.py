@@ -42,7 +42,7 @@ class MethodsWay(Way):
     metrics
         What it gives, by column of the frame.
     measured
-        Declares a scenario a method, in a setting and at a scale.
+        Declares one scenario per method, in a setting and at a scale.
     """
 
     metrics: Mapping[str, Metric] = field(kw_only=True)

@@ -47,8 +47,8 @@ _REVISION = 2
 class JoinRun(Timed):
     """A geospatial publish/subscribe pipeline in a mode.
 
-    Each of the runs has subscriptions and publications of its own. What is kept are throughput,
-    latency, modelled makespan and what redistributions took, and as series the epochs.
+    Each run has its own subscriptions and publications. Results are throughput, latency, modelled
+    makespan and the time of redistributions, and a series of the epochs.
 
     Parameters
     ----------

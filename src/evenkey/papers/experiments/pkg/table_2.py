@@ -127,7 +127,7 @@ class KeySplitting(Experiment):
 
 
 def _table(title: str, frame: Frame, figures: dict[str, str]) -> Table:
-    """Make a table with a row a method, and columns for all figures with each number of workers."""
+    """Make a table with one row per method, and columns for all figures and numbers of workers."""
     rows = frame.drop_duplicates(["symbol", "method"])[["symbol", "method"]]
     columns = [Column("symbol", "Data set"), Column("method", "Method")]
     for workers in WORKERS:

@@ -48,7 +48,7 @@ class PublicationMix:
     ----------
     skew
         Share of the stream that falls on 3 of 16 workers (of W workers on about as large a
-        part of them, at least one) as partitions lie at first; 3/16 is balanced. It is the
+        part of them, at least one) as partitions are placed at first; 3/16 is balanced. It is the
         nominal share: a polygon falls on other partitions too, and candidates may lie so that
         it cannot be reached.
     polygons
@@ -83,7 +83,7 @@ class Publications:
     atlas
         Where positions and polygons come from.
     leaves
-        The partitions of space that skew and clustering go by.
+        The partitions of space to which skew and clustering apply.
     workers
         Number of workers, to which leaves are assigned in turn.
     mix
