@@ -168,12 +168,12 @@ class JoinConfig(KafkaOptions, RunOptions):
 
     @property
     def subject(self) -> Literal["stream", "static"]:
-        """Whose geometry stands before a relation, as `SpatialMatch` has it."""
+        """Side whose geometry is the subject of a relation, as in `SpatialMatch`."""
         return "static" if self.relation_subject == "subscription" else "stream"
 
     @property
     def load_measure(self) -> LoadMeasure:
-        """What the mode takes for load; seconds where it moves nothing."""
+        """The mode's measure of load; seconds if it moves nothing."""
         from evenkey.joins import Mode  # which needs Spark
 
         rows = Mode.parse(self.mode).balance == "rows"

@@ -154,7 +154,7 @@ def all_publications(
 
 
 def _good(publications: pa.Table) -> pa.Table:
-    """Publications whose geometry can be used, repaired where it was invalid."""
+    """Publications whose geometry can be used, repaired if it was invalid."""
     vetted = vet(publications["geometry"].to_numpy())
     encoded = pa.array(shapely.to_wkb(vetted.geometries), pa.binary())
     return publications.set_column(1, "geometry", encoded).filter(pa.array(vetted.good))

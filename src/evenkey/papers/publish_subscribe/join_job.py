@@ -1,4 +1,4 @@
-"""The join's kind of run: a static side, publications, matches, and what moves between slots."""
+"""The join's kind of run: a static side, publications, matches, and moved partitions."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class JoinJob(Job[JoinReport]):
         return _FoundJoin(self.config, subscriptions)
 
     def session(self) -> SparkSession:
-        """Take a session whose slots stay where their static data are."""
+        """Make a session whose slots stay where their static data is."""
         config = self.config
         topics = config.kafka is not None or config.output_kafka is not None
         return join_session(config.master, kafka=topics)
@@ -108,7 +108,7 @@ class _FoundJoin(Found[JoinReport]):
     subscriptions: pa.Table
 
     def prepare(self, spark: SparkSession, directory: RunDirectory) -> _PreparedJoin:
-        """Write the static side, and what publications are made of."""
+        """Write the static side, and the parameters of the publications."""
         static = _on_disk(spark, self.subscriptions, directory)
         partitioning = _stored(static, _match(self.config), self.config, directory)
         source = publication_input(spark, self.config, directory, partitioning)
@@ -208,7 +208,7 @@ class _JoinWork(Work[JoinReport]):
         )
 
     def emitted(self, rows: DataFrame) -> DataFrame:
-        """Give a row a publication, with the subscriptions that it matched."""
+        """Give one row per publication, with the subscriptions that it matched."""
         return matches_of(rows)
 
     def _log(self, query: StreamingQuery) -> EpochLog:
@@ -218,7 +218,7 @@ class _JoinWork(Work[JoinReport]):
         return sum(map(self._directory.dead_letters.rows, KINDS_OF_DEAD_LETTERS))
 
     def report(self, outcome: Outcome) -> JoinReport:
-        """Report the run, compared with a join in one process where that is wanted."""
+        """Report the run, compared on request with a join in one process."""
         config, directory, source = self._prepared.config, self._directory, self._prepared.source
         subscriptions = self._prepared.subscriptions
         matches = list(committed_tables(directory.commits))

@@ -112,7 +112,7 @@ def publications_of(config: JoinConfig, leaves: Leaves) -> Publications:
 def keep_publications(
     config: JoinConfig, partitioning: Mapping[str, Any], directory: RunDirectory
 ) -> None:
-    """Write down what publications are made of, so that they stay the same whatever becomes of it.
+    """Store the parameters of publications, so that later changes of files do not change them.
 
     Parameters
     ----------

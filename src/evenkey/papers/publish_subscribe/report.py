@@ -1,4 +1,4 @@
-"""What a join pipeline reports when it has ended."""
+"""The report of a join pipeline."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class JoinEpoch:
     messages: int = 0
 
     def seen(self, measure: LoadMeasure, threshold: float = float("nan")) -> JoinSeen:
-        """Give what the figures of the epoch are computed from.
+        """Give the observations from which the figures of the epoch are computed.
 
         Parameters
         ----------
@@ -218,7 +218,7 @@ class JoinReport:
         return replace(self, exports=exports)
 
     def to_record(self) -> dict[str, Any]:
-        """Give what `restored` makes the report of, as JSON can hold it."""
+        """Give the record from which `restored` makes the report, as JSON-compatible values."""
         plain = asdict(self)
         for epoch in plain["epochs"]:
             epoch |= {name: epoch[name].tolist() for name in _ARRAYS}
@@ -259,7 +259,7 @@ class JoinReport:
 
     @property
     def realised_skew(self) -> float:
-        """Share of all items that came to partitions of the skewed workers, as they lay at first.
+        """Share of all items in partitions of the skewed workers, in the initial placement.
 
         The nominal skew is what publications are drawn by. 0 where no item came.
         """

@@ -1,4 +1,4 @@
-"""Advice: how skewed users' own keys are, and which grouping and worker count serve them.
+"""Advice: the skew of users' keys, and the best grouping and worker count for them.
 
 >>> from evenkey.core.streams import generated
 >>> sample = Sample.take(generated("country-skew-r80", messages=10_000))

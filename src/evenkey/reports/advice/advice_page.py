@@ -1,4 +1,4 @@
-"""Advice as a page with plots, with all that it needs inside."""
+"""Advice as a self-contained page with plots."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Advice:
-    """What was measured, predicted and recommended.
+    """Measurements, predictions and recommendation.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Advice:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON can hold it."""
+        """Give it as JSON-compatible values."""
         zipf = self.skew.zipf
         return {
             "input": list(self.setting.input),
@@ -157,7 +157,7 @@ def advise(
     rows: int = 1_000_000,
     on_progress: Callable[[str], None] | None = None,
 ) -> Advice:
-    """Measure keys, predict what groupings make of them, and recommend one.
+    """Measure keys, predict the balance of groupings, and recommend one.
 
     Parameters
     ----------

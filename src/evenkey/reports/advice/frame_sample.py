@@ -108,7 +108,7 @@ def _check_columns(df: Any, names: Sequence[str]) -> None:
 
 
 def _coded(table: pa.Table) -> tuple[pa.StringArray, NDArray[np.int64]]:
-    """Give the texts of the keys that there are, and which one each row has.
+    """Give the texts of the distinct keys, and the number of each row's key.
 
     A key of several columns is spelled as JSON, as keys of files are.
     """

@@ -43,7 +43,7 @@ class ZipfFit(NamedTuple):
 
 @dataclass(frozen=True)
 class Skew:
-    """What was measured of a sample's keys.
+    """Measurements of a sample's keys.
 
     Parameters
     ----------

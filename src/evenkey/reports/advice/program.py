@@ -104,7 +104,7 @@ class Setting:
 
 
 def check_split(split: str) -> str:
-    """Make sure that there is code to read such input with, and give it.
+    """Give the code that reads such input, or raise an error if there is none.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def check_split(split: str) -> str:
 
 
 def program_for(setting: Setting, recommendation: Recommendation) -> str:
-    """Write a program that does as recommended; it runs as it is where the input is found.
+    """Write a program that follows the recommendation; it runs unchanged if the input is present.
 
     Raises
     ------

@@ -115,7 +115,7 @@ class Sample:
 
     @property
     def whole(self) -> bool:
-        """Whether it is all there is."""
+        """Whether all lines were read."""
         return self.lines == self.of_lines
 
     @property
@@ -134,7 +134,7 @@ class Sample:
             )
 
     def texts(self, ids: NDArray[np.int64]) -> pa.StringArray:
-        """Give the keys as they stand in the input."""
+        """Give the keys as they are in the input."""
         return self.keys.take(pa.array(ids))
 
 

@@ -1,4 +1,4 @@
-"""Requests that the page does not send: each is answered by one line, and none by a trace."""
+"""Requests that the page does not send: the answer is one line, never a trace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_BYTES = 1 << 20
 
 
 def refuse_malformed(app: Dash) -> None:
-    """Let a page answer with status 400 and a line what it could not have asked itself."""
+    """Answer requests that the page cannot have sent with status 400 and one line."""
 
     def check() -> Response | None:
         if request.path != _UPDATE or request.method != "POST":
@@ -49,7 +49,7 @@ def _line(status: int, text: str) -> Response:
 
 
 def _fault(callbacks: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """Say why a question cannot have come from the page; None if it can."""
+    """Give the reason why a request cannot be from the page; None if it can."""
     try:
         asked = request.get_json(silent=True)
     except (OSError, RecursionError):

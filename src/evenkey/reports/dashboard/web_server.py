@@ -63,7 +63,7 @@ class Server:
                 pass
 
             def parse_request(self) -> bool:
-                """Read the first line and the headers; refuse a path that is none."""
+                """Read the first line and the headers; refuse an invalid path."""
                 if not super().parse_request():
                     return False
                 try:

@@ -21,7 +21,7 @@ _FEW_TASKS = 3
 
 @dataclass(frozen=True)
 class Work:
-    """What was measured of the runs of one stage, together.
+    """Measurements of all runs of one stage.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Work:
 
     @classmethod
     def of(cls, runs: Sequence[Run], slots: int) -> Work:
-        """Fit the line to all tasks of all runs, by what explains their seconds better."""
+        """Fit the line to all tasks of all runs, by input or output rows, whichever fits better."""
         seconds = [each for run in runs for each in run.seconds]
         rows = [each for run in runs for each in run.rows]
         taken = fit_line(rows, seconds)
@@ -99,7 +99,7 @@ class Work:
 
 
 def hottest_rows(rows: Sequence[int]) -> float:
-    """Estimate the rows of the hottest key: what the largest task has more than the others.
+    """Estimate the rows of the hottest key: the excess of the largest task over the others.
 
     A log has rows by task, not by key. The largest task holds the hottest key and, of all other
     keys, about as much as another task: the median. The estimate is at most the largest task's

@@ -1,4 +1,4 @@
-"""The diagnosis as a page with a picture of each stage to change; all that it needs is inside."""
+"""The diagnosis as a self-contained page with a plot of each stage to change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is found: one finding for each stage with a keyed shuffle, its runs folded together."""
+"""Findings: one for each stage with a keyed shuffle, over all its runs."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ class Finding:
 
     @property
     def kind(self) -> str:
-        """What work it does, as `kind_of` says it."""
+        """Kind of its work, by `kind_of`."""
         return kind_of(self.run.read)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What the rows are keyed by."""
+        """Key columns of its rows."""
         return self.run.read.exchanges[0].keys
 
     @property
@@ -90,7 +90,7 @@ class Finding:
 
     @property
     def adaptive(self) -> tuple[str, ...]:
-        """What adaptive execution made of the partitions."""
+        """Changes of the partitions by adaptive execution."""
         exchanges = self.run.read.exchanges
         return tuple(dict.fromkeys(note for each in exchanges for note in each.adaptive))
 
@@ -107,7 +107,7 @@ class Finding:
         return max(0.0, self.work.seconds - best)
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON can hold it."""
+        """Give it as JSON-compatible values."""
         run, read = self.run, self.run.read
         return {
             "verdict": self.verdict,

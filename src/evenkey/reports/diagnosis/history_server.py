@@ -1,4 +1,4 @@
-"""A history server, or the page of an application that runs: what Spark answers over REST.
+"""A history server, or a running application's web UI, read over Spark's REST API.
 
 A history server hands out whole logs, which are read as such. An application that runs hands out
 stages, tasks and plans: see `live_application.py` for what these lack.
@@ -63,14 +63,14 @@ _ENCRYPTED = 1
 
 
 def is_address(source: str) -> bool:
-    """Say whether a source is an address of the web, and no path."""
+    """Say whether a source is a web address, and not a path."""
     return source.startswith(("http://", "https://"))
 
 
 def read_server(
     address: str, application: str | None = None
 ) -> tuple[Sequence[Application], list[str]]:
-    """Read what a server has of its applications.
+    """Read the applications of a server.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def read_server(
 
 
 def _checked(address: str) -> SplitResult:
-    """Take an address apart, if it is one that can be asked and shown."""
+    """Parse an address, if it can be requested and shown."""
     shown = without_password(address)
     if shown != address:
         message = (
@@ -248,7 +248,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 class _Server:
-    """What is asked of a server for one application, within `limits.SERVER_SECONDS`."""
+    """Requests to a server for one application, within `limits.SERVER_SECONDS`."""
 
     def __init__(self, base: str) -> None:
         self._base = base

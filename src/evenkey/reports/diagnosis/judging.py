@@ -1,4 +1,4 @@
-"""From an application to its findings: runs are folded, predicted and judged."""
+"""From an application to its findings: runs are combined, predicted and judged."""
 
 from __future__ import annotations
 

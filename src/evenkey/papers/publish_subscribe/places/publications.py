@@ -42,7 +42,7 @@ def skewed_workers(workers: int) -> int:
 
 @dataclass(frozen=True)
 class PublicationMix:
-    """What publications are and where they fall.
+    """Kinds and places of publications.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Reader of shapefiles: named polygons of a ``.shp`` and what lies beside it."""
+"""Reader of shapefiles: named polygons of a ``.shp`` and its companion files."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _check_size(path: Path, shp: BinaryIO) -> None:
 
 
 def _beside(path: Path, suffix: str) -> Path | None:
-    """The file of the same name with another suffix, in whichever case."""
+    """The file of the same name with another suffix, in upper or lower case."""
     for each in (path.with_suffix(suffix), path.with_suffix(suffix.upper())):
         if each.is_file():
             return each
