@@ -9,7 +9,7 @@ from evenkey.reports.advice import Prediction, Sample, Setting
 
 
 def write_visits(directory):
-    """Write a CSV file: 80 % of its 3,000 rows bear one country."""
+    """Write a CSV file: 80 % of its 3,000 rows have one country."""
     stream = generated("country-skew-r80", messages=3000)
     keys = stream.texts(stream.ids(0, 3000)).to_pylist()
     rows = [f'"{key}",{number % 7}' for number, key in enumerate(keys)]
@@ -29,11 +29,11 @@ def sample_of(name, messages=2000):
 
 def predicted(workers, grouping, max_over_mean, dist_cost=1.0, messages=100_000):
     """What a prediction is, with the mean load of so many messages."""
-    fullest = round(max_over_mean * messages / workers)
+    max_load = round(max_over_mean * messages / workers)
     return Prediction(
         workers,
         grouping,
-        fullest,
+        max_load,
         max_over_mean,
         dist_cost,
         1.0,

@@ -14,5 +14,5 @@ def zipf_likelihood(counts, exponent):
 
 
 def spread(texts, length):
-    """Some `length` of all texts, evenly spread by number, with their places."""
+    """Some `length` of all texts at equal distances, with their places."""
     return [(place, texts[place * len(texts) // length]) for place in range(length)]

@@ -27,12 +27,12 @@ def test_the_page_has_all_in_it(tmp_path, dataset, title):
     text = write_page(advice, tmp_path / "page.html").read_text()
     assert f"<h1>{title}" in text
     assert "spark.read.csv(&#34;&lt;a&gt;.csv&#34;" in text
-    assert "Fullest worker over the mean" in text
+    assert "Maximum load over the mean" in text
     assert str(advice.skew.top[0].key) in text
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=", text)
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path):
+def test_a_missing_folder_is_an_error(tmp_path):
     for file in (tmp_path, tmp_path / "no" / "page.html"):
         with pytest.raises(ConfigurationError, match="folder that exists"):
             check_page(file)

@@ -14,14 +14,14 @@ from tests.advice.conftest import sample_of
     ("dataset", "needed", "grouping"),
     [("country-skew-r80", True, "planned"), ("uniform(keys=100000)", False, None)],
 )
-def test_json_says_whether_a_grouping_is_needed(dataset, needed, grouping):
+def test_json_has_whether_a_grouping_is_needed(dataset, needed, grouping):
     setting = Setting(("visits.csv",), "csv", "country")
     advice = advise(sample_of(dataset), setting, [4], groupings=["planned"])
     recommendation = advice.to_json()["recommendation"]
     assert (recommendation["needed"], recommendation["grouping"]) == (needed, grouping)
 
 
-def test_json_says_how_lines_were_sampled_unless_all_were_read():
+def test_json_has_the_sampling_unless_all_lines_were_read():
     setting, whole = Setting(("visits.csv",), "csv", "country"), sample_of("country-skew-r80")
     part = dataclasses.replace(whole, of_lines=9000, sampling="first")
     for sample, of_lines, sampling in ((whole, 2000, None), (part, 9000, "first")):

@@ -13,7 +13,7 @@ from tests.advice.conftest import sample_of
 from tests.advice.naive import zipf_likelihood
 
 
-def test_the_heaviest_keys_are_those_that_counting_finds():
+def test_the_hottest_keys_are_those_that_counting_finds():
     sample = sample_of("zipf(z=1.2,keys=500)")
     skew = measure(sample)
     counted = Counter(sample.texts(sample.batch.ids).to_pylist())

@@ -21,14 +21,14 @@ def test_predictions_are_the_simulators():
     assert steps[2] == "pkg on 4 workers"
     for each in predictions:
         report = simulate(sample, each.grouping, workers=each.workers, sources=3)
-        even = simulate(sample, "sg", workers=each.workers, sources=3)
-        assert each.fullest == report.loads.max()
+        balanced = simulate(sample, "sg", workers=each.workers, sources=3)
+        assert each.max_load == report.loads.max()
         assert each.max_over_mean == report.to_json()["max_over_mean"]
         assert each.dist_cost == report.to_json()["dist_cost"]
         assert each.dist_cost_lower_bound == report.to_json()["dist_cost_lower_bound"]
         assert each.cardinality_imbalance == report.metrics.cardinality_imbalance
-        assert each.size_imbalance == each.fullest - report.loads.mean()
-        assert each.relative_throughput == even.loads.max() / report.loads.max()
+        assert each.size_imbalance == each.max_load - report.loads.mean()
+        assert each.relative_throughput == balanced.loads.max() / report.loads.max()
 
 
 def test_planned_is_fitted_on_the_sample():
@@ -38,6 +38,6 @@ def test_planned_is_fitted_on_the_sample():
 
 
 @pytest.mark.parametrize("workers", [[], [4, 0]])
-def test_no_workers_are_told(setting, workers):
+def test_no_workers_are_an_error(setting, workers):
     with pytest.raises(ConfigurationError, match="worker counts of at least 1"):
         advise(sample_of("country-skew-r80"), setting, workers)

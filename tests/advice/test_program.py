@@ -40,7 +40,7 @@ def results_of(code):
     return {row[0]: row[1] for row in names["results"].collect()}
 
 
-def told(grouping, *, combined=False):
+def advised(grouping, *, combined=False):
     return Recommendation(grouping, 3, combined=combined, reasons=())
 
 
@@ -54,7 +54,7 @@ def setting_of(split, directory, aggregator=None):
 @pytest.mark.parametrize("split", ["csv", "json", "parquet", "lines", "words"])
 def test_every_kind_of_input_is_read_and_grouped(split, tmp_path):
     setting = setting_of(split, tmp_path)
-    assert results_of(program_for(setting, told("sg"))) == COUNTED
+    assert results_of(program_for(setting, advised("sg"))) == COUNTED
 
 
 @pytest.mark.slow(2)
@@ -64,9 +64,9 @@ def test_a_composite_key_is_grouped_by_all_of_its_columns(grouping, tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("a word,b\nto,1\nto,2\nbe,1\nto,1\n")
     setting = Setting((str(file),), "csv", "a word,b", "count" if grouping == "combined" else None)
-    told_one = told(None if grouping == "combined" else grouping, combined=grouping == "combined")
+    one = advised(None if grouping == "combined" else grouping, combined=grouping == "combined")
     names: dict[str, Any] = {"__name__": "__main__"}
-    exec(program_for(setting, told_one), names)  # noqa: S102 - what users paste
+    exec(program_for(setting, one), names)  # noqa: S102 - what users paste
     rows = {tuple(row)[:2]: row[2] for row in names["results"].collect()}
     assert rows == {("to", "1"): 2, ("to", "2"): 1, ("be", "1"): 1}
 
@@ -95,14 +95,16 @@ def test_the_advice_runs_on_the_file_that_it_is_on(setting):
 )
 def test_every_kind_of_advice(tmp_path, aggregator, grouping, combined, results):
     setting = setting_of("json", tmp_path, aggregator)
-    assert results_of(program_for(setting, told(grouping, combined=combined))) == results
+    assert results_of(program_for(setting, advised(grouping, combined=combined))) == results
 
 
 def test_several_files_are_read_together():
     setting = Setting(("a.csv", "b/*.csv"), "csv", "key")
-    assert 'spark.read.csv(["a.csv", "b/*.csv"], header=True)' in program_for(setting, told("sg"))
+    assert 'spark.read.csv(["a.csv", "b/*.csv"], header=True)' in program_for(
+        setting, advised("sg")
+    )
     rows = Setting(("a.parquet", "b.parquet"), "parquet", "key")
-    assert 'spark.read.parquet("a.parquet", "b.parquet")' in program_for(rows, told("sg"))
+    assert 'spark.read.parquet("a.parquet", "b.parquet")' in program_for(rows, advised("sg"))
 
 
 @pytest.mark.slow(3)
@@ -111,12 +113,12 @@ def test_records_of_several_lines_are_read_as_such(tmp_path):
     file = tmp_path / "notes.csv"
     file.write_text('word,note\nto,"be ""or""\nnot, to"\nto,be\n"two\nlines",x\n')
     setting = Setting((str(file),), "csv", "word", long_records=True)
-    assert results_of(program_for(setting, told("sg"))) == {"to": 2, "two\nlines": 1}
+    assert results_of(program_for(setting, advised("sg"))) == {"to": 2, "two\nlines": 1}
 
 
-def test_names_and_paths_stand_as_they_are_whatever_their_letters():
+def test_names_and_paths_of_any_alphabet_are_unchanged():
     setting = Setting(("größe/données.csv",), "csv", "größe,名前")
-    program = program_for(setting, told("sg"))
+    program = program_for(setting, advised("sg"))
     assert 'spark.read.csv("größe/données.csv", header=True)' in program
     assert 'key=["größe", "名前"],' in program
 

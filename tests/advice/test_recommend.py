@@ -22,37 +22,37 @@ def recommended(skew, predictions, *, groupings=None, combined=False, asked=(10,
 UNEVEN = [predicted(10, "sg", 1.0, 9.0), predicted(10, "kg", 3.0)]
 
 
-def test_of_even_groupings_the_one_that_replicates_least(skew):
+def test_of_balanced_groupings_the_one_that_replicates_least(skew):
     others = [predicted(10, "dchoices", 1.0, 2.1), predicted(10, "planned", 1.02, 1.1)]
-    told = recommended(skew, [*UNEVEN, *others])
-    assert (told.grouping, told.workers) == ("planned", 10)
-    assert "1.02 times the mean" in told.reasons[0]
-    assert "Placed by key the fullest has 3.00" in told.reasons[0]
-    assert "a key lies on 9.00 workers" in told.reasons[0]
+    advised = recommended(skew, [*UNEVEN, *others])
+    assert (advised.grouping, advised.workers) == ("planned", 10)
+    assert "1.02 times the mean" in advised.reasons[0]
+    assert "Placed by key, the maximum load is 3.00" in advised.reasons[0]
+    assert "a key is on 9.00 workers" in advised.reasons[0]
 
 
-def test_of_equal_replication_the_most_even(skew):
+def test_of_equal_replication_the_most_balanced(skew):
     others = [predicted(10, "a", 1.05, 1.1), predicted(10, "b", 1.01, 1.105)]
     assert recommended(skew, [*UNEVEN, *others]).grouping == "b"
 
 
-def test_the_most_even_where_none_is_even(skew):
+def test_the_most_balanced_if_none_is_balanced(skew):
     others = [predicted(10, "pkg", 1.5, 1.6), predicted(10, "dkg", 1.3, 2.0)]
-    told = recommended(skew, [*UNEVEN, *others], groupings=["pkg", "dkg"])
-    assert told.grouping == "dkg"
+    advised = recommended(skew, [*UNEVEN, *others], groupings=["pkg", "dkg"])
+    assert advised.grouping == "dkg"
 
 
 def test_none_is_needed_without_skew(skew):
-    told = recommended(skew, [predicted(10, "sg", 1.0, 9.0), predicted(10, "kg", 1.1)])
-    assert told.grouping is None
-    assert not told.combined
-    assert told.reasons[0].startswith("No grouping is needed on 10 workers")
+    advised = recommended(skew, [predicted(10, "sg", 1.0, 9.0), predicted(10, "kg", 1.1)])
+    assert advised.grouping is None
+    assert not advised.combined
+    assert advised.reasons[0].startswith("No grouping is needed on 10 workers")
 
 
-def test_none_is_needed_where_spark_combines(skew):
-    told = recommended(skew, UNEVEN, combined=True)
-    assert told.grouping is None
-    assert "Spark combines this aggregate before the shuffle" in told.reasons[0]
+def test_none_is_needed_if_spark_combines(skew):
+    advised = recommended(skew, UNEVEN, combined=True)
+    assert advised.grouping is None
+    assert "Spark combines this aggregate before the shuffle" in advised.reasons[0]
 
 
 def test_the_fewest_workers_that_are_nearly_fastest(skew):
@@ -65,21 +65,21 @@ def test_the_fewest_workers_that_are_nearly_fastest(skew):
             predicted(workers, "pkg", pkg, 1.5),
         )
     ]
-    told = recommended(skew, predictions, groupings=["pkg"], asked=(16, 4, 8, 9))
-    assert (told.grouping, told.workers) == ("pkg", 8)
-    assert "On 4 workers no grouping would be needed." in told.reasons
+    advised = recommended(skew, predictions, groupings=["pkg"], asked=(16, 4, 8, 9))
+    assert (advised.grouping, advised.workers) == ("pkg", 8)
+    assert "On 4 workers no grouping would be needed." in advised.reasons
 
 
 def test_more_workers_are_mentioned(skew):
     more = [predicted(20, "sg", 1.0, 9.0), predicted(20, "kg", 6.0), predicted(20, "planned", 1.0)]
-    told = recommended(skew, [*UNEVEN, predicted(10, "planned", 1.0), *more])
-    assert "20 workers with planned would take 50 % of the time" in " ".join(told.reasons)
+    advised = recommended(skew, [*UNEVEN, predicted(10, "planned", 1.0), *more])
+    assert "20 workers with planned would take 50 % of the time" in " ".join(advised.reasons)
 
 
 @pytest.mark.parametrize(
     ("workers", "said"), [(3, None), (5, "more than 1/p1"), (10, "more than 2/p1")]
 )
-def test_workers_beyond_what_the_heaviest_key_allows(skew, workers, said):
+def test_more_workers_than_the_hottest_key_allows(skew, workers, said):
     assert 3 < skew.most_workers(1) < 4
     predictions = [predicted(workers, "sg", 1.0), predicted(workers, "kg", 3.0)]
     reasons = " ".join(recommended(skew, predictions, asked=(workers,)).reasons)
@@ -93,7 +93,7 @@ def test_few_messages_are_mentioned(skew):
     assert "2000 messages are few for 30 workers" in " ".join(reasons)
 
 
-def test_what_spark_combines():
+def test_aggregates_that_spark_combines():
     algebraic = ("count", "sum(column=a)", "mean(column=a)")
     assert [combined_by_spark(each) for each in (*algebraic, "top-k(k=3)", None)] == (
         [True, True, True, False, False]

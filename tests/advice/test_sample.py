@@ -30,7 +30,7 @@ def test_what_it_holds(numbers, sampling, keys):
     assert sampled("a.txt", numbers, 10, sampling).whole
 
 
-def test_it_is_simulated_as_what_it_was_taken_from():
+def test_a_sample_is_simulated_like_its_stream():
     stream = generated("country-skew-r80", messages=2000)
     sample = Sample.take(stream)
     for grouping in ("pkg", "dkg"):
@@ -48,7 +48,7 @@ def test_batches_are_the_whole_in_order():
     )
 
 
-def test_null_is_a_key_and_may_be_the_heaviest(tmp_path):
+def test_null_is_a_key_and_can_be_the_hottest(tmp_path):
     path = tmp_path / "visits.parquet"
     pq.write_table(pa.table({"user": [None] * 70 + ["a"] * 20 + ["b"] * 10}), path)
     sample = sampled("visits", RowIndex.build([path], Columns("user")), 100)
@@ -60,7 +60,7 @@ def test_null_is_a_key_and_may_be_the_heaviest(tmp_path):
     assert advice.to_json()["top_keys"][0]["key"] is None
 
 
-def test_bad_samples_are_told(numbers, tmp_path):
+def test_bad_samples_are_errors(numbers, tmp_path):
     with pytest.raises(ConfigurationError, match="sample = 0: at least 1 line"):
         sampled("a.txt", numbers, 0)
     with pytest.raises(ConfigurationError, match="did you mean 'even'"):

@@ -139,7 +139,7 @@ def test_checks_catch_a_state_that_grows_with_every_message():
         checks["check_state_does_not_grow_with_repetition-by-key"]()
 
 
-def test_sample_messages_have_what_checks_need():
+def test_sample_messages_have_the_columns_that_checks_need():
     messages = sample_messages(parse("sum(column=amount)"))
     assert messages.column_names == ["window", "key", "amount"]
     assert messages["amount"].null_count > 0

@@ -78,7 +78,7 @@ def test_numbers_lead_to_the_groups_of_many_rows():
         assert groups[column].take(pa.array(numbers)).to_pylist() == table[column].to_pylist()
 
 
-def test_a_sum_has_the_type_that_is_asked_for_or_says_that_it_does_not_fit():
+def test_a_sum_has_the_requested_type_or_is_an_error():
     table = pa.table({"key": ["a", "a"], "amount": pa.array([1, 2], pa.int64())})
     how: dict[str, tuple[str, Reduction]] = {"sum": ("amount", "sum")}
     reduced = reduce_groups(table, ["key"], how, {"sum": pa.float64()})
@@ -88,7 +88,7 @@ def test_a_sum_has_the_type_that_is_asked_for_or_says_that_it_does_not_fit():
         reduce_groups(pa.table({"key": ["a"], "amount": [300]}), ["key"], how, {"sum": pa.int8()})
 
 
-def test_a_sum_of_truth_values_counts_what_is_true():
+def test_a_sum_of_booleans_counts_true():
     table = pa.table({"key": ["a", "a", "a", "b"], "late": [True, None, True, False]})
     how: dict[str, tuple[str, Reduction]] = {"late": ("late", "sum")}
     assert reduce_groups(table, ["key"], how)["late"].to_pylist() == [2, 0]

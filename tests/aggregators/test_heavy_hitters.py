@@ -65,7 +65,7 @@ def test_sums_are_those_of_a_naive_twin(capacity, choices, parts):
 
 @pytest.mark.slow(8)
 @given(st.integers(1, 8), st.lists(MESSAGES, min_size=1))
-def test_guarantees_where_a_key_may_be_anywhere(capacity, parts):
+def test_guarantees_if_a_key_can_be_anywhere(capacity, parts):
     hitters = HeavyHitters(capacity, capacity, weight="size")
     merged = hitters.merge(
         pa.concat_tables(hitters.partial(table(part), ALL) for part in parts), ALL

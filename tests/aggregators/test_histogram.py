@@ -78,10 +78,10 @@ def test_keys_named_as_the_result_are_refused(name):
         Histogram("value").partial(messages, [name])
 
 
-def test_many_keys_of_few_values_need_little_room():
+def test_many_keys_of_few_values_need_little_memory():
     keys = np.arange(20_000) // 2
     messages = pa.table({"key": keys, "value": np.arange(20_000.0)})
-    # Room for all bins of all keys would be 300 GB.
+    # All bins of all keys would take 300 GB.
     histogram = Histogram("value", bins=1 << 20)
     partial = histogram.partial(messages, ["key"])
     assert partial.num_rows == 10_000

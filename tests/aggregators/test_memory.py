@@ -16,7 +16,7 @@ _HELD = 1 << 17
 @pytest.mark.slow(2)
 @pytest.mark.parametrize("spelling", ["heavy-hitters(k=5,capacity={})", "top-k(k=5,capacity={})"])
 @pytest.mark.parametrize("capacity", [100, 3000])
-def test_a_worker_holds_what_the_capacity_says(spelling, capacity, monkeypatch):
+def test_the_keys_of_a_worker_are_bounded_by_the_capacity(spelling, capacity, monkeypatch):
     monkeypatch.setattr(work, "_HELD_BYTES", _HELD)
     aggregator = parse(spelling.format(capacity))
     state = capacity * _COUNTER + 1024
@@ -27,7 +27,7 @@ def test_a_worker_holds_what_the_capacity_says(spelling, capacity, monkeypatch):
 
 
 @pytest.mark.slow(3)
-def test_what_counts_every_key_holds_more_with_every_key(monkeypatch):
+def test_aggregators_that_count_every_key_grow_with_every_key(monkeypatch):
     monkeypatch.setattr(work, "_HELD_BYTES", _HELD)
     few, many = (
         held_bytes(parse("count"), messages(batches * 100_000, batches * 50_000))

@@ -29,7 +29,7 @@ def test_spellings(text, aggregator):
     assert parse(aggregator) is aggregator
 
 
-def test_unknown_names_and_parameters_list_what_there_is():
+def test_unknown_names_and_parameters_list_the_known_ones():
     with pytest.raises(ConfigurationError, match="there are: count, "):
         parse("median")
     with pytest.raises(ConfigurationError, match="it has: k, capacity, weight"):

@@ -35,7 +35,7 @@ def test_the_spelling_is_read_again(spelling):
     assert parse(str(parse(spelling))) == parse(spelling)
 
 
-def test_each_result_stands_beside_the_others_of_its_group():
+def test_each_result_is_with_the_others_of_its_group():
     messages = pa.table({"key": ["a", "b", "a", "c"], "amount": [5, None, 7, 5]})
     made = parse_all(
         {
@@ -86,7 +86,7 @@ def test_each_result_stands_beside_the_others_of_its_group():
             assert found["orders"].to_pylist() == [4]
 
 
-def test_an_engine_merges_them_where_it_can_merge_each():
+def test_an_engine_merges_them_if_it_can_merge_each():
     assert isinstance(parse(SPELLINGS[0]), Algebraic)
     assert isinstance(parse(SPELLINGS[1]), Algebraic)
     assert not isinstance(parse(SPELLINGS[2]), Algebraic)
@@ -99,7 +99,7 @@ class Twice(Count):
         return pa.concat_tables([merged.select([*by, "count"])] * 2)
 
 
-def test_rows_that_nobody_spoke_of_are_refused():
+def test_undeclared_rows_are_refused():
     made = parse_all({"n": Twice()})
     messages = pa.table({"key": ["a"]})
     with pytest.raises(RunError, match="n = count: it gave 2 rows for 1 groups; say rows = "):
@@ -116,7 +116,7 @@ def test_rows_that_nobody_spoke_of_are_refused():
         ({"n": "cout"}, "aggregators['n']: unknown aggregator 'cout' (did you mean 'count'?)"),
         ({"n": "sum"}, "aggregators['n']: aggregator 'sum' needs column"),
         ({"n": 7}, "aggregators['n']: aggregator = 7: must be a spelling or an object"),
-        ({"n": "top-k(k=3)"}, "aggregators['n'] = 'top-k(k=3)': its result is one of a window"),
+        ({"n": "top-k(k=3)"}, "aggregators['n'] = 'top-k(k=3)': its result is one per window"),
     ],
 )
 def test_wrong_calls(given, says):
@@ -139,6 +139,6 @@ def test_wrong_spellings(text, says):
     assert says in str(refused.value)
 
 
-def test_what_is_missing_is_named():
+def test_missing_things_are_named():
     with pytest.raises(ConfigurationError, match="the messages have no column 'amont'"):
         parse("n=count,s=sum(column=amont)").bind(pa.schema([("key", pa.string())]))

@@ -41,7 +41,7 @@ def rows_of(values):
 
 @pytest.mark.slow(5)
 @given(rows_of(LONGS), st.integers(0, 30))
-def test_integer_sums_are_exact_and_null_where_they_do_not_fit(rows, cut):
+def test_integer_sums_are_exact_and_null_if_they_do_not_fit(rows, cut):
     """However messages are cut: a part may add up to more than the whole."""
     messages = table(rows, pa.int64())
     groups = naive_values(messages.to_pylist(), BY, "amount")
@@ -101,7 +101,7 @@ def test_decimals_of_all_38_digits_sum_or_are_null(cut):
     messages = table(rows, pa.decimal128(38, 0))
     both = Decimal(99999999999999999999999999999999999998)
     assert results(Sum("amount"), messages, cut) == {"a": None, "b": both, "c": None}
-    # A mean has four places more, for which there is no room.
+    # A mean has four more decimal places, which do not fit.
     assert results(Mean("amount"), messages, cut) == {"a": None, "b": None, "c": None}
 
 

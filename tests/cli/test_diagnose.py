@@ -22,7 +22,7 @@ def test_text(invoke, log):
     assert "log: 1 stage to change" in said.stdout
     assert "orders (app-orders): Spark 4.3.0, 4 slots, 60.0 s" in said.stdout
     assert "stage 0: FlatMapGroupsInPandas by customer, collect at /srv/orders.py:17" in said.stdout
-    assert "About 2.5 times shorter: the fullest task has 2.8 times the mean" in said.stdout
+    assert "About 2.5x faster: the largest task has 2.8 times the mean" in said.stdout
     assert '    eks.groupBy(df, "customer", workers=4).applyInPandas(' in said.stdout
 
 
@@ -34,7 +34,7 @@ def test_json(invoke, log):
     }  # fmt: skip
     (one,) = figures["applications"]
     (finding,) = one["findings"]
-    assert finding["fullest_over_mean"]["rows"] == 2.8
+    assert finding["max_over_mean"]["rows"] == 2.8
     assert finding["keys"] == ["customer"]
     assert [each["rows"] for each in finding["tasks_of_worst_run"]] == [100, 700, 100, 100]
     assert [each["how"] for each in finding["changes"]] == ["split", "whole"]
@@ -45,7 +45,7 @@ def test_limits_are_options(invoke, log):
     figures = json.loads(invoke("diagnose", log, "--json", "--least-gain", 3).stdout)
     (finding,) = figures["applications"][0]["findings"]
     assert (figures["named"], finding["verdict"]) == (0, "small")
-    assert "2.50 times shorter: less than 3" in finding["reason"]
+    assert "2.50x faster: less than 3x" in finding["reason"]
 
 
 def test_page(invoke, log, tmp_path):

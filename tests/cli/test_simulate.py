@@ -155,7 +155,7 @@ def test_compressed_edges_are_fed_by_their_senders(invoke, tmp_path):
         (("--groupings", "kg,pgk"), "unknown grouping 'pgk'"),
         (("--workers", 0), "workers = 0"),
         (("--estimation", "probing(0)"), "above 0 seconds"),
-        (("--estimation", "probing(5)", "--grouping", "sg"), "does not go by loads"),
+        (("--estimation", "probing(5)", "--grouping", "sg"), "does not use loads"),
         (("--feed", "keys"), "unknown feed 'keys'"),
         (("--cost-ms", -1), "--cost-ms"),
         (("--input", "nowhere"), "dataset and input are given"),

@@ -125,7 +125,7 @@ def test_the_machine_is_read():
 
 
 @pytest.mark.parametrize("text", ["", "a b", "f(", "f(1)", "f(a=b+c)", "f(a=1).b", "one.py:"])
-def test_what_is_no_case_is_refused(text):
+def test_functions_that_are_no_case_are_refused(text):
     with pytest.raises(ValueError, match="write NAME"):
         Case.parse(text)
 
@@ -166,7 +166,7 @@ def test_a_loaded_machine_ends_the_program(tmp_path, capfd):
 
 
 @pytest.mark.parametrize("given", [["one"], ["--commit", "HEAD", "one"], ["one", "two", "three"]])
-def test_what_is_compared_must_be_two(given, capsys):
+def test_exactly_two_are_compared(given, capsys):
     with pytest.raises(SystemExit):
         program.main(given)
     assert "two commits and one case, or two cases" in capsys.readouterr().err

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-_PATIENCE_MS = 240_000  # a machine that runs all tests at once may draw slowly
+_PATIENCE_MS = 240_000  # a machine that runs all tests together may draw slowly
 _LONGER_THAN_A_TICK = 1.5
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 QUIET = [
@@ -122,7 +122,7 @@ def opened(browser, url, width, height, scheme, drawn="#hot-keys .hm") -> Iterat
     asked, errors = [], []
     page.on("request", lambda request: asked.append(request.url))
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda told: errors.append(told.text) if told.type == "error" else None)
+    page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
     page.goto(url)
     page.wait_for_selector(drawn, state="attached")
     yield page
@@ -163,7 +163,7 @@ def test_the_page_opens_and_fits(browser, url, name, width, height, scheme):
 
 
 @pytest.mark.slow(14)
-def test_the_page_follows_a_run_and_says_that_it_stopped(browser, url, histories):
+def test_the_page_follows_a_run_and_shows_that_it_stopped(browser, url, histories):
     _, going_on = histories
     with opened(browser, url, 1280, 800, "dark") as page:
         shows(page, "#standing", "running: dkg")
@@ -181,7 +181,7 @@ def test_the_page_follows_a_run_and_says_that_it_stopped(browser, url, histories
     ("name", "width", "height", "scheme"),
     [("join-laptop", 1280, 800, "light"), ("join-phone", 390, 844, "light")],
 )
-def test_a_join_has_charts_of_its_own(browser, join_url, name, width, height, scheme):
+def test_a_join_has_its_own_charts(browser, join_url, name, width, height, scheme):
     with opened(browser, join_url, width, height, scheme, drawn="#mldc .scatterlayer") as page:
         shown = [each.inner_text() for each in page.query_selector_all("section:not([hidden]) h3")]
         assert {"MLDC of each epoch", "Moved partitions of each epoch"} <= set(shown)
@@ -252,6 +252,6 @@ def test_addresses_and_directories_are_checked(tmp_path):
     first = Server([tmp_path], port=0)
     port = int(first.url.rpartition(":")[2].strip("/"))
     assert first.url.startswith("http://127.0.0.1:")
-    with pytest.raises(ConfigurationError, match=r"cannot be listened at .* another --port"):
+    with pytest.raises(ConfigurationError, match=r"cannot listen on .* another --port"):
         Server([tmp_path], port=port)
     first.close()  # nothing was served yet

@@ -51,7 +51,7 @@ def test_lines_go_over_the_seconds_since_the_start(name, values):
     assert list(kg.y) == values
 
 
-def test_hot_keys_lie_on_their_workers():
+def test_hot_keys_are_on_their_workers():
     kg, dkg = dashboard_charts.hot_keys(TWO, THEME).data
     assert [list(row) for row in kg.z] == [[62.5, 37.5], [0, 100]]
     assert list(kg.y) == ["1. Turkey 80.0 %", "2. a &quot;b&quot; 2.0 %"]

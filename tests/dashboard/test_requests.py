@@ -52,7 +52,7 @@ def answer(url, path, body=None, kind="application/json"):
         return error.code, error.read().decode()
 
 
-def test_what_the_page_asks_is_answered(url, question):
+def test_requests_of_the_page_are_answered(url, question):
     status, text = answer(url, UPDATE, json.dumps(question).encode())
     assert status == 200
     assert "Waiting for a run" in text

@@ -68,7 +68,7 @@ def test_a_directory_that_is_not_there_yet_is_waited_for(tmp_path, begin):
     assert [run.info.grouping for run in runs.read()] == ["kg"]
 
 
-def test_a_run_without_an_epoch_says_so(tmp_path, begin):
+def test_a_run_without_an_epoch_is_shown_as_such(tmp_path, begin):
     begin("history", "kg", epochs=0)
     (card,) = cards(Runs([tmp_path]).read(), THEMES["light"])
     assert "waiting for the first epoch" in text_of(card)
@@ -79,13 +79,13 @@ def test_a_card_of_a_join_has_the_figures_of_a_join(tmp_path):
     history.begin(JOIN)
     history.add(join_record(1))
     (card,) = cards(Runs([tmp_path]).read(), THEMES["light"])
-    told = text_of(card)
+    shown = text_of(card)
     for figure in ("MLDC 0.400", "MLDC threshold 0.50", "matches 140", "moved partitions 3"):
-        assert figure in told
-    assert "DistCost" not in told
+        assert figure in shown
+    assert "DistCost" not in shown
 
 
-def test_the_end_of_a_run_is_told(tmp_path, begin):
+def test_the_end_of_a_run_is_shown(tmp_path, begin):
     history = begin("history", "kg")
     history.end("paused")
     (run,) = Runs([tmp_path]).read()
@@ -95,7 +95,7 @@ def test_the_end_of_a_run_is_told(tmp_path, begin):
     assert Runs([tmp_path]).read()[0].state.running
 
 
-def test_a_killed_run_is_told_by_its_silence(tmp_path, begin):
+def test_a_killed_run_is_recognized_by_its_silence(tmp_path, begin):
     history = begin("history", "kg")
     history.store.put("alive", b'{"at": 5}')
     (run,) = Runs([tmp_path]).read()
@@ -107,9 +107,9 @@ def test_a_card_has_the_metrics(tmp_path, begin):
     begin("history", "kg")
     (card,) = cards(Runs([tmp_path]).read(), THEMES["light"])
     assert isinstance(card, html.Article)
-    told = text_of(card)
+    shown = text_of(card)
     for figure in ("kg", "2 workers · 3 sources · epoch 1", "200", "66 /s", "1.200", "10.00 %"):
-        assert figure in told
-    assert "MLDC" not in told
+        assert figure in shown
+    assert "MLDC" not in shown
     for figure in ("DistCost 1.25", "rejected 3", "latency p50 900 ms", "latency p99 1,100 ms"):
-        assert figure in told
+        assert figure in shown

@@ -138,7 +138,7 @@ def test_weights_of_records_have_the_published_figures(name, records_percent):
     assert len(set(batch.counts[batch.ids == 5].tolist())) > 5
 
 
-def test_graphs_say_who_sends():
+def test_graphs_have_senders():
     stream = generated("slashdot0811-like", messages=50_000)
     batch = stream.batch(0, stream.length)
     assert batch.senders is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenkey.reports.diagnosis.after_remedies import Work, heaviest
+from evenkey.reports.diagnosis.after_remedies import Work, hottest_rows
 from evenkey.reports.diagnosis.remedies import Remedy
 from evenkey.reports.diagnosis.spark_application import Execution, Task
 from evenkey.reports.diagnosis.spark_plans import keyed_reads, node_of
@@ -29,12 +29,12 @@ def by_rows(rows, fixed=0.5, slope=0.01):
     return run_of(rows, [fixed + slope * each for each in rows])
 
 
-def test_even_tasks_stay_as_long_as_they_are():
+def test_balanced_tasks_keep_their_time():
     work = Work.of([by_rows([250] * 4)], 4)
     assert work.predicted(SPLIT) == pytest.approx(work.seconds) == pytest.approx(3.0)
 
 
-def test_fewer_tasks_are_no_gain_of_their_own():
+def test_fewer_tasks_alone_are_no_gain():
     rows = [100, 100, 100, 100, 100, 100, 100, 500]
     work = Work.of([by_rows(rows)], 4)
     assert work.seconds == pytest.approx(1.5 + 5.5)
@@ -48,7 +48,7 @@ def test_fewer_tasks_than_slots_become_as_many():
 
 def test_a_whole_key_is_not_split():
     work = Work.of([by_rows([100, 100, 100, 900])], 4)
-    assert heaviest((100, 100, 100, 900)) == 800
+    assert hottest_rows((100, 100, 100, 900)) == 800
     assert work.predicted(WHOLE) == pytest.approx(0.5 + 8)
     assert work.predicted(SPLIT) == pytest.approx(0.5 + 3)
 
@@ -58,7 +58,7 @@ def test_light_keys_that_chance_put_together_are_taken_apart():
     assert work.predicted(WHOLE) == pytest.approx(work.predicted(SPLIT)) == pytest.approx(3.5)
 
 
-def test_what_does_not_go_by_rows_stays():
+def test_time_that_does_not_depend_on_rows_stays():
     rows = [100, 700, 100, 100]
     slow = [1.5, 7.5, 1.5, 11.5]
     work = Work.of([run_of(rows, slow)], 4)
@@ -74,7 +74,7 @@ def test_runs_add_up():
     assert work.worst is runs[0]
 
 
-def test_a_join_goes_by_what_it_gives_where_that_explains_its_time():
+def test_a_join_is_measured_by_its_output_if_that_explains_its_time():
     rows, outputs = [100, 130, 110, 100], (100, 9000, 200, 100)
     seconds = [0.001 * each for each in outputs]
     work = Work.of([run_of(rows, seconds, JOIN, None, outputs)], 4)

@@ -30,7 +30,7 @@ def test_a_page_without_stages_to_change(tmp_path):
     assert "No keyed shuffle" in text
 
 
-def test_a_folder_that_is_not_there_is_said(tmp_path):
+def test_a_missing_folder_is_reported(tmp_path):
     for file in (tmp_path, tmp_path / "no" / "page.html"):
         with pytest.raises(ConfigurationError, match=r"page = .* folder that exists"):
             check_page(file)

@@ -21,7 +21,7 @@ def test_the_example_runs(capsys, tmp_path, monkeypatch):
     (example,) = snippets("docs/diagnose.md", "python")
     names: dict[str, Any] = {}
     exec(example, names)  # noqa: S102 - our own guide
-    assert capsys.readouterr().out.startswith("('customer',) about 2.5 times shorter")
+    assert capsys.readouterr().out.startswith("('customer',) about 2.5x faster")
 
 
 def test_the_limits_are_those_of_the_code():

@@ -28,12 +28,12 @@ def test_a_skewed_stage_is_named_with_its_figures(tmp_path):
     assert found.run.execution.call_site == "collect at /srv/orders.py:17"
     assert found.work.seconds == pytest.approx(7.5)
     assert found.work.skew_cost == pytest.approx(7.5 - 12 / 4)
-    assert found.heaviest_share == pytest.approx(0.6)
+    assert found.hottest_share == pytest.approx(0.6)
     split, whole = found.changes
     assert (split.remedy.how, whole.remedy.how) == ("split", "whole")
     assert split.seconds == pytest.approx(0.5 + 2.5)
     assert split.gain == pytest.approx(2.5)
-    assert whole.seconds == pytest.approx(0.5 + 6.0)  # the heaviest key's own 600 rows
+    assert whole.seconds == pytest.approx(0.5 + 6.0)  # the hottest key's own 600 rows
     assert split.remedy.code.startswith('eks.groupBy(df, "customer", workers=4).applyInPandas(')
 
 
@@ -48,7 +48,7 @@ def test_the_plan_that_ran_is_the_newest(tmp_path):
     assert found.fullness["rows"] == 3.6
 
 
-def test_what_spark_combines_is_not_named(tmp_path):
+def test_stages_that_spark_combines_are_not_reported(tmp_path):
     partial = node("HashAggregate", "HashAggregate(keys=[k#1], functions=[partial_count(1)])")
     log = Log()
     log.execution(
@@ -79,14 +79,14 @@ def test_an_aggregate_behind_a_repartition_is_not_combined_before_it(tmp_path):
     assert "repartition" in found.reason
 
 
-def test_a_slow_task_with_even_rows_is_no_matter_of_keys(tmp_path):
+def test_a_slow_task_with_balanced_rows_is_not_slow_because_of_keys(tmp_path):
     log = Log()
     log.execution(0, applied())
     log.stage(0, [250, 260, 240, 250], [1, 1, 9, 1])
     found = only(tmp_path, log)
-    assert found.verdict == "even"
+    assert found.verdict == "balanced"
     assert found.work.skew_cost == pytest.approx(6.0)
-    assert "no matter of keys" in found.reason
+    assert "not because of its keys" in found.reason
 
 
 def test_skew_that_costs_no_time_is_not_named(tmp_path):
@@ -114,7 +114,7 @@ def test_epochs_of_one_plan_are_one_finding(tmp_path):
     assert most.to_json()["stages"] == [0, 1, 2]
 
 
-def test_the_sides_of_a_join_are_told_apart(tmp_path):
+def test_the_sides_of_a_join_are_distinguished(tmp_path):
     join = node(
         "SortMergeJoin",
         "SortMergeJoin [customer#1L], [customer#5L], Inner",

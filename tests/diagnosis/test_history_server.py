@@ -125,7 +125,7 @@ def test_an_application_that_runs(served):
         assert found.adaptive == ("coalesced",)
         assert found.run.execution.call_site == "collect at /srv/orders.py:17"
         assert one.application.slots == 4
-        assert one.cautions[0].startswith("Read over REST: a join's sides are not told apart")
+        assert one.cautions[0].startswith("Read over REST: the rows of a join's two sides")
 
 
 def test_a_stage_that_fits_no_shuffle_or_two_is_left_out(served):
@@ -152,7 +152,7 @@ def test_a_history_server_hands_out_the_log(served):
         diagnose(f"{address}/history/app-7/jobs/")
 
 
-def test_what_does_not_answer_as_spark_is_refused_in_one_line(served):
+def test_a_server_that_is_not_spark_is_refused_in_one_line(served):
     address, known = served
     with pytest.raises(ConfigurationError, match=r"no Spark answers there .HTTP 404.; give the"):
         diagnose(address)
@@ -275,7 +275,7 @@ def test_answers_are_limited_in_size_and_time(served, monkeypatch):
 
 
 def answering(answer):
-    """A server that sends these bytes to whoever asks; gives its address."""
+    """A server that sends these bytes to every client; gives its address."""
     listening = socket.create_server(("127.0.0.1", 0))
 
     def serve():
@@ -304,7 +304,7 @@ def answering(answer):
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n",
     ],
 )
-def test_what_is_no_answer_is_refused_in_one_line(answer):
+def test_an_invalid_answer_is_refused_in_one_line(answer):
     listening, address = answering(answer)
     with listening:
         assert f"{address}: no Spark answers there (" in refusal(address)
@@ -322,7 +322,7 @@ def test_what_is_no_answer_is_refused_in_one_line(answer):
         ("http://me:hunter2@127.0.0.1:4040", "http://me:***@127.0.0.1:4040: it holds a password"),
     ],
 )
-def test_what_is_no_address_is_refused_in_one_line(address, said):
+def test_an_invalid_address_is_refused_in_one_line(address, said):
     line = refusal(address)
     assert said in line
     assert "hunter2" not in line

@@ -59,7 +59,7 @@ def test_a_line_that_is_too_long_is_skipped(tmp_path, monkeypatch):
     ("limit", "value", "said"),
     [("LOG_BYTES", len(GOOD) + 1000, "holds more than 0 MiB"), ("LOG_SECONDS", -1.0, "longer")],
 )
-def test_what_is_beyond_a_limit_is_not_read(tmp_path, monkeypatch, limit, value, said):
+def test_input_beyond_a_limit_is_not_read(tmp_path, monkeypatch, limit, value, said):
     with gzip.open(tmp_path / "log.gz", "wb") as file:
         file.write(GOOD + b"\n" * 5_000_000)
     monkeypatch.setattr(limits, limit, value)

@@ -57,7 +57,7 @@ def test_the_sides_of_a_join():
         assert join.run.sides == (placed(keys), placed(range(501)))
         assert join.run.outputs == placed(keys)
         assert join.run.read.join_type == "Inner"
-        assert join.verdict == ("change" if job == "join-skewed" else "even")
+        assert join.verdict == ("change" if job == "join-skewed" else "balanced")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_function_on_groups(job, operator, share):
     assert not groups.combined
 
 
-def test_what_spark_combines():
+def test_aggregates_that_spark_combines():
     one = found("distinct-skewed")
     assert [each.verdict for each in one.findings] == ["combined", "combined"]
     # Of 2,000,000 rows each of four tasks leaves one for each of 201 customers in three shops.
@@ -85,10 +85,10 @@ def test_what_spark_combines():
     assert sum(first.run.rows) == SLOTS * 201 * 3
 
 
-def test_even_keys_and_a_plain_count():
-    (even,) = found("apply-balanced").findings
-    assert even.run.rows == placed(n % 2000 for n in range(ROWS))
-    assert even.verdict == "even"
+def test_balanced_keys_and_a_plain_count():
+    (balanced,) = found("apply-balanced").findings
+    assert balanced.run.rows == placed(n % 2000 for n in range(ROWS))
+    assert balanced.verdict == "balanced"
     (count,) = found("count-skewed").findings
     assert sum(count.run.rows) == SLOTS * 201
     assert (count.combined, count.verdict) == (True, "combined")
@@ -129,7 +129,7 @@ def test_the_sides_of_a_left_join():
 def test_a_straggler_is_no_matter_of_keys():
     (groups,) = found("straggler").findings
     assert groups.run.rows == placed(n % 2000 for n in range(ROWS))
-    assert groups.verdict == "even"
+    assert groups.verdict == "balanced"
 
 
 def test_cogroups_have_a_line():
@@ -142,11 +142,11 @@ def test_cogroups_have_a_line():
         ".applyInPandas(work, schema)"
     )
     assert change.remedy.how == "whole"
-    fullest = max(map(sum, zip(*cogroups.run.sides, strict=True)))
-    assert change.gain == pytest.approx(fullest / (0.6 * ROWS), rel=0.02)
+    largest = max(map(sum, zip(*cogroups.run.sides, strict=True)))
+    assert change.gain == pytest.approx(largest / (0.6 * ROWS), rel=0.02)
 
 
-def test_what_nothing_can_be_written_for():
+def test_stages_without_a_remedy():
     (state,) = found("stream-state-skewed").findings
     assert state.verdict == "none"
     assert state.stream

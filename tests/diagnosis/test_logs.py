@@ -67,7 +67,7 @@ def test_a_packed_log_is_read(tmp_path, name, pack):
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("codec", ["zstd", "lz4", "snappy"])
 @pytest.mark.classic("packs by Spark's own classes")
-def test_what_spark_packs_is_read(tmp_path, spark, codec):
+def test_compressed_logs_are_read(tmp_path, spark, codec):
     jvm = spark._jvm
     configuration = spark.sparkContext._conf._jconf
     file = tmp_path / f"app-1.{codec}"
@@ -81,7 +81,7 @@ def test_what_spark_packs_is_read(tmp_path, spark, codec):
 
 
 @pytest.mark.parametrize(("name", "pack"), PACKED)
-def test_a_log_that_is_cut_gives_what_comes_before(tmp_path, name, pack):
+def test_a_log_that_is_cut_is_read_up_to_the_cut(tmp_path, name, pack):
     log = skewed()
     log.execution(1, {"nodeName": "Range", "simpleString": "x" * 100_000, "children": []})
     content = log.text(ended=False).encode()
@@ -104,7 +104,7 @@ def test_a_log_that_is_cut_between_lines_breaks_off(tmp_path, name, pack, half_a
     assert ["breaks off" in each for each in one.cautions] == [True]
 
 
-def test_half_a_line_is_no_caution_of_its_own(tmp_path):
+def test_half_a_line_is_no_separate_caution(tmp_path):
     (tmp_path / "log").write_bytes(skewed().text(ended=False).encode() + b'{"Event":"Spark')
     (one,) = diagnose(tmp_path / "log").applications
     assert [each.verdict for each in one.findings] == ["change"]
@@ -129,7 +129,7 @@ def test_events_that_lack_something_are_counted(tmp_path):
     assert one.cautions == ("2 events lack what Spark 4.3.0 should write: left out.",)
 
 
-def test_a_version_that_is_not_known_is_said(tmp_path):
+def test_an_unknown_version_is_reported(tmp_path):
     log = skewed()
     log.events[0]["Spark Version"] = "7.1.0"
     (one,) = diagnose(log.write(tmp_path / "log")).applications
@@ -152,7 +152,7 @@ def test_a_rolled_log_is_one_application(tmp_path):
     assert one.cautions == ()
 
 
-def test_a_compacted_file_stands_for_those_before_it(tmp_path):
+def test_a_compacted_file_replaces_the_previous_ones(tmp_path):
     directory = tmp_path / "eventlog_v2_app-1"
     directory.mkdir()
     lines = GOOD.splitlines(keepends=True)
@@ -166,11 +166,11 @@ def test_a_compacted_file_stands_for_those_before_it(tmp_path):
     assert len(one.application.stages[0].tasks) == 4
 
 
-def test_an_application_that_runs_is_said(tmp_path):
+def test_a_running_application_is_reported(tmp_path):
     (tmp_path / "app-1.inprogress").write_text(skewed().text(ended=False))
     (one,) = diagnose(tmp_path).applications
     assert one.cautions == (
-        "The log has no end: the application still runs; what it holds is diagnosed.",
+        "The log has no end: the application still runs; its contents are diagnosed.",
     )
 
 
@@ -218,7 +218,7 @@ def test_no_keyed_shuffle_is_one_line(tmp_path):
         (b'{"Event":"SparkListenerLogStart","Spark Version":"4.3.0"}\n', "no application begins"),
     ],
 )
-def test_what_is_no_log_is_refused_in_one_line(tmp_path, content, message):
+def test_a_file_that_is_no_log_is_refused_in_one_line(tmp_path, content, message):
     (tmp_path / "log").write_bytes(content)
     with pytest.raises(ConfigurationError, match=message):
         diagnose(tmp_path / "log")

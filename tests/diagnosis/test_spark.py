@@ -101,7 +101,7 @@ def test_a_log_and_the_page_of_a_known_job(tmp_path, codec):
     assert said["live"]["applications"][0]["source"] == "rest"
 
 
-def test_a_history_server_gives_what_the_log_gives(tmp_path):
+def test_a_history_server_gives_the_same_as_the_log(tmp_path):
     logs, _ = ran(tmp_path, "zstd")
     home = Path(pyspark.__file__).parent
     options = f"-Dspark.history.fs.logDirectory=file://{logs} -Dspark.history.ui.port=0"

@@ -12,7 +12,7 @@ SECONDS = st.lists(st.integers(0, 1000), min_size=1, max_size=30)
 
 
 def naive_makespan(seconds, slots):
-    """Second by second: whoever is free takes the next task."""
+    """Second by second: a free slot takes the next task."""
     left = [0] * slots
     waiting, clock = list(seconds), 0
     while waiting or any(left):
@@ -31,7 +31,7 @@ def test_makespan_is_that_of_playing(seconds, slots):
 
 
 @given(SECONDS, st.integers(1, 8))
-def test_even_tasks_cost_nothing(seconds, slots):
+def test_balanced_tasks_cost_nothing(seconds, slots):
     assert skew_cost([seconds[0]] * len(seconds), slots) == pytest.approx(0, abs=1e-6)
     assert 0 <= skew_cost(seconds, slots) <= makespan(seconds, slots)
 

@@ -105,5 +105,5 @@ def prints_what_it_says(name):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", ["balanced.ipynb", "compare_schemes.ipynb", "moving_join.ipynb"])
-def test_a_notebook_prints_what_it_says(name):
+def test_a_notebook_prints_its_output(name):
     prints_what_it_says(name)

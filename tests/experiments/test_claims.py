@@ -14,7 +14,7 @@ from evenkey.simulation import SimulationReport, simulate
 MESSAGES = 100_000
 ZIPF = "zipf(z=1,keys=10000)"  # its most frequent key has 10.2 %
 PKG = "pkg(variant=paper)"
-FEW = 10  # messages of imbalance below which all count as even
+FEW = 10  # messages of imbalance below which all count as balanced
 
 
 @cache
@@ -40,7 +40,7 @@ def last(report: SimulationReport) -> float:
 
 @pytest.mark.parametrize("method", ["off-greedy", "on-greedy", "potc", "kg"])
 @pytest.mark.parametrize("workers", [5, 10, 15])
-def test_pkg_is_better_than_what_keeps_a_key_on_one_worker(method, workers):
+def test_pkg_is_better_than_methods_that_keep_a_key_on_one_worker(method, workers):
     assert workers < 2 / top_share(ZIPF)
     split = simulated(ZIPF, PKG, workers, estimation="global")
     whole = simulated(ZIPF, method, workers, estimation="global")
@@ -48,7 +48,7 @@ def test_pkg_is_better_than_what_keeps_a_key_on_one_worker(method, workers):
 
 
 @pytest.mark.parametrize("method", ["off-greedy", "on-greedy", "potc", "kg"])
-def test_no_method_without_key_splitting_stands_a_key_larger_than_a_worker(method):
+def test_no_method_without_key_splitting_balances_a_key_larger_than_a_worker(method):
     workers = 15
     excess = (top_share(ZIPF) - 1 / workers) * MESSAGES
     assert excess > 100 * last(simulated(ZIPF, PKG, workers, estimation="global"))
@@ -96,7 +96,7 @@ def test_imbalance_never_exceeds_the_sum_of_the_local_ones(grouping, feed):
 
 
 @pytest.mark.parametrize("workers", [1, 7, 100])
-def test_shuffle_grouping_from_one_source_is_even_to_a_message(workers):
+def test_shuffle_grouping_from_one_source_is_balanced_to_a_message(workers):
     series = simulated(ZIPF, "sg", workers, sources=1).series
     assert max(series["imbalance"].to_pylist()) <= 1
 
@@ -113,13 +113,13 @@ def test_beyond_two_over_p1_imbalance_grows_with_the_stream(grouping, workers):
     assert (course >= excess - sampling).all()
 
 
-def test_balance_is_lost_where_workers_exceed_two_over_p1():
-    even = {
+def test_balance_is_lost_if_workers_exceed_two_over_p1():
+    balanced = {
         workers: imbalance(simulated(ZIPF, "pkg", workers)) < 1e-3 * MESSAGES
         for workers in (5, 10, 15, 25, 50)
     }
     assert 15 < 2 / top_share(ZIPF) < 25
-    assert even == {5: True, 10: True, 15: True, 25: False, 50: False}
+    assert balanced == {5: True, 10: True, 15: True, 25: False, 50: False}
 
 
 def test_two_regimes_of_theorem_5_1():
@@ -149,7 +149,7 @@ def test_skewed_sources_are_as_good_as_uniform_ones(workers):
     assert imbalance(skewed) < 1e-3 * MESSAGES
 
 
-def test_more_choices_restore_balance_where_two_do_not():
+def test_more_choices_restore_balance_if_two_do_not():
     stream = "zipf(z=1.2,keys=100000)"
     two, more = (
         simulated(stream, f"pkg(choices={choices},variant=paper)", 40) for choices in (2, 12)

@@ -77,8 +77,8 @@ def test_topologies_are_the_papers(scale):
     assert sorted(sizes) == pytest.approx(sorted(seconds), rel=0.02)
 
 
-def test_arrivals_saturate_even_workers_and_kg_where_the_paper_says():
-    """At the paper's rate: KG's fullest worker, 17.8 % on WP, at 0.4 ms; 8 workers lose 37 %."""
+def test_arrivals_saturate_balanced_workers_and_kg_as_in_the_paper():
+    """At the paper's rate: KG's most loaded worker, 17.8 % on WP, at 0.4 ms; 8 lose 37 %."""
     rate = with_costs(FULL)[0].arrival_rate
     assert rate is not None
     assert 1 / (rate * (0.1 + 0.078)) == pytest.approx(0.4e-3, rel=0.05)  # table 2: I(m) = 7.8 %

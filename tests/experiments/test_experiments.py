@@ -171,7 +171,7 @@ def test_every_table_and_figure_that_can_be_made_is_there():
     assert set(available()) >= PAPERS
 
 
-def test_an_experiment_lies_in_the_file_of_its_name():
+def test_an_experiment_is_in_the_file_of_its_name():
     for name, experiment in available().items():
         paper, item = name.split("-", 1)
         place = type(experiment).__module__.removeprefix("evenkey.papers.experiments.")
@@ -183,7 +183,7 @@ def test_an_experiment_lies_in_the_file_of_its_name():
         )
 
 
-def test_what_is_simulated_and_run_on_spark_is_declared_once():
+def test_experiments_simulated_and_run_on_spark_are_declared_once():
     found = available()
     for name, on_spark in found.items():
         if name.endswith("-spark"):
@@ -204,7 +204,7 @@ def test_full_has_the_published_length_and_quick_is_shorter():
     assert max(quick) <= 1_000_000
 
 
-def test_unknown_names_list_what_there_is():
+def test_unknown_names_list_the_known_ones():
     with pytest.raises(ConfigurationError, match="did you mean 'pkg-table-2'"):
         find("pkg-tabel-2")
     with pytest.raises(ConfigurationError, match="there are: full, quick"):
@@ -212,7 +212,7 @@ def test_unknown_names_list_what_there_is():
 
 
 @pytest.mark.parametrize("name", sorted(PAPERS))
-def test_what_is_timed_is_repeated_as_often_as_the_scale_says(name):
+def test_timed_scenarios_are_repeated_as_the_scale_says(name):
     for scale in (QUICK, dataclasses.replace(QUICK, repeats=4), FULL):
         for scenario in find(name).scenarios(scale):
             if isinstance(scenario, Timed):

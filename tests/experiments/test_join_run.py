@@ -49,7 +49,7 @@ def test_ids_are_the_same_for_ever():
     assert JoinRun(Dataset("publications", 300), "sps", "static-strl", 0.3).id == "bcaa81a3f525d258"
 
 
-def test_results_of_streams_that_were_skewed_otherwise_are_measured_anew():
+def test_results_of_streams_with_other_skew_are_measured_again():
     scenario = join_run(QUICK, "rihps", "static-strl", 0.3)
     assert scenario.id != dataclasses.replace(scenario, revision=1).id
 
@@ -65,7 +65,7 @@ def test_the_axis_shows_the_skew_that_came_out(figure):
 
 
 def made_up_frame(scenarios):
-    """A frame as the store would give it: what was asked for, and a little less that came out."""
+    """A frame as the store would give it: the nominal skew, and a slightly lower realised one."""
     return pd.DataFrame(
         {**each.parameters, "realised_skew": 0.9 * each.skew, "throughput": 1.0}
         | dict.fromkeys(("modelled_throughput", "modelled_latency_ms", "latency_mean_ms"), 1.0)

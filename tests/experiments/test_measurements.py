@@ -50,9 +50,9 @@ def test_a_simulation_is_the_simulators():
         stream, "pkg", workers=7, sources=3, hash="murmur3", agreement=True, samples=10
     )
     measured = scenario.measure()
-    told = report.to_json()
-    assert measured.figures["average_imbalance_fraction"] == told["average_imbalance_fraction"]
-    assert measured.figures["disagreement"] == told["agreement"]["disagreement"]
+    reported = report.to_json()
+    assert measured.figures["average_imbalance_fraction"] == reported["average_imbalance_fraction"]
+    assert measured.figures["disagreement"] == reported["agreement"]["disagreement"]
     assert measured.series == report.series
     assert not {name for name in measured.figures if "second" in name}  # no clock
 

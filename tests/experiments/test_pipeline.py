@@ -30,9 +30,9 @@ def measured(**options) -> dict[str, Any]:
 @pytest.mark.usefixtures("spark")
 def test_a_scenario_is_run_by_the_pipeline():
     figures = measured()
-    told = simulate(generated(STREAM.name, messages=400), "kg", workers=3, sources=2).to_json()
+    simulated = simulate(generated(STREAM.name, messages=400), "kg", workers=3, sources=2).to_json()
     for name in ("messages", "keys", "pairs", "max_over_mean", "stddev_percent", "dist_cost"):
-        assert figures[name] == told[name]
+        assert figures[name] == simulated[name]
     assert figures["epochs"] == 2
     assert figures["epoch_pairs_mean"] <= figures["epoch_pairs_max"] <= 50
     assert 0 < figures["latency_p50_ms"] <= figures["latency_p99_ms"] <= figures["makespan_ms"]
@@ -63,7 +63,7 @@ def topics_of(broker) -> list[str]:
     return list(AdminClient({"bootstrap.servers": broker.server}).list_topics(timeout=240).topics)
 
 
-def test_what_cannot_come_through_a_topic_is_refused():
+def test_streams_that_cannot_come_through_a_topic_are_refused():
     paced = PipelineRun(STREAM, "kg", 3, arrival_rate=200.0)
     with pytest.raises(ConfigurationError, match=r"200 a second here.*leave kafka out"):
         paced.through("127.0.0.1:9092")

@@ -25,12 +25,12 @@ def test_a_page_has_all_in_it(small, tmp_path):
     assert "plotly.js v" in text
 
 
-def test_the_figures_lie_beside_the_page(small, tmp_path):
+def test_the_figures_are_written_beside_the_page(small, tmp_path):
     write_page(run(small, QUICK, tmp_path), tmp_path)
-    told = json.loads((tmp_path / "small-table-1-quick.json").read_text())
-    assert told["tables"][0]["rows"][0] == {"number": 3, "square": 9}
-    assert told["findings"][0]["holds"] is True
-    assert told["command"] == "evenkey experiment run small-table-1 --scale quick"
+    written = json.loads((tmp_path / "small-table-1-quick.json").read_text())
+    assert written["tables"][0]["rows"][0] == {"number": 3, "square": 9}
+    assert written["findings"][0]["holds"] is True
+    assert written["command"] == "evenkey experiment run small-table-1 --scale quick"
 
 
 def test_a_page_is_the_same_each_time(small, tmp_path):
@@ -40,7 +40,7 @@ def test_a_page_is_the_same_each_time(small, tmp_path):
     assert first == second
 
 
-def test_the_digest_is_that_of_the_results_wherever_they_were_made(small, tmp_path):
+def test_the_digest_is_that_of_the_results_on_any_machine(small, tmp_path):
     first, again, other = (
         run(small, QUICK, tmp_path / name, seed=seed)
         for name, seed in (("first", 0), ("again", 0), ("other", 1))
@@ -59,7 +59,7 @@ def test_the_command_names_repeats_that_are_not_the_usual_ones(small, tmp_path):
     assert "measured, on here, each\nas the median of 3 runs." in text
 
 
-def test_medians_bear_the_range_of_their_runs(small, tmp_path):
+def test_medians_have_the_range_of_their_runs(small, tmp_path):
     outcome = run(small, QUICK, tmp_path)
     (table,) = outcome.to_json()["tables"]
     shown = outcome.tables[0].columns[-1]
@@ -83,9 +83,9 @@ def test_the_index_tells_pages_of_streams_from_kafka_and_reads_those_of_before(s
     outcome = run(small, QUICK, tmp_path)
     write_page(outcome, tmp_path)
     before = tmp_path / "small-table-1-quick.json"
-    told = json.loads(before.read_text())
-    del told["kafka"]
-    before.write_text(json.dumps(told))
+    written = json.loads(before.read_text())
+    del written["kafka"]
+    before.write_text(json.dumps(written))
     page = write_page(dataclasses.replace(outcome, kafka="127.0.0.1:9092"), tmp_path)
     assert page.name == "small-table-1-quick-kafka.html"
     assert "--kafka 127.0.0.1:9092" in page.read_text()

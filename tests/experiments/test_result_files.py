@@ -23,7 +23,7 @@ def store(tmp_path) -> Store:
     return Store(tmp_path / "results")
 
 
-def test_what_is_written_is_read(store):
+def test_written_results_are_read(store):
     assert SCENARIO not in store
     store.write(SCENARIO, SCENARIO.measure())
     assert SCENARIO in store
@@ -33,7 +33,7 @@ def test_what_is_written_is_read(store):
     assert row["series"] == [{"step": 0}, {"step": 1}, {"step": 2}]
 
 
-def test_a_file_says_what_it_holds_to_any_reader(store):
+def test_a_file_describes_its_content_to_any_reader(store):
     store.write(SCENARIO, SCENARIO.measure())
     table = pq.read_table(store.path(SCENARIO))
     assert json.loads(table.schema.metadata[b"evenkey.parameters"]) == SCENARIO.parameters

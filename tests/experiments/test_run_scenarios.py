@@ -20,7 +20,7 @@ def test_each_scenario_is_measured_once(small, measured, tmp_path):
     assert len(measured) == 3
 
 
-def test_a_run_goes_on_where_it_was_stopped(small, measured, tmp_path):
+def test_a_run_continues_after_a_stop(small, measured, tmp_path):
     first = run(small, QUICK, tmp_path)
     lost = next(first.results.glob("*.parquet"))
     content = lost.read_bytes()
@@ -31,7 +31,7 @@ def test_a_run_goes_on_where_it_was_stopped(small, measured, tmp_path):
     assert second.frame.equals(first.frame)
 
 
-def test_again_measures_anew(small, measured, tmp_path):
+def test_again_measures_again(small, measured, tmp_path):
     run(small, QUICK, tmp_path)
     run(small, QUICK, tmp_path, again=True)
     assert len(measured) == 6
@@ -43,13 +43,13 @@ def test_another_seed_is_another_result(small, measured, tmp_path):
     assert len(measured) == 6
 
 
-def test_what_cannot_be_had_is_left_out_with_its_reason(small, tmp_path):
+def test_unavailable_scenarios_are_left_out_with_their_reason(small, tmp_path):
     (reason,) = run(small, QUICK, tmp_path).skipped
     assert reason.startswith("nowhere.txt.gz is not in")
     assert "EVENKEY_DATA" in reason
 
 
-def test_an_experiment_of_which_nothing_can_be_had_says_so(small, tmp_path, monkeypatch):
+def test_an_experiment_without_available_scenarios_is_reported(small, tmp_path, monkeypatch):
     monkeypatch.setattr(small, "scenarios", lambda scale: type(small)().scenarios(scale)[-1:])
     outcome = run(small, QUICK, tmp_path)
     assert len(outcome.skipped) == 1
@@ -58,12 +58,12 @@ def test_an_experiment_of_which_nothing_can_be_had_says_so(small, tmp_path, monk
 
 
 def test_progress_comes_on_the_way_and_at_the_end(small, tmp_path):
-    told: list[Progress] = []
-    run(small, QUICK, tmp_path, on_progress=told.append)
-    assert [(each.done, each.messages) for each in told] == [
+    reported: list[Progress] = []
+    run(small, QUICK, tmp_path, on_progress=reported.append)
+    assert [(each.done, each.messages) for each in reported] == [
         (0, 3), (1, 0), (1, 1), (2, 0), (2, 2), (3, 0),
     ]  # fmt: skip
-    assert {each.total for each in told} == {3}
+    assert {each.total for each in reported} == {3}
 
 
 @pytest.mark.slow(5)

@@ -36,7 +36,7 @@ class Clocked(Timed):
         return TimedRun({"load": load, "process": os.getpid()}, {"elapsed_ms": elapsed})
 
 
-def test_timings_are_medians_and_the_machine_is_told():
+def test_timings_are_medians_and_the_machine_is_named():
     CLOCK[:] = [5.0, 100.0, 3.0]
     figures = Clocked(STREAM, 1).measure().figures
     assert (figures["load"], figures["elapsed_ms"]) == (7.0, 5.0)
@@ -50,7 +50,7 @@ def test_a_single_run_has_no_range():
     assert "elapsed_ms_least" not in Clocked(STREAM, 1, repeats=1).measure().figures
 
 
-def test_what_is_no_timing_must_not_differ_between_runs():
+def test_figures_that_are_no_timings_must_not_differ_between_runs():
     CLOCK[:] = [5.0, 5.0, 3.0]
     with pytest.raises(RunError, match=r"load differs between runs \(\['3.0', '5.0'\]\)"):
         Clocked(STREAM, 1, steady=False).measure()

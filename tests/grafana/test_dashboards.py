@@ -42,7 +42,7 @@ def panels(source, titles):
     return [panel for panel in dashboard(source)["panels"] if panel["title"] in titles]
 
 
-def test_what_is_checked_in_is_what_the_code_makes():
+def test_the_dashboards_in_the_repository_are_those_of_the_code():
     written = {path.name: path.read_text() for path in (GRAFANA / "dashboards").iterdir()}
     assert written == dashboards(), "run `make grafana`"
 
@@ -199,7 +199,7 @@ def test_every_query_of_a_join_gives_the_join(joined, influx, prometheus, began)
 def as_it_was(prometheus, text, began):
     """What a query gave since then; the run has ended.
 
-    On a busy machine a figure may be there for less than the 200 ms between two looks.
+    On a loaded machine a figure can be there for less than the 200 ms between two reads.
     """
     end = time.time()
     step_ms = max(1, math.ceil(1000 * (end - began) / MOST_POINTS))

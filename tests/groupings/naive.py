@@ -114,53 +114,53 @@ def prompt(counts, workers):
     """Give ``{key: {worker: messages}}``, the pieces of a batch's keys."""
     total = sum(counts.values())
     cut = total / max(workers, len(counts), 1)
-    room, pieces, rests = [total / workers] * workers, {}, []
+    remaining, pieces, rests = [total / workers] * workers, {}, []
     for number, key in enumerate(sorted(counts, key=lambda key: (-counts[key], key))):
         turn = number % (2 * workers)
         home = turn if turn < workers else 2 * workers - 1 - turn
         first = min(cut, counts[key])
         pieces[key] = {home: first}
-        room[home] -= first
+        remaining[home] -= first
         if counts[key] > first:
             rests.append((key, home, counts[key] - first))
     for key, home, above in rests:
         rest = above
         while rest > 0:
-            fitting = [worker for worker in range(workers) if room[worker] >= rest]
-            if room[home] >= rest:
+            fitting = [worker for worker in range(workers) if remaining[worker] >= rest]
+            if remaining[home] >= rest:
                 best, part = home, rest
             elif fitting:
-                best, part = min(fitting, key=lambda worker: room[worker]), rest
+                best, part = min(fitting, key=lambda worker: remaining[worker]), rest
             else:
-                best = home if room[home] > 0 else room.index(max(room))
-                part = min(rest, room[best]) if room[best] > 0 else rest
+                best = home if remaining[home] > 0 else remaining.index(max(remaining))
+                part = min(rest, remaining[best]) if remaining[best] > 0 else rest
             pieces[key][best] = pieces[key].get(best, 0) + part
-            room[best] -= part
+            remaining[best] -= part
             rest -= part
     return pieces
 
 
 def isolated(counts, total, workers, most):
-    """Give the workers of the heaviest keys, and the weights of the workers for all others."""
+    """Give the workers of the hottest keys, and the weights of the workers for all others."""
     loads, places = [0.0] * workers, {}
     for key in sorted(counts, key=lambda key: (-counts[key], key))[:most]:
         places[key] = loads.index(min(loads))
         loads[places[key]] += counts[key]
-    rest, rooms = total - sum(loads), [0.0] * workers
-    # Fill the lowest workers up, step by step, to the next one's level.
+    rest, capacities = total - sum(loads), [0.0] * workers
+    # Fill the least loaded workers, step by step, up to the load of the next one.
     while rest > 0:
-        filled = [load + room for load, room in zip(loads, rooms, strict=True)]
+        filled = [load + taken for load, taken in zip(loads, capacities, strict=True)]
         lowest = [w for w in range(workers) if filled[w] == min(filled)]
-        higher = [level for level in filled if level > min(filled)]
+        higher = [load for load in filled if load > min(filled)]
         step = rest / len(lowest)
         if higher:
             step = min(step, min(higher) - min(filled))
         for worker in lowest:
-            rooms[worker] += step
+            capacities[worker] += step
         rest -= step * len(lowest)
         if step * len(lowest) == 0:
             break
-    return places, rooms
+    return places, capacities
 
 
 def cardinality_affinity(keys, weights, workers, tolerance):
@@ -183,7 +183,7 @@ def cardinality_affinity(keys, weights, workers, tolerance):
 
 
 class DynamicKeyGrouping:
-    """Dynamic key grouping by the paper's letter; `reference_model` has the other variant."""
+    """Dynamic key grouping as the paper describes it; `reference_model` has the other variant."""
 
     def __init__(self, grouping, workers):
         self.rules = grouping

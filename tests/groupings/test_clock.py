@@ -32,9 +32,9 @@ def epochs_of(sources, times_of=as_they_are, memory=None):
         for source in range(sources):
             router = grouping.router(WORKERS, source)
             router.remember(memory)
-            told = times_of(epoch, source, times[source::sources].copy())
+            reported = times_of(epoch, source, times[source::sources].copy())
             clock = EventClock(start=router.now)
-            workers[source::sources] = router.route(keys[source::sources], clock.follow(told))
+            workers[source::sources] = router.route(keys[source::sources], clock.follow(reported))
             memories.append(router.memory())
         memory = grouping.merge_memories(memories)
         balance.append(max_over_mean(np.bincount(workers, minlength=WORKERS)))
@@ -94,7 +94,7 @@ def old_memory(clock):
 @pytest.mark.slow(1)
 @pytest.mark.parametrize("clock", [FUTURE, ORIGIN + 3000, PAST])
 @pytest.mark.parametrize("sources", [1, 4])
-def test_a_table_with_a_wrong_clock_is_mended_within_an_epoch(undisturbed, clock, sources):
+def test_a_table_with_a_wrong_clock_is_corrected_within_an_epoch(undisturbed, clock, sources):
     balance, memory = epochs_of(sources, memory=old_memory(clock))
     assert settled(balance).max() < 1.1 * settled(undisturbed[sources][0]).max()
     assert memory["clock"][1] <= ORIGIN + EPOCHS * SECONDS + 15
@@ -138,7 +138,7 @@ def test_a_clock_that_the_stream_is_behind_is_set_back_in_the_same_epoch():
     assert memory["items"]["seen"].tolist() == [ORIGIN]
 
 
-def test_a_source_out_of_step_takes_nobody_along():
+def test_a_source_with_a_wrong_clock_does_not_move_others():
     grouping, memories = DynamicKeyGrouping(), []
     for source, start in enumerate((100.0, 104.0, FUTURE)):
         router = grouping.router(4, source)

@@ -33,7 +33,7 @@ SPELLINGS = (
 
 
 def stream():
-    """60 messages over 200 s: half of them bear one hot key, the others 30 keys."""
+    """60 messages over 200 s: half of them have one hot key, the others 30 keys."""
     unusual = [
         "",
         " ",
@@ -55,7 +55,7 @@ def stream():
 
 
 def plan_of(spelling, messages):
-    """What a grouping that is given frequencies is told: those of the stream itself."""
+    """Frequencies of the stream itself, for a grouping that needs them."""
     grouping = parse(spelling)
     if not grouping.given_frequencies:
         return None

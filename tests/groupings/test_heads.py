@@ -82,7 +82,7 @@ def test_choices_for_a_known_distribution():
 
 @pytest.mark.parametrize("grouping", [DChoices(), WChoices()], ids=str)
 def test_balance_and_replication(grouping):
-    """A hot key is spread, keys in the tail are on two workers at most, loads are even."""
+    """A hot key is spread, keys in the tail are on two workers at most, loads are balanced."""
     keys, hashes = skewed(200_000)
     router = grouping.router(WORKERS)
     before, routed = router.route(keys[:50_000]), router.route(keys[50_000:])

@@ -24,8 +24,8 @@ def rows(items):
     return {row[0]: row[1:] for row in items.tolist()}
 
 
-def test_old_keys_of_two_sources_hand_the_lightest_down():
-    """There is room for two old keys and a teenage one: the fourth is a baby again."""
+def test_old_keys_of_two_sources_pass_the_coldest_down():
+    """Two old keys and a teenage one fit: the fourth is a baby again."""
     first = items_of((1, 9, 5.0, 5.0, 3, 4, OLD), (2, 5, 6.0, 5.0, 1, 3, OLD))
     second = items_of((3, 7, 9.0, 8.0, 2, 2, OLD), (4, 3, 8.0, 8.0, 0, 2, OLD))
     # Counts are means over both sources, rounded up; of the order only the places are left.
@@ -74,7 +74,7 @@ def test_of_equals_the_one_seen_first_stays_also_across_epochs():
     items = after.snapshot()["items"]
     assert items["key"].tolist() == [30, 20, 10, 5]
     assert items["order"].tolist() == [0, 1, 2, 3]
-    # Room for two babies: all came once, so those that came first stay.
+    # Two babies fit: all came once, so those that came first stay.
     assert after.memory()["items"]["key"].tolist() == [30, 20]
     restored = grouping.router(3)
     restored.restore(after.snapshot())
@@ -82,7 +82,7 @@ def test_of_equals_the_one_seen_first_stays_also_across_epochs():
     assert restored.snapshot()["items"]["order"].tolist() == [0, 1, 2, 3, 4]
 
 
-def test_a_key_space_without_room_begins_anew():
+def test_a_key_space_of_size_zero_starts_again():
     """A single expected key is half a baby, which rounds to none: no key is carried over."""
     grouping = DynamicKeyGrouping(expected_keys=1)
     before, after = grouping.router(3), grouping.router(3)

@@ -81,12 +81,12 @@ def test_a_snapshot_of_another_shape_is_refused(name, change):
         parse(name).router(WORKERS).restore(change(snapshot))
 
 
-@pytest.mark.parametrize("name", ["item", "room"])
+@pytest.mark.parametrize("name", ["item", "capacity"])
 def test_a_partitioner_with_numbers_out_of_range_is_refused(name):
     keys, counts = np.unique(KEYS, return_counts=True)
     grouping = parse("kip")
     plan = grouping.plan(keys, counts.astype(float), WORKERS)
-    change = with_item("place", WORKERS) if name == "item" else with_array("room", [1.0])
+    change = with_item("place", WORKERS) if name == "item" else with_array("capacity", [1.0])
     grouping.router(WORKERS).remember(plan)
     with pytest.raises(RunError, match="numbers out of range: delete the file"):
         grouping.router(WORKERS).remember(change(plan))

@@ -165,7 +165,7 @@ def test_pools_of_departed_keys_are_bounded():
     routers = [dataclasses.replace(grouping, kept_pools=kept).router(4) for kept in (5, 0, 99)]
     for wave in range(30):
         for router in routers:
-            # Loads begin anew, as in an epoch; each key soon outweighs the one before.
+            # Loads start at 0, as in an epoch; each key soon has more messages than the previous.
             router.restore({"sent": np.zeros(4, dtype=np.int64)})
             keys = np.full(400, 1000 + wave, dtype=np.uint64)
             weights = np.full(400, int(1.7**wave) + 1)
@@ -198,11 +198,11 @@ def test_a_returning_key_has_its_pool_after_an_epoch_too():
 
 
 def test_the_parameters_of_the_reference_are_the_defaults():
-    told = (
+    spelling = (
         "dkg(initial_pool=2,warm_up=15,teenage_period=15,old_period=60,expected_keys=100,"
         "old_share=0.1,teenage_share=0.4,baby_share=0.5)"
     )
-    assert str(parse(told)) == "dkg"
+    assert str(parse(spelling)) == "dkg"
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def test_offline_greedy(counts, others, workers):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((np.arange(2), np.ones(3), 5), "2 keys but 3 counts: give one a key"),
+        ((np.arange(2), np.ones(3), 5), "2 keys but 3 counts: give one per key"),
         ((np.arange(2), np.array([1.0, -2.0]), 5), "a count of -2: counts are at least 0"),
         ((np.arange(2), np.array([1.0, np.nan]), 5), "a count of nan"),
         ((np.arange(2), np.ones(2), 0), "there must be at least 1 worker"),

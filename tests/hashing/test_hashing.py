@@ -49,8 +49,8 @@ def test_spark_agrees(spark):
     from pyspark.sql import functions as F
 
     rng = random.Random(7)  # noqa: S311 - texts to hash, no secrets
-    letters = "aé東😀"
-    strings = [*SPARK_STRINGS, *("".join(rng.choices(letters, k=k % 40)) for k in range(200))]
+    characters = "aé東😀"
+    strings = [*SPARK_STRINGS, *("".join(rng.choices(characters, k=k % 40)) for k in range(200))]
     longs = [*SPARK_LONGS, *(rng.getrandbits(64) - 2**63 for _ in range(200))]
     rows = list(zip(strings, (longs * 2)[: len(strings)], strict=True))
     df = spark.createDataFrame(rows, "s string, n bigint")

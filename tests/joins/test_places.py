@@ -52,14 +52,14 @@ def test_the_synthetic_country_is_whole(atlas):
         assert shapely.area(polygons).sum() == pytest.approx(shapely.area(atlas.areas).sum())
     inside = shapely.point_on_surface(atlas.sectors)
     for name in ("area", "district"):
-        assert shapely.contains(atlas.level(name)[atlas.above_sector(name)], inside).all()
+        assert shapely.contains(atlas.polygons(name)[atlas.above_sector(name)], inside).all()
 
 
 def test_subscriptions_have_the_mix_of_the_predecessor(atlas):
     table = draw_subscriptions(atlas, 5000, seed=1)
-    sizes = {name: np.median(shapely.area(atlas.level(name))) for name in ("area", "district")}
+    sizes = {name: np.median(shapely.area(atlas.polygons(name))) for name in ("area", "district")}
     areas = shapely.area(shapes_of(table))
-    encoded = {name: set(shapely.to_wkb(atlas.level(name))) for name in ("area", "district")}
+    encoded = {name: set(shapely.to_wkb(atlas.polygons(name))) for name in ("area", "district")}
     shares = {
         name: np.mean([each in encoded[name] for each in table["geometry"].to_pylist()])
         for name in encoded

@@ -75,8 +75,8 @@ def test_it_is_read_as_the_same_geojson_is(tmp_path):
     ]
     (tmp_path / "same.geojson").write_text(json.dumps({"features": features}))
     one, other = read_atlas(shp), read_atlas(tmp_path / "same.geojson")
-    for level in ("area", "district", "sector"):
-        assert shapely.equals(one.level(level), other.level(level)).all()
+    for kind in ("area", "district", "sector"):
+        assert shapely.equals(one.polygons(kind), other.polygons(kind)).all()
 
 
 def test_districts_are_cut_and_polygons_repaired(tmp_path):
@@ -171,7 +171,7 @@ BROKEN: dict[str, Any] = {
         None,
         "names are not utf-8 .* into s.cpg",
     ),
-    "cpg": (SECTORS, {}, text(".cpg", "klingon"), "s.cpg names no encoding that is known"),
+    "cpg": (SECTORS, {}, text(".cpg", "klingon"), "s.cpg has the unknown encoding"),
 }
 
 

@@ -1,4 +1,4 @@
-"""An epoch's own metrics, and what all epochs together are told by."""
+"""Metrics of an epoch, and those that summarize all epochs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from evenkey.core.metrics import EpochMetrics, PairCounts, epoch_figures
 
 
-def test_metrics_are_those_of_what_the_workers_got():
+def test_metrics_are_those_of_the_messages_of_each_worker():
     counts = PairCounts(workers=2)
     counts.add(np.array([0, 0, 1]), np.array([7, 8, 7], dtype=np.uint64), np.array([1, 4, 1]))
     metrics = EpochMetrics.of_epoch(3, counts, 5)

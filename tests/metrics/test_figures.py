@@ -54,13 +54,13 @@ def test_values_have_the_names_that_records_have():
     assert two.named(of_epoch=True) == {"epoch_both": 2, "late": 3}
 
 
-def test_what_an_older_version_did_not_write_is_not_known():
+def test_figures_that_an_older_version_did_not_write_are_unknown():
     two = Two.restored({"both": 5, "by_worker": [1, 2], "gone": 1})
     assert (two.both, two.by_worker) == (5, (1, 2))
     assert math.isnan(two.late)
 
 
-def test_of_a_run_what_is_not_known_is_none_in_json():
+def test_unknown_figures_of_a_run_are_none_in_json():
     assert known(Two.restored({"by_worker": [3, 1]})) == {"both": None, "by_worker": (3, 1)}
 
 
@@ -112,7 +112,7 @@ def test_headings_have_the_unit_of_their_cells():
     ]
 
 
-def test_every_figure_says_what_it_is_and_limits_are_figures():
+def test_every_figure_has_a_meaning_and_limits_are_figures():
     for each in FIGURES.values():
         assert each.text.endswith(".")
         assert each.limit in ("", *FIGURES)

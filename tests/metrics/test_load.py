@@ -35,11 +35,11 @@ def test_idle_workers_count(metric):
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize(
-    ("loads", "mend"),
-    [([], "at least one worker"), ([[1], [2]], "one number a worker"), ([1, -2], "hold -2")],
+    ("loads", "fix"),
+    [([], "one number per worker"), ([[1], [2]], "and at least one"), ([1, -2], "hold -2")],
 )
-def test_senseless_loads(metric, loads, mend):
-    with pytest.raises(ConfigurationError, match=mend):
+def test_senseless_loads(metric, loads, fix):
+    with pytest.raises(ConfigurationError, match=fix):
         metric(loads)
 
 

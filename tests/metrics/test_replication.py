@@ -104,19 +104,19 @@ def test_loads_are_a_copy():
 
 
 @pytest.mark.parametrize(
-    ("workers", "hashes", "weights", "mend"),
+    ("workers", "hashes", "weights", "fix"),
     [
         ([0, 5], [1, 1], None, "workers 0 to 5: with workers = 5 they must be 0 to 4"),
         ([-1], [1], None, "workers -1"),
         ([0], [1, 1], None, "1 workers for 2 keys"),
         ([0], [1], [1, 1], r"one count \(2 given\)"),
-        ([0], [1], [0], "counts 0: it must count at least 1"),
+        ([0], [1], [0], "count 0: the count of a message must be at least 1"),
     ],
 )
-def test_senseless_messages(workers, hashes, weights, mend):
+def test_senseless_messages(workers, hashes, weights, fix):
     counts = PairCounts(WORKERS)
     weights = None if weights is None else np.array(weights)
-    with pytest.raises(ConfigurationError, match=mend):
+    with pytest.raises(ConfigurationError, match=fix):
         counts.add(np.array(workers), np.array(hashes, dtype=np.uint64), weights)
     assert figures(counts) == naive([])
 
@@ -129,7 +129,7 @@ def test_senseless_workers():
 
 
 @given(st.lists(messages, min_size=1, max_size=4))
-def test_lower_bound_counts_what_keys_weigh(batches):
+def test_the_lower_bound_counts_weights_of_keys(batches):
     parts = [added(PairCounts(WORKERS), batch) for batch in batches]
     for part in parts[1:]:
         parts[0].merge(part)
@@ -159,12 +159,12 @@ def test_lower_bound_lets_keys_fit_exactly():
 
 
 @pytest.mark.parametrize("arguments", [([1], 0), ([0], 1), ([1], 1, -0.1)])
-def test_lower_bound_refuses_what_cannot_be(arguments):
+def test_the_lower_bound_refuses_bad_arguments(arguments):
     with pytest.raises(ConfigurationError, match="must be at least 1"):
         dist_cost_lower_bound(*arguments)
 
 
-def test_what_is_not_counted_is_nan():
+def test_figures_that_are_not_counted_are_nan():
     counts = added(LoadCounts(WORKERS), [(0, 7, 2), (3, 7, 1)])
     assert counts.loads.tolist() == [2, 0, 0, 1, 0]
     figures = (counts.pairs, counts.keys, counts.dist_cost, counts.dist_cost_lower_bound)

@@ -115,7 +115,7 @@ def test_a_prompt_router_restored_within_an_epoch_deals_on():
 
 @pytest.mark.slow(3)
 def test_every_epoch_of_prompt_is_buffered():
-    """Its hot keys change in the middle of an epoch; sizes are even all the same."""
+    """Its hot keys change in the middle of an epoch; sizes are still balanced."""
     stream = generated("drift(z=1.2,keys=1000,every=30000)", messages=200_000)
     report = simulate(stream, "prompt", workers=10, sources=3, epoch_messages=50_000)
     assert len(report.epochs) == 4
@@ -127,17 +127,18 @@ def test_every_epoch_of_prompt_is_buffered():
 def test_kip_isolates_as_its_twin(counts, workers, isolated):
     grouping = IsolatingGrouping(isolated)
     plan = plan_of(grouping, counts, workers)
-    places, rooms = naive.isolated(counts, sum(counts.values()), workers, isolated * workers)
+    places, capacities = naive.isolated(counts, sum(counts.values()), workers, isolated * workers)
     assert dict(plan["items"][["key", "place"]].tolist()) == places
-    if sum(rooms):
-        weights = np.diff(plan["room"], prepend=0.0)
-        np.testing.assert_allclose(weights, np.array(rooms) / sum(rooms), atol=1e-9)
+    if sum(capacities):
+        weights = np.diff(plan["capacity"], prepend=0.0)
+        np.testing.assert_allclose(weights, np.array(capacities) / sum(capacities), atol=1e-9)
     others = np.array([key ^ 1 for key in counts if key ^ 1 not in counts], dtype=np.uint64)
     router = grouping.router(workers)
     router.remember(plan)
     for key, worker in zip(others.tolist(), router.route(others).tolist(), strict=True):
         point = (naive.mix(key, 1 << 41) >> 11) / 2**53
-        assert worker == min(int(np.searchsorted(plan["room"], point, side="right")), workers - 1)
+        place = int(np.searchsorted(plan["capacity"], point, side="right"))
+        assert worker == min(place, workers - 1)
     routed = router.route(np.array(list(places), dtype=np.uint64))
     assert routed.tolist() == list(places.values())
 
@@ -145,19 +146,19 @@ def test_kip_isolates_as_its_twin(counts, workers, isolated):
 def test_kip_plans_from_the_epoch_before_and_splits_no_key():
     grouping, workers, keys = IsolatingGrouping(), 10, zipf(40_000, exponent=0.8)
     routers = [grouping.router(workers, source) for source in range(3)]
-    fullest = []
+    maxima = []
     for _ in range(2):
         routed = [router.route(keys[source::3]) for source, router in enumerate(routers)]
         order = np.concatenate([keys[source::3] for source in range(3)])
         pairs = set(zip(order.tolist(), np.concatenate(routed).tolist(), strict=True))
         assert len(pairs) == len(np.unique(keys))
-        fullest.append(np.bincount(np.concatenate(routed), minlength=workers).max() / 4000)
+        maxima.append(np.bincount(np.concatenate(routed), minlength=workers).max() / 4000)
         memory = grouping.merge_memories([router.memory() for router in routers])
-        assert memory.keys() == {"items", "room"}
+        assert memory.keys() == {"items", "capacity"}
         for router in routers:
             router.remember(memory)
-    assert fullest[0] > 1.5
-    assert fullest[1] < 1.15
+    assert maxima[0] > 1.5
+    assert maxima[1] < 1.15
 
 
 def test_kip_keeps_its_plan_through_an_epoch_without_messages():
@@ -172,7 +173,7 @@ def test_kip_keeps_its_plan_through_an_epoch_without_messages():
 @pytest.mark.parametrize(
     ("counts", "says"),
     [
-        (np.ones(3), "2 keys but 3 counts: give one a key"),
+        (np.ones(3), "2 keys but 3 counts: give one per key"),
         (np.array([1.0, -2.0]), "a count of -2: counts are at least 0"),
         (np.array([1.0, np.nan]), "a count of nan"),
     ],

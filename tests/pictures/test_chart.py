@@ -25,21 +25,21 @@ def drawn(**options) -> dict[str, Any]:
     return drawn
 
 
-def test_a_line_a_group_without_what_a_logarithm_cannot_show():
+def test_one_line_per_group_without_values_below_zero_on_a_logarithmic_axis():
     lines = {line["name"]: line for line in drawn()["data"]}
     assert list(lines["PKG"]["x"]) == ["5", "10", "5"]
     assert list(lines["KG"]["y"]) == [3e-2]
 
 
-def test_a_panel_a_value_with_one_entry_a_group_in_the_legend():
-    told = drawn(panels=Grid("stream", "{} stream"))
-    assert [each["text"] for each in told["layout"]["annotations"]] == ["WP stream", "TW stream"]
-    shown = [line["name"] for line in told["data"] if line["showlegend"]]
+def test_one_panel_per_value_with_one_legend_entry_per_group():
+    figure = drawn(panels=Grid("stream", "{} stream"))
+    assert [each["text"] for each in figure["layout"]["annotations"]] == ["WP stream", "TW stream"]
+    shown = [line["name"] for line in figure["data"] if line["showlegend"]]
     assert sorted(shown) == ["KG", "PKG"]
-    assert [line["xaxis"] for line in told["data"]] == ["x", "x", "x2"]
+    assert [line["xaxis"] for line in figure["data"]] == ["x", "x", "x2"]
 
 
-def test_dashes_tell_whose_figures_they_are():
+def test_dashes_distinguish_ours_and_the_papers():
     lines = {line["name"]: line["line"] for line in drawn(dash="whose")["data"]}
     assert lines["PKG, ours"]["dash"] == "solid"
     assert lines["PKG, paper"]["dash"] == "dot"
@@ -62,7 +62,7 @@ def test_axes_have_titles_units_and_whole_decades():
     assert list(layout["yaxis"]["range"]) == [-6, 0]
 
 
-def test_columns_beside_each_other_are_told_apart_by_whose_they_are():
+def test_columns_beside_each_other_are_distinguished_by_whose_they_are():
     frame = FRAME.assign(paper=[0.5, 0.25, 0.125, None, 1.0])
     chart = Chart(
         "", X, Axis("share", "Share"), kind="bars", beside={"ours": "imbalance", "paper": "paper"}

@@ -46,7 +46,7 @@ def test_a_page_without_plots_has_no_script(package, tmp_path):
     )
 
 
-def test_what_a_template_names_must_be_given(package, tmp_path):
+def test_variables_of_a_template_must_be_given(package, tmp_path):
     from jinja2 import UndefinedError
 
     with pytest.raises(UndefinedError, match="name"):
@@ -55,7 +55,7 @@ def test_what_a_template_names_must_be_given(package, tmp_path):
 
 
 @pytest.mark.parametrize("missing", ["plotly", "jinja2"])
-def test_a_missing_package_is_named_with_the_extra_that_brings_it(monkeypatch, missing):
+def test_a_missing_package_is_named_with_its_extra(monkeypatch, missing):
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ConfigurationError, match=rf"{missing}.*evenkey\[pages\]"):
         check_packages()

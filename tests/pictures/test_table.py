@@ -44,7 +44,7 @@ def test_a_crossed_table_has_a_column_a_value_in_the_order_in_which_they_come():
     ]
 
 
-def test_a_crossed_table_has_no_figure_where_there_is_none():
+def test_a_crossed_table_has_empty_cells_for_missing_figures():
     frame = pd.DataFrame({"stream": ["WP", "TW"], "method": ["KG", "PKG"], "share": [0.5, 0.25]})
     table = Table.crossed(
         "Shares", frame, [Column("stream", "Stream")], "method", Column("share", "{}", ".2f")

@@ -47,7 +47,7 @@ def test_runs_beyond_the_last_colour_begin_again():
     assert theme.of_run(len(theme.runs)) == theme.of_run(0)
 
 
-def test_panels_lie_under_each_other_in_the_theme():
+def test_panels_are_below_each_other_in_the_theme():
     theme = THEMES["dark"]
     figure = stacked(themed(theme, "worker", ""), [2, 1], ["kg", "dkg"], gap=0.1)
     figure.add_trace(heat(theme, [0, 1], ["a"], [[0.0, 100.0]], [["0", "7"]], "%{text}"), 1, 1)

@@ -74,5 +74,5 @@ def test_diagnose_names_the_skewed_stage_and_the_line(tmp_path):
     assert finding["call_site"] == f"collect at {job}:{line + 1}"
     tasks = sorted(each["rows"] for each in finding["tasks_of_worst_run"])
     assert tasks[-len(rows) :] == sorted(rows.values())
-    assert finding["fullest_over_mean"]["rows"] == pytest.approx(largest * 4 / 2000, abs=0.01)
+    assert finding["max_over_mean"]["rows"] == pytest.approx(largest * 4 / 2000, abs=0.01)
     assert any('eks.groupBy(df, "customer"' in each["code"] for each in finding["changes"])

@@ -105,7 +105,7 @@ def test_figures_are_those_of_the_report(tmp_path, log):
     assert list(records[-1]["loads"]) == items.tolist()
 
 
-def test_totals_go_on_where_the_log_keeps_the_first_epochs_no_more(tmp_path, log):
+def test_totals_continue_after_the_log_drops_the_first_epochs(tmp_path, log):
     recorded(tmp_path, log, epochs=(0,))
     for name in ("plan-0000000000.json", *log.store.names("epoch=0000000000")):
         log.store.delete(name)

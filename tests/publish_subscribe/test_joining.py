@@ -66,10 +66,10 @@ def recorded(config, tmp_path):
     ],
 )
 def test_pairs_are_those_of_one_process(pipeline, mode, tmp_path):
-    told: list[EpochProgress] = []
+    reported: list[EpochProgress] = []
     options = {**SMALL, "force_redistribution": 1, "verify": True, "output": tmp_path / "out"}
     config = JoinConfig(pipeline=pipeline, mode=mode, **options)
-    report = run_join(config, on_progress=told.append)
+    report = run_join(config, on_progress=reported.append)
     figures = report.to_json()
     assert figures["finished"]
     assert figures["pairs_digest"] == figures["expected_digest"]
@@ -81,7 +81,7 @@ def test_pairs_are_those_of_one_process(pipeline, mode, tmp_path):
         assert each["epoch_latency_ms"] > 0
         assert 0 <= each["load_seconds"] < each["epoch_latency_ms"] / 1000
         assert each["usual_epoch_latency_ms"]["p50"] == each["usual_epoch_latency_ms"]["max"] > 0
-    assert [each.messages for each in told[2:]] == [200, 400, 600]
+    assert [each.messages for each in reported[2:]] == [200, 400, 600]
     records = recorded(config, tmp_path)
     assert [each["mldc"] for each in records] == figures["mldc"]
     assert [each["epoch_static_loads"] for each in records] == figures["epoch_static_loads"]
@@ -150,7 +150,7 @@ def test_files_must_have_publications(tmp_path):
 
 @pytest.mark.slow(4)
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "error"),
     [
         ({"skew": 2}, "skew = 2"),
         ({"mode": "static"}, "mode = 'static': must be one of"),
@@ -160,8 +160,8 @@ def test_files_must_have_publications(tmp_path):
         ({"skw": 0.5}, "did you mean 'skew'"),
     ],
 )
-def test_options_are_checked(options, told):
-    with pytest.raises(ConfigurationError, match=told):
+def test_options_are_checked(options, error):
+    with pytest.raises(ConfigurationError, match=error):
         JoinConfig(**options)
 
 

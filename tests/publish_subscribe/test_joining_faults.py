@@ -30,9 +30,13 @@ def ended(output):
 
 
 def started(output, log):
-    with log.open("w") as told:
+    with log.open("w") as errors:
         return subprocess.Popen(
-            command(output), stdout=subprocess.PIPE, stderr=told, text=True, start_new_session=True
+            command(output),
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            start_new_session=True,
         )
 
 
@@ -66,7 +70,7 @@ def test_killed_python_workers_are_replaced(tmp_path):
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_a_killed_driver_goes_on_where_it_was(tmp_path):
+def test_a_killed_driver_continues(tmp_path):
     output, log = tmp_path / "out", tmp_path / "log"
     process = started(output, log)
     wait_for_an_epoch(process, output, log)

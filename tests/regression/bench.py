@@ -75,7 +75,7 @@ def differences(before: dict[str, float], now: dict[str, float]) -> dict[str, st
 
 
 def unaccounted() -> dict[str, str]:
-    """Groupings without scenario and excuse, and excuses that excuse nothing; with the mend."""
+    """Groupings without scenario and excuse, and excuses that excuse nothing; with the fix."""
     shown = {parse(scenario.grouping).name for scenario in scenarios().values()}
     missing = available().keys() - shown - EXCUSES.keys()
     idle = {name for name in EXCUSES if name in shown or name not in available()}

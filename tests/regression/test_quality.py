@@ -26,7 +26,7 @@ def test_every_scenario_is_frozen_and_nothing_else():
     assert bench.frozen().keys() == SCENARIOS.keys()
 
 
-def test_a_figure_too_far_away_is_told():
+def test_a_figure_too_far_away_is_reported():
     before = dict.fromkeys(bench.TOLERANCES, 2.0)
     now = {**before, "dist_cost": 2.0 * 1.02, "max_over_mean": 2.0 * 0.98, "memory_bytes": 2.1}
     assert bench.differences(before, now) == {
@@ -35,10 +35,10 @@ def test_a_figure_too_far_away_is_told():
     }
 
 
-def test_a_grouping_without_scenario_is_told(monkeypatch):
+def test_a_grouping_without_scenario_is_reported(monkeypatch):
     pkg = available()["pkg"]
     monkeypatch.setattr(bench, "available", lambda: {"pkg": pkg, "new": pkg, "odd": pkg})
     monkeypatch.setattr(bench, "EXCUSES", {"odd": "why", "pkg": "why", "gone": "why"})
-    mends = bench.unaccounted()
-    assert set(mends) == {"new", "pkg", "gone"}
-    assert "add it" in mends["new"]
+    fixes = bench.unaccounted()
+    assert set(fixes) == {"new", "pkg", "gone"}
+    assert "add it" in fixes["new"]

@@ -27,7 +27,7 @@ def test_every_file_has_the_same_version():
     assert CITATION["version"] == PROJECT["version"]
 
 
-def test_the_recipe_needs_what_the_package_needs():
+def test_the_recipe_has_the_requirements_of_the_package():
     spaced = (each.replace(">", " >", 1) for each in PROJECT["dependencies"])
     needed = [f"{CONDA.get(name, name)} {bound}" for name, bound in map(str.split, spaced)]
     assert RECIPE["requirements"]["run"] == [f"python {PROJECT['requires-python']}", *needed]
@@ -47,6 +47,6 @@ def test_a_workflow_runs_targets_that_there_are(file):
 
 
 @pytest.mark.parametrize("extra", sorted(TRIALS))
-def test_what_is_tried_with_an_extra_is_a_program(extra):
+def test_each_extra_is_tried_with_a_program(extra):
     assert extra in ("", *PROJECT["optional-dependencies"])
     compile(CORE + TRIALS[extra], extra, "exec")

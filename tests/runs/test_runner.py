@@ -216,7 +216,7 @@ def test_input_of_the_same_size_but_other_content_is_refused_when_a_run_goes_on(
     assert not run_and_pause(config).finished
     content = path.read_bytes()
     path.write_bytes(content[:-400] + content[-400:].replace(b"hot", b"ice"))
-    with pytest.raises(Exception, match="has changed since the run began: put it back"):
+    with pytest.raises(Exception, match="has changed since the run began: restore it"):
         run(config)
     path.write_bytes(content)
     assert run(config).lines == 507

@@ -1,4 +1,4 @@
-"""Groupings that are told things, and route by nothing else."""
+"""Groupings that route only by the memory that they get."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ import numpy as np
 from evenkey.groupings import Grouping, Router
 
 
-class ToldRouter(Router):
-    """Routes to the worker that it was told; counts its messages, and remembers all it is told."""
+class MemoryRouter(Router):
+    """Routes to the worker in its memory; counts its messages, and keeps the whole memory."""
 
     def __init__(self, workers, source):
         super().__init__(workers, source)
-        self.told = np.zeros(0)
+        self.given = np.zeros(0)
         self.routed = 0
 
     def _route(self, keys, times, weights, workers):
         del times, weights
         self.routed += len(keys)
-        workers[:] = int(self.told.sum()) % self.workers
+        workers[:] = int(self.given.sum()) % self.workers
 
     def snapshot(self):
-        return {"told": self.told, "routed": np.array([self.routed])}
+        return {"given": self.given, "routed": np.array([self.routed])}
 
     def restore(self, snapshot):
-        self.told, self.routed = snapshot["told"], int(snapshot["routed"][0])
+        self.given, self.routed = snapshot["given"], int(snapshot["routed"][0])
 
     def memory(self):
         return {"routed": np.array([self.routed])}
 
     def remember(self, memory):
-        self.told = memory["told"]
+        self.given = memory["given"]
 
 
 @dataclass(frozen=True)
@@ -44,25 +44,25 @@ class ByEpoch(Grouping):
     plans_epochs: ClassVar[bool] = True
 
     def _router(self, workers, source):
-        return ToldRouter(workers, source)
+        return MemoryRouter(workers, source)
 
     def merge_memories(self, memories):
-        return {"told": np.concatenate([memory["routed"] for memory in memories])}
+        return {"given": np.concatenate([memory["routed"] for memory in memories])}
 
 
 @dataclass(frozen=True)
 class ByCountedEpoch(ByEpoch):
-    """As `ByEpoch`, but the first and all epochs after an even number are counted first."""
+    """As `ByEpoch`, but the first epoch is counted first, and all after a multiple of two."""
 
     name: ClassVar[str] = "by-counted-epoch"
 
     def counts_first(self, memory):
-        return not memory or memory["told"].sum() % 2 == 0
+        return not memory or memory["given"].sum() % 2 == 0
 
     def plan(self, keys, counts, workers):
         del workers
         assert len(set(keys.tolist())) == len(keys)
-        return {"told": 10 + counts}
+        return {"given": 10 + counts}
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ class ByFrequencies(Grouping):
     given_frequencies: ClassVar[bool] = True
 
     def _router(self, workers, source):
-        return ToldRouter(workers, source)
+        return MemoryRouter(workers, source)
 
     def plan(self, keys, counts, workers):
         del workers
         assert len(set(keys.tolist())) == len(keys)
-        return {"told": counts}
+        return {"given": counts}

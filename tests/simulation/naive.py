@@ -14,13 +14,13 @@ def source_of(i, sender, feed, sources):
 
 
 def plan_of(messages, grouping, workers):
-    """What a grouping that is given the frequencies of keys is told, nothing for the others."""
+    """The plan of a grouping that needs the frequencies of keys; empty for the others."""
     counts: Counter[int] = Counter()
     for key, _, weight, *_ in messages:
         counts[key] += weight
     keys, weights = np.array(list(counts), "u8"), np.array(list(counts.values()), "f8")
-    told = grouping.given_frequencies or grouping.counts_first({})
-    return grouping.plan(keys, weights, workers) if told else {}
+    counted = grouping.given_frequencies or grouping.counts_first({})
+    return grouping.plan(keys, weights, workers) if counted else {}
 
 
 def probe(routers, local):
@@ -35,7 +35,7 @@ def probe(routers, local):
 def simulate(messages, grouping, workers, sources, feed, *, one=False, probing=None):
     """Give decisions, loads, and I(t) and the sources' own after each message.
 
-    A message is (key, time, weight, sender, weight in the books); `one` is global estimation,
+    A message is (key, time, weight, sender, weight for the metrics); `one` is global estimation,
     `probing` seconds.
     """
     routers = [grouping.router(workers, source) for source in range(1 if one else sources)]

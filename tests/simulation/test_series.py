@@ -25,7 +25,7 @@ def test_known_length_gives_as_many_points_as_asked_for(samples, length):
 
 
 @given(samples=st.integers(1, 30), length=st.integers(1, 300))
-def test_unknown_length_gives_even_steps_and_the_end(samples, length):
+def test_unknown_length_gives_equal_steps_and_the_end(samples, length):
     points = taken(samples, None, length)["messages"].to_pylist()
     step = points[0]
     assert points[:-1] == [k * step for k in range(1, len(points))]

@@ -106,7 +106,7 @@ def test_imbalance_never_exceeds_the_sum_of_the_sources_own(grouping, feed):
     assert own.max() > 0
 
 
-def test_one_source_shuffles_evenly():
+def test_one_source_shuffles_in_turn():
     stream = generated("country-skew-r80", messages=5000)
     report = simulate(stream, "sg", workers=7, sources=1, samples=5000)
     assert max(report.series["imbalance"].to_pylist()) <= 1
@@ -144,10 +144,10 @@ def test_a_stream_without_messages_has_figures():
 
 
 def test_progress_counts_messages():
-    told: list[int] = []
+    reported: list[int] = []
     stream = ListStream([(i, i, 1, None) for i in range(10)], cuts=[4])
-    simulate(stream, "kg", on_progress=told.append)
-    assert told == [4, 10]
+    simulate(stream, "kg", on_progress=reported.append)
+    assert reported == [4, 10]
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,8 @@ def test_progress_counts_messages():
         ({"hash": "md5"}, "unknown hash 'md5'"),
         ({"estimation": "globe"}, "unknown estimation 'globe'"),
         ({"estimation": "probing(0)"}, "above 0 seconds"),
-        ({"estimation": "probing(60)"}, "kg does not go by loads"),
-        ({"estimation": "probing(60)", "grouping": "sg"}, "sg does not go by loads"),
+        ({"estimation": "probing(60)"}, "kg does not use loads"),
+        ({"estimation": "probing(60)", "grouping": "sg"}, "sg does not use loads"),
     ],
 )
 def test_bad_settings(options, message):
@@ -174,7 +174,7 @@ def test_bad_settings(options, message):
         simulate(stream, **{"grouping": "kg", **options})
 
 
-def test_what_is_not_counted_is_null_and_all_else_is_as_it_was():
+def test_figures_that_are_not_counted_are_null_and_others_are_unchanged():
     stream = generated("zipf(z=1.2,keys=100)", messages=5000)
     counted, not_counted = (
         simulate(stream, "pkg", workers=7, epoch_messages=900, replication=each).to_json()

@@ -79,7 +79,7 @@ def test_probing_sets_every_routers_loads():
     keys = np.arange(40, dtype=np.uint64)
     routed = sources.route(Messages(keys, np.zeros(40), None, np.repeat([0, 1], 20)))
     for mine in np.split(routed, 2):
-        assert (mine == 0)[:9].sum() >= 5  # whoever may goes to the worker that is behind
+        assert (mine == 0)[:9].sum() >= 5  # keys with that choice go to the worker that is behind
     assert loads.tolist() == [0, 9, 9]
 
 
@@ -87,7 +87,7 @@ def believed(sources):
     return np.array([router.snapshot()["sent"] for router in sources._routers])
 
 
-def test_what_routers_believe_adds_up_to_the_loads():
+def test_the_loads_that_routers_estimate_add_up_to_the_true_loads():
     """Uneven sources, loads beyond 2**53 and others that do not divide: not one is lost."""
     sources = Sources(parse("pkg"), Probing(5.0), 3, 4)
     origins = np.repeat([0, 1, 2], [5, 70, 25])

@@ -12,7 +12,7 @@ from tools.reproduction.__main__ import archive, known_commit, outcomes
 from tools.reproduction.pages import chapter, pages
 from tools.reproduction.records import FOLDER, ROOT, VERDICTS, Record, records
 
-FAILS = {"paper": "Loads are even at last", "ours": "they are not", "holds": False}
+FAILS = {"paper": "Loads are balanced at the end", "ours": "they are not", "holds": False}
 
 
 @pytest.mark.parametrize("name", sorted(pages()))
@@ -40,7 +40,7 @@ def test_what_does_not_hold_needs_a_reason():
     with pytest.raises(ValueError, match="no note says why"):
         _ = Record(given, {}).statements
     note = {"verdict": VERDICTS[1], "why": "Streams are short."}
-    (statement,) = Record(given, {"Loads are even": note}).statements
+    (statement,) = Record(given, {"Loads are balanced": note}).statements
     assert (statement.verdict, statement.why) == (VERDICTS[1], "Streams are short.")
     with pytest.raises(ValueError, match="there is no statement 'Else'"):
         _ = Record({**given, "findings": []}, {"Else": note}).statements

@@ -37,7 +37,7 @@ def test_spellings(name, stream):
 
 
 @pytest.mark.parametrize(
-    ("name", "mend"),
+    ("name", "fix"),
     [
         ("zpif(z=1,keys=5)", r"unknown dataset .*there are: cashtags-like, country-half-skew-rN, "),
         ("country-skew", "country-skew-rN"),
@@ -56,8 +56,8 @@ def test_spellings(name, stream):
         ("", "cannot be read"),
     ],
 )
-def test_bad_names_list_what_exists(name, mend):
-    with pytest.raises(ConfigurationError, match=mend):
+def test_bad_names_list_what_exists(name, fix):
+    with pytest.raises(ConfigurationError, match=fix):
         generated(name)
 
 
@@ -78,12 +78,12 @@ def test_streams_that_mimic_say_so():
 
 
 @pytest.mark.parametrize(
-    ("make", "mend"),
+    ("make", "fix"),
     [
         (lambda: LookAlike("facebook"), "there are look-alikes of: wikipedia, twitter, "),
         (lambda: Lognormal(3), "lognormal-3: there are lognormal-1 and lognormal-2"),
     ],
 )
-def test_classes_list_what_exists_too(make, mend):
-    with pytest.raises(ConfigurationError, match=mend):
+def test_classes_list_what_exists_too(make, fix):
+    with pytest.raises(ConfigurationError, match=fix):
         make()

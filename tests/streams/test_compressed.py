@@ -48,11 +48,13 @@ def test_several_archives_in_one_file(tmp_path, ending):
 
 @endings
 @pytest.mark.parametrize("damage", ["cut", "halved", "foreign"])
-def test_what_is_no_whole_archive_is_named(tmp_path, ending, damage):
+def test_an_incomplete_archive_is_named(tmp_path, ending, damage):
     packed = PACKED[ending]
     content = {"cut": packed[:-5], "halved": packed[: len(packed) // 2], "foreign": TEXT}[damage]
     (tmp_path / f"a{ending}").write_bytes(content)
-    with pytest.raises(ConfigurationError, match=rf"a\{ending} is no whole \w+ file .*: fetch it"):
+    with pytest.raises(
+        ConfigurationError, match=rf"a\{ending} is no complete \w+ file .*: fetch it"
+    ):
         unpack([tmp_path / f"a{ending}"], tmp_path / "unpacked")
     assert list((tmp_path / "unpacked").iterdir()) == []
 

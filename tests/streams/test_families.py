@@ -93,7 +93,7 @@ def test_drift_deals_all_ranks_anew():
 
 
 @pytest.mark.parametrize(
-    ("name", "mend"),
+    ("name", "fix"),
     [
         ("zipf(z=-1,keys=5)", "z = -1.0: must be a number of at least 0"),
         ("zipf(z=nan,keys=5)", "z = nan"),
@@ -102,6 +102,6 @@ def test_drift_deals_all_ranks_anew():
         ("drift(z=1,keys=5,every=0)", "every = 0: must be at least 1 message"),
     ],
 )
-def test_parameters_out_of_range(name, mend):
-    with pytest.raises(ConfigurationError, match=mend):
+def test_parameters_out_of_range(name, fix):
+    with pytest.raises(ConfigurationError, match=fix):
         generated(name)

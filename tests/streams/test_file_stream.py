@@ -97,5 +97,5 @@ def test_lines_without_senders(words):
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
 def test_bad_rates(words, rate):
-    with pytest.raises(ConfigurationError, match="must be above 0 lines a second"):
+    with pytest.raises(ConfigurationError, match="must be above 0 lines per second"):
         FileStream("a.txt", words, rate=rate)

@@ -1,4 +1,4 @@
-"""Lines by number are the lines of the files, whatever is asked for and however they end."""
+"""Lines by number are the lines of the files, for any range and any line ending."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_file_that_changed_is_refused(tmp_path):
     paths = written(tmp_path, b"one\ntwo\n")
     index = LineIndex.build(paths)
     paths[0].write_bytes(b"one\ntwo\nthree\n")
-    with pytest.raises(RunError, match=r"0\.txt has changed since the run began: put it back"):
+    with pytest.raises(RunError, match=r"0\.txt has changed since the run began: restore it"):
         index.read(0, 1)
     paths[0].unlink()
     with pytest.raises(
@@ -110,13 +110,13 @@ LINES = b"".join(b"line %d\n" % number for number in range(1000))
         (b"line 999\n", b"line 9999"),
     ],
 )
-def test_other_content_of_the_same_size_is_refused_where_it_is_read(tmp_path, was, now):
+def test_other_content_of_the_same_size_is_refused_when_it_is_read(tmp_path, was, now):
     cut = LINES.index(b"line 450\n")
     paths = written(tmp_path, LINES[:cut], LINES[cut:])
     index = pickle.loads(pickle.dumps(LineIndex.build(paths)))
     paths[1].write_bytes(LINES[cut:].replace(was, now))
     assert paths[1].stat().st_size == len(LINES) - cut
-    with pytest.raises(RunError, match=r"1\.txt has changed since the run began: put it back"):
+    with pytest.raises(RunError, match=r"1\.txt has changed since the run began: restore it"):
         index.read(0, 1000)
     # What is read of other pieces is still what it was.
     assert index.read(0, 256).to_pylist() == LINES.split(b"\n")[:256]
@@ -169,7 +169,7 @@ def test_paths_stand_for_files(tree, given_paths, found, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("path", "mend"),
+    ("path", "fix"),
     [
         ("gone.txt", "gone.txt is not there: name a file, a directory of files or a glob"),
         ("*.csv", "is not there"),
@@ -178,6 +178,6 @@ def test_paths_stand_for_files(tree, given_paths, found, monkeypatch):
         ("n" * 300, "cannot be read"),
     ],
 )
-def test_paths_that_name_nothing(tree, path, mend):
-    with pytest.raises(ConfigurationError, match=mend):
+def test_paths_that_name_nothing(tree, path, fix):
+    with pytest.raises(ConfigurationError, match=fix):
         find_files([tree / path])

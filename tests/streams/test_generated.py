@@ -116,7 +116,7 @@ def test_usual_lengths():
 
 
 @pytest.mark.parametrize(
-    ("options", "mend"),
+    ("options", "fix"),
     [
         ({"messages": 0}, "messages = 0: a stream has at least 1 message"),
         ({"messages": -1}, "messages = -1"),
@@ -125,6 +125,6 @@ def test_usual_lengths():
         ({"rate": float("inf")}, "rate = inf"),
     ],
 )
-def test_bad_lengths_and_rates(options, mend):
-    with pytest.raises(ConfigurationError, match=mend):
+def test_bad_lengths_and_rates(options, fix):
+    with pytest.raises(ConfigurationError, match=fix):
         make("country-skew-r80", **options)

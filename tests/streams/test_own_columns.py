@@ -55,7 +55,7 @@ def test_written_times_are_what_python_reads(moments):
     ],
 )
 def test_forms_of_times(text, seconds):
-    # Beside others, as a column is read at once.
+    # With others, since a column is read as a whole.
     times, _ = read_times(pa.array(["1970-01-01", text, "soon"]), "at")
     assert micros(times) == [0, round(seconds * 1e6), None]
 

@@ -62,7 +62,7 @@ def test_rows_of_an_empty_key_or_no_count_are_set_apart(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("key", "count", "mend"),
+    ("key", "count", "fix"),
     [
         ("user", None, "no column 'user'; it has: key, count, list"),
         ("key", "n", "no column 'n'; it has"),
@@ -70,8 +70,8 @@ def test_rows_of_an_empty_key_or_no_count_are_set_apart(tmp_path):
         ("key", "key", "count column 'key' does not hold whole numbers"),
     ],
 )
-def test_columns_that_cannot_serve(paths, key, count, mend):
-    with pytest.raises(ConfigurationError, match=mend):
+def test_columns_that_cannot_serve(paths, key, count, fix):
+    with pytest.raises(ConfigurationError, match=fix):
         RowIndex.build(paths, Columns(key, count))
 
 
@@ -96,7 +96,7 @@ def test_a_file_that_changed_is_refused(paths):
     index = RowIndex.build(paths, Columns("key"))
     assert index.read(0, 1)[0].to_pylist() == ["key 0"]
     pq.write_table(pa.table({"key": ["other"]}), paths[0])
-    with pytest.raises(RunError, match="has changed since the run began: put it back"):
+    with pytest.raises(RunError, match="has changed since the run began: restore it"):
         index.read(0, 1)
     paths[0].unlink()
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""Parts of records: the first ones, and some evenly spread."""
+"""Parts of records: the first ones, and some at equal distances."""
 
 from __future__ import annotations
 

@@ -138,15 +138,15 @@ def test_csv_reasons():
 
 
 @pytest.mark.parametrize(
-    ("header", "mend"),
+    ("header", "fix"),
     [
         (("a", "b"), "no column 'who'; its header has: a, b"),
         (("who", "n", "who"), "two columns 'who'"),
         (("who", "b"), "no column 'n'"),
     ],
 )
-def test_csv_columns_that_cannot_serve(header, mend):
-    with pytest.raises(ConfigurationError, match=mend):
+def test_csv_columns_that_cannot_serve(header, fix):
+    with pytest.raises(ConfigurationError, match=fix):
         CsvRecords(header, Columns("who", "n"))
 
 

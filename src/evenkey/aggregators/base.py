@@ -41,20 +41,20 @@ class Cast(NamedTuple):
 
 
 WORKER = "__worker"
-"""Column in which placed messages bear their worker's number, for aggregators that ask for it."""
+"""Column with the worker of each routed message, for aggregators that need it."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Aggregator(ABC):
     """What workers compute on their messages, and how their partial results become one.
 
-    Workers call `partial` on the messages that they hold, whoever collects the partial
-    aggregates calls `merge` on them, as often and in whatever cuts it likes, and `finish`
-    turns the merged state into the result. That a key may be split over workers is harmless
-    exactly because `merge` is associative and commutative (PKG paper, section 3.1).
+    Workers call `partial` on the messages that they hold, the process that collects the partial
+    aggregates calls `merge` on them, any number of times and in any order, and `finish`
+    turns the merged state into the result. A key can be split over workers because `merge` is
+    associative and commutative (PKG paper, section 3.1).
 
-    An aggregator is a value: frozen, comparable, cheap to pickle. All tables have one row a
-    group, and a group exists because a message belongs to it: no messages, no rows, also
+    An aggregator is a value: frozen, comparable, cheap to pickle. All tables have one row per
+    group, and a group exists only if a message belongs to it: no messages, no rows, also
     when `by` is empty and the whole table is one group. Columns of `by` may be of any type
     that Arrow can group by, and structs of these (such as Spark's windows).
 
@@ -67,7 +67,7 @@ class Aggregator(ABC):
     >>> Count().finish(merged, by=["key"]).to_pylist()
     [{'key': 'ann', 'count': 2}, {'key': 'bob', 'count': 1}]
 
-    What it reads and gives is in its schemas; `bind` takes types from the messages where they show.
+    Its schemas list inputs and outputs; `bind` takes types from the messages.
 
     >>> from evenkey.aggregators import Sum
     >>> total = Sum("amount").bind(pa.schema({"key": pa.string(), "amount": pa.int32()}))
@@ -80,7 +80,7 @@ class Aggregator(ABC):
     scope: ClassVar[Literal["key", "window"]] = "key"
     """One result for each (window, key), or one for each window over all its keys."""
     rows: ClassVar[Literal["one", "several"]] = "one"
-    """How many rows `finish` gives a group. Among several aggregators of one pass the rows of a
+    """How many rows `finish` gives per group. Among several aggregators of one pass the rows of a
     group become one array."""
     column_types: ClassVar[Mapping[str, pa.DataType]] = MappingProxyType({})
     """Types of columns that it takes no others for; `bind` refuses others (units and time zones
@@ -124,7 +124,7 @@ class Aggregator(ABC):
         Parameters
         ----------
         messages
-            Schema with ``"key"``, `columns` and whatever else the messages have.
+            Schema with ``"key"``, `columns` and any other columns of the messages.
 
         Returns
         -------
@@ -153,12 +153,12 @@ class Aggregator(ABC):
 
     @abstractmethod
     def partial(self, messages: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Aggregate messages: the columns `by` and `state`, one row a group.
+        """Aggregate messages: the columns `by` and `state`, one row per group.
 
         Parameters
         ----------
         messages
-            One row a message; has the columns `by`, ``"key"`` and `columns`.
+            One row per message; has the columns `by`, ``"key"`` and `columns`.
         by
             What makes a group: ``("window", "key")``, ``("window",)``, ``("key",)`` or
             ``()``, which is all messages together.
@@ -166,7 +166,7 @@ class Aggregator(ABC):
 
     @abstractmethod
     def merge(self, partials: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Merge partial aggregates to one row a group; associative and commutative."""
+        """Merge partial aggregates to one row per group; associative and commutative."""
 
     @abstractmethod
     def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
@@ -223,7 +223,7 @@ class Algebraic(Aggregator):
         """
 
     def merge(self, partials: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Merge partial aggregates to one row a group, each column as `merges` says.
+        """Merge partial aggregates to one row per group, each column as `merges` says.
 
         Raises
         ------

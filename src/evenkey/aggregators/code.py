@@ -41,7 +41,7 @@ def _described(value: Any, seen: set[int]) -> str:
     if isinstance(value, type | types.BuiltinFunctionType | types.ModuleType):
         return f"{getattr(value, '__module__', '')}.{value.__name__}"
     text = repr(value)
-    # The text of many objects has their address, which each process makes anew.
+    # The text of many objects has their address, which differs in each process.
     return type(value).__qualname__ if " at 0x" in text else text
 
 

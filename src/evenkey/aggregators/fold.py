@@ -92,7 +92,7 @@ class Fold(Aggregator):
         return None
 
     def _declared(self) -> pa.DataType | None:
-        """Read the type of states; None where they are pickled."""
+        """Read the type of states; None if they are pickled."""
         what = type(self).__name__
         return check_state_type(what, self.state_type, pickle_state=self.pickle_state)
 

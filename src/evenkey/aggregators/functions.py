@@ -88,12 +88,12 @@ def fold(
     ...     add=lambda longest, text: max(longest, text, key=lambda each: (len(each), each)),
     ...     combine=lambda *both: max(both, key=lambda each: (len(each), each)),
     ...     answer=lambda longest: (longest, len(longest)),
-    ...     result="longest string, letters int",
+    ...     result="longest string, length int",
     ...     state_type="string",
     ... )
     >>> messages = pa.table({"key": ["a", "a", "b"], "text": ["x", "xyz", "no"]})
     >>> longest.finish(longest.partial(messages, by=["key"]), by=["key"]).to_pylist()
-    [{'key': 'a', 'longest': 'xyz', 'letters': 3}, {'key': 'b', 'longest': 'no', 'letters': 2}]
+    [{'key': 'a', 'longest': 'xyz', 'length': 3}, {'key': 'b', 'longest': 'no', 'length': 2}]
     """
     names: object = (columns,) if isinstance(columns, str) else columns
     if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):

@@ -55,10 +55,10 @@ def reduce_groups(
         Columns that make the groups; structs are welcome, none makes one group of all rows.
     reductions
         Result column to (column, how): ``"sum"``, ``"min"`` and ``"max"`` skip nulls and are
-        null where there is nothing else; ``"values"`` counts the values that are not null,
-        ``"messages"`` all rows. ``"total"`` is a sum that skips nulls, is 0 where there is
-        nothing else and null where it does not fit its type; ``"exact"`` adds such sums up, and
-        is null where one of them is or where it does not fit.
+        null if there is nothing else; ``"values"`` counts the values that are not null,
+        ``"messages"`` all rows. ``"total"`` is a sum that skips nulls, is 0 if there is
+        nothing else and null if it does not fit its type; ``"exact"`` adds such sums up, and
+        is null if one of them is or where it does not fit.
     types
         Types to cast result columns to; a sum that is to be float64 is summed so.
 
@@ -192,7 +192,7 @@ def _summable(column: pa.ChunkedArray, wanted: pa.DataType | None) -> pa.Chunked
 
 
 def fitting(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Cast values to a type, null where one does not fit it."""
+    """Cast values to a type, null if one does not fit it."""
     if values.type == kind or not pa.types.is_decimal(values.type):
         return values.cast(kind)
     for limit, beyond in zip(_limits(values.type, kind), (pc.less, pc.greater), strict=False):

@@ -1,4 +1,4 @@
-"""The heaviest keys, with an error that knows how many workers a key can be on."""
+"""The most frequent keys, with an error bound that uses how many workers can hold a key."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _SUMMARY = (WORKER, "keys", "counts", "errors", "floor")
 
 @dataclass(frozen=True)
 class HeavyHitters(Aggregator):
-    """The k heaviest keys of each window, by a SpaceSaving summary of each worker's messages.
+    """The k most frequent keys of each window, from one SpaceSaving summary per worker.
 
-    State of a group: a list ``summaries`` with one entry a worker, each as `TopK` keeps it: at
+    State of a group: a list ``summaries`` with one entry per worker, each as `TopK` keeps it: at
     most `capacity` keys with ``counts`` and ``errors``, and ``floor``, what any other key of
     that worker weighs at most. Summaries of one worker merge as `TopK`'s do; those of different
     workers stand side by side until the end, so a state has at most ``W * capacity`` counters.
 
     At the end the counts of a key in all summaries are added up. A worker that does not list
-    the key may still have held it, with at most its floor; but a grouping that puts a key on no
-    more than `choices` workers leaves room for only so many of those, and the largest floors
-    are counted. So with f the true weight of a key (PKG paper, section 4.2, where the error of
-    merging is 0 here, since nothing is cut in it):
+    the key may still have held it, with at most its floor. A grouping puts a key on at most
+    `choices` workers, so at most that many floors count, and the largest are taken. So with
+    f the true weight of a key (PKG paper, section 4.2, where the error of merging is 0 here,
+    since nothing is cut in it):
 
     - ``count - error <= f <= count``;
     - ``error <= the sum of `choices` terms``, each at most a worker's floor, which is at most
@@ -48,7 +48,7 @@ class HeavyHitters(Aggregator):
     - every key heavier than the sum of the `choices` largest floors is found.
 
     Result: rows of ``key``, ``count``, ``error``, ``terms`` (how many workers' errors went into
-    it) and ``rank`` (int64, from 1), at most k a group, heaviest first, equals by key.
+    it) and ``rank`` (int64, from 1), at most k per group, the most frequent first, ties by key.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class HeavyHitters(Aggregator):
         return _nested(flat, by, partials.select([_SUMMARIES]).schema)
 
     def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Add up each key's counts over the workers, and rank the k heaviest of each group."""
+        """Add up each key's counts over the workers, and rank the k most frequent of each group."""
         summaries = merged.append_column("group", [np.arange(merged.num_rows)])
         flat = _flat(summaries.select(["group", _SUMMARIES]), ["group"])
         lengths = pc.list_value_length(flat["keys"]).to_numpy()
@@ -183,7 +183,7 @@ class HeavyHitters(Aggregator):
         numbers: NDArray[np.int64],
         part: NDArray[np.int64],
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """What each key may weigh where it is not listed, and how many errors it has in all.
+        """The possible weight of each key in summaries without it, and its number of errors.
 
         Parameters
         ----------
@@ -211,8 +211,8 @@ class HeavyHitters(Aggregator):
             parts = np.flatnonzero(flat["group"].to_numpy() == group)
             parts = parts[np.argsort(-floors[parts], kind="stable")]
             most = min(self.choices, len(parts))
-            # Of the heaviest floors as many as a key has choices are enough: it is listed with
-            # one of them at most for each of its choices that is taken.
+            # The largest floors, as many as a key has choices, are enough: of each listed key at
+            # most one of them is taken per choice.
             place = np.full(flat.num_rows, -1)
             place[parts[:most]] = np.arange(most)
             lists = np.zeros((len(mine), most), dtype=bool)

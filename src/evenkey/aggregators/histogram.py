@@ -32,7 +32,7 @@ class Histogram(Aggregator):
     ``positions``, ``weights``, ``lows`` and ``highs`` (float64). Nulls are left out.
 
     Result: the state, and the lists ``points`` (float64[parts - 1], where the values are to
-    be cut into parts of equal weight; empty where there are no values) and, as long,
+    be cut into parts of equal weight; empty if there are no values) and, as long,
     ``ranks_from`` and ``ranks_to``: the weight at or below each point is certainly between
     these two. With ``parts=2`` the point is the median, by default there are the quartiles.
 

@@ -29,7 +29,7 @@ class Mean(Algebraic):
     """The mean of a column, nulls left out, as Spark's ``avg``.
 
     State: ``sum`` and ``count`` (int64, of the values that are not null); result: ``mean``,
-    null where there are no values. As in Spark, integers and floating point are summed and
+    null if there are no values. As in Spark, integers and floating point are summed and
     divided as float64 (so sums of integers are exact up to 2**53 and never overflow), and
     decimal(p, s) as decimal(min(p + 10, 38), s), with a mean of four decimal places more,
     rounded half up. Where such a sum or mean does not fit its type, the mean is null (decision

@@ -31,8 +31,8 @@ class Several(Aggregator):
     """Several aggregators over the same messages: their results stand side by side.
 
     Result: a column for each, under its name. One of several columns, such as that of a fold with
-    two, is a struct of these; that of an aggregator with several rows a group, such as a tally, is
-    an array. State: all states' columns. Exact as far as each of them is. Groups are found once
+    two, is a struct of these; that of an aggregator with several rows per group, such as a tally,
+    is an array. State: all states' columns. Exact as far as each of them is. Groups are found once
     for all of them.
 
     Parameters
@@ -154,7 +154,7 @@ class SeveralAlgebraic(Several, Algebraic):
 
     @property
     def casts(self) -> Mapping[str, Cast] | None:
-        """As each of them says; None where one of them must finish its states itself."""
+        """As each of them says; None if one of them must finish its states itself."""
         casts: dict[str, Cast] = {}
         for number, (name, each) in enumerate(zip(self.result.names, self._algebraic, strict=True)):
             of_each = each.casts
@@ -166,7 +166,7 @@ class SeveralAlgebraic(Several, Algebraic):
         return casts
 
     def merge(self, partials: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Merge all columns at once."""
+        """Merge all columns in one pass."""
         return Algebraic.merge(self, partials, by)
 
     @property
@@ -196,8 +196,8 @@ def several(members: Mapping[str, Aggregator], what: str = "aggregators") -> Sev
             raise ConfigurationError(message)
         if each.scope != "key":
             message = (
-                f"{what}[{name!r}] = {str(each)!r}: its result is one of a window over all keys, "
-                "which does not stand beside those of keys; pass it alone, as aggregator"
+                f"{what}[{name!r}] = {str(each)!r}: its result is one per window over all "
+                "keys, and others are per key; pass it alone, as aggregator"
             )
             raise ConfigurationError(message)
     kind = Several
@@ -207,7 +207,7 @@ def several(members: Mapping[str, Aggregator], what: str = "aggregators") -> Sev
 
 
 def named_spellings(text: str) -> dict[str, str] | None:
-    """Take ``orders=count,revenue=sum(column=amount)`` apart; None where it is no such text.
+    """Take ``orders=count,revenue=sum(column=amount)`` apart; None if it has another form.
 
     Raises
     ------

@@ -109,7 +109,7 @@ class Sum(Algebraic):
 
     @property
     def casts(self) -> Mapping[str, Cast]:
-        """An engine may cast the sum, null where it does not fit or where there is no value."""
+        """An engine may cast the sum, null if it does not fit or if there is no value."""
         return {"sum": Cast("sum", values="count")}
 
     def bind(self, messages: pa.Schema) -> Self:
@@ -123,7 +123,7 @@ class Sum(Algebraic):
         return reduce_groups(messages, by, summed(self.column), types)
 
     def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Give the sums, null where there is no value or where one does not fit.
+        """Give the sums, null if there is no value or if one does not fit.
 
         Raises
         ------

@@ -25,8 +25,8 @@ _STATE = ("values", "counts")
 class Tally(Aggregator):
     """Counts a group's messages by the value of a column; exact.
 
-    State of a group: lists ``values``, ascending, and ``counts`` (int64), one entry a distinct
-    value. It is bounded by the number of values there are, so it is for categories, such as the
+    State of a group: lists ``values``, ascending, and ``counts`` (int64), one entry per distinct
+    value. Its size is the number of distinct values, so it is for categories, such as the
     classes of documents, and not for free text or measurements. Nulls are left out.
 
     Result: a row for each group and value, with ``value`` and ``count`` (int64).

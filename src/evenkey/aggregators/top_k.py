@@ -1,4 +1,4 @@
-"""The heaviest keys."""
+"""The most frequent keys."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _FEWEST_COUNTERS = 1000
 
 @dataclass(frozen=True)
 class TopK(Aggregator):
-    """The k heaviest keys of each window, by SpaceSaving summaries that merge.
+    """The k most frequent keys of each window, from SpaceSaving summaries that merge.
 
-    State of a group: its at most `capacity` heaviest keys as lists ``keys``, ``counts`` and
-    ``errors`` (int64), heaviest first, and ``floor`` (int64), what any other key weighs at
-    most. A batch of messages is counted exactly and then cut to its heaviest keys. In a
-    merge, a key that a part does not list gets that part's floor as count and error there
-    (Cafaro, Pulimeno, Tempesta, Information Sciences 2016; Agarwal et al., PODS 2012; PKG
-    paper, section 4.2); the heaviest stay, equals in order of their keys.
+    State of a group: at most `capacity` hot keys as lists ``keys``, ``counts`` and ``errors``
+    (int64), in descending order of counts, and ``floor`` (int64), the maximum weight of any
+    other key. A batch of messages is counted exactly and then cut to its `capacity` hottest
+    keys. In a merge, a key that a part does not list gets that part's floor as count and error
+    there (Cafaro, Pulimeno, Tempesta, Information Sciences 2016; Agarwal et al., PODS 2012; PKG
+    paper, section 4.2). The merge keeps the hottest keys; ties are in order of their keys.
 
-    Result: rows of ``key``, ``count``, ``error`` and ``rank`` (int64, from 1), at most k a
+    Result: rows of ``key``, ``count``, ``error`` and ``rank`` (int64, from 1), at most k per
     group.
 
     Guarantees, with m the weight of all messages of the group, however they were cut into
@@ -44,8 +44,8 @@ class TopK(Aggregator):
 
     - ``count - error <= true weight <= count``;
     - ``error <= floor <= m / capacity``;
-    - every key heavier than ``m / capacity`` is in the state, so with a k-th heaviest key
-      above that and gaps wider than it, the result is the true top k;
+    - every key with a weight above ``m / capacity`` is in the state, so if the k-th key is
+      above that and the gaps are wider than it, the result is the true top k;
     - all is exact while there are no more than `capacity` keys.
 
     It does not know which worker a part comes from, so a key gets the floor of every part that
@@ -151,7 +151,7 @@ class TopK(Aggregator):
         counts = counted["count"].fill_null(0).to_numpy()
         floors = np.zeros(_size(numbers), dtype=np.int64)
         heavy = counts > 0
-        return self._heaviest(
+        return self._hottest(
             groups,
             floors,
             pa.table(
@@ -171,7 +171,7 @@ class TopK(Aggregator):
         floors = np.zeros(_size(numbers), dtype=np.int64)
         np.add.at(floors, numbers, part_floors)
         # What a listed key has above its part's floor, so that every part's floor can be
-        # added to every key at once.
+        # added to all keys in one operation.
         part = np.repeat(np.arange(len(numbers)), pc.list_value_length(partials["keys"]))
         listed = pa.table(
             {
@@ -187,10 +187,10 @@ class TopK(Aggregator):
         common = floors[merged["group"].to_numpy()]
         for number, column in ((2, "count"), (3, "error")):
             merged = merged.set_column(number, column, [merged[column].to_numpy() + common])
-        return self._heaviest(groups, floors, merged)
+        return self._hottest(groups, floors, merged)
 
     def finish(self, merged: pa.Table, by: Sequence[str]) -> pa.Table:
-        """Rank the k heaviest keys of each group."""
+        """Rank the k most frequent keys of each group."""
         lengths = pc.list_value_length(merged["keys"]).to_numpy()
         group = np.repeat(np.arange(len(lengths)), lengths)
         place = places_in(lengths)
@@ -200,8 +200,8 @@ class TopK(Aggregator):
             columns[column] = pc.list_flatten(merged[lists]).take(first)
         return pa.table({**columns, "rank": place[first] + 1})
 
-    def _heaviest(self, groups: pa.Table, floors: NDArray[np.int64], listed: pa.Table) -> pa.Table:
-        """Keep the heaviest keys of each group; `floors` bound those not listed."""
+    def _hottest(self, groups: pa.Table, floors: NDArray[np.int64], listed: pa.Table) -> pa.Table:
+        """Keep the hottest keys of each group; `floors` bound those not listed."""
         order = [("group", "ascending"), ("count", "descending"), ("key", "ascending")]
         listed = listed.sort_by(order)
         group = listed["group"].to_numpy()

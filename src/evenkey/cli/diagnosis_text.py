@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _VERDICTS = {
     "change": "change",
     "combined": "combined",
-    "even": "even",
+    "balanced": "balanced",
     "small": "little to gain",
     "none": "nothing to change",
 }

@@ -1,4 +1,4 @@
-"""Addresses in messages: what is shown of them never holds a password."""
+"""Addresses in messages: they are shown without passwords."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of what callers pass: each names the thing, its value and the mend, in one line."""
+"""Checks of arguments: each error names the argument, its value and the fix, in one line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OWN = ("__evenkey_", "__worker")
 
 
 def shown(value: object) -> str:
-    """Spell a value in a line of a message, cut where it is long.
+    """Spell a value in one line of a message, shortened if it is long.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def whole_number(name: str, value: object, least: int | None = None) -> int:
 
 
 def _example(value: object, least: int | None) -> int:
-    """A whole number near to what was passed, or else a usual one."""
+    """A whole number near the passed value, or else a usual one."""
     try:
         near = int(float(value))  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
@@ -163,14 +163,14 @@ def check_workers(workers: object) -> None:
 def check_fields(thing: object) -> None:
     """Make sure that the fields of a dataclass hold what their hints say.
 
-    Whole numbers, numbers, texts, truth values, choices among literals, None where it may be, and
+    Whole numbers, numbers, texts, booleans, literals, None if allowed, and
     tuples of these are checked; other hints are let pass. Classes call it before they look at
     ranges, so that a range is never asked of a text.
 
     Raises
     ------
     ConfigurationError
-        A field does not hold what it should; the message begins with the thing's name.
+        A field has a wrong value; the message begins with the name of the object.
     """
     cls: Any = type(thing)
     for field, hint in _hints(cls).items():
@@ -179,7 +179,7 @@ def check_fields(thing: object) -> None:
 
 @cache
 def _hints(cls: Any) -> dict[str, Any]:
-    """Hints of the fields that a constructor takes, but for those that cannot be resolved."""
+    """Type hints of a constructor's fields, except those that cannot be resolved."""
     wanted = {field.name for field in dataclasses.fields(cls) if field.init}
     hints: dict[str, Any] = {}
     for base in reversed(cls.__mro__):

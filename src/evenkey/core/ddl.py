@@ -52,8 +52,8 @@ def read_columns(what: str, text: str) -> pa.Schema:
     what
         What the text is, for messages.
     text
-        Such as ``amount decimal(12,2), `unit price` double, tags array<string>``. Types go by the
-        names that Spark's SQL has for them. A ``timestamp`` has the zone UTC, a ``timestamp_ntz``
+        Such as ``amount decimal(12,2), `unit price` double, tags array<string>``. Types have
+        the names of Spark SQL. A ``timestamp`` has the zone UTC, a ``timestamp_ntz``
         none; both are of microseconds.
 
     Raises
@@ -176,7 +176,7 @@ class _Reader:
         return found
 
     def _decimal(self) -> pa.DataType | None:
-        """Read digits and places; None where there is no such decimal."""
+        """Read digits and places; None if there is no such decimal."""
         numbers = [_USUAL_DIGITS, 0]
         if self._taken("("):
             numbers = [self._number(), 0]

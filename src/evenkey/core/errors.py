@@ -1,4 +1,4 @@
-"""Errors that evenkey raises on purpose; their messages name the thing and the mend."""
+"""Errors that evenkey raises on purpose; their messages name the cause and the fix."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class EvenkeyError(Exception):
 
 
 class ConfigurationError(EvenkeyError, ValueError):
-    """Something the caller asked for cannot be: a bad option, name, path or value.
+    """A bad option, name, path or value.
 
     The command line exits with code 2.
 
@@ -95,7 +95,7 @@ def too_few_handles(limit: int | None) -> RunError:
 
 
 def most_handles(*, hard: bool = False) -> int | None:
-    """How many files a process may have open; None where there is no such limit.
+    """Limit of open files of a process; None if there is none.
 
     Parameters
     ----------

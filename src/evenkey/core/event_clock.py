@@ -1,4 +1,4 @@
-"""A clock that follows the times of a stream, and believes what most of its rows say."""
+"""A clock that follows the event times of the majority of a stream's rows."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ forgets a key that it does not see."""
 
 _MOST_SUPPORT = 64
 _PIECE = 256
-"""Rows that are gone through one by one where one of them is far."""
+"""Rows processed individually if one of them is far from the clock."""
 
 
 class EventClock:
-    """The clock of one task: the latest time of its rows, but for rows that few others bear out.
+    """The clock of one task: the latest time of its rows, except of rows that few others support.
 
-    A row within `FAR` seconds of the clock supports it, and moves it on if it is later. A row
-    further away, ahead or behind, takes support away, and where none is left the clock goes to
-    that row's time. Support is one for each row, up to 64, so that a clock that many rows have
-    borne out takes 65 more far rows than near ones to move, and a first row that is wrong is
-    corrected by the second and the third after it. This is the majority vote of Boyer and Moore
-    (1981) with a limit, so that a change is followed.
+    A row within `FAR` seconds of the clock supports it, and advances it if it is later. A row
+    further away, ahead or behind, reduces the support; if none is left, the clock jumps to that
+    row's time. Each row adds one to the support, up to 64. So it takes 65 more far rows than near
+    ones to move a clock that many rows support, and the next two rows correct a wrong first row.
+    This is the majority vote of Boyer and Moore (1981) with a limit, so that the clock can follow
+    a change.
 
     The clock is a pure function of the rows in order; cutting them into batches changes nothing.
     It is wrong while most rows are wrong, and stands where a row is up to `FAR` seconds ahead.
@@ -46,9 +46,9 @@ class EventClock:
         self._start = start
         self._support = 0
         self.earliest = np.nan
-        """Least time of the rows that bear out the clock; NaN before the first."""
+        """Earliest time of the rows that support the clock; NaN before the first."""
         self.latest = np.nan
-        """What the clock says; NaN before the first known time."""
+        """Time of the clock; NaN before the first known time."""
 
     def follow(self, times: ArrayLike) -> NDArray[np.float64]:
         """Give the clock after each row.
@@ -111,8 +111,8 @@ class EventClock:
 def in_step(clocks: ArrayLike, within: float) -> NDArray[np.bool_]:
     """Say which of several clocks are at most `within` seconds from their median.
 
-    Of an even number the median is the lower one of the two in the middle, so that one of two
-    clocks cannot draw both ahead.
+    Of two clocks in the middle the median is the earlier one, so that one of two clocks cannot
+    move both ahead.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Extra:
     Parameters
     ----------
     module, extra, purpose
-        As for `load_extra`, which says what is missing when it is used.
+        As for `load_extra`, which reports a missing package when it is used.
     """
 
     def __init__(self, module: str, extra: str, purpose: str) -> None:

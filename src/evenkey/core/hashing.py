@@ -91,7 +91,7 @@ def hash_longs(values: NDArray[np.int64]) -> NDArray[np.uint64]:
 def murmur3_strings(texts: Iterable[str] | pa.Array, seed: int = 13) -> NDArray[np.uint64]:
     """Hash texts as the papers' programs do: MurmurHash3, the 128-bit variant for 64-bit machines.
 
-    It takes several times as long as `hash_strings`: hash a key once, not once a message.
+    It is much slower than `hash_strings`: hash each key once, not each message.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def mix(hashes: NDArray[np.uint64], salt: int) -> NDArray[np.uint64]:
 
 
 def _hash_bytes(texts: pa.LargeBinaryArray) -> NDArray[np.uint64]:
-    """Hash texts of fewer than 32 bytes length by length, all of one length at once."""
+    """Hash texts of fewer than 32 bytes, those of one length together."""
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset :][: len(texts) + 1]
     content = np.frombuffer(data or b"", dtype=np.uint8)

@@ -55,7 +55,7 @@ def check_format(path: str, found: object, reads: int, way_out: str) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
-    """Give a path to write to; what was written takes the place of `path` at the end.
+    """Give a path to write to; the written file replaces `path` at the end.
 
     Nobody ever sees a part of it, and nothing is left of it where the writing fails.
 
@@ -64,8 +64,8 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     path
         In a directory that is there.
     durable
-        Whether the file must be on the disk before this returns, so that it survives a machine
-        that stops at once. Costs some milliseconds.
+        Whether the file must be on the disk before this returns, so that it survives a sudden stop
+        of the machine. Costs some milliseconds.
 
     Yields
     ------

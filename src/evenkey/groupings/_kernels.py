@@ -53,7 +53,7 @@ def key(keys, workers, out):
 
 @njit(cache=True, inline="always")
 def second_choice(hashed, first, workers):
-    """Find the second candidate of a key, another than the first where there is another."""
+    """Find the second candidate of a key, different from the first if W > 1."""
     second = scaled(mix(hashed, 1), workers)
     if second == first:
         second = second + 1 if second + 1 < workers else 0
@@ -100,7 +100,7 @@ def find(table, hashed):
 
 @njit(cache=True)
 def insert_all(table, items):
-    """Put items into an empty table that has room for them."""
+    """Put items into an empty table that is large enough."""
     for i in range(len(items)):
         slot = find(table, items[i].key)
         table[slot] = items[i]
@@ -112,7 +112,7 @@ def items_of(table):
     held = 0
     for slot in range(len(table)):
         held += table[slot].count != 0
-    # All slots are copied, each over the one before if that was free: nothing to predict.
+    # All slots are copied, each over the previous one if that was free: no branch to predict.
     items = np.empty(held + 1, table.dtype)
     place = 0
     for slot in range(len(table)):
@@ -163,7 +163,7 @@ def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent,
     scale_out, scale_in, warm_up, check_interval = rules[:4]
     initial_pool, largest_pool, whole, recursive, most_behind = rules[4:]
     workers = len(sent)
-    room = len(table) // 2
+    limit = len(table) // 2
     weighted = len(weights) > 0
     paced = len(checked) > 0
     folds = recursive and scale_in <= scale_out
@@ -184,7 +184,7 @@ def dynamic_key(keys, times, weights, start, clock, tally, table, checked, sent,
         due = False
         if item.count == 0 or item.space == DEPARTED:
             if item.count == 0:
-                if held >= room:
+                if held >= limit:
                     end = i
                     break
                 item.key = hashed

@@ -27,8 +27,8 @@ Snapshot: TypeAlias = "dict[str, NDArray[Any]]"
 class Grouping(ABC):
     """A stream partitioning scheme: a name and its parameters.
 
-    A grouping is a value: frozen, comparable, cheap to pickle. What it remembers while it
-    routes lives in the `Router` that `router` makes, one for each source.
+    A grouping is a value: frozen, comparable, cheap to pickle. The state of routing is in the
+    `Router` that `router` makes, one for each source.
 
     Examples
     --------
@@ -37,8 +37,8 @@ class Grouping(ABC):
     >>> str(grouping), grouping == PartialKeyGrouping(choices=3)
     ('pkg(choices=3)', True)
 
-    Whoever simulates or writes an operator makes routers, and carries what they learn from epoch to
-    epoch. One that follows a plan is given it before it routes.
+    A simulator or an operator makes routers, and carries what they learn from epoch to epoch. A
+    router that follows a plan gets it before it routes.
 
     >>> import numpy as np
     >>> from evenkey.groupings import PlannedGrouping
@@ -61,15 +61,15 @@ class Grouping(ABC):
     learns: ClassVar[bool] = False
     """Whether routers learn something, such as hot keys, that outlives an epoch."""
     remembers_every_key: ClassVar[bool] = False
-    """Whether routers keep an entry for every key they meet, so that memory has no bound."""
+    """Whether routers keep an entry for every key, so that memory is unbounded."""
     plans_epochs: ClassVar[bool] = False
-    """Whether routers are given, at the start of each epoch, a plan made of the last ones."""
+    """Whether routers get, at the start of each epoch, a plan made from earlier ones."""
     given_frequencies: ClassVar[bool] = False
-    """Whether routers need a `plan`, made of the keys' frequencies, before they route."""
+    """Whether routers need a `plan`, made from the keys' frequencies, before they route."""
     native: ClassVar[Literal["hash", "row number"] | None] = None
     """What a worker follows from by itself, so that Spark's own expressions can route."""
     peer: ClassVar[bool] = False
-    """Whether it is our reading of others' work, here to compare with and not to be advised."""
+    """Whether it is our reading of others' work, for comparison only, never recommended."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -97,29 +97,29 @@ class Grouping(ABC):
     def _router(self, workers: int, source: int) -> Router: ...
 
     def follower(self, workers: int, source: int = 0) -> Router:
-        """Make a router, as `router` does, of which nobody asks what it learned.
+        """Make a router, as `router` does, that need not learn.
 
-        It routes as one of `router` that is given the same to remember.
+        It routes like a router of `router` with the same memory.
         """
         return self.router(workers, source)
 
     def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64], workers: int) -> Snapshot:
-        """Make what every router is given, by `Router.remember`, before it routes.
+        """Make the plan that every router gets, by `Router.remember`, before it routes.
 
         Parameters
         ----------
         keys
             uint64[k], hashes of distinct keys.
         counts
-            float64[k], messages of each key, at least 0; their proportions are what counts.
+            float64[k], messages of each key, at least 0; only their proportions matter.
         workers
             How many workers there are, at least 1.
 
         Raises
         ------
         ConfigurationError
-            The grouping is not given frequencies (`given_frequencies` says so), or the
-            arguments do not fit.
+            The grouping takes no frequencies (see `given_frequencies`), or the arguments do
+            not fit.
         """
         del keys, counts, workers
         message = f"{self.name}: it takes no frequencies of keys; route without a plan"
@@ -132,14 +132,14 @@ class Grouping(ABC):
         workers: int,
         memory: Snapshot,
     ) -> Snapshot:
-        """Make a plan, as `plan` does, near to the one before.
+        """Make a plan, as `plan` does, near the previous one.
 
         Parameters
         ----------
         keys, counts, workers
             As for `plan`.
         memory
-            What routers were given before; empty if nothing.
+            The previous memory of routers; empty if there is none.
         """
         del memory
         return self.plan(keys, counts, workers)
@@ -151,7 +151,7 @@ class Grouping(ABC):
 
     @property
     def most_workers_of_a_key(self) -> int | None:
-        """On how many workers a key is at most, for as long as a stream runs; None: on any."""
+        """Largest number of workers of a key in the whole stream; None: no limit."""
         return None
 
     def counts_first(self, memory: Snapshot) -> bool:
@@ -160,13 +160,13 @@ class Grouping(ABC):
         Parameters
         ----------
         memory
-            What routers were given for the epoch before; empty if there was none.
+            Memory of the routers in the previous epoch; empty if there was none.
         """
         del memory
         return False
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
-        """Merge what the routers of one epoch learned into what the next ones start from.
+        """Merge the memories of one epoch's routers into the memory of the next epoch's.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class Grouping(ABC):
 
 
 class Router(ABC):
-    """Routes the messages of one source, and remembers what it needs to for that.
+    """Routes the messages of one source, and keeps the state for that.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ class Router(ABC):
     >>> router.route(np.array([7, 7, 7, 9], np.uint64), np.arange(4.0)).tolist()
     [0, 1, 2, 0]
 
-    One that is cloned, or restored in another process, goes on as this one does.
+    A cloned router, or one restored in another process, continues like the original.
 
     >>> again = ShuffleGrouping().router(workers=3)
     >>> again.restore(router.snapshot())
@@ -212,7 +212,7 @@ class Router(ABC):
     >>> again.route(after).tolist() == router.clone().route(after).tolist()
     True
 
-    What outlives an epoch is handed on as memory; shuffle grouping learns nothing, and has no
+    State that outlives an epoch is its memory; shuffle grouping learns nothing, and has no
     clock.
 
     >>> router.remember({})
@@ -221,9 +221,9 @@ class Router(ABC):
     """
 
     local_fields: ClassVar[tuple[str, ...]] = ()
-    """Entries of `snapshot` that are this source's own, such as its local loads."""
+    """Entries of `snapshot` of this source only, such as its local loads."""
     needs_times: ClassVar[bool] = False
-    """Whether `route` cannot do without times."""
+    """Whether `route` needs times."""
 
     def __init__(self, workers: int, source: int) -> None:
         self.workers = workers
@@ -237,17 +237,17 @@ class Router(ABC):
     ) -> NDArray[np.int32]:
         """Choose a worker for each message of a batch.
 
-        Cutting a batch in two never changes the result, and the input is left as it is.
+        Cutting a batch in two never changes the result, and the input is not changed.
         A message of weight w is one message, and goes to one worker; it adds w to the loads
-        and to the frequencies of keys, where the grouping estimates these.
+        and to the frequencies of keys, if the grouping estimates these.
 
         Parameters
         ----------
         keys
             uint64[n], hashes of the keys.
         times
-            float64[n], seconds, non-decreasing, but where the stream's clock was found wrong
-            and is set back by an hour or more. Groupings that do not use times take None.
+            float64[n], seconds, non-decreasing, except if the stream's clock was wrong and is
+            set back by an hour or more. Groupings that do not use times take None.
         weights
             int64[n], how much each message counts for, at least 1; None is 1 each. One above
             `MOST_WEIGHT` counts for that.
@@ -260,7 +260,7 @@ class Router(ABC):
         Raises
         ------
         ConfigurationError
-            The arrays do not fit each other, times are missing where they are needed, or a
+            The arrays do not fit each other, times are needed but missing, or a
             weight is below 1.
         """
         keys = _as_input(keys, np.uint64)
@@ -280,7 +280,7 @@ class Router(ABC):
                 raise ConfigurationError(message)
             return _as_input([], np.float64)
         if len(times) != len(keys):
-            message = f"{len(keys)} keys but {len(times)} times: give one time a key"
+            message = f"{len(keys)} keys but {len(times)} times: give one time per key"
             raise ConfigurationError(message)
         return _as_input(times, np.float64)
 
@@ -291,7 +291,7 @@ class Router(ABC):
         if weights is None:
             return _as_input([], np.int64)
         if len(weights) != len(keys):
-            message = f"{len(keys)} keys but {len(weights)} weights: give one weight a key"
+            message = f"{len(keys)} keys but {len(weights)} weights: give one weight per key"
             raise ConfigurationError(message)
         weights = _as_input(weights, np.int64)
         if len(weights) and weights.min() < 1:
@@ -309,7 +309,7 @@ class Router(ABC):
     ) -> None:
         """Write the worker of each message into `workers`; there is at least one message.
 
-        `times` and `weights` are empty where none were given; a weight is then 1.
+        `times` and `weights` are empty if none were given; each weight is then 1.
         """
 
     @abstractmethod
@@ -322,7 +322,7 @@ class Router(ABC):
 
     @property
     def now(self) -> float:
-        """Time at which the router's clock stands, in seconds; 0 where it has none."""
+        """Time of the router's clock, in seconds; 0 if it has none."""
         return 0.0
 
     def memory(self) -> Snapshot:
@@ -339,7 +339,7 @@ class Router(ABC):
 
 
 class LocalLoadRouter(Router):
-    """A router that estimates the load of each worker by what it sent there itself.
+    """A router that estimates the load of each worker by the messages that it sent there.
 
     Local load estimation (PKG paper, section 3.2): the load of worker w as source s sees it
     is the number of messages that s sent to w, each counted by its weight.

@@ -53,7 +53,7 @@ class DynamicKeyGrouping(Grouping):
     members are below the scale-in threshold (algorithm 6). Which keys are old is decided by
     the generational key space (section 4.1; see `evenkey.groupings.key_space`).
 
-    Guarantee: none proven; by design the fullest worker settles at ``1 + 1/sqrt(L)`` times
+    Guarantee: none proven; by design the maximum load settles at ``1 + 1/sqrt(L)`` times
     the mean (1.316, 1.707, 2.0 for W = 10, 50, 100) where keys and pools allow it.
 
     Parameters
@@ -147,7 +147,7 @@ class DynamicKeyGrouping(Grouping):
                 raise ConfigurationError(message)
         shares = self.old_share + self.teenage_share + self.baby_share
         if not math.isclose(shares, 1.0, abs_tol=1e-9):
-            message = f"dkg: the shares of the three spaces add up to {shares:g}; they must to 1"
+            message = f"dkg: the shares of the three spaces add up to {shares:g}; make their sum 1"
             raise ConfigurationError(message)
         if not self.teenage_period > 0:
             message = f"dkg: teenage_period = {self.teenage_period:g}: must be above 0 seconds"
@@ -259,7 +259,7 @@ class _DynamicKeyRouter(LocalLoadRouter):
         from evenkey.groupings import _kernels
 
         if np.isnan(self._clock[0]):
-            # The manager runs at once, on empty spaces, so its first cycle changes nothing.
+            # The manager runs immediately, on empty spaces, so its first cycle changes nothing.
             self._clock = np.array([times[0], times[0] + self._period, 1.0])
         self._latest = float(times[-1])
         done = 0
@@ -294,7 +294,7 @@ class _DynamicKeyRouter(LocalLoadRouter):
     def _promote(self, now: float) -> None:
         """Run the cycles that are due; after a silence of very many only one, at its end.
 
-        The clock may be wrong then, so what was learned does not age by the silence.
+        The clock may be wrong then, so learned keys do not age in the gap.
         """
         if now - self._clock[1] > _MOST_CYCLES * self._period:
             self._set_clock(now)
@@ -312,7 +312,7 @@ class _DynamicKeyRouter(LocalLoadRouter):
         self._hold(items, slots=slots)
 
     def _set_clock(self, next_cycle: float) -> None:
-        """Set the clock ahead or back, by its next cycle: all ages stay what they are."""
+        """Set the clock ahead or back, at its next cycle; all ages stay the same."""
         by = next_cycle - self._clock[1]
         self._hold(moved(self._items(), by), slots=len(self._table))
         first = min(self._clock[0] + by, next_cycle)

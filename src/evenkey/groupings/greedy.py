@@ -1,4 +1,4 @@
-"""Loads placed one by one, the heaviest first, where there is least so far."""
+"""Greedy placement: loads in descending order, each on the least loaded worker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def heaviest_first(
     loads: NDArray[np.float64], workers: int, parts: NDArray[np.int64] | None = None
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Place loads, the heaviest first, each on the worker with the least so far.
+    """Place loads in descending order, each on the least loaded worker so far.
 
     Of equal loads the first is placed first, and of equal workers the lowest is taken.
 
@@ -25,8 +25,7 @@ def heaviest_first(
     workers
         How many there are, W.
     parts
-        int64[k], into how many parts each is divided, which lie on different workers, 1 to W; None:
-        all are whole.
+        int64[k], number of parts of each load, 1 to W, on different workers; None: all are whole.
 
     Returns
     -------

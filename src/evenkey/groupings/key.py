@@ -20,8 +20,8 @@ class KeyGrouping(Grouping):
     ``xxhash64`` read as a signed number, so that ``pmod(xxhash64(key), W)`` in SQL is the
     same worker.
 
-    Guarantee: replication (DistCost) is exactly 1. Balance is no better than the heaviest
-    key: the fullest worker holds at least p1 of all messages.
+    Guarantee: replication (DistCost) is exactly 1. The maximum load is at
+    least p1 of all messages.
 
     Examples
     --------

@@ -97,15 +97,15 @@ class KeySpace:
     def _promote(
         self, source: NDArray[np.void], destination: NDArray[np.void], size: int
     ) -> tuple[NDArray[np.void], NDArray[np.void]]:
-        """Move the heaviest of `source` to `destination`, both sorted by weight (algorithm 3).
+        """Move the hottest keys of `source` to `destination`, both sorted by weight (algorithm 3).
 
-        Room left in the destination is filled first; without that the loop of algorithm 3
+        Free places in the destination are filled first; otherwise the loop of algorithm 3
         would never run on an empty space.
         """
-        room = max(0, min(size - len(destination), len(source)))
+        free = max(0, min(size - len(destination), len(source)))
         # Each goes to the head, so the last to come stands first.
-        destination = np.concatenate((source[:room][::-1], destination))
-        source = source[room:]
+        destination = np.concatenate((source[:free][::-1], destination))
+        source = source[free:]
         most = min(len(source), len(destination))
         rising = source["count"][:most]
         falling = destination["count"][::-1][:most]
@@ -121,7 +121,7 @@ class KeySpace:
         return lower, upper
 
     def cut(self, items: NDArray[np.void]) -> NDArray[np.void]:
-        """Hold the baby space, and the pools kept, to their sizes by dropping the lightest keys.
+        """Hold the baby space, and the pools kept, to their sizes by dropping the coldest keys.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class KeySpace:
         latest = np.lexsort((departed["key"], -departed["seen"]))[: self.kept_pools]
         departed = departed[latest]
         departed["space"] = DEPARTED
-        departed["count"] = 1  # It begins anew when the key returns; tables take 0 for nobody.
+        departed["count"] = 1  # It starts again if the key returns; 0 is an empty slot in tables.
         return np.concatenate((kept, departed))
 
     def _cut(self, items: NDArray[np.void]) -> NDArray[np.void]:
@@ -167,7 +167,7 @@ class KeySpace:
 
         Counts stay at the scale of one source: the mean over the sources, rounded up. A key
         takes the highest space and the largest pool that any source gave it; spaces that
-        overflow hand their lightest keys down. A key has departed if it did from all sources.
+        overflow pass their coldest keys down. A key has departed if it did from all sources.
         """
         every = np.concatenate(parts)
         keys, place = np.unique(every["key"], return_inverse=True)

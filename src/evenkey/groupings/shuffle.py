@@ -20,7 +20,7 @@ class ShuffleGrouping(Grouping):
     Message i of source s goes to worker ``(s + i) mod W``. Balance is perfect: with one
     source no worker ever has more than one message above another. The price is replication:
     every key ends up on up to W workers, whose partial results must all be merged. Weights do
-    not matter: it is messages that are dealt out.
+    not matter: only messages are counted.
 
     Guarantee: ``max - min <= S`` messages for S sources.
     Source: PKG paper, section 2; DKG paper, section 3.4.

@@ -1,4 +1,4 @@
-"""What people look at: advice, diagnosis of jobs, the live page, and the kit that draws them."""
+"""Reports for people: advice, diagnosis of jobs, the live page, and the code that draws them."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ SHIFT_32 = np.uint64(32)
 
 @njit(cache=True)
 def take_turns(position, sources, out):
-    """Source of each message when they are dealt in turn, the first to ``position % sources``."""
+    """Source of each message if they are assigned in turn, the first to ``position % sources``."""
     source = position % sources
     for i in range(len(out)):
         out[i] = source

@@ -1,4 +1,4 @@
-"""The books of a simulation: loads and imbalance after every single message."""
+"""Loads and imbalance of a simulation after every message."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_WEIGHTS = np.empty(0, dtype=np.int64)
 
 
 class Account:
-    """Follows the loads of all workers, and what part of them each source sent.
+    """Tracks the loads of all workers, and the part of them that each source sent.
 
     Loads only grow, so the largest is known after each message without a search, and all sums
     are whole numbers: the mean of I(t) over every message t is exact.
@@ -28,7 +28,7 @@ class Account:
     workers, sources
         How many there are.
     series
-        Takes the imbalance in the course of time.
+        Records the imbalance over time.
     """
 
     def __init__(self, workers: int, sources: int, series: Series) -> None:
@@ -51,7 +51,7 @@ class Account:
 
     @property
     def average_imbalance(self) -> float:
-        """Mean of I(t) over every message t; 0 where there is none."""
+        """Mean of I(t) over every message t; 0 if there is none."""
         workers = len(self.loads)
         sums = workers * self._sum_of_peaks - self._sum_of_totals
         return sums / (workers * max(1, self.messages))

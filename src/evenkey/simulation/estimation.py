@@ -30,7 +30,7 @@ class Estimation(ABC):
 
 @dataclass(frozen=True)
 class Local(Estimation):
-    """Each source counts what it sent itself (L in the paper)."""
+    """Each source counts its own messages (L in the paper)."""
 
     name: ClassVar[str] = "local"
 
@@ -44,11 +44,10 @@ class Global(Estimation):
 
 @dataclass(frozen=True)
 class Probing(Estimation):
-    """Local, and at times the true loads are divided among the sources (LP).
+    """Local, and at intervals all sources read the true loads (LP).
 
-    They are before the first message of each new period, for all sources at once: each takes
-    for the workers' loads the part of the true ones that its own messages are of all messages.
-    The paper's P1 is 60 seconds.
+    All sources do so together, before the first message of each new period: each sets its loads
+    to the true loads times its own share of all messages. The paper's P1 is 60 seconds.
 
     Parameters
     ----------

@@ -23,8 +23,8 @@ _SALT = 1 << 40  # far from the salts of candidates: a source must not tell the 
 class Feeding:
     """Gives each message of a stream its source.
 
-    ``shuffle`` deals them in turn: message i goes to source i mod S. ``key`` goes by a hash of
-    who sends the message, or of its key where the stream has no senders, so that sources are as
+    ``shuffle`` assigns them in turn: message i goes to source i mod S. ``key`` uses a hash of
+    the sender of the message, or of its key if the stream has no senders, so that sources are as
     skewed as those are (PKG paper, section 6.2, Q3).
 
     Parameters

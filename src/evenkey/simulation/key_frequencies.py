@@ -1,4 +1,4 @@
-"""How often each key of a stream occurs: for groupings that are given them beforehand."""
+"""Frequencies of the keys of a stream: for groupings that need them in advance."""
 
 from __future__ import annotations
 

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from evenkey.core.streams import MessageBatch, MessageStream
 
 HashName = Literal["xxhash64", "murmur3"]
-"""Hashes of keys that figures can be made with."""
+"""Hashes of keys that a simulation can use."""
 
 
 class KeyHashes:
     """Gives the messages of a stream the hashes of their keys.
 
-    ``xxhash64`` is what streams bear, and what Spark computes. ``murmur3`` is what the papers'
-    programs use (`evenkey.core.hashing.murmur3_strings`); each key is hashed once, when it is first
-    met, and its hash kept: 9 bytes a key.
+    ``xxhash64`` is the hash in streams, and that of Spark. ``murmur3`` is the hash of the papers'
+    programs (`evenkey.core.hashing.murmur3_strings`); each key is hashed once, at its first
+    message, and its hash is kept: 9 bytes per key.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class Agreement:
         """Jaccard overlap of the two sets of decisions (message, worker): ``a / (2 m - a)``.
 
         Each set has m members and they share a, so this is the size of their intersection over
-        that of their union; 1 where there are no messages.
+        that of their union; 1 if there are no messages.
         """
         union = 2 * self.messages - self.agreeing
         return self.agreeing / union if union else 1.0
@@ -64,14 +64,14 @@ class SimulationReport:
     average_imbalance
         Mean over every message t of I(t), the largest load less the mean load after it.
     series
-        I(t) in the course of time; columns as the fields of `evenkey.simulation.Point`.
+        I(t) over time; columns as the fields of `evenkey.simulation.Point`.
     epochs
-        Each epoch's own metrics, where there were epochs.
+        Metrics of each epoch, if there were epochs.
     agreement
-        With global estimation, where that was asked for.
+        Agreement with global estimation, if it was requested.
     seconds
-        What the simulation took: making or reading the stream, routing, keeping the books; of
-        several in one pass, what all of them took.
+        Duration of the simulation: making or reading the stream, routing, and counting; of
+        several in one pass, the total of all.
     routing_seconds
         The part of it inside `Router.route`, compilation left out.
     memory_bytes
@@ -86,7 +86,7 @@ class SimulationReport:
     >>> report.loads.tolist(), report.metrics.max_over_mean
     ([250, 250, 250, 250], 1.0)
 
-    >>> report.messages, report.keys, report.pairs  # keys, and on how many workers these lie in all
+    >>> report.messages, report.keys, report.pairs  # keys, and (worker, key) pairs
     (1000, 91, 218)
     >>> report.to_json(cost_ms=2.0)["makespan_ms"]
     500.0
@@ -130,9 +130,9 @@ class SimulationReport:
         Parameters
         ----------
         cost_ms
-            What a message costs a worker, in ms. The makespan is the time that the worker with
-            the most messages then takes, and the throughput messages over makespan (decision
-            006), None where nothing takes time.
+            Cost per message, in ms. The makespan is then the time of the worker with the most
+            messages, and the throughput messages over makespan (decision
+            006), None if nothing takes time.
 
         Raises
         ------

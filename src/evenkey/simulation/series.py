@@ -1,4 +1,4 @@
-"""A few points of a long course, evenly spread."""
+"""A few points of a long time series, at about equal distances."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Point(NamedTuple):
     imbalance
         I(t), the largest load less the mean load.
     local_imbalance
-        The sum of what each source sees by what it sent itself; never less than I(t) (PKG
+        The sum of the imbalances of the sources' own messages; never less than I(t) (PKG
         paper, section 3.2).
     """
 
@@ -48,9 +48,9 @@ class Series:
     samples
         How many points, at least 1; no more than there are messages.
     expected
-        Messages of the whole stream, m: point k lies at ``k * m / samples`` messages, rounded
-        down. None if that is not known: then there are at least half of the points, all as far
-        apart as the first is from the start, but for the last one, which is at the end.
+        Messages of the whole stream, m: point k is at ``k * m / samples`` messages, rounded
+        down. None if it is unknown: then there are at least half of the points, at equal
+        distances from the start, except the last one, which is at the end.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How load lies on workers, and on which of them keys lie, over the whole stream and each epoch."""
+"""Loads of workers and workers of keys, over the whole stream and in each epoch."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ class Placement:
             self._epoch = self._counts(self._whole.workers)
 
     def metrics(self, messages: int, average_imbalance: float) -> RunMetrics:
-        """Metrics over all epochs that have ended, and what is known of all messages."""
+        """Metrics over all epochs that have ended, and those of all messages."""
         return RunMetrics.of(Seen(self._whole, messages, average_imbalance))

@@ -55,7 +55,7 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
 
     The clock is the stream's event time. Messages are routed in their order in the stream, so
     all figures but those of speed are a function of the arguments alone, however the stream is
-    cut into batches. Memory goes by the stream's distinct keys, not by its length.
+    cut into batches. Memory depends on the number of distinct keys, not on the stream's length.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def simulate(  # noqa: PLR0913 - each is an option of the command
         Whether a message counts as 1 or as much as it weighs (its `counts`) for routers: in the
         loads by which they choose, and in how frequent they take its key for.
     observe_by
-        Whether it does in the books: in loads and imbalance, and in all figures made of them.
+        The same for the metrics: for loads and imbalance, and all figures made from them.
     agreement
         Whether to compare all decisions with those under global estimation, at the price of
         routing twice: see `Agreement`.
@@ -254,7 +254,7 @@ def _run(
                 next(run)
         yield goal
     for _, run in others:
-        # All messages are routed; what is left is to end the last epoch.
+        # All messages are routed; only the last epoch has to end.
         next(run, None)
 
 

@@ -38,7 +38,7 @@ class Messages:
     sources
         int64[n], source of each.
     observed
-        int64[n], what each counts in the books; None is one each.
+        int64[n], what each counts for the metrics; None is one each.
     """
 
     keys: NDArray[np.uint64]
@@ -73,7 +73,7 @@ class Sources:
     Raises
     ------
     ConfigurationError
-        Loads are to be probed, and the grouping does not go by loads.
+        Loads are to be probed, and the grouping does not use loads.
     """
 
     def __init__(
@@ -84,13 +84,13 @@ class Sources:
         routers = 1 if self._one_for_all else sources
         self._routers = [grouping.router(workers, source) for source in range(routers)]
         self._sent = [0] * routers
-        self._told: Snapshot = {}
+        self._memory: Snapshot = {}
         self.seconds = 0.0
         """Time spent inside `Router.route` so far."""
         if isinstance(estimation, Probing) and "sent" not in self._routers[0].local_fields:
             message = (
-                f"estimation = {estimation}: {grouping} does not go by loads, so there is nothing "
-                "to set by probing; pass estimation='local'"
+                f"estimation = {estimation}: {grouping} does not use loads, so there is nothing "
+                "to probe; pass estimation='local'"
             )
             raise ConfigurationError(message)
 
@@ -109,24 +109,24 @@ class Sources:
         self._routers[0].clone().route(some.keys, times, some.weights)
 
     def remember(self, memory: Snapshot) -> None:
-        """Tell every router what it is to start from."""
+        """Give every router the memory that it starts from."""
         for router in self._routers:
             router.remember(memory)
         if self._grouping.plans_epochs:
-            self._told = memory
+            self._memory = memory
 
     @property
     def count_first(self) -> bool:
         """Whether the next epoch is to be counted before it is routed."""
-        return self._grouping.counts_first(self._told)
+        return self._grouping.counts_first(self._memory)
 
     def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64]) -> None:
-        """Tell every router the plan of how often keys occur: hashes and counts, each [k]."""
+        """Give every router a plan from the frequencies of keys: hashes and counts, each [k]."""
         workers = self._routers[0].workers
-        self.remember(self._grouping.replan(keys, counts, workers, self._told))
+        self.remember(self._grouping.replan(keys, counts, workers, self._memory))
 
     def end_epoch(self) -> None:
-        """Let the routers start the next epoch from a plan, if that is what they do."""
+        """Let the routers start the next epoch from a plan, if they use plans."""
         if not self._grouping.plans_epochs:
             return
         memory = self._grouping.merge_memories([router.memory() for router in self._routers])
@@ -139,7 +139,7 @@ class Sources:
         add up to the loads. So a worker that lags by D messages lags by a part of D for each
         router, and what all of them make up for is D once, not as often as there are routers.
         """
-        # What they sent, and not what they take for it: that is rounded again at each probe.
+        # Their true counts, not their estimates, which are rounded again at each probe.
         sent = self._sent if any(self._sent) else [1] * len(self._sent)
         # Python's whole numbers: the products are beyond 64 bits in long streams.
         ends = np.array([0, *accumulate(sent)], dtype=object)

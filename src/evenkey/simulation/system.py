@@ -1,4 +1,4 @@
-"""The simulated system: sources, workers, and the books of what goes from one to the other."""
+"""The simulated system: sources, workers, and the loads that sources send to workers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class System:
-    """S sources that send to W workers, and whoever watches them.
+    """S sources that send to W workers, and the observers of their loads.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class System:
     workers, sources
         How many there are.
     series
-        Takes the imbalance in the course of time.
+        Records the imbalance over time.
     epoch_messages
         Messages of an epoch; None is no epochs.
     agreement
@@ -105,7 +105,7 @@ class System:
             self.sources.probe(self._sent)
         workers = self.sources.route(piece.messages)
         if self._probes:
-            # In the routers' own unit, which need not be that of the books.
+            # In the routers' own unit, which can differ from that of the metrics.
             weights = piece.messages.weights
             np.add.at(self._sent, workers, 1 if weights is None else weights)
         if self._oracle is not None:

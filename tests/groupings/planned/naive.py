@@ -8,32 +8,32 @@ GOLDEN = 0.6180339887498949
 APART = 0.7548776662466927
 
 
-def plan(keys, buckets, room, extra, before):
+def plan(keys, buckets, remaining, extra, before):
     """Place ``{item: load}`` on workers; `before` gives the workers of keys and buckets."""
     pieces = {}  # type: ignore[var-annotated]
-    tolerance = [load * 0.005 / 1.005 for load in room]
+    tolerance = [load * 0.005 / 1.005 for load in remaining]
     items = [*sorted(keys.items()), *enumerate(buckets)]
     order = sorted(range(len(items)), key=lambda i: -items[i][1])
     for i in order:
         (name, load), is_key = items[i], i < len(keys)
         mine = pieces[("key" if is_key else "bucket", name)] = {}
         was = before("key" if is_key else "bucket", name)
-        stays = [w for w in was if load <= room[w] + extra[w] or load == 0]
-        roomiest = max(range(len(room)), key=lambda w: (room[w], -w))
-        if stays or not is_key or load <= room[roomiest]:
-            pieces_of = [(stays[0] if stays else roomiest, load)]
+        stays = [w for w in was if load <= remaining[w] + extra[w] or load == 0]
+        emptiest = max(range(len(remaining)), key=lambda w: (remaining[w], -w))
+        if stays or not is_key or load <= remaining[emptiest]:
+            pieces_of = [(stays[0] if stays else emptiest, load)]
         else:
-            pieces_of = [(w, room[w]) for w in was if room[w] > tolerance[w]]
+            pieces_of = [(w, remaining[w]) for w in was if remaining[w] > tolerance[w]]
         while True:
             for worker, part in pieces_of:
                 if min(part, load) > 0 or part == 0:
                     mine[worker] = min(part, load)
-                    room[worker] -= mine[worker]
+                    remaining[worker] -= mine[worker]
                     load -= mine[worker]
             if load <= 0:
                 break
-            roomiest = max(range(len(room)), key=lambda w: (room[w], -w))
-            pieces_of = [(roomiest, room[roomiest])]
+            emptiest = max(range(len(remaining)), key=lambda w: (remaining[w], -w))
+            pieces_of = [(emptiest, remaining[emptiest])]
     return pieces
 
 
@@ -71,7 +71,7 @@ def give_way(keys, homes, expected, shares, rules):
         floor = min(max(rules.least, rules.part * total / max(workers, 50)), rules.most)
         chance = (workers / total) ** 0.5
         fair = total * shares[home]
-        above = (sent[home] - rules.room) / fair - 1 if fair > rules.room else 0
+        above = (sent[home] - rules.margin) / fair - 1 if fair > rules.margin else 0
         allowed = max(rules.slack, 2 * chance)
         if above > allowed:
             floor = max(rules.fewest, floor * (allowed / above) ** rules.steep)
@@ -83,7 +83,7 @@ def give_way(keys, homes, expected, shares, rules):
             slack = rules.slack * (1 - weight) if weight else max(rules.slack, 3 * chance)
             ring, tries = rings[cell(key)], 0
             worker = (home + ring[0]) % workers
-            while sent[worker] > (1 + slack) * total * shares[worker] + rules.room:
+            while sent[worker] > (1 + slack) * total * shares[worker] + rules.margin:
                 if tries >= ring[1] == workers:
                     break
                 longer = tries >= ring[1]

@@ -59,20 +59,20 @@ def test_a_plan_for_the_same_loads_moves_nothing():
 @pytest.mark.parametrize(
     "stream", ["zipf(z=1.4,keys=100000)", "zipf(z=1.0,keys=100000)", "wikipedia-like"]
 )
-def test_keys_are_even_over_streams_at_next_to_no_price(stream):
+def test_keys_are_balanced_over_streams_at_almost_no_cost(stream):
     """At most 5 % above the mean, for at most 0.02 in max/mean, and no more replication."""
-    plain, even = epochs(stream, "planned"), epochs(stream, "planned(even_keys=true)")
-    above = [epoch.cardinality_imbalance * WORKERS / epoch.pairs for epoch in even]
+    plain, balanced = epochs(stream, "planned"), epochs(stream, "planned(even_keys=true)")
+    above = [epoch.cardinality_imbalance * WORKERS / epoch.pairs for epoch in balanced]
     assert max(above) <= 0.05
     assert max(epoch.cardinality_imbalance * WORKERS / epoch.pairs for epoch in plain) > 0.2
-    worst = [max(epoch.max_over_mean for epoch in each) for each in (plain, even)]
+    worst = [max(epoch.max_over_mean for epoch in each) for each in (plain, balanced)]
     assert worst[1] <= worst[0] + 0.02
-    assert max(epoch.dist_cost / epoch.dist_cost_lower_bound for epoch in even) <= 1.01
+    assert max(epoch.dist_cost / epoch.dist_cost_lower_bound for epoch in balanced) <= 1.01
 
 
 @pytest.mark.slow(6)
-def test_keys_are_nearly_even_where_nothing_was_counted():
-    """What hashes put on workers by chance comes on top: four standard deviations."""
+def test_keys_are_nearly_balanced_if_nothing_was_counted():
+    """The randomness of hashes adds up to four standard deviations."""
     grouping = "planned(even_keys=true,planning=previous)"
     for epoch in epochs("zipf(z=1.4,keys=100000)", grouping):
         mean = epoch.pairs / WORKERS

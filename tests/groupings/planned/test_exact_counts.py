@@ -53,7 +53,7 @@ def assert_same(one, other):
     st.sampled_from([8, 1024]),
     st.sampled_from([None, 0.1]),
 )
-def test_plans_of_what_workers_left_are_those_of_all_messages(seed, z, tracked, surprise):
+def test_plans_from_worker_counts_are_those_from_all_messages(seed, z, tracked, surprise):
     random = np.random.default_rng(seed)
     grouping = PlannedGrouping(tracked=tracked, buckets=64, surprise=surprise)
     memory: Snapshot = {}
@@ -67,7 +67,7 @@ def test_plans_of_what_workers_left_are_those_of_all_messages(seed, z, tracked, 
         assert_same(memory, expected)
 
 
-def test_of_many_keys_the_heaviest_are_named_and_none_is_lost(monkeypatch):
+def test_of_many_keys_the_hottest_are_listed_and_none_is_lost(monkeypatch):
     monkeypatch.setattr("evenkey.groupings.planned.exact_counts._LEAST_KEPT", 3)
     empty = PlannedGrouping(tracked=2, buckets=8).statistics(WORKERS)
     keys, loads = np.arange(5, dtype=np.uint64), np.array([1.0, 5.0, 2.0, 2.0, 2.0])
@@ -77,7 +77,7 @@ def test_of_many_keys_the_heaviest_are_named_and_none_is_lost(monkeypatch):
     assert counts.total == 12.0
 
 
-def test_of_a_key_on_several_workers_all_parts_count_where_all_are_named(monkeypatch):
+def test_all_parts_of_a_split_key_count_if_all_are_listed(monkeypatch):
     """A surprising key has a small part on a worker that holds heavier ones: it is not lost."""
     monkeypatch.setattr("evenkey.groupings.planned.exact_counts._LEAST_KEPT", 1)
     grouping = PlannedGrouping(tracked=1, buckets=8)
@@ -100,8 +100,8 @@ def test_of_a_key_on_several_workers_all_parts_count_where_all_are_named(monkeyp
     assert shares[False] == (1, pytest.approx([60 / 150]))
 
 
-def test_distinct_keys_are_counted_only_where_all_are_named(monkeypatch):
-    """Otherwise buckets are taken for equally full, as hashes make them."""
+def test_distinct_keys_are_counted_only_if_all_are_listed(monkeypatch):
+    """Otherwise buckets are assumed to have equal numbers of keys, as hashes give."""
     monkeypatch.setattr("evenkey.groupings.planned.exact_counts._LEAST_KEPT", 1)
     grouping = PlannedGrouping(tracked=1, buckets=2, even_keys=True)
     keys, loads = np.array([0, 1, 3, 5], np.uint64), np.ones(4)
@@ -120,7 +120,7 @@ def test_distinct_keys_are_counted_only_where_all_are_named(monkeypatch):
     assert seen[1].tolist() == [1, 3]
 
 
-def test_what_follows_routes_as_what_learns():
+def test_a_follower_routes_as_a_learning_router():
     grouping = PlannedGrouping(planning="previous")
     keys = np.random.default_rng(0).zipf(1.3, 5000).astype(np.uint64)
     first = grouping.router(WORKERS)

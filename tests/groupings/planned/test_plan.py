@@ -122,7 +122,7 @@ def test_a_million_tracked_keys_on_a_thousand_workers():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (([1], [1.0, 2.0], [1.0], [1.0]), "1 keys but 2 counts: give one count a key"),
+        (([1], [1.0, 2.0], [1.0], [1.0]), "1 keys but 2 counts: give one count per key"),
         (([1], [1.0], [1.0] * 3, [1.0]), "3 buckets: their number must be a power of two"),
         (([1], [1.0], [1.0], [1.0, 0.0]), "capacities = [1.0, 0.0]: give each worker one above 0"),
         (([1], [-1.0], [1.0], [1.0]), "loads from -1.0 to -1.0: must be finite and at least 0"),
@@ -137,7 +137,7 @@ def test_bad_arguments(arguments, says):
 
 
 def test_a_plan_of_another_size_is_refused():
-    with pytest.raises(ConfigurationError, match="plan anew"):
+    with pytest.raises(ConfigurationError, match="plan again"):
         make_plan(
             np.empty(0, dtype=np.uint64), np.empty(0), np.ones(8), np.ones(2), unplanned(4, 2)
         )

@@ -68,7 +68,7 @@ def test_the_lookup_finds_every_key(keys):
     assert found == plan.places.tolist()
 
 
-def test_shares_are_dealt_evenly():
+def test_messages_follow_the_shares():
     """Every share of a split key is off by a few messages, in every prefix."""
     keys, grouping = np.full(10_000, 7, dtype=np.uint64), PlannedGrouping()
     memory = grouping.plan(np.array([7], dtype=np.uint64), np.array([1.0]), 6)
@@ -82,7 +82,7 @@ def test_shares_are_dealt_evenly():
             assert np.abs(sent - shares * messages).max() < 4
 
 
-def test_an_epoch_planned_from_itself_is_level():
+def test_an_epoch_planned_from_itself_is_balanced():
     keys, grouping = zipf(200_000), PlannedGrouping(planning="current")
     assert grouping.counts_first({})
     memory = plan(grouping, keys, 20)
@@ -133,8 +133,8 @@ def test_auto_counts_first_without_statistics_and_when_they_are_stale():
     assert grouping.counts_first(memory)
 
 
-def test_auto_counts_first_until_a_plan_of_before_would_be_level():
-    """Three epochs of other hot keys each, then two alike: what is counted first is level."""
+def test_auto_counts_first_until_a_plan_of_earlier_epochs_would_be_balanced():
+    """Three epochs with new hot keys each, then two alike: counted epochs are balanced."""
     workers, grouping = 10, PlannedGrouping(surprise=None)
     keys = zipf(40_000)
     memory = {}  # type: ignore[var-annotated]
@@ -155,7 +155,7 @@ def test_auto_counts_first_until_a_plan_of_before_would_be_level():
 
 @pytest.mark.slow(5)
 def test_keys_that_are_not_known_well_go_with_their_buckets():
-    """A plan of exact counts knows more heavy keys than the sketch that plans the next epoch."""
+    """A plan of exact counts knows more hot keys than the sketch that plans the next epoch."""
     workers, grouping = 20, PlannedGrouping(tracked=300)
     memory = plan(grouping, zipf(200_000, 0.9, seed=1, keys=20_000), workers)
     for seed in (1, 2, 3):
@@ -214,7 +214,7 @@ def test_unequal_workers():
         ("planned(tracked=0)", "at least 1 key must be tracked"),
         ("planned(decay=2)", "must be at most 1"),
         ("planned(stale=-1)", "must be at least 0"),
-        ("planned(capacities=2:x)", "give one number above 0 a worker"),
+        ("planned(capacities=2:x)", "give one number above 0 per worker"),
         ("planned(planning=never)", "must be one of auto, previous, current, fit"),
     ],
 )

@@ -46,7 +46,7 @@ def shares_by_cell(memory):
 @pytest.mark.slow(3)
 @given(st.integers(0, 50), st.integers(1, 9), st.integers(0, 3), st.booleans())
 @settings(max_examples=12, deadline=None)
-def test_surprised_keys_go_where_the_twin_sends_them(seed, workers, source, changed):
+def test_surprising_keys_go_where_the_naive_twin_sends_them(seed, workers, source, changed):
     grouping = parse("planned(planning=previous,buckets=64,tracked=2000)")
     memory = learned(grouping, zipf(3000, seed=seed, keys=300), workers)
     keys = zipf(4000, seed=seed + 1, keys=300)
@@ -59,8 +59,8 @@ def test_surprised_keys_go_where_the_twin_sends_them(seed, workers, source, chan
     assert router.route(keys).tolist() == expected
 
 
-def test_an_epoch_of_other_keys_is_level():
-    """With nothing counted first and a plan of keys that are there no longer."""
+def test_an_epoch_of_other_keys_is_balanced():
+    """With nothing counted first and a plan of keys that no longer occur."""
     workers, grouping = 10, parse("planned(planning=previous)")
     memory = learned(grouping, zipf(200_000), workers)
     for epoch in (~zipf(200_000, seed=1), zipf(200_000, exponent=2.0, seed=2)):
@@ -72,13 +72,13 @@ def test_an_epoch_of_other_keys_is_level():
         assert sent.max() / sent.mean() <= 1.1
 
 
-def test_the_first_epoch_is_level_without_a_plan():
+def test_the_first_epoch_is_balanced_without_a_plan():
     workers, grouping = 20, PlannedGrouping()
     sent = np.bincount(grouping.router(workers).route(zipf(400_000)), minlength=workers)
     assert sent.max() / sent.mean() <= 1.1
 
 
-def test_no_key_is_surprising_where_frequencies_keep():
+def test_no_key_is_surprising_if_frequencies_stay():
     """A fresh sample is routed as without surprises, message by message."""
     keys = zipf(200_000, seed=5)
     routed = []
@@ -121,7 +121,7 @@ def test_weights_scale_all_that_is_counted():
     np.testing.assert_array_equal(routed[0], routed[1])
 
 
-def test_weights_scale_what_light_keys_of_a_crowded_worker_are_counted_by():
+def test_weights_scale_the_counts_of_cold_keys_on_an_overloaded_worker():
     """Where many keys lie on one worker, three messages of a key are enough, of any weight."""
     random = np.random.default_rng(4)
     hashes = random.integers(0, 2**64, 3000, dtype=np.uint64)
@@ -152,8 +152,8 @@ def test_weights_scale_what_light_keys_of_a_crowded_worker_are_counted_by():
         ("cashtags-like", 10, 20),
     ],
 )
-def test_every_epoch_of_a_drifting_stream_is_level(stream, workers, sources):
-    """Hot keys change at once, in the middle of epochs too; the first epoch counts as well."""
+def test_every_epoch_of_a_drifting_stream_is_balanced(stream, workers, sources):
+    """Hot keys change abruptly, in the middle of epochs too; the first epoch counts as well."""
     report = simulate(
         generated(stream, messages=2_000_000),
         "planned",
@@ -167,8 +167,8 @@ def test_every_epoch_of_a_drifting_stream_is_level(stream, workers, sources):
         assert epoch.dist_cost <= 1.20 * epoch.dist_cost_lower_bound
 
 
-def test_light_keys_that_meet_on_one_worker_leave_it_sooner():
-    """New hot keys were light: they lie where a plan of few hot keys left room, all on one worker.
+def test_cold_keys_on_one_worker_leave_it_sooner_if_they_become_hot():
+    """New hot keys were cold: a plan of few hot keys put them all on one worker with free capacity.
 
     Each of 20 sources sees few of their messages; 1.73 times the mean while each keeps 16.
     """
@@ -182,7 +182,7 @@ def test_light_keys_that_meet_on_one_worker_leave_it_sooner():
 
 @pytest.mark.parametrize("sources", [1, 5, 20])
 @pytest.mark.parametrize("stream", ["drift(z=1.2,keys=10000,every=50000)", "cashtags-like"])
-def test_small_epochs_are_as_level_as_the_formula_says(stream, sources):
+def test_small_epochs_are_as_balanced_as_the_formula_says(stream, sources):
     """2,000 messages a worker: docs/planned.md has the bound and what its terms are."""
     workers, messages = 10, 20_000
     report = simulate(
@@ -201,7 +201,7 @@ def test_small_epochs_are_as_level_as_the_formula_says(stream, sources):
     ("stream", "workers"),
     [("cashtags-like", 50), ("drift(z=1.2,keys=10000,every=1200000)", 100)],
 )
-def test_what_auto_counts_as_few_keys(stream, workers):
+def test_the_number_of_keys_that_auto_counts_as_few(stream, workers):
     """58 and 100 keys a worker: spread by 20 sources they would lie on 1.12 and 1.17 workers."""
     messages = 20_000 * workers
     report = simulate(
@@ -222,7 +222,7 @@ def test_distinct_keys_are_counted_by_empty_buckets(keys):
     assert statistics.distinct == pytest.approx(keys, rel=0.1)
 
 
-def test_where_no_bucket_is_empty_keys_are_many():
+def test_without_an_empty_bucket_keys_are_many():
     statistics = PlannedGrouping(buckets=2).statistics(10)
     statistics.add(np.arange(10, dtype=np.uint64))
     assert statistics.distinct == np.inf

@@ -30,14 +30,14 @@ def naive_loads(loads, workers):
 
 
 def least_possible(loads, workers):
-    """The fullest worker of the best of all placements."""
+    """The maximum load of the best of all placements."""
     every = itertools.product(range(workers), repeat=len(loads))
     return min(np.bincount(each, loads, minlength=workers).max() for each in every)
 
 
 @pytest.mark.slow(4)
 @given(LOADS, st.integers(1, 3))
-def test_the_fullest_worker_is_within_the_bound(loads, workers):
+def test_the_maximum_load_is_within_the_bound(loads, workers):
     keys, plan = plan_of(loads, workers)
     assert sorted(plan.loads) == naive_loads(loads, workers)
     assert plan.loads.max() <= (4 / 3) * least_possible(loads, workers) + 1e-9
@@ -47,7 +47,7 @@ def test_the_fullest_worker_is_within_the_bound(loads, workers):
     assert plan.extra_pairs == 0
 
 
-def test_what_has_no_load_yet_is_dealt_by_turn():
+def test_items_without_load_are_assigned_in_turn():
     keys = np.array([9], dtype=np.uint64)
     plan = whole_plan(keys, np.array([5.0]), np.zeros(64), workers=4)
     assert np.bincount(plan.owners).tolist() == [16, 16, 16, 16]

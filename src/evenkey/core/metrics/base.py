@@ -37,11 +37,11 @@ class Figure:
     name
         Such as ``max_over_mean``; ``epoch_max_over_mean`` is the same of one epoch.
     unit
-        Such as ``messages``, ``percent``, ``ms``; empty where there is none.
+        Such as ``messages``, ``percent``, ``ms``; empty if there is none.
     text
         What it is, for a table, a tooltip, Prometheus.
     label
-        What it is called where there is little room.
+        Short name, for labels.
     kind
         Type of the value: ``int``, ``float``, ``tuple[int, ...]`` or ``tuple[float, ...]``.
     of_epoch
@@ -53,7 +53,7 @@ class Figure:
     counts_up
         Whether it never falls while a run goes on.
     limit
-        Name of the figure that it is held against, drawn beside it; empty where there is none.
+        Name of the figure that it is compared with, drawn beside it; empty if there is none.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Figure:
         return self.kind.startswith("tuple")
 
     def written(self, value: float | None) -> str:
-        """Write a value with its unit, as people read it; ``-`` where it is not known.
+        """Format a value with its unit; ``-`` if it is unknown.
 
         Examples
         --------
@@ -127,7 +127,7 @@ def figure(
     Parameters
     ----------
     of
-        Computes it from what was seen, whatever the class asks for.
+        Computes it from what was observed.
     label
         Its name, unless something shorter is known.
     scope
@@ -178,7 +178,7 @@ class Figures:
 
     @classmethod
     def of(cls, seen: Any) -> Self:
-        """Compute all of them from what was seen."""
+        """Compute all of them from what was observed."""
         return cls(**{name: each.of(seen) for name, each, _ in cls._declarations()})
 
     @classmethod
@@ -189,7 +189,7 @@ class Figures:
 
     @classmethod
     def declared(cls) -> list[Figure]:
-        """Give what is declared, in order; what is of both, of the run and then of an epoch."""
+        """Give the declared figures in order; those of both, for the run and then for an epoch."""
         return [
             each.named(name, kind, of_epoch=of_epoch)
             for name, each, kind in cls._declarations()
@@ -219,7 +219,7 @@ def _name(name: str, scope: Scope, *, of_epoch: bool) -> str:
 
 
 def known(figures: Figures) -> dict[str, Any]:
-    """Give figures of a run as JSON can hold them; None where one is not known."""
+    """Give figures of a run as JSON can hold them; None if one is not known."""
     return {
         name: None if isinstance(value, float) and math.isnan(value) else value
         for name, value in figures.named(of_epoch=False).items()

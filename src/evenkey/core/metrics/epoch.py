@@ -1,4 +1,4 @@
-"""How evenly each epoch's load lies, for itself."""
+"""Load balance of each epoch by itself."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def epoch_figures(epochs: Sequence[EpochMetrics]) -> dict[str, object]:
     dict
         ``epochs``, how many there were; and of ``epoch_max_over_mean``, ``epoch_dist_cost`` and all
         others that are no whole numbers the median over them, ``p50``, and the largest, ``max``;
-        both None where there is no epoch.
+        both None if there is no epoch.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Every figure of evenkey: its name, unit and meaning, how it is computed, where it is shown.
+"""Every figure of evenkey: its name, unit, meaning and computation, and where it is shown.
 
 Records of epochs, reports, histories, exporters, tables, the live page, Grafana's panels and the
 table in `docs/figures.md` are made of these declarations. To add a figure, add a field here.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Balance(Figures):
-    """How evenly load lies on workers; computed from what has ``messages`` and ``loads``."""
+    """Load balance of workers, computed from ``messages`` and ``loads``."""
 
     messages: int = figure(
         "messages",
@@ -30,7 +30,7 @@ class Balance(Figures):
     )
     max_over_mean: float = figure(
         "",
-        "The fullest worker's load over the mean load.",
+        "The maximum load of a worker over the mean load.",
         lambda seen: max_over_mean(seen.loads),
         label="max/mean",
         shown=("card", "chart", "summary", "comparison", "simulation"),
@@ -38,7 +38,7 @@ class Balance(Figures):
     )
     imbalance_fraction: float = figure(
         "fraction",
-        "The fullest worker's load less the mean load, over the whole load: I(m)/m.",
+        "The maximum load of a worker less the mean load, over the total load: I(m)/m.",
         lambda seen: imbalance_fraction(seen.loads),
     )
     stddev_percent: float = figure(
@@ -58,7 +58,7 @@ class Spread(Balance):
     pairs: int = figure("pairs", "Distinct (worker, key) pairs.", lambda seen: seen.counts.pairs)
     dist_cost: float = figure(
         "",
-        "Mean number of workers that a key lies on (DIST_COST).",
+        "Mean number of workers per key (DIST_COST).",
         lambda seen: seen.counts.dist_cost,
         label="DistCost",
         shown=("card", "chart", "summary", "comparison", "simulation"),
@@ -70,7 +70,7 @@ class Spread(Balance):
     )
     size_imbalance: float = figure(
         "load",
-        "The fullest worker's load less the mean load (our reading of Prompt's size imbalance).",
+        "The maximum load of a worker less the mean load (our reading of Prompt's size imbalance).",
         lambda seen: imbalance(seen.loads),
         label="size imbalance",
         decimals=0,
@@ -219,7 +219,7 @@ class JoinFigures(Figures):
     )
     mldc: float = figure(
         "",
-        "Maximum load distance coefficient: the fullest worker's load over the mean, less 1.",
+        "Maximum load distance coefficient: the maximum load of a worker over the mean, less 1.",
         lambda seen: max_load_distance(seen.loads),
         label="MLDC",
         scope="epoch",

@@ -14,8 +14,8 @@ class Fingerprints:
         self.table = np.zeros(_SMALLEST, dtype=np.uint64)
         self.held = 0
 
-    def make_room(self, more: int) -> None:
-        """Grow, where it takes that, until `more` fit in."""
+    def reserve(self, more: int) -> None:
+        """Grow the table, if needed, until `more` fit."""
         size = len(self.table)
         while self.held + more > size * 3 // 4:
             size *= 2
@@ -30,10 +30,10 @@ class Fingerprints:
         self.table = grown
 
     def update(self, other: Fingerprints) -> None:
-        """Put all of `other` in."""
+        """Add all of `other`."""
         from evenkey.core.metrics import _kernels
 
-        self.make_room(other.held)
+        self.reserve(other.held)
         self.held += int(_kernels.insert_all(self.table, other.table))
 
 
@@ -55,5 +55,5 @@ class CountedFingerprints(Fingerprints):
         """Add the counts of `other`."""
         from evenkey.core.metrics import _kernels
 
-        self.make_room(other.held)
+        self.reserve(other.held)
         self.held += int(_kernels.add_all(self.table, self.counts, other.table, other.counts))

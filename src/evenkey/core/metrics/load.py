@@ -1,4 +1,4 @@
-"""How evenly load lies on workers: pure functions of the messages that each worker got."""
+"""Load balance: pure functions of the messages that each worker got."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def max_over_mean(loads: ArrayLike) -> float:
-    """The fullest worker's load over the mean load; 1 is perfect, W is one worker for all.
+    """The maximum load over the mean load; 1 is perfect balance, W is all load on one worker.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def max_over_mean(loads: ArrayLike) -> float:
     Returns
     -------
     float
-        1 where there are no messages.
+        1 if there are no messages.
 
     Raises
     ------
@@ -41,10 +41,10 @@ def max_over_mean(loads: ArrayLike) -> float:
 
 
 def imbalance(loads: ArrayLike) -> float:
-    """The fullest worker's load less the mean load, I(t), in messages.
+    """The maximum load less the mean load, I(t), in messages.
 
     PKG paper, section 3: ``I(t) = max L_i(t) - avg L_i(t)``. Takes and raises what
-    `max_over_mean` does; 0 where there are no messages.
+    `max_over_mean` does; 0 if there are no messages.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def imbalance(loads: ArrayLike) -> float:
 
 
 def imbalance_fraction(loads: ArrayLike) -> float:
-    """Imbalance over the number of messages, I(m)/m; 0 where there are none.
+    """Imbalance over the number of messages, I(m)/m; 0 if there are none.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def stddev_percent(loads: ArrayLike) -> float:
     """Population standard deviation of the workers' shares of all messages, in percent points.
 
     StdDev of the DKG paper, equation 7, over all workers, idle ones included. Takes and
-    raises what `max_over_mean` does; 0 where there are no messages.
+    raises what `max_over_mean` does; 0 if there are no messages.
 
     Examples
     --------
@@ -86,9 +86,9 @@ def stddev_percent(loads: ArrayLike) -> float:
 def _checked(loads: ArrayLike) -> NDArray[np.float64]:
     checked = np.asarray(loads, dtype=np.float64)
     if checked.ndim != 1 or not len(checked):
-        message = f"loads of shape {checked.shape}: give one number a worker, at least one worker"
+        message = f"loads of shape {checked.shape}: give one number per worker, and at least one"
         raise ConfigurationError(message)
     if (checked < 0).any():
-        message = f"loads hold {checked.min():g}: a worker cannot have got less than 0 messages"
+        message = f"loads hold {checked.min():g}: a worker has at least 0 messages"
         raise ConfigurationError(message)
     return checked

@@ -26,7 +26,7 @@ def load_distances(loads: ArrayLike) -> NDArray[np.float64]:
     Returns
     -------
     float64[W]
-        At least -1; all 0 where there is no load.
+        At least -1; all 0 if there is no load.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def load_distances(loads: ArrayLike) -> NDArray[np.float64]:
 
 
 def max_load_distance(loads: ArrayLike) -> float:
-    """Maximum load distance coefficient, ``MLDC = max LDC_i``; 0 where there is no load.
+    """Maximum load distance coefficient, ``MLDC = max LDC_i``; 0 if there is no load.
 
     With a share s of the stream on 3 of 16 equal locations it is ``16 s / 3 - 1``.
 

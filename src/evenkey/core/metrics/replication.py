@@ -26,7 +26,7 @@ def dist_cost_lower_bound(counts: ArrayLike, workers: int, imbalance: float = _I
     """What DistCost cannot be below if no worker may exceed the mean load by more.
 
     A worker takes at most ``(1 + imbalance) / W`` of all messages, so a key that has the share p
-    of them lies on at least ``ceil(p W / (1 + imbalance))`` workers. The bound is the mean of that
+    of them is on at least ``ceil(p W / (1 + imbalance))`` workers. The bound is the mean of that
     over all keys.
 
     Parameters
@@ -41,7 +41,7 @@ def dist_cost_lower_bound(counts: ArrayLike, workers: int, imbalance: float = _I
     Returns
     -------
     float
-        1 where there are no keys.
+        1 if there are no keys.
 
     Raises
     ------
@@ -151,22 +151,22 @@ class LoadCounts:
 
     @property
     def pairs(self) -> float:
-        """Distinct (worker, key) pairs; NaN where they are not counted."""
+        """Distinct (worker, key) pairs; NaN if they are not counted."""
         return math.nan
 
     @property
     def keys(self) -> float:
-        """Distinct keys; NaN where they are not counted."""
+        """Distinct keys; NaN if they are not counted."""
         return math.nan
 
     @property
     def keys_held(self) -> NDArray[np.number]:
-        """Distinct keys per worker, shape [W]; NaN where they are not counted."""
+        """Distinct keys per worker, shape [W]; NaN if they are not counted."""
         return np.full(self.workers, math.nan)
 
     @property
     def dist_cost(self) -> float:
-        """Mean number of workers a key lies on; NaN where pairs are not counted."""
+        """Mean number of workers per key; NaN if pairs are not counted."""
         return math.nan
 
     @property
@@ -181,28 +181,28 @@ class LoadCounts:
         counts: NDArray[np.int64] | None,
     ) -> None:
         if len(workers) != len(keys) or (counts is not None and len(counts) != len(keys)):
-            message = f"{len(workers)} workers for {len(keys)} keys: give one worker a key"
+            message = f"{len(workers)} workers for {len(keys)} keys: give one worker per key"
             if counts is not None:
                 message += f", and one count ({len(counts)} given)"
             raise ConfigurationError(message)
         if len(workers) and not 0 <= workers.min() <= workers.max() < self.workers:
             message = (
-                f"messages lie on workers {workers.min()} to {workers.max()}: with workers = "
+                f"messages are on workers {workers.min()} to {workers.max()}: with workers = "
                 f"{self.workers} they must be 0 to {self.workers - 1}"
             )
             raise ConfigurationError(message)
         if counts is not None and len(counts) and counts.min() < 1:
-            message = f"a message counts {counts.min()}: it must count at least 1"
+            message = f"count {counts.min()}: the count of a message must be at least 1"
             raise ConfigurationError(message)
 
 
 class PairCounts(LoadCounts):
     """Messages by worker, and distinct (worker, key) pairs, added up batch by batch.
 
-    Pairs are told apart by 64-bit fingerprints, as keys are by their 64-bit hashes: among 62
+    Pairs are identified by 64-bit fingerprints, as keys are by their 64-bit hashes: among 62
     million pairs the chance that any two are taken for one is about 1 in 10,000. (A word has the
     worker in its upper bits, and is compared with those of the same worker only.) Memory is 11
-    to 22 bytes a pair and twice as much a key, and half as much again while it grows.
+    to 22 bytes per pair and twice that per key, and half as much again while it grows.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ class PairCounts(LoadCounts):
 
     @property
     def dist_cost(self) -> float:
-        """Mean number of workers a key lies on (DistCost, DKG paper, equation 8); 1 if none."""
+        """Mean number of workers per key (DistCost, DKG paper, equation 8); 1 if none."""
         return self.pairs / self.keys if self.pairs else 1.0
 
     @property
@@ -283,8 +283,8 @@ class PairCounts(LoadCounts):
     ) -> None:
         from evenkey.core.metrics import _kernels
 
-        self._pairs.make_room(len(keys))
-        self._keys.make_room(len(keys))
+        self._pairs.reserve(len(keys))
+        self._keys.reserve(len(keys))
         pairs, new = _kernels.insert_pairs(
             self._pairs.table,
             self._keys.table,

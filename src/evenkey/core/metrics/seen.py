@@ -61,10 +61,10 @@ class Paced:
 
     @property
     def messages_per_second(self) -> float:
-        """Messages over the makespan; 0 where no epoch ran."""
+        """Messages over the makespan; 0 if no epoch ran."""
         seconds = self.makespan_ms / 1000
         return messages_per_second(self.messages, seconds) if seconds else 0.0
 
     def percentile(self, rank: int) -> float:
-        """Percentile of the epochs' times; NaN where there is no epoch."""
+        """Percentile of the epochs' times; NaN if there is no epoch."""
         return float(np.percentile(self.epoch_ms, rank)) if len(self.epoch_ms) else float("nan")

@@ -8,7 +8,7 @@ from evenkey.core.errors import ConfigurationError
 def messages_per_second(messages: int, seconds: float) -> float:
     """Throughput: messages over the time that they took, in messages per second.
 
-    0 where nothing was measured, neither messages nor time.
+    0 if nothing was measured, neither messages nor time.
 
     Raises
     ------

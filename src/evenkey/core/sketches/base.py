@@ -20,7 +20,7 @@ class Sketch(ABC):
     @property
     @abstractmethod
     def capacity(self) -> int:
-        """How many entries it has room for."""
+        """How many entries it can hold."""
 
     @abstractmethod
     def to_bytes(self) -> bytes:
@@ -44,7 +44,7 @@ class Sketch(ABC):
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Callable[[type[Self], bytes], Self], tuple[type[Self], bytes]]:
-        """Pickle what is held, not the room for more."""
+        """Pickle the entries, not the free space."""
         # Not `from_bytes` itself: Spark's pickler would copy a method with all that it uses.
         return _restored, (type(self), self.to_bytes())
 

@@ -1,4 +1,4 @@
-"""SpaceSaving: the heaviest keys of a stream in constant space."""
+"""SpaceSaving: the most frequent keys of a stream in constant space."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Counters(NamedTuple):
     ``rows[:head[0].held]`` are the counters; a key keeps its row until it is given up.
     `table` is an open-addressing table (linear probing, a power of two in size, at most half
     full): a slot whose row is not -1 leads a key to its row, and the row's `slot` leads back.
-    `heap`, in use once all rows are, has one entry a row, ordered as a binary heap by (count,
+    `heap`, in use once all rows are, has one entry per row, ordered as a binary heap by (count,
     key); its counts may lag behind those of the rows, and are brought up when they reach the
     top, so that a message of a key that is held never touches the heap.
 
@@ -61,7 +61,7 @@ class Counters(NamedTuple):
 
 
 class SpaceSaving(Sketch):
-    """The heaviest keys of a weighted stream, by `capacity` counters.
+    """The most frequent keys of a weighted stream, by `capacity` counters.
 
     A key that has a counter adds to it. One that has none gets a new counter, or, when all
     are taken, the lightest: it takes over that counter's count as its own error (Metwally,
@@ -148,7 +148,7 @@ class SpaceSaving(Sketch):
         Raises
         ------
         ConfigurationError
-            A weight is negative or not finite, or there is not one a key.
+            A weight is negative or not finite, or there is not one per key.
         """
         from evenkey.core.sketches import _kernels
 
@@ -157,7 +157,7 @@ class SpaceSaving(Sketch):
             weights = np.broadcast_to(np.float64(1), keys.shape)
         weights = np.asarray(weights, dtype=np.float64)
         if weights.shape != keys.shape:
-            message = f"{keys.size} keys but {weights.size} weights: give one weight a key"
+            message = f"{keys.size} keys but {weights.size} weights: give one weight per key"
             raise ConfigurationError(message)
         wrong = weights[~((weights >= 0) & (weights < np.inf))]
         if wrong.size:
@@ -169,7 +169,7 @@ class SpaceSaving(Sketch):
         """Make the sketch of both streams together; commutative.
 
         A key that one of the sketches does not hold gets that sketch's `floor` as count and
-        error for its part; the `capacity` heaviest stay. The guarantees hold for the sum of
+        error for its part; the `capacity` largest stay. The guarantees hold for the sum of
         both totals.
 
         Raises
@@ -213,7 +213,7 @@ class SpaceSaving(Sketch):
         self.counters = decayed.counters
 
     def items(self) -> NDArray[np.void]:
-        """All keys held, heaviest first, equally heavy ones by key.
+        """All keys held, in descending order of counts, ties by key.
 
         Returns
         -------
@@ -269,7 +269,7 @@ class SpaceSaving(Sketch):
         counts: NDArray[np.float64],
         errors: NDArray[np.float64],
     ) -> Self:
-        """Make a sketch of the heaviest rows."""
+        """Make a sketch of the rows with the largest counts."""
         from evenkey.core.sketches import _kernels
 
         sketch = cls(capacity)

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 class Store(ABC):
     """Objects under a root, each of them put whole. Travels to tasks.
 
-    Names are relative, with ``/`` between their parts; no part begins with a dot. Nothing is
-    renamed, no time of a change is asked for, and the order of a listing is that of the names:
-    so the same code is right on a disk and on an object store.
+    Names are relative, with ``/`` between their parts; no part begins with a dot. The interface has
+    no renames and no modification times, and listings are sorted by name: so the same code is
+    correct on a disk and on an object store.
 
-    All methods raise `OSError` where the store cannot be reached or refuses.
+    All methods raise `OSError` if the store cannot be reached or refuses.
     """
 
     @property
@@ -49,8 +49,8 @@ class Store(ABC):
         name, content
             Of the object.
         durable
-            Whether it must survive a machine that stops at once. An object store always does this;
-            on a disk it costs some milliseconds.
+            Whether it must survive a sudden stop of the machine. In an object store it always does;
+            on a disk this costs some milliseconds.
         """
 
     @abstractmethod
@@ -63,14 +63,14 @@ class Store(ABC):
 
     @abstractmethod
     def names(self, name: str = "") -> list[str]:
-        """Names of all objects under ``name/``, however deep, in order; none where nothing is.
+        """Names of all objects under ``name/``, at any depth, in order; empty if there are none.
 
         They are relative to the root of the store, as `read` takes them.
         """
 
     @abstractmethod
     def delete(self, name: str) -> None:
-        """Delete an object; nothing where it is not there."""
+        """Delete an object; do nothing if it is not there."""
 
     def clear(self) -> None:
         """Delete all objects.
@@ -81,7 +81,7 @@ class Store(ABC):
         at_once(self.delete, self.names())
 
     def find(self, name: str) -> bytes | None:
-        """Read an object; None where it is not there."""
+        """Read an object; None if it is not there."""
         try:
             return self.read(name)
         except FileNotFoundError:

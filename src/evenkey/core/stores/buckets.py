@@ -23,7 +23,7 @@ class Verdict(Enum):
     TAKEN = auto()
     """The object is there, so it was not created."""
     PASSING = auto()
-    """The same call may succeed later, and may even have succeeded."""
+    """The same call may succeed later, and may already have succeeded."""
     FINAL = auto()
     """The same call will fail again."""
 
@@ -54,7 +54,7 @@ class Bucket(ABC):
 
     @abstractmethod
     def nonce(self, key: str) -> str | None:
-        """Ask for the nonce of an object; None where it has none."""
+        """Request the nonce of an object; None if it has none."""
 
     @abstractmethod
     def keys(self, prefix: str) -> Iterator[str]:
@@ -66,7 +66,7 @@ class Bucket(ABC):
 
     @abstractmethod
     def delete(self, key: str) -> None:
-        """Delete an object; may raise where it is not there."""
+        """Delete an object; may raise if it is not there."""
 
     @abstractmethod
     def verdict(self, error: Exception) -> Verdict:
@@ -74,9 +74,9 @@ class Bucket(ABC):
 
     @abstractmethod
     def secrets(self) -> list[str]:
-        """What must not stand in a message."""
+        """What must not appear in a message."""
 
-    def mend(self, error: Exception) -> str:
-        """Say what helps against an error; empty where its own text does."""
+    def fix(self, error: Exception) -> str:
+        """Return what fixes an error; empty if its own text says so."""
         del error
         return ""

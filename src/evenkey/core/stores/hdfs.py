@@ -29,10 +29,10 @@ _HOLDS = "PathIsNotEmptyDirectoryException"
 class HdfsStore(Store):
     """Files under a directory of HDFS.
 
-    A file is written beside its place, under a name of its own that begins with a dot, and then
-    renamed: the namenode does this at once, and refuses it where the place is taken unless it is to
-    be replaced. Once the file is no longer under the name of its own, its renaming has been done:
-    so `create` is exact even where an answer was lost.
+    A file is first written in the same directory, under a temporary name that begins with a dot,
+    and then renamed. The namenode renames atomically, and refuses if the target exists, unless it
+    is to be replaced. Once the temporary name is gone, the rename has been done: so `create` is
+    exact even if an answer was lost.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ class HdfsStore(Store):
     def _write(self, name: str, content: bytes, *, replace: bool) -> bool:
         directory, _, last = name.rpartition("/")
         beside = f"{directory}/.{last}.{uuid.uuid4().hex}".lstrip("/")
-        # Whoever deletes the last file of a directory takes this with it, but not while a file is
-        # being written there.
+        # A process that deletes the last file of a directory deletes the directory too, but not
+        # while a file is being written there.
         self._do(name, lambda: self._ask("PUT", beside, "CREATE", content, overwrite="true"))
         if self._do(name, lambda: self._rename(beside, name, replace=replace)):
             return True

@@ -67,7 +67,7 @@ class LocalStore(Store):
                 if entry.name.startswith("."):
                     continue
                 path = Path(entry.path)
-                # A linked directory lies elsewhere, where nothing of a store is.
+                # A linked directory is elsewhere, and no part of a store.
                 if entry.is_dir(follow_symlinks=False):
                     files += self._files(path)
                 elif not entry.is_dir():

@@ -1,4 +1,4 @@
-"""A store in a bucket of an object store, whoever made it."""
+"""A store in a bucket of an object store of any provider."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 class ObjectStore(Store):
     """Objects of a bucket below a prefix.
 
-    A call that fails for a reason that may pass is made again for `PATIENCE` seconds. `create` is
-    exact even then: an object that is created bears a nonce of the call, so that a call whose
-    answer was lost knows its own object again.
+    A call with a transient failure is repeated for up to `PATIENCE` seconds. `create` is still
+    exact: each created object contains a nonce of the call, so a call whose answer was lost
+    recognizes its own object.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class ObjectStore(Store):
         return self._do(name, lambda: self._bucket.read(key))
 
     def put(self, name: str, content: bytes, *, durable: bool = False) -> None:
-        """Put an object; what is put is durable."""
+        """Put an object; it is durable."""
         del durable
         key = self._key(name)
         self._do(name, lambda: self._bucket.put(key, content))
@@ -138,8 +138,8 @@ class ObjectStore(Store):
             return patiently(call, self._passes)
         except EvenkeyError:
             raise
-        except Exception as error:  # noqa: BLE001 - clients raise what they like
-            # Without its cause: the client's own error may hold what is to stay secret.
+        except Exception as error:  # noqa: BLE001 - clients raise errors of any kind
+            # Without its cause: the client's error may contain secrets.
             raise self._as_os_error(name, error) from None
 
     def _passes(self, error: Exception) -> bool:
@@ -155,8 +155,8 @@ class ObjectStore(Store):
         for secret in self._bucket.secrets():
             text = text.replace(secret, "...")
         since = f" for {PATIENCE:.0f} seconds" if self._passes(error) else ""
-        mend = self._bucket.mend(error)
-        last = f"; {mend}" if mend else ""
+        fix = self._bucket.fix(error)
+        last = f"; {fix}" if fix else ""
         return OSError(f"{where}: the store failed{since}: {text}{last}")
 
     def __eq__(self, other: object) -> bool:
@@ -174,4 +174,4 @@ class ObjectStore(Store):
 
 
 class _GoneAgainError(Exception):
-    """An object that was there when it was to be created is gone: create it anew."""
+    """An object that existed when `create` was called is gone: create it again."""

@@ -24,7 +24,7 @@ _LONGEST_PAUSE = 2.0
 
 
 def patiently(call: Callable[[], Result], passes: Callable[[Exception], bool]) -> Result:
-    """Call until it succeeds, fails for good, or has failed for `PATIENCE` seconds.
+    """Call until it succeeds, fails permanently, or has failed for `PATIENCE` seconds.
 
     Pauses between calls grow from 0.1 to 2 seconds, each by chance between half and all of it, so
     that the tasks of a stage do not come back at the same moment.

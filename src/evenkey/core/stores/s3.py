@@ -111,7 +111,7 @@ class S3Bucket(Bucket):
                 yield each["Key"]
 
     def delete(self, key: str) -> None:
-        """Delete an object; S3 says nothing where it is not there."""
+        """Delete an object; S3 does not report it if there is none."""
         self._client.delete_object(Bucket=self.name, Key=key)
 
     def verdict(self, error: Exception) -> Verdict:
@@ -137,7 +137,7 @@ class S3Bucket(Bucket):
         broken = isinstance(error, (ConnectionError, HTTPClientError, IncompleteReadError))
         return Verdict.PASSING if broken and not isinstance(error, SSLError) else Verdict.FINAL
 
-    def mend(self, error: Exception) -> str:
+    def fix(self, error: Exception) -> str:
         """Say where credentials come from when there are none."""
         from botocore.exceptions import NoCredentialsError, PartialCredentialsError
 

@@ -15,7 +15,7 @@ SHARED = (
     "a place that the driver and all executors share, such as s3a://bucket/state or a path that is "
     "mounted on every host"
 )
-"""What state must lie in, for messages."""
+"""Where state must be, for messages."""
 STATE_REMEDY = f"state must be {SHARED}; evenkey run keeps it in its --output"
 """What to do where state is not seen, for messages."""
 OUTPUT_REMEDY = f"an output must be {SHARED}; name one by --output"
@@ -38,7 +38,7 @@ class SharedMark:
     host
         Which wrote it.
     remedy
-        What to do where it is not seen, for the message.
+        The fix if it is not seen, for the message.
     content
         What must be found there; None: anything.
     """
@@ -77,7 +77,7 @@ def read_shared(store: Store, name: str, writer: str, remedy: str) -> bytes:
     writer
         Who wrote it, such as ``"host worker2"``.
     remedy
-        What to do where it is not seen, for the message.
+        The fix if it is not seen, for the message.
 
     Raises
     ------

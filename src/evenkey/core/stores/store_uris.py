@@ -42,8 +42,8 @@ def store_at(place: str | Path | Store, settings: Mapping[str, str] | None = Non
         A path, a URI, or a store, which is given back. A relative path is taken from where this
         program runs, since tasks run elsewhere.
     settings
-        Names and values such as ``fs.s3a.endpoint``, as Hadoop knows them; what they lack is
-        found in the environment. They travel with the store and stand in none of its messages.
+        Values by Hadoop's names such as ``fs.s3a.endpoint``; missing ones are found in the
+        environment. They travel with the store and stand in none of its messages.
 
     Raises
     ------

@@ -140,8 +140,9 @@ def _ask(method: str, url: str, content: bytes | None, parameters: dict[str, str
 
 def _error_of(answer: Any) -> RemoteError:
     try:
-        told = answer.json()["RemoteException"]
-        return RemoteError(told["exception"], answer.status_code, told["message"].split("\n")[0])
+        remote = answer.json()["RemoteException"]
+        line = remote["message"].split("\n")[0]
+        return RemoteError(remote["exception"], answer.status_code, line)
     except (ValueError, KeyError, TypeError):
         return RemoteError("HTTP", answer.status_code, f"{answer.status_code} {answer.reason}")
 

@@ -38,7 +38,7 @@ class MessageBatch:
     Parameters
     ----------
     ids
-        int64[n], which key each message bears, inside its stream.
+        int64[n], number of each message's key within its stream.
     keys
         uint64[n], hashes of the keys' texts.
     counts
@@ -84,10 +84,10 @@ class MessageStream(Protocol):
 
 @dataclass(frozen=True)
 class KeyStream(ABC):
-    """A finite generated stream of keyed messages, any part of which can be made at once.
+    """A finite generated stream of keyed messages; any part of it can be generated directly.
 
-    Subclasses add their parameters as fields; a stream is a value, cheap to pickle: tables are
-    built where they are first needed, and kept by the process rather than by the stream.
+    Subclasses add their parameters as fields. A stream is a value, cheap to pickle: a process
+    builds tables when it first needs them, and keeps them outside the stream.
 
     Parameters
     ----------
@@ -108,9 +108,9 @@ class KeyStream(ABC):
     summary: ClassVar[str]
     usual_messages: ClassVar[int] = 1_000_000
     weighs: ClassVar[bool] = False
-    """Whether messages have weights of their own; otherwise each weighs 1."""
+    """Whether messages have weights; otherwise each weighs 1."""
     fixed: ClassVar[dict[str, dict[str, str]]] = {}
-    """Streams of this family that are known by names of their own, with their parameters."""
+    """Streams of this family that have their own names, with their parameters."""
 
     messages: int | None = field(default=None, kw_only=True)
     seed: int = field(default=0, kw_only=True)
@@ -126,7 +126,7 @@ class KeyStream(ABC):
         if self.rate is None:
             object.__setattr__(self, "rate", self.length / SPAN_SECONDS)
         if not (self.per_second > 0 and math.isfinite(self.per_second)):
-            message = f"{self.name}: rate = {self.rate}: must be above 0 messages a second"
+            message = f"{self.name}: rate = {self.rate}: must be above 0 messages per second"
             raise ConfigurationError(message)
 
     @property

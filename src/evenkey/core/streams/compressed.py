@@ -52,7 +52,7 @@ def unpack(files: Sequence[Path], directory: Path) -> list[Path]:
     ------
     ConfigurationError
         A file cannot be read, is not what its name says, is cut off or damaged; or there is no
-        room for what it holds.
+        space for its contents.
     """
     return [
         _unpack(file, directory / f"{number}-{bare_name(file)}")
@@ -84,6 +84,6 @@ def _unpack(file: Path, target: Path) -> Path:
         if error.errno is not None:  # the disk's; the codec's have no number
             message = f"input {file} cannot be unpacked to {target.parent} ({error.strerror})"
         else:
-            message = f"input {file} is no whole {codec} file ({error}): fetch it anew"
+            message = f"input {file} is no complete {codec} file ({error}): fetch it again"
         raise ConfigurationError(message) from error
     return target

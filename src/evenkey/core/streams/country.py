@@ -75,7 +75,7 @@ class CountrySkew(KeyStream):
 
         ids = np.empty(stop - start, dtype=np.int64)
         tosses = np.empty(stop - start, dtype=np.int64)
-        # Two random numbers a message: from the stream's own seed, and from its complement.
+        # Two random numbers per message: from the stream's own seed, and from its complement.
         _kernels.uniform(self.random_seed, start, self.key_count, ids)
         _kernels.uniform(~self.random_seed, start, _PERCENT, tosses)
         hot = countries().index(HOT_COUNTRY)

@@ -45,7 +45,7 @@ class DatasetSummary:
     seconds
         Event time that it spans.
     top
-        The heaviest keys with the weight of their messages, heaviest first.
+        The hottest keys with the weight of their messages, hottest first.
     published
         What a paper says of the data set that the stream stands in for, if it does.
     """
@@ -84,7 +84,7 @@ def summarize_dataset(
     stream
         The stream; all of it is made once.
     top
-        How many of the heaviest keys to name.
+        How many of the hottest keys to list.
     on_progress
         Called with the messages so far.
 
@@ -100,16 +100,16 @@ def summarize_dataset(
             counts, batch.ids, batch.counts
         )  # not bincount: there may be far more keys than messages
     # Equals in order of their ids, so that the same stream always gives the same list.
-    heaviest = np.argsort(-counts, kind="stable")[:top]
-    heaviest = heaviest[counts[heaviest] > 0]
-    names = stream.texts(heaviest).to_pylist()
+    hottest = np.argsort(-counts, kind="stable")[:top]
+    hottest = hottest[counts[hottest] > 0]
+    names = stream.texts(hottest).to_pylist()
     return DatasetSummary(
         stream.name,
         stream.length,
         int(counts.sum()),
         int(np.count_nonzero(counts)),
         stream.length / stream.per_second,
-        tuple(zip(names, counts[heaviest].tolist(), strict=True)),
+        tuple(zip(names, counts[hottest].tolist(), strict=True)),
         stream.published,
     )
 
@@ -132,7 +132,7 @@ def write_dataset(
         Where; directories are made as needed.
     form
         ``lines`` writes one key a line; ``csv``, ``json`` (one object a line) and
-        ``parquet`` write ``key``, ``count`` and ``time`` (seconds). None goes by the suffix.
+        ``parquet`` write ``key``, ``count`` and ``time`` (seconds). None: by the suffix.
     overwrite
         Whether a file that is there is replaced.
     on_progress
@@ -209,7 +209,7 @@ class _Writer(Protocol):
 
 
 class _TextWriter:
-    """Writes a line of text a message."""
+    """Writes one line of text per message."""
 
     def __init__(self, target: IO[bytes], lines: Callable[[pa.Table], pa.ChunkedArray]) -> None:
         self._target = target

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Drift(Zipf):
-    """A Zipf stream whose ranks are dealt to other keys every so often.
+    """A Zipf stream whose ranks go to other keys at intervals.
 
     In period ``p = offset // every`` rank r is key ``(a * r + b + c * p) mod keys``. `a` is
-    drawn for each period, prime to `keys`, so that the ranks are dealt anew; `b` is drawn once;
+    drawn for each period, prime to `keys`, so that the ranks go to other keys; `b` is drawn once;
     `c` is the number prime to `keys` nearest above ``0.618 * keys``, so that every key is the
     hottest one once before any is again.
 

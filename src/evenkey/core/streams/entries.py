@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from evenkey.core.streams.published import Published
 
-_LEVEL = re.compile(r"(?P<family>.+)-r(?P<percent>\d+)")
+_WITH_PERCENT = re.compile(r"(?P<family>.+)-r(?P<percent>\d+)")
 
 
 class Entry(NamedTuple):
-    """A stream or family of streams: how it is spelled, what it is, how long it usually is.
+    """A stream or family of streams: its spelling, a summary and its usual length.
 
     `published` has the figures of the data set that it stands in for, if it does.
     """
@@ -32,7 +32,7 @@ class Entry(NamedTuple):
 
 
 def catalogue() -> list[Entry]:
-    """List the generated streams: families with parameters, and those with names of their own.
+    """List the generated streams: families with parameters, and those with their own names.
 
     Examples
     --------
@@ -79,24 +79,24 @@ def generated(
 def _find(name: str) -> tuple[type[KeyStream], dict[str, str]]:
     """Find the class that a spelling names, and the parameters it gives, still text."""
     base, parameters = parse_spelling(name)
-    level = _LEVEL.fullmatch(base)
-    if level is None and base not in _families():
+    matched = _WITH_PERCENT.fullmatch(base)
+    if matched is None and base not in _families():
         take_offers()
     families = _families()
     fixed = {each: cls for cls in families.values() for each in cls.fixed}
-    if (level is not None or base in fixed) and parameters:
+    if (matched is not None or base in fixed) and parameters:
         message = f"{name!r}: {base} takes no parameters; write {base}"
         raise ConfigurationError(message)
     if base in fixed:
         return fixed[base], fixed[base].fixed[base]
-    family = base if level is None else level["family"]
+    family = base if matched is None else matched["family"]
     cls = families.get(family)
-    if cls is None or cls.fixed or (level is None) == issubclass(cls, CountrySkew):
+    if cls is None or cls.fixed or (matched is None) == issubclass(cls, CountrySkew):
         there_are = [entry.spelling for entry in catalogue()]
         error = unknown_name("dataset", name, there_are, importable=True)
         raise error
-    if level is not None:
-        return cls, {"percent": level["percent"]}
+    if matched is not None:
+        return cls, {"percent": matched["percent"]}
     own = _own(cls)
     for parameter in parameters:
         if parameter not in own:

@@ -76,7 +76,7 @@ class FileStream:
         self._records = records
         self._numbers: dict[str | None, int] = {}
         if not (self.per_second > 0 and math.isfinite(self.per_second)):
-            message = f"{name}: rate = {rate}: must be above 0 lines a second"
+            message = f"{name}: rate = {rate}: must be above 0 lines per second"
             raise ConfigurationError(message)
 
     def batches(self, size: int = 1 << 16) -> Iterator[MessageBatch]:

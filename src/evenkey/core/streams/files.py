@@ -37,7 +37,7 @@ _SPARK_DIRECTORIES = ("_spark_metadata", "_temporary")
 def find_files(paths: Iterable[str | Path]) -> list[Path]:
     """Find the files that paths name: files, directories (all files in them), globs.
 
-    In directories, hidden files and the files that Spark keeps its own books in are left out.
+    In directories, hidden files and the metadata files of Spark are left out.
 
     Returns
     -------
@@ -188,7 +188,7 @@ class LineIndex:
         Raises
         ------
         RunError
-            A file is gone, or what is read of it is not what was indexed.
+            A file is gone, or has changed since it was indexed.
         """
         stop = min(stop, self.lines)
         if stop <= start:
@@ -264,7 +264,7 @@ class LineIndex:
         raise self._unreadable(file, why)
 
     def _unreadable(self, file: int, why: str) -> RunError:
-        message = f"{why}: put it back as it was, or start again with a new output"
+        message = f"{why}: restore it, or start again with a new output"
         return RunError(f"input {self.files[file]} {message}")
 
 
@@ -281,7 +281,7 @@ class _Chunk(NamedTuple):
 class _Scan(NamedTuple):
     """What one file holds: byte offsets of those lines whose number is a multiple of 256.
 
-    Its pieces begin there, but for the first, which begins with the file.
+    Its pieces begin there, except the first, which begins with the file.
     """
 
     starts: NDArray[np.int64]

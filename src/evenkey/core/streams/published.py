@@ -19,7 +19,7 @@ class Published:
     messages
         How many messages it has; the sum of their weights where its records have some.
     top_percent
-        Share of the messages that bear the most frequent key, in percent.
+        Share of the messages that have the most frequent key, in percent.
     keys
         How many keys it has; None where the paper does not say.
     """

@@ -43,7 +43,7 @@ _MICROS = pa.timestamp("us", "UTC")
 def check_columns(
     path: str | Path, schema: pa.Schema, columns: Columns, values: Sequence[str]
 ) -> None:
-    """Make sure that a file has the columns that are read, and that they hold what they must.
+    """Make sure that a file has the columns that are read, with the right types.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def value_type(paths: Sequence[str | Path], schemas: Sequence[pa.Schema], name: 
 
 
 def _of_spark(kind: pa.DataType) -> pa.DataType | None:
-    """Give the type under which Spark holds such values; None where it has none."""
+    """Give Spark's type of such values; None if it has none."""
     if pa.types.is_dictionary(kind):
         return _of_spark(kind.value_type)
     found = _OTHERS.get(kind, kind)

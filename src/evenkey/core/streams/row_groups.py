@@ -1,4 +1,4 @@
-"""Row groups of files, read only if they are what they were when they were indexed."""
+"""Row groups of files, read only if they have not changed since they were indexed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RowGroup(NamedTuple):
     columns
         Their names.
     spans
-        Where their bytes lie in the file: offset and length of each.
+        Position of their bytes in the file: offset and length of each.
     digest
         BLAKE2b of these bytes, and of the file's footer.
     rows
@@ -170,8 +170,8 @@ PARQUET = ParquetFiles()
 
 @lru_cache(maxsize=2)  # rows are read block by block; a block may lie across the end of a group
 def _read(path: str, changed: int, group: RowGroup, form: RowFiles) -> pa.Table:
-    del changed  # it is there so that another version of the file is read anew
-    # Before anything takes it apart: a footer that is no footer may end the process.
+    del changed  # part of the cache key, so that another version of the file is read again
+    # Before anything parses it: an invalid footer can end the process.
     if _digest(path, group.spans, form) != group.digest:
         message = "it has changed since the run began"
         raise ValueError(message)

@@ -37,7 +37,7 @@ class RowIndex:
     files
         Absolute paths.
     columns
-        What is read of a row.
+        Columns to read.
     key_types
         Types of the key's columns, as results have them.
     groups
@@ -186,12 +186,12 @@ class RowIndex:
             why = f"{here}, and all executors read it under this path"
         except ValueError:
             why = "has changed since the run began"
-        message = f"input {path} {why}: put it back as it was, or start again with a new output"
+        message = f"input {path} {why}: restore it, or start again with a new output"
         raise RunError(message)
 
 
 def found_in(rows: pa.Table | pa.RecordBatch, line: pa.Int64Array, extra: pa.Schema) -> RawMessages:
-    """Say what was found in rows of `RowIndex.read`, for `vet`.
+    """Give the contents of rows of `RowIndex.read`, for `vet`.
 
     Parameters
     ----------

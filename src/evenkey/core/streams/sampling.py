@@ -1,4 +1,4 @@
-"""Parts of other records: the first few, or some evenly spread over all."""
+"""Parts of other records: the first few, or some at equal distances over all."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class FirstRecords:
 
 @dataclass(frozen=True)
 class SpreadRecords:
-    """Some `length` of other records, evenly spread: number i of n is number ``i * N // n`` of N.
+    """Some `length` of other records at equal distances: number i of n is ``i * N // n`` of N.
 
-    All records between the first and the last that are asked for are read, and split, in pieces.
+    All records between the first and the last requested one are read, and split, in pieces.
     """
 
     records: Records

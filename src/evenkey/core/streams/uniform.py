@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Uniform(KeyStream):
-    """Every message bears any of the keys with the same probability.
+    """Every message has each of the keys with the same probability.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Streams whose keys are drawn independently, each with a probability of its own."""
+"""Streams whose keys are drawn independently, each with its own probability."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ MOST_KEYS = (1 << 31) - 1
 class Weighted(KeyStream):
     """A stream that draws each message's key from a fixed distribution.
 
-    A draw takes one random number and one look into an alias table (Walker 1977, built by
-    Vose's method, 1991), whatever the number of keys; the table takes 8 bytes a key.
+    A draw takes one random number and one lookup in an alias table (Walker 1977, built by
+    Vose's method, 1991), for any number of keys; the table takes 8 bytes per key.
     """
 
     @abstractmethod

@@ -35,7 +35,7 @@ def grow(tree, size):
 
 @njit(cache=True, inline="always")
 def lift(tree, size, worker):
-    """Mend the nodes above a leaf that grew; where another leaf wins, all above stays as it is."""
+    """Update the nodes above a leaf that grew, up to a node where another leaf wins."""
     node = size + worker
     while node > 1:
         node >>= 1

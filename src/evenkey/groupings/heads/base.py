@@ -26,7 +26,7 @@ _COUNTERS_A_HEAD_KEY = 4
 
 @dataclass(frozen=True)
 class HeadGrouping(Grouping):
-    """A grouping that finds the heaviest keys with a SpaceSaving sketch.
+    """A grouping that finds the hottest keys with a SpaceSaving sketch.
 
     A key is in the head while ``count - error > threshold * total`` (decision 020).
 
@@ -85,8 +85,8 @@ class HeadRouter(LocalLoadRouter):
     Parameters
     ----------
     epsilon, interval
-        For the number of choices, which is solved anew after so many messages at most; an
-        interval of 0 leaves it at all workers.
+        For the number of choices, which is computed again after at most so many messages; with
+        an interval of 0 it stays at all workers.
     """
 
     def __init__(

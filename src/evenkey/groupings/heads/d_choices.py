@@ -1,4 +1,4 @@
-"""D-Choices: as many candidates for the heaviest keys as balance needs, two for the others."""
+"""D-Choices: as many candidates for hot keys as balance needs, two for the others."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class DChoices(HeadGrouping):
 
     The head are the keys whose frequency exceeds ``theta = 1/(5W)``, found by SpaceSaving in
     each source. The number of choices d is the least, from ``max(2, ceil(p1 W))`` on, that
-    satisfies for every prefix h = 1, ..., |H| of the head, heaviest key first,
+    satisfies for every prefix h = 1, ..., |H| of the head, hottest key first,
 
     ``sum_{i<=h} p_i + (b_h/W)^d sum_{h<i<=|H|} p_i + (b_h/W)^2 sum_{i>|H|} p_i
     <= b_h (1/W + epsilon)`` with ``b_h = W - W (1 - d/W)^h``:
 
-    the workers of the h heaviest keys, b_h in expectation, must not be overloaded. (The paper
+    the workers of the h hottest keys, b_h in expectation, must not be overloaded. (The paper
     has ``((W-1)/W)^(h d)``, because its candidates may collide.) Where no d < W does, a head
     key may go to any worker, as under `WChoices`.
 
@@ -45,7 +45,7 @@ class DChoices(HeadGrouping):
     epsilon
         Imbalance that is aimed at, a share of all messages; at least 0.
     solve_every
-        Messages after which a source solves d anew, at least 1; before that it does so after
+        Messages after which a source computes d again, at least 1; before that it does so after
         1, 2, 4, ... messages.
 
     Examples

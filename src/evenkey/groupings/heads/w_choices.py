@@ -1,4 +1,4 @@
-"""W-Choices: the heaviest keys go to any worker, the others to one of two."""
+"""W-Choices: the hottest keys go to any worker, the others to one of two."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class WChoices(HeadGrouping):
     each source. A message of the head goes to the worker to which this source has sent least,
     of equals the lowest; one of the tail as under `PartialKeyGrouping`.
 
-    Guarantee: while the head has enough messages to fill up what the tail leaves uneven, the
+    Guarantee: while the head has enough messages to balance the tail, the
     loads of one source differ by no more than one message; a key in the tail is on at most
     two workers, and at most ``5 W`` keys are in the head of a source at any time. Every key
     in the head is as frequent as theta; every key that is more frequent than theta by

@@ -1,4 +1,4 @@
-"""Planned grouping: the grouping, its plans and what they are made from."""
+"""Planned grouping: the grouping, its plans and their statistics."""
 
 from __future__ import annotations
 

@@ -17,17 +17,17 @@ EMPTY = -1
 MANY = 50
 """Workers up to which the floor of surprising keys is a share of all messages."""
 GOLDEN = (5**0.5 - 1) / 2
-"""Its multiples fill the unit interval evenly; the rows of split keys are dealt by them."""
+"""Its multiples fill the unit interval uniformly; rows of split keys are assigned by them."""
 
 
 @njit(cache=True, inline="always")
-def _lift(tree, room, worker):
-    """Bring the tournament for the roomiest worker up to date after `worker`'s room changed."""
+def _lift(tree, remaining, worker):
+    """Update the tournament tree, whose root is the worker with most capacity left."""
     half = len(tree) // 2
     node = (half + worker) // 2
     while node > 0:
         left, right = tree[2 * node], tree[2 * node + 1]
-        if right == EMPTY or (left != EMPTY and room[left] >= room[right]):
+        if right == EMPTY or (left != EMPTY and remaining[left] >= remaining[right]):
             tree[node] = left
         else:
             tree[node] = right
@@ -35,8 +35,8 @@ def _lift(tree, room, worker):
 
 
 @njit(cache=True)
-def fill(order, loads, homes, earlier, starts, places, room, extra, sliver, out):
-    """Place items on workers, heaviest first; only keys are ever split.
+def fill(order, loads, homes, earlier, starts, places, remaining, extra, sliver, out):
+    """Place items on workers, in descending order of load; only keys are ever split.
 
     Parameters
     ----------
@@ -45,20 +45,20 @@ def fill(order, loads, homes, earlier, starts, places, room, extra, sliver, out)
     loads
         float64[n]; the items from ``len(earlier)`` on are buckets.
     homes
-        int32[n], owner of the item, or of its bucket, in the plan before.
+        int32[n], owner of the item, or of its bucket, in the previous plan.
     earlier
-        int64[k], row of the key in `starts` of the plan before, or -1.
+        int64[k], row of the key in `starts` of the previous plan, or -1.
     starts, places
-        Workers of keys that had places of their own in the plan before.
-    room
-        float64[W], load that each worker still takes; written.
+        Workers of keys that had places of their own in the previous plan.
+    remaining
+        float64[W], load that each worker can still take; written.
     extra
-        float64[W], how much more it takes of what stays there.
+        float64[W], how much more it can take of what stays there.
     sliver
-        float64[W], room below which it takes no piece of what was there before.
+        float64[W], remaining load below which it takes no part of a key that was there.
     out
-        Arrays with a row a piece: item, worker, load; and bool[n], whether the item has come to
-        a worker where it was not.
+        Arrays with one row per piece: item, worker, load; and bool[n], whether the item has come
+        to a worker where it was not.
 
     Returns
     -------
@@ -67,13 +67,13 @@ def fill(order, loads, homes, earlier, starts, places, room, extra, sliver, out)
     """
     items, workers, parts, moved = out
     half = 1
-    while half < len(room):
+    while half < len(remaining):
         half *= 2
     tree = np.full(2 * half, EMPTY, dtype=np.int64)
-    for worker in range(len(room)):
+    for worker in range(len(remaining)):
         tree[half + worker] = worker
-    for worker in range(len(room)):
-        _lift(tree, room, worker)
+    for worker in range(len(remaining)):
+        _lift(tree, remaining, worker)
     single = np.empty(1, dtype=np.int32)
     count = 0
     for item in order:
@@ -85,10 +85,10 @@ def fill(order, loads, homes, earlier, starts, places, room, extra, sliver, out)
             before = places[starts[row] : starts[row + 1]]
         target = EMPTY
         for worker in before:
-            if load <= room[worker] + extra[worker] or load == 0:
+            if load <= remaining[worker] + extra[worker] or load == 0:
                 target = worker
                 break
-        if target == EMPTY and (item >= len(earlier) or load <= room[tree[1]]):
+        if target == EMPTY and (item >= len(earlier) or load <= remaining[tree[1]]):
             target = tree[1]
             moved[item] = True
             for worker in before:
@@ -97,26 +97,26 @@ def fill(order, loads, homes, earlier, starts, places, room, extra, sliver, out)
         if target != EMPTY:
             items[count], workers[count], parts[count] = item, target, load
             count += 1
-            room[target] -= load
-            _lift(tree, room, target)
+            remaining[target] -= load
+            _lift(tree, remaining, target)
             continue
         for worker in before:
-            if room[worker] > sliver[worker] and load > 0:
-                part = min(load, room[worker])
+            if remaining[worker] > sliver[worker] and load > 0:
+                part = min(load, remaining[worker])
                 items[count], workers[count], parts[count] = item, worker, part
                 count += 1
                 load -= part
-                room[worker] -= part
-                _lift(tree, room, worker)
+                remaining[worker] -= part
+                _lift(tree, remaining, worker)
         while load > 0:
             worker = tree[1]
-            # Without tolerance rounding may leave less room than load in the end.
-            part = min(load, room[worker]) if room[worker] > 1e-9 * load else load
+            # Without tolerance, rounding can leave less capacity than load at the end.
+            part = min(load, remaining[worker]) if remaining[worker] > 1e-9 * load else load
             items[count], workers[count], parts[count] = item, worker, part
             count += 1
             load -= part
-            room[worker] -= part
-            _lift(tree, room, worker)
+            remaining[worker] -= part
+            _lift(tree, remaining, worker)
             moved[item] = True
     return count
 
@@ -193,11 +193,11 @@ def _weight(cell, above, total, workers, unit, rules):
 
 
 @njit(cache=True, inline="always")
-def _next_with_room(planned, cell, weight, shares, sent, total, unit, rules):
-    """Find the worker of a message that may leave its place: the first of a ring that has room.
+def _next_with_capacity(planned, cell, weight, shares, sent, total, unit, rules):
+    """Find the worker of a message that may leave its place: the first of a ring with capacity.
 
     The ring is `cell.width` workers from the planned one on. The key stays with one as long as it
-    has room, and the ring gets a worker longer when none of it has.
+    has capacity, and the ring gets one worker longer when none of them has.
     """
     workers = len(sent)
     slack = rules[1] * (1 - weight)
@@ -205,10 +205,10 @@ def _next_with_room(planned, cell, weight, shares, sent, total, unit, rules):
         # A key that is as frequent as planned leaves its worker only when chance cannot explain it.
         slack = max(slack, 3 * np.sqrt(workers * unit / total))
     most = (1 + slack) * total
-    room = rules[6] * unit
+    margin = rules[6] * unit
     worker = (planned + np.int64(cell.turn)) % workers
     tries = 0
-    while sent[worker] > most * shares[worker] + room:
+    while sent[worker] > most * shares[worker] + margin:
         if tries < cell.width:
             cell.turn = cell.turn + 1 if cell.turn + 1 < cell.width else 0
         elif cell.width < workers:
@@ -249,7 +249,7 @@ def planned(keys, weights, lookup, bits, offset, state, surprise, out):
             worker = np.int64(slot_places[slot])
             if worker >= len(sent):
                 split = worker - len(sent)
-                # The golden ratio's multiples fill the unit interval evenly from any point on.
+                # The golden ratio's multiples fill the unit interval uniformly from any point.
                 point = (dealt[split] * GOLDEN + offset) % 1.0
                 dealt[split] += 1
                 worker = np.int64(workers[piece_of(starts, cuts, split, point)])
@@ -259,11 +259,11 @@ def planned(keys, weights, lookup, bits, offset, state, surprise, out):
             cell = cells[(hashed * MULTIPLIER) >> CELL_SHIFT]
             cell.count += weight
             unit = total / messages
-            fair, room = shares[worker] * total, rules[6] * unit
-            above = (sent[worker] - room) / fair - 1 if fair > room else 0.0
+            fair, margin = shares[worker] * total, rules[6] * unit
+            above = (sent[worker] - margin) / fair - 1 if fair > margin else 0.0
             heavy = _weight(cell, above, total, len(sent), unit, rules)
             if heavy >= 0:
-                worker = _next_with_room(worker, cell, heavy, shares, sent, total, unit, rules)
+                worker = _next_with_capacity(worker, cell, heavy, shares, sent, total, unit, rules)
         sent[worker] += weight
         if len(buckets):
             buckets[bucket] += weight

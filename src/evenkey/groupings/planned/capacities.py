@@ -42,8 +42,8 @@ class Capacities(tuple[float, ...]):
             numbers = ()
         if not numbers or not all(0 < number < math.inf for number in numbers):
             message = (
-                f"capacities = {shown(values)}: give one number above 0 a worker, such as 2:1:1 "
-                "for three workers of which the first takes twice as much"
+                f"capacities = {shown(values)}: give one number above 0 per worker, such as 2:1:1 "
+                "for three workers of which the first has twice the capacity"
             )
             raise ConfigurationError(message)
         return super().__new__(cls, numbers)
@@ -63,7 +63,7 @@ class Capacities(tuple[float, ...]):
         if len(self) != workers:
             message = (
                 f"capacities = {self}: these are {len(self)}, and there are {workers} workers; "
-                "give one a worker"
+                "give one per worker"
             )
             raise ConfigurationError(message)
         return np.array(self)

@@ -51,7 +51,7 @@ def compile_plan(plan: Plan) -> Lookup:
 
     Of keys of one bucket whose hashes agree in their upper 32 bits too, only the one with most
     pieces keeps places of its own, and so do the keys of a bucket that finds no multiplier, which
-    hashes do not do but by design. That costs balance, never correctness.
+    happens only with crafted hashes. That costs balance, never correctness.
     """
     from evenkey.groupings.planned import _kernels
 
@@ -63,8 +63,8 @@ def compile_plan(plan: Plan) -> Lookup:
     rows = rows[np.argsort(buckets[rows], kind="stable")]
     keys = plan.keys[rows]
     starts = np.searchsorted(buckets[rows], np.arange(len(plan.owners) + 1))
-    fullest_first = np.argsort(-np.diff(starts), kind="stable")
-    order = fullest_first[: np.count_nonzero(np.diff(starts))]
+    largest_first = np.argsort(-np.diff(starts), kind="stable")
+    order = largest_first[: np.count_nonzero(np.diff(starts))]
     bits = (2 * len(rows) - 1).bit_length() if len(rows) else 0
     most_bits = bits + _MOST_DOUBLINGS
     while True:
@@ -80,7 +80,7 @@ def compile_plan(plan: Plan) -> Lookup:
     split = lengths[rows] > 1
     places = plan.places[plan.starts[rows]].astype(np.int32)
     places[split] = plan.workers + np.arange(split.sum())
-    # A free slot holds hash 0 and says of it what is true.
+    # A free slot holds hash 0 with its true worker.
     slot_keys = np.zeros(len(slots), dtype=np.uint64)
     slot_places = np.full(len(slots), plan.owners[0], dtype=np.int32)
     used = slots >= 0

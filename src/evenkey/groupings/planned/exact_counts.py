@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from evenkey.groupings.planned.statistics import KeyStatistics
 
 _LEAST_KEPT = 1 << 14
-"""Keys that are kept at the least: a split key's smallest part must not be lost behind others."""
+"""Least number of keys kept: the smallest part of a split key must not be lost."""
 
 
 @dataclass(frozen=True)
 class KeyCounts:
-    """The heaviest keys of a worker with their loads, and the load of every bucket.
+    """The hottest keys of a worker with their loads, and the load of every bucket.
 
-    A plan tracks so many of the heaviest keys. Those that lie on one worker are among as many of
-    its heaviest, so what is left of all workers' counts is exact for them. Of a key that lies on
-    several, a part may be lighter than all that its worker names; such a part has less than
-    1/16384 of that worker's load, and is counted in the key's bucket.
+    A plan tracks a number of hot keys. If such a key is on one worker, it is among as many of that
+    worker's hottest keys, so its count is exact. If it is on several workers, a part may be smaller
+    than all keys that a worker lists; such a part has less than 1/16384 of that worker's load, and
+    is counted in the key's bucket.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class KeyCounts:
         empty
             Says how many keys are tracked, and the buckets.
         all_named
-            Whether every key is named, in place of the heaviest: for counts that are not handed on.
+            Whether to list every key, not only the hottest: for counts that are not passed on.
         """
         buckets = len(empty.bucket_loads)
         in_buckets = np.bincount(
@@ -74,7 +74,7 @@ class KeyCounts:
         )
         if all_named:
             return cls(keys, loads, in_buckets.astype(np.float64))
-        # Of equals those of the lowest hashes: the same ones in whatever order they came.
+        # Ties go to the lowest hashes, so the order of arrival does not matter.
         order = np.lexsort((keys, -loads))[: max(empty.sketch.capacity, _LEAST_KEPT)]
         return cls(keys[order], loads[order], in_buckets.astype(np.float64))
 

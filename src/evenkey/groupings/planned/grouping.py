@@ -1,4 +1,4 @@
-"""Planned grouping: once an epoch, decide where keys go from how many messages they have."""
+"""Planned grouping: plan once per epoch where keys go, from their numbers of messages."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _BUCKETS_PER_WORKER = 64
 _TRACKED_PER_WORKER = 64
 _LEAST_TRACKED = 1024
 _WIDER = (0.02, 0.04, 0.06)
-"""Tolerances for few keys, where each split of one adds visibly to replication."""
-_LEVEL = 1.05
+"""Tolerances for few keys, of which each split increases replication visibly."""
+_BALANCED = 1.05
 _NEAR_LEAST = 1.05
-"""Pairs of worker and key, over the least that heavy keys ask for, that are not worth tolerance."""
+"""(worker, key) pairs, over the least that hot keys need, that do not justify tolerance."""
 _FEW_A_WORKER = 320
-"""Up to 32 pairs a worker were seen that surprises add: a tenth of so many keys."""
+"""Unexpected hot keys added at most 32 pairs per worker: a tenth of so many keys."""
 _HEAVY_A_WORKER = 16
 _LEAST_SLACK, _MORE_SLACK, _MOST_SLACK = 0.03, 0.01, 0.06
 """With up to `_FEW_WORKERS`, for each further one, and at most."""
@@ -44,62 +44,62 @@ _FEW_WORKERS = 10
 
 @dataclass(frozen=True)
 class PlannedGrouping(Grouping):
-    """Planned grouping (``planned``): a plan of all keys' places, made once an epoch.
+    """Planned grouping (``planned``): one placement of all keys per epoch.
 
-    The keys' hashes fall into B buckets, and the heaviest keys are known one by one. The plan
-    (`evenkey.groupings.planned.make_plan`) gives every bucket and every heavy key to one worker,
-    but for the keys that are too heavy for one: they are split over as many as they need, in
-    exact shares. All workers end at one load, and a key lies on one worker unless it must not.
-    Messages of a split key are dealt out by the golden ratio: message n of the key goes where
+    The keys' hashes fall into B buckets, and the hottest keys are tracked individually. The plan
+    (`evenkey.groupings.planned.make_plan`) assigns every bucket and every hot key to one worker,
+    except keys that exceed one worker: these are split over as many as they need, in exact
+    shares. All workers get the same load, and a key is on one worker unless it must be split.
+    Messages of a split key are assigned by the golden ratio: message n of the key goes where
     ``n * 0.618... + offset of the source (mod 1)`` falls among its shares laid end to end, so
-    that each share deviates by a few messages whatever their number.
+    that each share deviates by a few messages, however many there are.
 
     Guarantee: in an epoch of the frequencies that the plan was made for, no worker has more than
     ``(1 + tolerance + stickiness)`` times its fair load and the heaviest bucket, and there are at
     most W - 1 (worker, key) pairs more than keys. An epoch that is a fresh sample of the same
     frequencies adds sampling noise, of about ``sqrt(2 W / messages)`` relative to the mean load.
-    Keys that come more often than planned are spread within the epoch, by what each source sees:
+    Keys that come more often than planned are spread within the epoch, by the source's own counts:
     none of their messages goes to a worker that the source has sent more than ``1 + slack`` times
     its fair share and 8 messages, while another has less (`docs/planned.md`).
-    Source: the wrap-around rule of McNaughton (Management Science 6, 1959) for the heavy keys, bin
+    Source: the wrap-around rule of McNaughton (Management Science 6, 1959) for the hot keys, bin
     packing for the rest; planning by micro-batch as in Prompt (SIGMOD 2020).
 
     Parameters
     ----------
     planning
-        What plans are made from. ``previous``: the epochs before. ``current``: the epoch itself,
-        which whoever routes counts first. ``auto``: ``previous``, but ``current`` while there
-        are no statistics, after an epoch whose balance shows that they went stale, and from
-        then on until a plan of the epochs before would have been level. ``fit``: one plan, made
-        of a sample, for good.
+        What plans are made from. ``previous``: earlier epochs. ``current``: the epoch itself,
+        which is counted before it is routed. ``auto``: ``previous``, but ``current`` while there
+        are no statistics, and after an epoch whose imbalance shows that they are stale, until a
+        plan from earlier epochs would have been balanced. ``fit``: one plan, made from a sample,
+        permanently.
     buckets
-        Number of buckets, a power of two; None: at least 64 a worker.
+        Number of buckets, a power of two; None: at least 64 per worker.
     tracked
-        Heavy keys that are counted one by one; None: 64 a worker, at least 1024.
+        Number of hot keys that are tracked individually; None: 64 per worker, at least 1024.
     tolerance
         How far above its fair load a plan fills a worker.
     stickiness
-        How much further by keys that stay where they were in the plan before.
+        How much further keys that stay where they were in the previous plan fill it.
     decay
-        Weight of the epochs before against the last one: their counts are scaled by it once an
-        epoch, which forgets keys that are hot no longer.
+        Weight of earlier epochs relative to the last one: their counts are scaled by it once per
+        epoch, so that keys that are no longer hot are forgotten.
     stale
-        Imbalance, ``max / mean - 1``, from which on an epoch shows that statistics went stale;
-        what sampling explains is allowed on top. Stale statistics are dropped.
+        Imbalance, ``max / mean - 1``, from which on an epoch's statistics are stale; what sampling
+        noise explains is allowed in addition. Stale statistics are dropped.
     surprise
         How much more often than planned a key must come to be surprising; None: no key is.
     slack
-        How far above its fair load a worker may be before light keys that are surprising leave it;
-        heavy ones leave it from its fair load on. None: 0.03 with up to 10 workers, 0.01 more with
-        each further one, 0.06 from 13 on: the more there are, the more a level one costs.
+        How far above its fair load a worker may be before surprising cold keys leave it; hot ones
+        leave it from its fair load on. None: 0.03 with up to 10 workers, 0.01 more with each
+        further one, 0.06 from 13 on: with more workers, balance costs more replication.
     even_keys
-        Whether workers are to hold equally many distinct keys too. By the plan of a counted epoch
-        no worker has more keys in its buckets than 1.02 times the mean, or than the mean and the
-        fullest bucket. Keys from 1/16 of a worker's load on are placed one by one beside them,
-        so there are few of these. Where keys were not counted first, what hashes put there by
-        chance comes on top: about ``4 sqrt(keys / W)``.
+        Whether to balance the number of distinct keys per worker too. In the plan of a counted
+        epoch, the keys in a worker's buckets are at most 1.02 times the mean, or the mean plus the
+        bucket with most keys. Keys from 1/16 of a worker's load on are placed individually, so
+        there are few of these. If keys were not counted first, the randomness of hashes adds about
+        ``4 sqrt(keys / W)``.
     capacities
-        How much each worker can take, such as ``2:1:1``; None: all the same.
+        Capacity of each worker, such as ``2:1:1``; None: all equal.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class PlannedGrouping(Grouping):
     >>> router.route(keys).tolist()
     [1, 1, 0, 1, 0, 0, 1, 0]
 
-    Sizes follow from the number of workers, where they are not given; workers may differ.
+    Sizes that are not given follow from the number of workers; workers may differ.
 
     >>> auto = PlannedGrouping(capacities="2:1")
     >>> auto.bucket_count(2), auto.surprise_slack(12), auto.worker_capacities(2).tolist()
@@ -121,8 +121,8 @@ class PlannedGrouping(Grouping):
     >>> auto.learns_epochs, auto.spreads_surprises
     (True, True)
 
-    A plan can be made of statistics, and says what each worker is to bear: of this epoch, of other
-    epochs, or of one that has ended.
+    A plan from statistics gives the planned load of each worker. Statistics are of this epoch, of
+    other epochs, or of one that has ended.
 
     >>> statistics = grouping.statistics(workers=2)
     >>> statistics.add_counted(np.array([7, 8, 9], np.uint64), np.array([6.0, 1.0, 1.0]))
@@ -132,7 +132,7 @@ class PlannedGrouping(Grouping):
     >>> others = grouping.fitted(statistics, workers=2, memory=ahead, of_messages=True)
     >>> ended = grouping.learned(others, statistics, workers=2)
 
-    Or of what each worker held, by key:
+    Or they are of each worker's keys:
 
     >>> from evenkey.groupings.planned.exact_counts import KeyCounts
     >>> held = {0: KeyCounts.of(np.array([7], np.uint64), np.array([9.0]), statistics)}
@@ -199,7 +199,7 @@ class PlannedGrouping(Grouping):
         return np.ones(workers) if self.capacities is None else self.capacities.of(workers)
 
     def statistics(self, workers: int) -> KeyStatistics:
-        """Make empty statistics of the sizes that so many workers ask for."""
+        """Make empty statistics of the size for so many workers."""
         tracked = self.tracked or max(_LEAST_TRACKED, _TRACKED_PER_WORKER * workers)
         return KeyStatistics(tracked, self.bucket_count(workers))
 
@@ -207,7 +207,7 @@ class PlannedGrouping(Grouping):
         return self._planned_router(workers, source, learning=self.learns_epochs)
 
     def follower(self, workers: int, source: int = 0) -> Router:
-        """Make a router that counts nothing for later plans: who holds the messages does."""
+        """Make a router that does not count for later plans: the workers count instead."""
         check_workers(workers)
         whole_number("source", source, 0)
         return self._planned_router(workers, source, learning=False)
@@ -233,7 +233,7 @@ class PlannedGrouping(Grouping):
         Parameters
         ----------
         memory
-            What `merge_memories` or `plan` gave for the epoch before; empty if there was none.
+            What `merge_memories` or `plan` gave for the previous epoch; empty if there was none.
         """
         if self.planning == "auto":
             return not memory or self._is_stale(memory) or self._few_keys(memory)
@@ -250,7 +250,7 @@ class PlannedGrouping(Grouping):
         workers: int,
         memory: Snapshot,
     ) -> Snapshot:
-        """Make a plan that keeps the places of the one before where balance allows it."""
+        """Make a plan that keeps the places of the previous one if balance allows it."""
         statistics = self.statistics(workers)
         statistics.add_counted(np.asarray(keys, np.uint64), np.asarray(counts, np.float64))
         return self.plan_ahead(statistics, workers, memory)
@@ -258,8 +258,8 @@ class PlannedGrouping(Grouping):
     def plan_ahead(self, statistics: KeyStatistics, workers: int, memory: Snapshot) -> Snapshot:
         """Plan an epoch that was counted first, from its own statistics.
 
-        What the plan before would have made of it is kept beside the plan: by that `learned`
-        says whether statistics of earlier epochs serve again.
+        The loads that the previous plan would have given are kept with the plan: `learned` uses
+        them to decide whether statistics of earlier epochs are valid again.
         """
         before = Plan.from_arrays(memory) if memory else None
         plan = self.plan_of(statistics, workers, before).to_arrays() | COUNTED
@@ -268,7 +268,7 @@ class PlannedGrouping(Grouping):
     def fitted(
         self, statistics: KeyStatistics, workers: int, memory: Snapshot, *, of_messages: bool
     ) -> Snapshot:
-        """Plan other epochs from a sample, or from costs, near to the plan before.
+        """Plan other epochs from a sample, or from costs, near the previous plan.
 
         Parameters
         ----------
@@ -277,10 +277,10 @@ class PlannedGrouping(Grouping):
         workers
             How many there are.
         memory
-            What was followed before; empty if nothing.
+            The previous plan; empty if there is none.
         of_messages
-            Whether messages were counted: then keys that come more often will surprise the plan.
-            A plan by costs is followed as it is, since it may ask for uneven numbers of messages.
+            Whether messages were counted: then keys that come more often are surprising. A plan by
+            costs is followed as it is, since its numbers of messages can differ by intent.
         """
         before = Plan.from_arrays(memory) if memory else None
         plan = self.plan_of(statistics, workers, before).to_arrays()
@@ -289,11 +289,11 @@ class PlannedGrouping(Grouping):
     def plan_of(
         self, statistics: KeyStatistics, workers: int, previous: Plan | None = None
     ) -> Plan:
-        """Make the plan for statistics, near the plan before."""
+        """Make the plan for statistics, near the previous plan."""
         capacities = self.worker_capacities(workers)
         if self.even_keys:
-            return self._even_plan(statistics, capacities, previous)
-        # Keys lighter than a usual bucket go with theirs: they could not unbalance a worker.
+            return self._balanced_keys_plan(statistics, capacities, previous)
+        # Keys below the load of a mean bucket go with theirs: they cannot unbalance a worker.
         least = statistics.total / len(statistics.bucket_loads)
         items = statistics.items(least, None if previous is None else previous.keys)
         many = len(statistics.sketch.items()) == statistics.sketch.capacity
@@ -305,14 +305,14 @@ class PlannedGrouping(Grouping):
                 break
         return plan
 
-    def _even_plan(
+    def _balanced_keys_plan(
         self, statistics: KeyStatistics, capacities: NDArray[np.float64], previous: Plan | None
     ) -> Plan:
-        """Make the plan that also gives workers equally many keys."""
+        """Make the plan that also balances the number of keys per worker."""
         items = statistics.items(statistics.total / (_HEAVY_A_WORKER * len(capacities)))
         buckets = len(statistics.bucket_loads)
         counted = statistics.bucket_keys
-        # Hashes put about as many keys into every bucket.
+        # Hashing puts about the same number of keys into every bucket.
         bucket_keys = np.ones(buckets) if counted is None else counted.astype(np.float64)
         return make_plan(
             *items,
@@ -325,13 +325,13 @@ class PlannedGrouping(Grouping):
 
     @staticmethod
     def _worth(statistics: KeyStatistics, workers: int) -> float:
-        """Pairs beyond one a key from which on tolerance is worth fewer of them."""
+        """Give the pairs beyond one per key above which more tolerance pays."""
         loads = statistics.sketch.items()["count"]
-        least = np.maximum(1.0, np.ceil(loads * workers / (_LEVEL * statistics.total))).sum()
+        least = np.maximum(1.0, np.ceil(loads * workers / (_BALANCED * statistics.total))).sum()
         return float(_NEAR_LEAST * least - len(loads))
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
-        """Make the next epoch's plan of what all sources counted.
+        """Make the next epoch's plan from the counts of all sources.
 
         Statistics of earlier epochs are scaled by `decay`, or dropped if the epoch shows that
         they are stale. Without learning (``current``, ``fit``) the plan stays.
@@ -347,8 +347,7 @@ class PlannedGrouping(Grouping):
         statistics = KeyStatistics.from_arrays(first, "epoch")
         for memory in memories[1:]:
             statistics.merge(KeyStatistics.from_arrays(memory, "epoch"))
-        # Surprising keys went elsewhere: loads do not show that a plan is stale, what it would
-        # have made of the epoch does.
+        # Surprising keys were moved, so only planned loads, not real ones, show a stale plan.
         return self.learned(
             first, statistics, plan.workers, None if self.spreads_surprises else sent
         )
@@ -371,8 +370,8 @@ class PlannedGrouping(Grouping):
         workers
             How many workers there are.
         sent
-            int64[W], load of each worker in the epoch; None: what the plan makes of `epoch`. Of an
-            epoch that was planned from itself counts what the plan before would have made of it.
+            int64[W], load of each worker in the epoch; None: its load under the plan. For an epoch
+            that was planned from itself, the loads under the previous plan count instead.
         """
         plan = Plan.from_arrays(memory) if memory else unplanned(len(epoch.bucket_loads), workers)
         if "past_sent" in memory:
@@ -388,17 +387,17 @@ class PlannedGrouping(Grouping):
 
     @property
     def counts_ahead(self) -> bool:
-        """Whether a plan is made of the very epoch that it routes."""
+        """Whether a plan is made from the epoch that it routes."""
         return self.planning == "current"
 
     @property
     def learns_epochs(self) -> bool:
-        """Whether plans are made of epochs that have ended."""
+        """Whether plans are made from epochs that have ended."""
         return self.planning in ("auto", "previous")
 
     @property
     def spreads_surprises(self) -> bool:
-        """Whether routers spread keys that surprise: plans are of other epochs than they route."""
+        """Whether routers spread surprising keys, since plans are of earlier epochs."""
         return self.surprise is not None and self.learns_epochs
 
     def learned_of_workers(
@@ -406,8 +405,8 @@ class PlannedGrouping(Grouping):
     ) -> Snapshot:
         """Make the next epoch's memory of what its workers held.
 
-        A key may be on any worker, or on several: its parts are added up. It is exact as far as the
-        workers' counts name all parts (`KeyCounts`).
+        A key can be on any worker, or on several: its parts are added up. The sum is exact if the
+        workers' counts list all parts (`KeyCounts`).
 
         Parameters
         ----------
@@ -430,17 +429,17 @@ class PlannedGrouping(Grouping):
         loads = np.bincount(places, np.concatenate([counts.loads for counts in in_order]))
         statistics = self.statistics(workers)
         statistics.add_counted(keys, loads.astype(np.float64))
-        # With what lighter keys have, which are not named.
+        # With the load of colder keys, which are not listed.
         statistics.bucket_loads = np.sum([counts.bucket_loads for counts in in_order], axis=0)
         if loads.sum() < statistics.total:
             statistics.bucket_keys = None
-        # Surprising keys went elsewhere: loads do not show that the plan is stale.
+        # Surprising keys were moved: loads do not show that the plan is stale.
         return self.learned(memory, statistics, workers, None if self.spreads_surprises else sent)
 
     def _few_keys(self, memory: Snapshot) -> bool:
-        """Whether there are few keys a worker.
+        """Whether there are few keys per worker.
 
-        To spread few keys that surprise adds much to replication, as each is a large part of them.
+        Spreading surprising keys then adds much to replication, as each is a large part of them.
         """
         if self.surprise is None or "past_buckets" not in memory:
             return False
@@ -459,12 +458,12 @@ class PlannedGrouping(Grouping):
 
 
 def _sent(plan: Plan, statistics: KeyStatistics) -> NDArray[np.int64]:
-    """Load of each worker if a plan routes what was counted, int64[W]."""
+    """Load of each worker if a plan routes the counted keys, int64[W]."""
     return np.rint(plan.loads_of(*statistics.items(0.0))).astype(np.int64)
 
 
 def planner_of(grouping: Grouping) -> PlannedGrouping | None:
-    """Give the grouping itself where plans of keys' places are made for it, as `planned` has them.
+    """Give the grouping itself if it is a planned grouping, else None.
 
     Examples
     --------

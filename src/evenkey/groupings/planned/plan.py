@@ -20,7 +20,7 @@ _ARRAYS = ("owners", "keys", "starts", "places", "shares", "loads")
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Where each key goes: to the owner of its bucket, or to places of its own.
+    """Where each key goes: to the owner of its bucket, or to its own places.
 
     The bucket of a key is ``H(key) mod B`` with B = ``len(owners)``, a power of two. Key
     number i of `keys` goes to ``places[starts[i]:starts[i + 1]]`` in the proportions
@@ -41,7 +41,7 @@ class Plan:
     loads
         float64[W], the load that each worker is planned to have.
     moved_keys
-        Keys known to the planner that came to a worker where the plan before had them not.
+        Known keys that came to a worker where the previous plan did not have them.
     moved_buckets
         Buckets that changed their owner.
     """
@@ -62,7 +62,7 @@ class Plan:
 
     @property
     def extra_pairs(self) -> int:
-        """(worker, key) pairs beyond one a key, at most W - 1."""
+        """(worker, key) pairs beyond one per key, at most W - 1."""
         return len(self.places) - len(self.keys)
 
     def loads_of(
@@ -96,7 +96,7 @@ class Plan:
         Raises
         ------
         RunError
-            They are no plan. Kernels do not check where they write.
+            They are no plan. Kernels do not check array bounds.
         """
         keys, buckets = arrays["moved"].tolist()
         own: dict[str, NDArray[Any]] = {name: arrays[name] for name in _ARRAYS}
@@ -122,12 +122,12 @@ def _check(arrays: dict[str, NDArray[Any]]) -> None:
         )
     )
     if not sound:
-        message = "a plan has numbers out of range: delete its table, and it is made anew"
+        message = "a plan has numbers out of range: delete its table, and it is made again"
         raise RunError(message)
 
 
 def unplanned(buckets: int, workers: int) -> Plan:
-    """The plan before there is any: buckets dealt to the workers by turn.
+    """The initial plan: buckets are assigned to the workers in turn.
 
     Examples
     --------
@@ -157,10 +157,11 @@ def make_plan(
 ) -> Plan:
     """Place keys and buckets on workers, so that all have a load in proportion to their capacity.
 
-    Items are placed heaviest first. An item stays on a worker where it was if that one has
-    room for it up to ``(1 + tolerance + stickiness)`` times its fair load; else it goes to the
-    worker with most room, if it fits there up to ``(1 + tolerance)`` times the fair load. A key
-    that fits nowhere is split: it fills workers, first those where it was, until its rest fits.
+    Items are placed in descending order of load. An item stays on a worker where it was if it
+    fits there up to ``(1 + tolerance + stickiness)`` times the worker's fair load. Otherwise it
+    goes to the worker with most capacity left, if it fits there up to ``(1 + tolerance)`` times
+    the fair load. A key that fits nowhere is split: it fills workers, first those where it was,
+    until its rest fits.
     A bucket is never split.
 
     Guarantees: since every split fills a worker, there are at most W - 1 of them, as in
@@ -171,7 +172,7 @@ def make_plan(
     Parameters
     ----------
     keys
-        uint64[k], hashes of distinct keys, the heavy ones at least.
+        uint64[k], hashes of distinct keys, at least the hot ones.
     counts
         float64[k], their load: messages, or a cost.
     bucket_counts
@@ -179,22 +180,22 @@ def make_plan(
     capacities
         float64[W], above 0; only their proportions count.
     previous
-        The plan before, for as many buckets and workers; None: `unplanned`.
+        The previous plan, for as many buckets and workers; None: `unplanned`.
     tolerance
         How far above the fair load a worker is filled; at least 0.
     stickiness
-        How much further by what stays where it is; at least 0.
+        How much further items that stay on their worker fill it; at least 0.
     bucket_keys
-        float64[B], distinct keys of each bucket. If given, buckets are placed first, the heaviest
-        first on the worker that has fewest keys, and the keys then fill what room is left. So
-        no worker has more keys in buckets than 1.02 times the mean, up to which buckets stay where
-        they were, or than the mean and the fullest bucket; and no load exceeds the bound below,
-        unless that of its buckets alone does. None: keys do not matter.
+        float64[B], distinct keys of each bucket. If given, buckets are placed first, in descending
+        order of load, each on the worker with fewest keys, and hot keys then fill the remaining
+        capacity. So the keys in a worker's buckets are at most 1.02 times the mean, up to which
+        buckets stay where they were, or the mean plus the largest bucket. No load exceeds the
+        bound above, unless its buckets alone do. None: the number of keys does not matter.
 
     Raises
     ------
     ConfigurationError
-        Arrays do not fit each other or the plan before, or a capacity or load is out of range.
+        Arrays do not fit each other or the previous plan, or a capacity or load is out of range.
 
     Examples
     --------
@@ -221,13 +222,13 @@ def make_plan(
     items, workers = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int32)
     parts, moved = np.empty(most), np.zeros(len(loads), dtype=bool)
     homes = np.concatenate((previous.owners[buckets], previous.owners))
-    order, room, first = np.argsort(-loads, kind="stable"), fair * (1 + tolerance), 0
+    order, remaining, first = np.argsort(-loads, kind="stable"), fair * (1 + tolerance), 0
     if bucket_keys is not None:
         order, first = order[order < len(keys)], len(bucket_counts)
-        placed = _place_buckets(bucket_counts, bucket_keys, previous.owners, room)
+        placed = _place_buckets(bucket_counts, bucket_keys, previous.owners, remaining)
         items[:first], workers[:first] = np.arange(len(keys), len(loads)), placed
         parts[:first], moved[len(keys) :] = bucket_counts, placed != previous.owners
-        room = room - np.bincount(placed, bucket_counts, minlength=len(room))
+        remaining = remaining - np.bincount(placed, bucket_counts, minlength=len(remaining))
     pieces = first + _kernels.fill(
         order,
         loads,
@@ -235,7 +236,7 @@ def make_plan(
         earlier,
         previous.starts,
         previous.places,
-        room,
+        remaining,
         fair * stickiness,
         fair * tolerance,
         (items[first:], workers[first:], parts[first:], moved),
@@ -244,7 +245,7 @@ def make_plan(
     owners = np.empty(len(bucket_counts), dtype=np.int32)
     of_buckets = items >= len(keys)
     owners[items[of_buckets] - len(keys)] = workers[of_buckets]
-    # A key that lies whole with its bucket needs no place of its own.
+    # A whole key on the worker of its bucket needs no separate place.
     numbers = np.bincount(items[~of_buckets], minlength=len(keys))
     own = ~of_buckets
     own[own] = (numbers[items[own]] > 1) | (workers[own] != owners[buckets[items[own]]])
@@ -268,16 +269,16 @@ def _place_buckets(
     loads: NDArray[np.float64],
     keys: NDArray[np.float64],
     owners: NDArray[np.int32],
-    room: NDArray[np.float64],
+    remaining: NDArray[np.float64],
 ) -> NDArray[np.int32]:
-    """Give int32[B], owners that hold equally many keys; those before where loads allow it."""
+    """Give int32[B], owners with equal numbers of keys; the previous ones if loads allow it."""
     from evenkey.groupings.planned import _kernels
 
-    order, workers = np.argsort(-loads, kind="stable"), len(room)
+    order, workers = np.argsort(-loads, kind="stable"), len(remaining)
     none = np.empty(0, dtype=np.int64)
     placed = np.empty(len(loads), dtype=np.int32)
     for stays in (_MORE_KEYS, -1.0):
-        # In keys, not in load: room for the mean, and what stays may have a little more.
+        # In keys, not in load: capacity for the mean, and a little more for what stays.
         mean = np.full(workers, keys.sum() / workers)
         items, moved = np.empty(len(loads), dtype=np.int64), np.zeros(len(loads), dtype=bool)
         parts = np.empty(len(loads))
@@ -285,13 +286,13 @@ def _place_buckets(
         extra, sliver = mean * stays, np.zeros(workers)
         _kernels.fill(order, keys, owners, none, none, owners, mean, extra, sliver, out)
         placed[items] = placed.copy()
-        if (np.bincount(placed, loads, minlength=workers) <= room).all():
+        if (np.bincount(placed, loads, minlength=workers) <= remaining).all():
             break
     return placed
 
 
 def _rows(keys: NDArray[np.uint64], among: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Row of each key in an ascending array, -1 where it is not in there."""
+    """Row of each key in an ascending array, -1 if it is missing."""
     rows = np.searchsorted(among, keys)
     rows[rows == len(among)] = -1
     if len(among):
@@ -311,7 +312,7 @@ def _checked(
         message = f"{buckets} buckets: their number must be a power of two"
         raise ConfigurationError(message)
     if len(keys) != len(counts):
-        message = f"{len(keys)} keys but {len(counts)} counts: give one count a key"
+        message = f"{len(keys)} keys but {len(counts)} counts: give one count per key"
         raise ConfigurationError(message)
     if not len(capacities) or not (capacities > 0).all():
         message = f"capacities = {capacities.tolist()}: give each worker one above 0"
@@ -324,8 +325,8 @@ def _checked(
         return unplanned(buckets, len(capacities))
     if (len(previous.owners), previous.workers) != (buckets, len(capacities)):
         message = (
-            f"the plan before has {len(previous.owners)} buckets and {previous.workers} workers, "
-            f"this one {buckets} and {len(capacities)}: plan anew, without it"
+            f"the previous plan has {len(previous.owners)} buckets and {previous.workers} workers, "
+            f"this one {buckets} and {len(capacities)}: plan again, without it"
         )
         raise ConfigurationError(message)
     return previous

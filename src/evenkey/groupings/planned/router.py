@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evenkey.groupings.planned.surprise import SurpriseRules
 
 _SOURCES_APART = 0.7548776662466927
-"""The plastic number's inverse: its multiples are spread evenly, and not as the golden ratio's."""
+"""Inverse of the plastic number: its multiples are uniform, and differ from the golden ratio's."""
 
 
 class PlannedRouter(Router):
@@ -124,12 +124,12 @@ class PlannedRouter(Router):
             self._dealt = snapshot["dealt"].astype(np.int64)
 
     def memory(self) -> Snapshot:
-        """Give the plan, what it was made from, and what this epoch held."""
+        """Give the plan, the statistics it was made from, and those of this epoch."""
         memory = {**self._plan.to_arrays(), **self._known, "sent": self._sent.copy()}
         return memory | self._epoch.to_arrays("epoch") if self._learning else memory
 
     def remember(self, memory: Snapshot) -> None:
-        """Follow another plan, and count anew."""
+        """Follow another plan, and start new counts."""
         if memory:
             kept = ("past_", "expected_", "counted")
             self._known = {name: memory[name] for name in memory if name.startswith(kept)}

@@ -1,4 +1,4 @@
-"""Statistics that plans are made from: the heaviest keys, and the load of every bucket."""
+"""Statistics that plans are made from: the hottest keys, and the load of every bucket."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _UNCERTAIN = 0.1
 
 
 class KeyStatistics:
-    """The heaviest keys by SpaceSaving, and every bucket's load exactly.
+    """The hottest keys by SpaceSaving, and the exact load of every bucket.
 
-    Memory is bounded by the keys tracked and by the buckets, whatever the number of keys.
+    Memory is bounded by the numbers of tracked keys and buckets, not of all keys.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class KeyStatistics:
         self.sketch = SpaceSaving(tracked)
         self.bucket_loads = np.zeros(buckets)
         self.bucket_keys: NDArray[np.int64] | None = None
-        """int64[B], distinct keys of each bucket, where all were counted; None: not known."""
+        """int64[B], distinct keys of each bucket, if all were counted; None: unknown."""
 
     @property
     def total(self) -> float:
@@ -68,14 +68,14 @@ class KeyStatistics:
         self.sketch.update(keys, loads)
 
     def add_counted(self, keys: NDArray[np.uint64], loads: NDArray[np.float64]) -> None:
-        """Add distinct keys whose loads are known: the heaviest are tracked, exactly."""
+        """Add distinct keys whose loads are known: the hottest are tracked, exactly."""
         if not self.total:
             self.bucket_keys = self._by_bucket(keys, None).astype(np.int64)
-        heaviest = np.argsort(-loads, kind="stable")[: self.sketch.capacity]
-        lighter = np.ones(len(keys), dtype=bool)
-        lighter[heaviest] = False
-        self.add(keys[heaviest], loads[heaviest])
-        self.bucket_loads += self._by_bucket(keys[lighter], loads[lighter])
+        hottest = np.argsort(-loads, kind="stable")[: self.sketch.capacity]
+        others = np.ones(len(keys), dtype=bool)
+        others[hottest] = False
+        self.add(keys[hottest], loads[hottest])
+        self.bucket_loads += self._by_bucket(keys[others], loads[others])
 
     def merge(self, other: KeyStatistics) -> None:
         """Add what others saw.
@@ -104,7 +104,7 @@ class KeyStatistics:
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64]]:
         """Give the keys that a plan is to place one by one.
 
-        A key counts for what it has at the least, so that keys and rests add up to the total. One
+        A key counts with its lower bound, so that keys and rests add up to the total. A key
         of which a tenth or more is uncertain is left with its bucket, where all of it is counted:
         with a place of its own it would bring load there that the plan does not know of.
 

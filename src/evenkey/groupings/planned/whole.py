@@ -1,4 +1,4 @@
-"""Plans that split nothing: heaviest first, each to the worker that has least so far."""
+"""Plans that split no key: in descending order of load, each to the least loaded worker."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def whole_plan(
     bucket_counts: NDArray[np.float64],
     workers: int,
 ) -> Plan:
-    """Place keys and buckets whole, the heaviest first, on the least loaded worker.
+    """Place whole keys and buckets in descending order of load, each on the least loaded worker.
 
-    Guarantee: the fullest worker has at most 4/3 of the least load that any placement of these keys
-    and buckets can give it (R. L. Graham, SIAM Journal on Applied Mathematics 17, 1969). A key that
+    Guarantee: the maximum load is at most 4/3 of the least maximum of any placement of these keys
+    and buckets (R. L. Graham, SIAM Journal on Applied Mathematics 17, 1969). A key that
     has more than a fair share of the load has its worker for itself.
 
     Parameters
@@ -54,7 +54,7 @@ def whole_plan(
     loads = np.concatenate((counts, bucket_counts))
     if not loads.any():
         return unplanned(len(bucket_counts), workers)
-    # What has no load yet is dealt by turn: keys that come later lie there.
+    # Items without load are assigned in turn, for keys that come later.
     placed = (np.arange(len(loads)) % workers).astype(np.int32)
     some = loads > 0
     placed[some], _ = heaviest_first(loads[some], workers)
@@ -62,7 +62,7 @@ def whole_plan(
     ascending = np.argsort(keys)
     keys, chosen = keys[ascending], placed[: len(keys)][ascending]
     buckets = (keys & np.uint64(len(owners) - 1)).astype(np.int64)
-    # A key that lies with its bucket needs no place of its own.
+    # A key on the worker of its bucket needs no separate place.
     own = chosen != owners[buckets]
     return Plan(
         owners=owners,

@@ -1,4 +1,4 @@
-"""Groupings with a routing table: a key stays where it was put."""
+"""Groupings with a routing table: a key stays on its worker."""
 
 from __future__ import annotations
 

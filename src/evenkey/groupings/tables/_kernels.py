@@ -14,15 +14,15 @@ from evenkey.groupings._kernels import find, second_choice
 
 @njit(cache=True)
 def first_sight(keys, weights, start, held, table, everywhere, sent, out):
-    """Put a key where it goes at first sight: of its two candidates, or of all workers."""
+    """Place a new key: on one of its two candidates, or on any worker."""
     workers = len(sent)
     weighted = len(weights) > 0
-    room = len(table) // 2
+    limit = len(table) // 2
     for i in range(start, len(keys)):
         hashed = keys[i]
         slot = find(table, hashed)
         if table[slot].count == 0:
-            if held[0] >= room:
+            if held[0] >= limit:
                 return i
             held[0] += 1
             best = np.int64(hashed) % workers
@@ -62,12 +62,12 @@ def prefer_holders(keys, weights, start, held, table, most, cardinality, sent, o
     """
     workers = len(sent)
     weighted = len(weights) > 0
-    room = len(table) // 2
+    limit = len(table) // 2
     total = sent.sum()
     for i in range(start, len(keys)):
         hashed = keys[i]
         slot = find(table, hashed)
-        if table[slot].count == 0 and held[0] >= room:
+        if table[slot].count == 0 and held[0] >= limit:
             return i
         first = np.int64(hashed) % workers
         second = second_choice(hashed, first, workers)

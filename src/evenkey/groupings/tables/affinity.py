@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CardinalityAffinity(Grouping):
-    """Cardinality with affinity (``cam``): a key stays where it is, a new one where keys are few.
+    """Cardinality with affinity (``cam``): keys keep their worker, new ones go where keys are few.
 
     A message of key k has the two candidates of `PartialKeyGrouping`. As this source knows them:
 
@@ -37,8 +37,9 @@ class CardinalityAffinity(Grouping):
     ours (decision 022).
 
     Guarantee: without a tolerance a key is on one worker within one source, and on at most two
-    with several. The table has an entry for every key. Balance is no better than the heaviest
-    key; with a tolerance it is pkg's for heavy keys, at a replication between potc's and pkg's.
+    with several. The table has an entry for every key. The maximum load is at least that of the
+    hottest key; with a tolerance hot keys are balanced as in pkg, at a replication between
+    potc's and pkg's.
 
     Parameters
     ----------

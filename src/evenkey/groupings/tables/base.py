@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PLACE = np.dtype([("key", np.uint64), ("count", np.int64), ("place", np.int32)], align=True)
-"""A key's hash, the weight of its messages here, and its place: a worker, or what else the
-grouping makes of it."""
+"""A key's hash, the weight of its messages here, and its place: a worker, or a number that the
+grouping defines."""
 
 
 class TableRouter(LocalLoadRouter):
@@ -89,7 +89,7 @@ class FirstSightRouter(TableRouter):
     Parameters
     ----------
     everywhere
-        Whether any worker will do for a key, or only its two candidates.
+        Whether a key can go to any worker, or only to its two candidates.
     """
 
     def __init__(self, workers: int, source: int, *, everywhere: bool) -> None:

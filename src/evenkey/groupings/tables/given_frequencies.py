@@ -1,4 +1,4 @@
-"""Frequencies of keys as a grouping is given them, and the heaviest placed first."""
+"""Given frequencies of keys, placed in descending order."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def descending(
     Raises
     ------
     ConfigurationError
-        A count is below 0, or there is not one a key.
+        A count is below 0, or there is not one per key.
     """
     hashes, loads = np.asarray(keys, dtype=np.uint64), np.asarray(counts, dtype=np.float64)
     if len(hashes) != len(loads):
-        message = f"{grouping}: {len(hashes)} keys but {len(loads)} counts: give one a key"
+        message = f"{grouping}: {len(hashes)} keys but {len(loads)} counts: give one per key"
         raise ConfigurationError(message)
     if len(loads) and not loads.min() >= 0:
         message = f"{grouping}: a count of {loads.min():g}: counts are at least 0"

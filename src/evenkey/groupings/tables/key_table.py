@@ -15,7 +15,7 @@ _SMALLEST = 1024
 
 
 def table_of(items: NDArray[np.void], slots: int = _SMALLEST) -> NDArray[np.void]:
-    """Make a table that holds items and has room for as many more.
+    """Make a table that holds items and has free slots for as many more.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def table_of(items: NDArray[np.void], slots: int = _SMALLEST) -> NDArray[np.void
 def check_read(*, sound: bool) -> None:
     """Refuse arrays that were read back, with numbers that kernels must not meet.
 
-    Kernels do not check where they read and write.
+    Kernels do not check array bounds.
 
     Raises
     ------
@@ -52,8 +52,8 @@ def check_read(*, sound: bool) -> None:
     """
     if not sound:
         message = (
-            "a table of what a grouping learned has numbers out of range: delete the file, and "
-            "it is learned anew"
+            "a routing table of a grouping has numbers out of range: delete the file, and "
+            "it is made again"
         )
         raise RunError(message)
 

@@ -26,14 +26,14 @@ class OfflineGreedy(Grouping):
     It is given the frequency of every key. By decreasing frequency each key goes to the worker
     whose keys are least frequent so far, the lowest of equals (PKG paper, section 6,
     Off-Greedy): longest processing time first. A key that was not in the plan, or every key
-    where there is no plan, goes where key grouping sends it.
+    if there is no plan, goes where key grouping sends it.
 
     Guarantee: a planned key is on one worker, whatever the number of sources. With
-    frequencies that are true, the fullest worker has at most ``4/3 - 1/(3W)`` times what the
-    best placement of whole keys would give it (R. L. Graham, Bounds on multiprocessing timing
-    anomalies, SIAM J. Appl. Math. 17, 1969), and no placement of whole keys is better than
-    the heaviest key. No stream knows its frequencies beforehand: it is the yardstick for those
-    that learn them, and for batches that were counted first.
+    true frequencies, the maximum load is at most ``4/3 - 1/(3W)`` times that of the
+    best placement of whole keys (R. L. Graham, Bounds on multiprocessing timing
+    anomalies, SIAM J. Appl. Math. 17, 1969), and in no placement of whole keys is it below
+    the load of the hottest key. Frequencies of a stream are not known in advance: this grouping is
+    the reference for those that learn them, and for batches that were counted first.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class OfflineGreedy(Grouping):
         Raises
         ------
         ConfigurationError
-            `workers` is below 1, a count is below 0, or there is not one a key.
+            `workers` is below 1, a count is below 0, or there is not one per key.
         """
         check_workers(workers)
         items, _ = on_least_loaded(*descending("off-greedy", keys, counts), workers)

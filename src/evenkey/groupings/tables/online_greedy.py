@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OnlineGreedy(Grouping):
-    """Online greedy (``on-greedy``): each new key to the least loaded worker, for good.
+    """Online greedy (``on-greedy``): each new key goes to the least loaded worker, permanently.
 
     At a key's first message it gets the worker to which this source has sent least so far; of
     equals the first on the ring from key grouping's worker on. A routing table keeps it there
@@ -22,8 +22,8 @@ class OnlineGreedy(Grouping):
 
     Guarantee: within one source a key is on one worker. Several sources decide apart, so that
     a key may be on as many workers as there are sources until an epoch ends: then they agree
-    on the one that most of its messages went to. Balance is no better than the heaviest key,
-    and the table has an entry for every key.
+    on the one that most of its messages went to. The maximum load is at least that of the
+    hottest key, and the table has an entry for every key.
 
     Examples
     --------

@@ -22,8 +22,8 @@ class StaticChoices(Grouping):
 
     Guarantee: within one source a key is on one worker. Several sources decide apart, so a key
     may be on its two candidates until an epoch ends: then they agree on the one that more of
-    its messages went to. Balance is no better than the heaviest key, as under key grouping,
-    and the table has an entry for every key, which is why the paper calls it impractical.
+    its messages went to. The maximum load is at least that of the hottest key, as under key
+    grouping, and the table has an entry for every key, which is why the paper calls it impractical.
 
     Examples
     --------

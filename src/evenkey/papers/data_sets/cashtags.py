@@ -56,8 +56,8 @@ class Cashtags(LookAlike):
     def law(self) -> Law:
         """Exponent and number of keys of each week's law."""
         published, keys, _ = self.models[self.like]
-        turns = tuple(range(1, _WEEKS * _HOT, _HOT))
-        return law_of(published.messages, keys, published.top_percent / 100, turns)
+        ranks = tuple(range(1, _WEEKS * _HOT, _HOT))
+        return law_of(published.messages, keys, published.top_percent / 100, ranks)
 
     def _ids(self, start: int, stop: int) -> NDArray[np.int64]:
         ids = super()._ids(start, stop)

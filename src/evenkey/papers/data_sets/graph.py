@@ -54,5 +54,5 @@ class GraphLookAlike(LookAlike):
     }
 
     def _senders(self, start: int, stop: int) -> NDArray[np.uint64]:
-        # A second random number a message: from the complement of the stream's seed.
+        # A second random number per message: from the complement of the stream's seed.
         return self.hashes(self._draw(~self.random_seed, start, stop))

@@ -61,7 +61,7 @@ def occurring(messages: int, top: float, keys: float, exponent: float) -> float:
 
 
 @cache
-def law_of(messages: int, keys: int, top: float, turns: tuple[int, ...] = (1,)) -> Law:
+def law_of(messages: int, keys: int, top: float, ranks: tuple[int, ...] = (1,)) -> Law:
     """Find the law by which `keys` keys occur and the most frequent has the share `top`.
 
     A sample of a power law never shows all its keys. So the law has more keys than are to
@@ -75,7 +75,7 @@ def law_of(messages: int, keys: int, top: float, turns: tuple[int, ...] = (1,)) 
         Distinct keys that are to occur in it; few enough that some power law has them.
     top
         Share of the most frequent key, between ``1 / keys`` and 1.
-    turns
+    ranks
         Ranks that the most frequent key has in equal parts of the sample.
 
     Examples
@@ -87,7 +87,7 @@ def law_of(messages: int, keys: int, top: float, turns: tuple[int, ...] = (1,)) 
 
     def exponent(size: float) -> float:
         def share(power: float) -> float:
-            return float(np.mean([turn**-power for turn in turns])) / harmonic(size, power)
+            return float(np.mean([rank**-power for rank in ranks])) / harmonic(size, power)
 
         return _bisect(share, top, 0, _STEEPEST)
 

@@ -19,7 +19,7 @@ _SIZE = (1 << 32) - 1
 
 
 class RecordCounts(NamedTuple):
-    """How the published total is dealt to records.
+    """How the published total is divided among records.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class RecordLookAlike(LookAlike):
 
     @property
     def records(self) -> RecordCounts:
-        """How the published total is dealt to records."""
+        """How the published total is divided among records."""
         return _RECORDS[self.like]
 
     def weights(self) -> NDArray[np.float64]:
@@ -99,7 +99,7 @@ class RecordLookAlike(LookAlike):
         from evenkey.core.streams import _kernels
 
         numbers = np.empty(len(ids), dtype=np.int64)
-        # A second random number a message: from the complement of the stream's seed.
+        # A second random number per message: from the complement of the stream's seed.
         _kernels.uniform(~self.random_seed, start, _SIZE, numbers)
         steps = np.log((numbers + 1) / (_SIZE + 1)) * _inverse_rates(self.like)[ids]
         return 1 + steps.astype(np.int64)

@@ -1,7 +1,7 @@
 """Experiments: the tables and figures of the papers, simulated or run on Spark.
 
 An experiment declares scenarios, each a stream, a grouping and what else is to be measured, and
-makes tables and plots of their results. Results are kept, a Parquet file a scenario.
+makes tables and plots of their results. Results are kept, one Parquet file per scenario.
 
 >>> [each for each in available() if each.startswith("dkg")][:3]
 ['dkg-figure-9', 'dkg-figure-9-spark', 'dkg-figure-10']

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evenkey.reports.pictures import Chart, Column, Plot
 
 Frame: TypeAlias = "pd.DataFrame"
-"""Results, a row a scenario: its parameters and figures."""
+"""Results, one row per scenario: its parameters and figures."""
 
 NOT_GIVEN = "The paper draws this; its figures are not given as numbers."
 """The note of a table that has no figures of the paper beside ours."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KeyShare(Scenario):
-    """How much the messages of a stream weigh, its keys, and the share of the heaviest one.
+    """Weight of a stream's messages, its keys, and the share of the hottest one.
 
     Where each message weighs 1, the share is that of the messages.
     """

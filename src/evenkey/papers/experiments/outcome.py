@@ -30,7 +30,7 @@ class Outcome:
     experiment, scale, seed
         What was run.
     frame
-        A row a scenario: its parameters and figures.
+        One row per scenario: its parameters and figures.
     skipped
         Reasons for which scenarios were left out, each once.
     results
@@ -72,7 +72,7 @@ class Outcome:
 
     @property
     def machines(self) -> Sequence[str]:
-        """Where figures were timed; none where all are simulated."""
+        """Where figures were timed; none if all are simulated."""
         machines = self.frame.get(MACHINE, ())
         return list(dict.fromkeys(each for each in machines if isinstance(each, str)))
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _SLOTS = 100
 """Task slots of the one session of a process: as many as any scenario has workers, so that all of
-them can wait at once, and the same for every scenario, whichever started the session."""
+them can wait together, and the same for every scenario, since one of them starts the session."""
 
 _PREPARED: set[int] = set()
 """Numbers of workers for which this process has started Python workers: they serve the next run of

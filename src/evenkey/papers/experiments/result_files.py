@@ -81,7 +81,7 @@ class Store:
         return {**wanted, **row}
 
     def frame_and_digest(self, scenarios: Sequence[Scenario]) -> tuple[pd.DataFrame, str]:
-        """Read results into a data frame, a row a scenario, in their order; and their digest.
+        """Read results into a data frame, one row per scenario, in their order; and their digest.
 
         It is the SHA-256 of what scenarios gave, by their ids. Of what is simulated it is the same
         on every machine, with every version that measures the same: parameters that a later one

@@ -76,7 +76,7 @@ def run(
         Processes that measure at the same time. Figures do not depend on it: what is timed is
         measured alone, when the others are done.
     again
-        Whether to measure anew what has a result.
+        Whether to repeat measurements that have a result.
     kafka
         Servers through a topic of which each stream comes; None: from the generator.
     on_progress
@@ -134,7 +134,7 @@ def _measured(
         for each in passes:
             yield from zip(each, _measure(each, _reporting(each[0], show)), strict=True)
         return
-    # Started anew rather than forked: threads of Arrow and Numba do not survive a fork.
+    # Spawned, not forked: threads of Arrow and Numba do not survive a fork.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(jobs, len(passes)), context) as pool:
         running = {pool.submit(_measure, each): each for each in passes}

@@ -36,7 +36,7 @@ class Measurement:
         scenario always gives the same digits; those of a `Timed` one say where they were
         measured.
     series
-        Figures along the stream, a row a point; None where there are none.
+        Figures along the stream, a row a point; None if there are none.
     """
 
     figures: dict[str, Value]
@@ -93,7 +93,7 @@ class Scenario(ABC):
 
     @property
     def id(self) -> str:
-        """Sixteen hexadecimal digits, the same for ever.
+        """Sixteen hexadecimal digits that never change.
 
         They are a digest of kind, stream and the parameters that differ from their defaults, so
         that a parameter that is added later, with a default that changes nothing, leaves the ids

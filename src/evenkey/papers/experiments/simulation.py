@@ -98,6 +98,6 @@ class Simulation(Scenario):
             figures |= {name: given[name] for name in _OF_REPLICATION}
         figures |= given.get("agreement") or {}
         if self.observe_by == "weights":
-            # Work is done by message, so it is these that a throughput goes by.
+            # Work is per message, so throughput depends on their number.
             figures["messages_max_over_mean"] = max_over_mean(report.messages_held)
         return Measurement(figures, report.series if self.samples else None)

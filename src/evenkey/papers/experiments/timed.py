@@ -37,7 +37,7 @@ class TimedRun(NamedTuple):
     timings
         What a clock measured: milliseconds, messages per second.
     series
-        Figures along the stream, a row a point; None where there are none.
+        Figures along the stream, a row a point; None if there are none.
     """
 
     figures: dict[str, Value]
@@ -61,7 +61,7 @@ class Timed(Scenario):
 
     alone: ClassVar[bool] = True
     fresh: ClassVar[bool] = False
-    """Whether each run has a stream of its own, that of the next seed; else all have the same."""
+    """Whether each run has its own stream, from the next seed; otherwise all have the same."""
 
     repeats: int = field(default=REPEATS, kw_only=True)
 

@@ -1,4 +1,4 @@
-"""Numba kernels of the peers: placing the rests of heavy keys, and reading the plans."""
+"""Numba kernels of the peers: placing the rests of hot keys, and reading the plans."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ UNIT = 2.0**-53
 
 
 @njit(cache=True)
-def place_rests(rests, homes, room, out):
-    """Place what heavy keys have above the cut, the most first; gives the number of pieces.
+def place_rests(rests, homes, remaining, out):
+    """Place the load of hot keys above the cut, largest first; give the number of pieces.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ def place_rests(rests, homes, room, out):
         float64[r], loads, descending.
     homes
         int64[r], the worker that holds the key already.
-    room
-        float64[W], load that each worker still takes; written.
+    remaining
+        float64[W], load that each worker can still take; written.
     out
         Arrays with a row a piece: row of the rest, worker, load.
     """
@@ -36,22 +36,22 @@ def place_rests(rests, homes, room, out):
         least = 1e-12 * rest
         while rest > least:
             home, best, most = homes[row], -1, 0
-            for worker in range(len(room)):
-                if room[worker] >= rest and (best < 0 or room[worker] < room[best]):
+            for worker in range(len(remaining)):
+                if remaining[worker] >= rest and (best < 0 or remaining[worker] < remaining[best]):
                     best = worker
-                if room[worker] > room[most]:
+                if remaining[worker] > remaining[most]:
                     most = worker
             part = rest
-            if room[home] >= rest:
+            if remaining[home] >= rest:
                 best = home
             elif best < 0:
-                # It fits nowhere whole: it fills its own worker first, then the roomiest.
-                best = home if room[home] > least else most
-                # Rounding may leave less room than load in the end.
-                part = min(rest, room[best]) if room[best] > least else rest
+                # It fits nowhere whole: it fills its own worker first, then the emptiest.
+                best = home if remaining[home] > least else most
+                # Rounding can leave less capacity than load at the end.
+                part = min(rest, remaining[best]) if remaining[best] > least else rest
             rows[count], workers[count], parts[count] = row, best, part
             count += 1
-            room[best] -= part
+            remaining[best] -= part
             rest -= part
     return count
 

@@ -1,4 +1,4 @@
-"""A partitioner that isolates heavy keys: our reading of KIP."""
+"""A partitioner that isolates hot keys: our reading of KIP."""
 
 from __future__ import annotations
 
@@ -35,25 +35,23 @@ _COUNTERS_A_KEY = 4
 class IsolatingGrouping(Grouping):
     """A key isolator (``kip``): our reading of the Key Isolator Partitioner.
 
-    A histogram of the epoch before has its heaviest keys. Each of them is placed whole, the
-    heaviest first, on the worker whose keys are the least so far, the lowest of equals. All
-    others go by a weighted hash to what room is left: with r the share of all others and l(w) what
-    isolated keys bring to worker w, that one's weight is ``max(0, L - l(w))``, where the level L is
-    such that the weights add up to r. The first epoch, of which nothing is known, goes by a hash of
-    equal weights.
+    A histogram of the previous epoch has its hottest keys. These are isolated: in descending order,
+    each goes as a whole to the least loaded worker so far, the lowest of equals. A weighted hash
+    sends all other keys to the remaining capacity: with r the share of the other keys and l(w) the
+    load of the isolated keys on worker w, its weight is ``max(0, L - l(w))``, where L is such that
+    the weights add up to r. The first epoch has no histogram, and a hash of equal weights.
 
-    How many keys are isolated is our choice, and so is the SpaceSaving sketch that makes the
-    histogram; moving state between workers is no part of this. Nothing is claimed of the original's
-    figures.
+    The number of isolated keys is our choice, and so is the SpaceSaving sketch of the histogram.
+    State is not moved between workers. We make no claim about the original's figures.
 
-    Guarantee: every key is on one worker within an epoch, so the fullest worker has at least the
-    heaviest key.
+    Guarantee: every key is on one worker within an epoch, so the maximum load is at least that of
+    the hottest key.
     Source: Zvara and others, Dynamic Repartitioning, a module for Spark and Flink.
 
     Parameters
     ----------
     isolated
-        How many keys a worker are isolated, at least 1.
+        Isolated keys per worker, at least 1.
 
     Examples
     --------
@@ -90,12 +88,12 @@ class IsolatingGrouping(Grouping):
         return _IsolatingRouter(self.histogram(workers), workers, source)
 
     def plan(self, keys: NDArray[np.uint64], counts: NDArray[np.float64], workers: int) -> Snapshot:
-        """Isolate the heaviest of keys that were counted.
+        """Isolate the hottest of the counted keys.
 
         Raises
         ------
         ConfigurationError
-            `workers` is below 1, a count is below 0, or there is not one a key.
+            `workers` is below 1, a count is below 0, or there is not one per key.
         """
         check_workers(workers)
         hashes, loads = descending("kip", keys, counts)
@@ -108,11 +106,11 @@ class IsolatingGrouping(Grouping):
         total: float,
         workers: int,
     ) -> Snapshot:
-        heaviest = slice(self.isolated * workers)
-        items, held_by = on_least_loaded(keys[heaviest], loads[heaviest], workers)
-        weights = _rooms(held_by, max(0.0, total - float(held_by.sum())))
+        hottest = slice(self.isolated * workers)
+        items, held_by = on_least_loaded(keys[hottest], loads[hottest], workers)
+        weights = _fill_up(held_by, max(0.0, total - float(held_by.sum())))
         cuts = np.cumsum(weights)
-        return {"items": np.sort(items, order="key"), "room": cuts / cuts[-1]}
+        return {"items": np.sort(items, order="key"), "capacity": cuts / cuts[-1]}
 
     def merge_memories(self, memories: Sequence[Snapshot]) -> Snapshot:
         """Plan the next epoch by the histograms of all sources, added up."""
@@ -128,31 +126,31 @@ class IsolatingGrouping(Grouping):
         return self._isolate(keys, loads, merged.total, workers)
 
 
-def _rooms(loads: NDArray[np.float64], rest: float) -> NDArray[np.float64]:
-    """What each worker takes of the rest so that the least loaded come to one level."""
+def _fill_up(loads: NDArray[np.float64], rest: float) -> NDArray[np.float64]:
+    """Give each worker's part of the rest, such that the least loaded get equal loads."""
     ascending = np.sort(loads)
-    # Level at which the first n workers alone would hold the rest; the highest n that it reaches.
-    levels = (rest + np.cumsum(ascending)) / np.arange(1, len(loads) + 1)
-    reached = np.flatnonzero(levels >= ascending)[-1]
-    rooms: NDArray[np.float64] = np.maximum(0.0, levels[reached] - loads)
-    # Where nothing is left, keys never seen before go to the least loaded workers.
-    return rooms if rooms.any() else (loads == ascending[0]).astype(np.float64)
+    # Load of the first n workers if they alone took the rest; the largest n that fits.
+    filled_to = (rest + np.cumsum(ascending)) / np.arange(1, len(loads) + 1)
+    reached = np.flatnonzero(filled_to >= ascending)[-1]
+    weights: NDArray[np.float64] = np.maximum(0.0, filled_to[reached] - loads)
+    # If nothing is left, new keys go to the least loaded workers.
+    return weights if weights.any() else (loads == ascending[0]).astype(np.float64)
 
 
 class _IsolatingRouter(Router):
     def __init__(self, histogram: SpaceSaving, workers: int, source: int) -> None:
         super().__init__(workers, source)
         self._empty = histogram.to_bytes()
-        self._follow({"items": np.empty(0, PLACE), "room": np.arange(1, workers + 1) / workers})
+        self._follow({"items": np.empty(0, PLACE), "capacity": np.arange(1, workers + 1) / workers})
         self._planned = False
 
     def _follow(self, plan: Snapshot) -> None:
-        items, room = plan["items"].astype(PLACE), plan["room"].astype(np.float64)
+        items, capacity = plan["items"].astype(PLACE), plan["capacity"].astype(np.float64)
         check_read(
-            sound=within(items["place"], 0, self.workers - 1) and room.shape == (self.workers,)
+            sound=within(items["place"], 0, self.workers - 1) and capacity.shape == (self.workers,)
         )
         self._histogram = SpaceSaving.from_bytes(self._empty)
-        self._table, self._room = table_of(items), room
+        self._table, self._capacity = table_of(items), capacity
         self._planned = True
 
     def _route(
@@ -165,7 +163,7 @@ class _IsolatingRouter(Router):
         del times
         from evenkey.papers.peers import _kernels
 
-        _kernels.isolate(keys, self._table, self._room, workers)
+        _kernels.isolate(keys, self._table, self._capacity, workers)
         self._histogram.update(keys, weights if len(weights) else None)
 
     def snapshot(self) -> Snapshot:
@@ -181,7 +179,7 @@ class _IsolatingRouter(Router):
         memory: Snapshot = {}
         if self._planned:
             items = np.sort(items_of(self._table), order="key")
-            memory = {"items": items, "room": self._room.copy()}
+            memory = {"items": items, "capacity": self._capacity.copy()}
         if len(self._histogram):
             memory["histogram"] = np.frombuffer(self._histogram.to_bytes(), dtype=np.uint8)
             memory["workers"] = np.array([self.workers], dtype=np.int64)

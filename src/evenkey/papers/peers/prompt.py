@@ -17,31 +17,30 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SOURCES_APART = 0.7548776662466927
-"""The plastic number's inverse: its multiples are spread evenly, and not as the golden ratio's."""
+"""Inverse of the plastic number: its multiples are uniform, and differ from the golden ratio's."""
 
 
 @dataclass(frozen=True)
 class PromptGrouping(Grouping):
     """A micro-batch partitioner (``prompt``): our reading of Prompt (SIGMOD 2020).
 
-    A batch is buffered whole, so the frequency of each of its keys is known before a message
-    leaves. With N messages, K keys and P blocks, which are the workers here, a block is to have
-    N/P messages and K/P keys. The cut is N/K messages, or N/P where there are fewer keys than
-    blocks. In descending order of frequency the keys are dealt zigzag, block 1 to P, then P to 1: a
-    key gives its block at most the cut. What heavy keys have above it is placed after that, the
-    most first: in the block that has the key already if there it fits below N/P, else in the block
-    whose room it fits best; what fits nowhere whole fills its own block, then the roomiest one,
-    until the rest fits. The messages of a key in several blocks are dealt in its shares by the
-    golden ratio, as those of `PlannedGrouping`. A key that is not in the plan goes where key
-    grouping sends it.
+    A batch is buffered as a whole, so the frequency of each key is known before a message leaves.
+    With N messages, K keys and P blocks, which are the workers here, the target of a block is N/P
+    messages and K/P keys. The cut is N/K messages, or N/P if there are fewer keys than blocks. In
+    descending order of frequency the keys go zigzag to block 1 to P, then P to 1: a key gives its
+    block at most the cut. Then the load of hot keys above the cut is placed, largest first: in the
+    key's own block if it fits there below N/P, else in the block with the best fit. Load that fits
+    nowhere as a whole fills its own block, then the emptiest one, until the rest fits. The messages
+    of a key in several blocks are assigned in its shares by the golden ratio, as in
+    `PlannedGrouping`. A key that is not in the plan goes where key grouping sends it.
 
-    What is built is the map side, where a worker holds a block and its partial results; they are
-    merged by key as those of every grouping are. Prompt's frequency-aware buffering, its buckets
-    of the reduce stage and its elasticity are not. The counts are exact. We know of no public
-    implementation, so nothing is claimed of the original's figures.
+    This is the map side, where a worker holds a block and its partial results, which are merged by
+    key as in every grouping. Prompt's frequency-aware buffering, its buckets of the reduce stage
+    and its elasticity are not implemented. The counts are exact. We know of no public
+    implementation, so we make no claim about the original's figures.
 
-    Guarantee: by the plan no block has more than N/P messages, but for what the cuts of its own
-    keys add up to; and the numbers of keys that are dealt to blocks differ by at most one.
+    Guarantee: in the plan no block has more than N/P messages, except if the cuts of its own keys
+    add up to more; and the numbers of keys per block differ by at most one.
     Source: Abdelhamid, Mahmood, Daghistani and Aref, Prompt, SIGMOD 2020.
 
     Examples
@@ -73,7 +72,7 @@ class PromptGrouping(Grouping):
         Raises
         ------
         ConfigurationError
-            `workers` is below 1, a count is below 0, or there is not one a key.
+            `workers` is below 1, a count is below 0, or there is not one per key.
         """
         from evenkey.papers.peers import _kernels
 
@@ -84,14 +83,14 @@ class PromptGrouping(Grouping):
         there_and_back = np.concatenate((blocks, blocks[::-1]))
         homes = there_and_back[np.arange(len(keys)) % (2 * workers)]
         first = np.minimum(counts, cut)
-        room = total / workers - np.bincount(homes, first, minlength=workers)
-        # Counts descend, so what is above the cut comes first.
+        remaining = total / workers - np.bincount(homes, first, minlength=workers)
+        # Counts descend, so keys above the cut come first.
         heavy = int(np.count_nonzero(counts > cut))
         most = heavy + 2 * workers + 1
-        # A piece that does not end its key fills a block, and nothing makes room again.
+        # A piece that does not end its key fills a block, and blocks never get free again.
         rows, places, parts = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most)
         pieces = _kernels.place_rests(
-            counts[:heavy] - cut, homes[:heavy], room, (rows, places, parts)
+            counts[:heavy] - cut, homes[:heavy], remaining, (rows, places, parts)
         )
         rows = np.concatenate((np.arange(heavy), rows[:pieces]))
         places = np.concatenate((homes[:heavy], places[:pieces]))
@@ -104,7 +103,7 @@ class PromptGrouping(Grouping):
         of_split = np.repeat(split, lengths)
         items = np.zeros(len(keys), dtype=PLACE)
         items["key"], items["count"], items["place"] = keys, 1, homes
-        # A heavy key that found room in one block has it as its only pair.
+        # A hot key that fits in one block has it as its only pair.
         items["place"][:heavy][~split] = places[~of_split]
         items["place"][:heavy][split] = workers + np.arange(split.sum())
         ends = np.cumsum(lengths[split])

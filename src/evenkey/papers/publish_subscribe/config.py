@@ -121,7 +121,7 @@ class JoinConfig(KafkaOptions, RunOptions):
         pinned="space was divided, and publications were drawn, for as many as it began with",
     )
     partitions: int | None = option(
-        "Join", None, "Partitions; without it 4 a worker.", ge=1, le=MOST_TASKS
+        "Join", None, "Partitions; without it 4 per worker.", ge=1, le=MOST_TASKS
     )
     partitioner: Literal["kdb", "quad-tree"] = option("Join", "kdb", "How space is divided.")
     cache_mb: int = option(
@@ -163,17 +163,17 @@ class JoinConfig(KafkaOptions, RunOptions):
 
     @property
     def draws(self) -> bool:
-        """Whether the run draws its publications itself, as skewed as it is asked for."""
+        """Whether the run draws its publications itself, with the skew of its options."""
         return self.input is None and self.kafka is None
 
     @property
     def subject(self) -> Literal["stream", "static"]:
-        """Whose geometry stands before a relation, as `SpatialMatch` has it."""
+        """Side whose geometry is the subject of a relation, as in `SpatialMatch`."""
         return "static" if self.relation_subject == "subscription" else "stream"
 
     @property
     def load_measure(self) -> LoadMeasure:
-        """What the mode takes for load; seconds where it moves nothing."""
+        """The mode's measure of load; seconds if it moves nothing."""
         from evenkey.joins import Mode  # which needs Spark
 
         rows = Mode.parse(self.mode).balance == "rows"

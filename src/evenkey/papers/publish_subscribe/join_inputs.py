@@ -42,7 +42,7 @@ class PublicationInput(NamedTuple):
     Parameters
     ----------
     stream
-        ``publication``, ``geometry`` and, but for files, ``time``.
+        ``publication``, ``geometry`` and, except from files, ``time``.
     expected
         How many publications there are; None for topics, whose offsets are not all records.
     timed
@@ -144,7 +144,7 @@ def _read(spark: SparkSession, config: JoinConfig, path: Path) -> PublicationInp
 def all_publications(
     spark: SparkSession, config: JoinConfig, directory: RunDirectory, source: PublicationInput
 ) -> pa.Table:
-    """All publications at once, for a comparison, without those that are dead letters."""
+    """All publications in one table, for a comparison, without those that are dead letters."""
     if config.source_address is not None and source.offsets is not None:
         return _good(publications_of_topics(spark, config, config.source_address, source.offsets))
     if config.input is not None:
@@ -154,7 +154,7 @@ def all_publications(
 
 
 def _good(publications: pa.Table) -> pa.Table:
-    """Publications whose geometry can be used, repaired where it was invalid."""
+    """Publications whose geometry can be used, repaired if it was invalid."""
     vetted = vet(publications["geometry"].to_numpy())
     encoded = pa.array(shapely.to_wkb(vetted.geometries), pa.binary())
     return publications.set_column(1, "geometry", encoded).filter(pa.array(vetted.good))

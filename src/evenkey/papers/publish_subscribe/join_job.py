@@ -1,4 +1,4 @@
-"""The join's kind of run: a static side, publications, matches, and what moves between slots."""
+"""The join's kind of run: a static side, publications, matches, and moved partitions."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class JoinJob(Job[JoinReport]):
         return _FoundJoin(self.config, subscriptions)
 
     def session(self) -> SparkSession:
-        """Take a session whose slots stay where their static data are."""
+        """Make a session whose slots stay where their static data is."""
         config = self.config
         topics = config.kafka is not None or config.output_kafka is not None
         return join_session(config.master, kafka=topics)
@@ -108,7 +108,7 @@ class _FoundJoin(Found[JoinReport]):
     subscriptions: pa.Table
 
     def prepare(self, spark: SparkSession, directory: RunDirectory) -> _PreparedJoin:
-        """Write the static side, and what publications are made of."""
+        """Write the static side, and the parameters of the publications."""
         static = _on_disk(spark, self.subscriptions, directory)
         partitioning = _stored(static, _match(self.config), self.config, directory)
         source = publication_input(spark, self.config, directory, partitioning)
@@ -163,7 +163,7 @@ class _PreparedJoin(Prepared[JoinReport]):
             distributor=_distributor(config),
             cache_bytes=config.cache_mb * _MB,
             dead_letters=directory.dead_letters,
-            # The run's own configuration says whether they are those of before.
+            # The run's own configuration says whether they are the previous ones.
             if_changed="reuse",
             then=united,
             schema=UNITED,
@@ -208,7 +208,7 @@ class _JoinWork(Work[JoinReport]):
         )
 
     def emitted(self, rows: DataFrame) -> DataFrame:
-        """Give a row a publication, with the subscriptions that it matched."""
+        """Give one row per publication, with the subscriptions that it matched."""
         return matches_of(rows)
 
     def _log(self, query: StreamingQuery) -> EpochLog:
@@ -218,7 +218,7 @@ class _JoinWork(Work[JoinReport]):
         return sum(map(self._directory.dead_letters.rows, KINDS_OF_DEAD_LETTERS))
 
     def report(self, outcome: Outcome) -> JoinReport:
-        """Report the run, compared with a join in one process where that is wanted."""
+        """Report the run, compared on request with a join in one process."""
         config, directory, source = self._prepared.config, self._directory, self._prepared.source
         subscriptions = self._prepared.subscriptions
         matches = list(committed_tables(directory.commits))
@@ -270,11 +270,11 @@ def _stored(
     store = StaticStore(directory.store.under("state/static"))
     if store.versions() and directory.begun:
         return store.manifest(store.latest()).partitioning
-    # What a process wrote that was stopped before the run began has no dead letters.
+    # Files of a process that was stopped before the run began have no dead letters.
     store.clear()
     count = config.partitions_or_default
-    letters = directory.dead_letters
-    return write_static(static, store, match, partitions=count, dead_letters=letters).partitioning
+    dead = directory.dead_letters
+    return write_static(static, store, match, partitions=count, dead_letters=dead).partitioning
 
 
 def _distributor(config: JoinConfig) -> DynamicDistributor:

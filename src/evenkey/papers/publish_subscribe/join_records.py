@@ -63,7 +63,7 @@ class JoinRecords:
         self._run: JoinSeen | None = None
 
     def time(self, progresses: Iterable[Any]) -> None:
-        """Take in Spark's reports of epochs: their publications, and for the recorder their times.
+        """Read Spark's reports of epochs: their publications, and their times for the recorder.
 
         A pipeline may give the join some publications several times and others not at all, so the
         log cannot count them.
@@ -73,7 +73,7 @@ class JoinRecords:
         self._published |= {each["batchId"]: int(each["numInputRows"]) for each in reports}
 
     def catch_up(self, last_epoch: int | None = None) -> None:
-        """Take in the epochs that have ended since the last call, up to `last_epoch`."""
+        """Read the epochs that have ended since the last call, up to `last_epoch`."""
         known = None if self._last < 0 else self._last
         for number in self._log.epochs(known):
             if last_epoch is None or number <= last_epoch:
@@ -100,7 +100,7 @@ class JoinRecords:
         return epoch.messages  # its process was killed before it was recorded
 
     def _seen_before(self, epoch: int) -> JoinSeen | None:
-        """What was seen up to an epoch that the log keeps no more, by its record."""
+        """Figures up to an epoch that the log no longer has, by its record."""
         history = self._history
         earlier = [] if history is None else [each for each in history.numbers() if each < epoch]
         if history is None or not earlier:

@@ -1,4 +1,4 @@
-"""What is seen of a join, an epoch or several, as its figures are computed from it."""
+"""Observations of a join, of one epoch or several, from which its figures are computed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class LoadMeasure(StrEnum):
-    """What a mode takes for the load of a slot, of an epoch or of several.
+    """A mode's measure of the load of a slot, of one epoch or several.
 
     Examples
     --------
@@ -33,12 +33,12 @@ class LoadMeasure(StrEnum):
 
     @property
     def unit(self) -> str:
-        """What loads are counted in, in records."""
+        """Unit of loads in records."""
         return "items" if self is LoadMeasure.ITEMS else "microseconds"
 
     @property
     def units_of_one(self) -> float:
-        """How many of them an item, or a second, is."""
+        """Number of units of an item, or of a second."""
         return 1.0 if self is LoadMeasure.ITEMS else 1e6
 
     def of(self, seen: Loaded) -> NDArray[np.float64]:
@@ -47,7 +47,7 @@ class LoadMeasure(StrEnum):
 
 
 class Loaded(Protocol):
-    """What knows the load of each slot by either measure."""
+    """An object with the load of each slot by either measure."""
 
     @property
     def items(self) -> NDArray[np.float64]:
@@ -60,7 +60,7 @@ class Loaded(Protocol):
 
 @dataclass(frozen=True)
 class JoinSeen:
-    """What the figures of a join are computed from, of an epoch or of several.
+    """Observations from which the figures of a join are computed, of one epoch or several.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class JoinSeen:
 
     @classmethod
     def before(cls, record: EpochRecord, *, measure: LoadMeasure, workers: int) -> Self:
-        """Give what was seen up to an epoch, by its record.
+        """Give the observations up to an epoch, by its record.
 
         Loads are known by the mode's own measure only, which is all that figures of a run need.
         """
@@ -112,7 +112,7 @@ class JoinSeen:
         return self.measure.of(self)
 
     def plus(self, later: JoinSeen) -> JoinSeen:
-        """Add what is seen of a later epoch."""
+        """Add the observations of a later epoch."""
         return JoinSeen(
             self.messages + later.messages,
             self.items + later.items,

@@ -1,4 +1,4 @@
-"""What follows the join of a pipeline: pairs become one row a publication."""
+"""After the join of a pipeline: pairs become one row per publication."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class JoinMeasures:
-    """Reads what slots wrote down of each epoch.
+    """Reads the slots' records of each epoch.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class JoinMeasures:
         self.max_over_mean: float | None = None
 
     def catch_up(self, query: StreamingQuery, last: int | None = None) -> None:
-        """Take in the epochs that have ended, or those up to the last of them."""
+        """Read the epochs that have ended, or those up to the last of them."""
         log = self._log(query)
         ended = [
             progress

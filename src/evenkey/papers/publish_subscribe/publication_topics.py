@@ -1,4 +1,4 @@
-"""Publications that are records of topics, as a stream or at once."""
+"""Publications that are records of topics, as a stream or as a table."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def stream_of_topics(
 def publications_of_topics(
     spark: SparkSession, config: JoinConfig, address: Address, offsets: OffsetRange
 ) -> pa.Table:
-    """Read the same publications at once: ``publication`` and ``geometry``."""
+    """Read the same publications as a table: ``publication`` and ``geometry``."""
     records = (
         spark.read.format("kafka")
         .options(**ClientSettings.read(config.kafka_config).for_reading(config.isolation))
         .option("kafka.bootstrap.servers", address.servers)
-        # Those that there were when the run began.
+        # The topics of the start of the run.
         .option(
             "assign", json.dumps({topic: sorted(each) for topic, each in offsets.start.items()})
         )

@@ -112,7 +112,7 @@ def publications_of(config: JoinConfig, leaves: Leaves) -> Publications:
 def keep_publications(
     config: JoinConfig, partitioning: Mapping[str, Any], directory: RunDirectory
 ) -> None:
-    """Write down what publications are made of, so that they stay the same whatever becomes of it.
+    """Store the parameters of publications, so that later changes of files do not change them.
 
     Parameters
     ----------
@@ -125,10 +125,10 @@ def keep_publications(
     """
     atlas, positions = atlas_of(config), _positions(config)
     arrays: dict[str, NDArray[Any]] = {"area_of": atlas.area_of, "district_of": atlas.district_of}
-    for level in _LEVELS:
-        encoded = [bytes(each) for each in shapely.to_wkb(getattr(atlas, level))]
-        arrays[level] = np.frombuffer(b"".join(encoded), np.uint8)
-        arrays[f"{level}_ends"] = np.cumsum([len(each) for each in encoded])
+    for kind in _KINDS:
+        encoded = [bytes(each) for each in shapely.to_wkb(getattr(atlas, kind))]
+        arrays[kind] = np.frombuffer(b"".join(encoded), np.uint8)
+        arrays[f"{kind}_ends"] = np.cumsum([len(each) for each in encoded])
     if positions is not None:
         arrays["positions"] = positions
     ends = publications_of(config, Leaves.from_json(partitioning)).ends
@@ -140,14 +140,14 @@ def keep_publications(
 
 def _load(store: Store) -> Publications:
     kept, arrays = recall_reading(store)
-    levels = {level: _polygons(arrays[level], arrays[f"{level}_ends"]) for level in _LEVELS}
-    atlas = Atlas(**levels, area_of=arrays["area_of"], district_of=arrays["district_of"])
+    polygons = {kind: _polygons(arrays[kind], arrays[f"{kind}_ends"]) for kind in _KINDS}
+    atlas = Atlas(**polygons, area_of=arrays["area_of"], district_of=arrays["district_of"])
     leaves = Leaves.from_json(kept["partitioning"])
     config, positions = JoinConfig(**kept["config"]), arrays.get("positions")
     return _made(config, leaves, atlas, positions, ends=arrays.get("ends"))
 
 
-_LEVELS = ("areas", "districts", "sectors")
+_KINDS = ("areas", "districts", "sectors")
 
 
 def _polygons(encoded: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.object_]:

@@ -1,4 +1,4 @@
-"""What a join pipeline reports when it has ended."""
+"""The report of a join pipeline."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from evenkey.joins import EpochLog
 
 # The threshold is an option, the same in all epochs.
-_TOLD = [each for each in JoinFigures.declared() if each.name != "mldc_threshold"]
+_REPORTED = [each for each in JoinFigures.declared() if each.name != "mldc_threshold"]
 _ARRAYS = ("items", "seconds", "slot_seconds", "first_items")
 
 
@@ -53,7 +53,7 @@ class JoinEpoch:
     first_items
         float64[W], items of the partitions that each slot had at first, wherever they are now.
     messages
-        Items of the stream that came to the join, each once; 0 where a version wrote it that did
+        Items of the stream that came to the join, each once; 0 if a version wrote it that did
         not count them.
     """
 
@@ -70,7 +70,7 @@ class JoinEpoch:
     messages: int = 0
 
     def seen(self, measure: LoadMeasure, threshold: float = float("nan")) -> JoinSeen:
-        """Give what the figures of the epoch are computed from.
+        """Give the observations from which the figures of the epoch are computed.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class JoinReport:
     publications
         How many were published.
     skew
-        As it was asked for; None where publications are not drawn by the run.
+        The nominal skew; None if the run does not draw its publications.
     pairs_digest
         Of all pairs of the results.
     epochs
@@ -177,7 +177,7 @@ class JoinReport:
     >>> report.finished, report.publications  # doctest: +SKIP
     (True, 500)
 
-    How even it was, epoch by epoch and in all, and what is kept of it:
+    Balance of each epoch and of the run, and the stored record:
 
     >>> len(report.mldc) == len(report.epochs)  # doctest: +SKIP
     True
@@ -218,7 +218,7 @@ class JoinReport:
         return replace(self, exports=exports)
 
     def to_record(self) -> dict[str, Any]:
-        """Give what `restored` makes the report of, as JSON can hold it."""
+        """Give the record from which `restored` makes the report, as JSON-compatible values."""
         plain = asdict(self)
         for epoch in plain["epochs"]:
             epoch |= {name: epoch[name].tolist() for name in _ARRAYS}
@@ -259,7 +259,7 @@ class JoinReport:
 
     @property
     def realised_skew(self) -> float:
-        """Share of all items that came to partitions of the skewed workers, as they lay at first.
+        """Share of all items in partitions of the skewed workers, in the initial placement.
 
         The nominal skew is what publications are drawn by. 0 where no item came.
         """
@@ -269,7 +269,7 @@ class JoinReport:
 
     @property
     def modelled_makespan_seconds(self) -> float:
-        """Sum over epochs of the fullest slot's computing: the run with a core a slot."""
+        """Sum over epochs of the most loaded slot's computing: the run with one core per slot."""
         return float(sum(each.slot_seconds.max() for each in self.epochs))
 
     def to_json(self) -> dict[str, Any]:
@@ -303,13 +303,13 @@ class JoinReport:
     def _figures(self) -> dict[str, Any]:
         """What was joined: figures of the run, and of epochs in a list over them."""
         if not self.epochs:
-            return {each.name: [] if each.of_epoch else 0 for each in _TOLD}
+            return {each.name: [] if each.of_epoch else 0 for each in _REPORTED}
         seen = [each.seen(self.measure) for each in self.epochs]
         run = JoinFigures.of(reduce(JoinSeen.plus, seen)).named(of_epoch=False)
         epochs = [JoinFigures.of(each).named(of_epoch=True) for each in seen]
         return {
             each.name: [epoch[each.name] for epoch in epochs] if each.of_epoch else run[each.name]
-            for each in _TOLD
+            for each in _REPORTED
         }
 
     def _redistribution(self, epoch: JoinEpoch) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A small cluster on this machine: an executor process a core, so that slots have places."""
+"""A small cluster on this machine: one executor process per core, so that slots have locations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def local_cluster_master() -> str:
 
 
 def join_session(master: str | None = None, *, kafka: bool = False) -> SparkSession:
-    """A session of its own, whose settings let slots stay where their static data are.
+    """A new session, whose settings let slots stay where their static data is.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def _package_paths() -> list[str]:
 
 
 def _use_home_of_links() -> None:
-    """Let Spark's workers write beside links to Spark, and not into the installed package."""
+    """Let Spark's workers write beside links to Spark, not into the installed package."""
     if "SPARK_HOME" in os.environ:
         return
     import pyspark
@@ -70,7 +70,7 @@ def _use_home_of_links() -> None:
 
 
 def _stop(home: Path) -> None:
-    """Stop Spark before its home goes, or its workers start executors without one."""
+    """Stop Spark before its home is deleted, or its workers start executors without one."""
     from py4j.protocol import Py4JNetworkError
     from pyspark.sql import SparkSession
 

@@ -1,4 +1,4 @@
-"""Sink of a join pipeline: one row a publication, with the subscriptions that it matched."""
+"""Sink of a join pipeline: one row per publication, with the subscriptions that it matched."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def sink_of(config: JoinConfig, directory: RunDirectory) -> Sink:
-    """The sink of a run: files, and from these a topic where one is named."""
+    """The sink of a run: files, and from these a topic if one is named."""
     return passed_on(FileSink(directory.commits, "parquet"), config, directory)
 
 

@@ -1,4 +1,4 @@
-"""Advice: how skewed users' own keys are, and which grouping and worker count serve them.
+"""Advice: the skew of users' keys, and the best grouping and worker count for them.
 
 >>> from evenkey.core.streams import generated
 >>> sample = Sample.take(generated("country-skew-r80", messages=10_000))
@@ -16,7 +16,7 @@ from evenkey.reports.advice.advising import Advice, advise
 from evenkey.reports.advice.measure import Skew, TopKey, ZipfFit, fit_zipf, measure
 from evenkey.reports.advice.predict import Prediction, predict, usual_groupings, worker_range
 from evenkey.reports.advice.program import Setting, check_split
-from evenkey.reports.advice.recommend import EVEN, Recommendation, combined_by_spark, recommend
+from evenkey.reports.advice.recommend import BALANCED, Recommendation, combined_by_spark, recommend
 from evenkey.reports.advice.sample import Sample, Sampling, sampled
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from evenkey.reports.advice.advice_page import write_page as write_page
 
 __all__ = [
-    "EVEN",
+    "BALANCED",
     "Advice",
     "Prediction",
     "Recommendation",

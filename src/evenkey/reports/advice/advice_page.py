@@ -1,4 +1,4 @@
-"""Advice as a page with plots, with all that it needs inside."""
+"""Advice as a self-contained page with plots."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from evenkey.reports.advice.measure import Skew
 
 _POINTS = 200
-"""Ranks that are drawn, evenly spaced by their logarithm."""
+"""Ranks that are drawn, at equal distances of their logarithms."""
 
 _SKEW = Chart(
     "How skewed the keys are",
-    Axis("rank", "Rank of the key, heaviest first", "log"),
+    Axis("rank", "Rank of the key, hottest first", "log"),
     Axis("share", "Share of all messages, %", "log"),
     "what",
     "Keys",
@@ -35,24 +35,24 @@ _PREDICTED = [
     Chart(
         "Balance",
         _WORKERS,
-        Axis("max_over_mean", "Fullest worker over the mean", "log"),
+        Axis("max_over_mean", "Maximum load over the mean", "log"),
         "grouping",
-        note="1 is even; 2 means that the fullest worker has twice what it should.",
+        note="1 is balanced; 2 means that the most loaded worker has twice the mean load.",
     ),
     Chart(
         "Throughput",
         _WORKERS,
         Axis("relative_throughput", "Throughput, that of sg being 1"),
         "grouping",
-        note="What the fullest worker allows, where the work after the shuffle is done message by "
-        "message and each costs the same. Merging partial results is not in it.",
+        note="Limited by the most loaded worker, if the work after the shuffle is per message and "
+        "each costs the same. Merging partial results is not included.",
     ),
     Chart(
         "Replication",
         _WORKERS,
         Axis("dist_cost", "Workers that hold a key, on average"),
         "grouping",
-        note="1 is the least: every key whole on one worker. More are partial results to merge.",
+        note="1 is the least: every key is on one worker. More means partial results to merge.",
     ),
 ]
 
@@ -76,7 +76,7 @@ def write_page(advice: Advice, file: Path) -> Path:
 
 def _plots(advice: Advice) -> list[Plot]:
     predictions = pd.DataFrame([dataclasses.asdict(each) for each in advice.predictions])
-    # The recommended one is drawn last: lines of even groupings lie on one another.
+    # The recommended one is drawn last: the lines of balanced groupings overlap.
     drawn_last = predictions["grouping"] == advice.recommendation.grouping
     predictions = pd.concat([predictions[~drawn_last], predictions[drawn_last]])
     return [_SKEW.plot(_ranks(advice.skew)), *(each.plot(predictions) for each in _PREDICTED)]
@@ -101,7 +101,7 @@ def _tables(advice: Advice) -> list[Table]:
     predictions = pd.DataFrame([dataclasses.asdict(each) for each in advice.predictions])
     return [
         Table(
-            "Heaviest keys",
+            "Hottest keys",
             (
                 Column("key", "key"),
                 Column("messages", "messages", ",d"),
@@ -114,15 +114,15 @@ def _tables(advice: Advice) -> list[Table]:
             (
                 Column("workers", "workers", ",d"),
                 Column("grouping", "grouping"),
-                Column("max_over_mean", "fullest over mean", ".3f"),
+                Column("max_over_mean", "max/mean", ".3f"),
                 Column("dist_cost", "DistCost", ".2f"),
                 Column("dist_cost_lower_bound", "its lower bound", ".2f"),
                 Column("relative_throughput", "throughput, sg = 1", ".3f"),
-                Column("fullest", "messages of the fullest", ",d"),
-                Column("cardinality_imbalance", "most keys of a worker, less the mean", ",.0f"),
+                Column("max_load", "maximum load, messages", ",d"),
+                Column("cardinality_imbalance", "most keys per worker, less the mean", ",.0f"),
             ),
             predictions,
             "Simulated on the sample, with local load estimation. planned is fitted on the sample, "
-            "as it counts a batch before it routes it; in a stream, from the second epoch on.",
+            "since it counts a batch before routing it; in a stream, from the second epoch on.",
         ),
     ]

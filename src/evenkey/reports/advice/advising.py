@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Advice:
-    """What was measured, predicted and recommended.
+    """Measurements, predictions and recommendation.
 
     Parameters
     ----------
     sample, setting
-        What was asked about.
+        What the advice is about.
     skew, predictions, recommendation
         The outcome.
     code
@@ -54,7 +54,7 @@ class Advice:
     ('sg', 4)
 
     >>> advice.headline.partition(",")[0]
-    'About 2.2 times shorter than groupBy on 4 workers with pkg'
+    'About 2.2x faster than groupBy on 4 workers with pkg'
     >>> advice.caution is None  # all of the file was read
     True
     >>> advice.to_json()["key"]
@@ -70,30 +70,30 @@ class Advice:
 
     @property
     def caution(self) -> str | None:
-        """Say what a sample cannot tell; None where all was read."""
+        """What a sample does not show; None if everything was read."""
         if self.sample.whole:
             return None
         return (
             f"Measured on {self.sample.lines:,} of {self.sample.of_lines:,} lines "
-            f"({self.sample.sampling}). All of them have more keys, and a key on as many workers "
+            f"({self.sample.sampling}). The whole input has more keys, and keys on as many workers "
             "or more: DistCost of groupings that split every key (sg, pkg) will be larger."
         )
 
     @property
     def headline(self) -> str:
-        """What it comes to, in a sentence: how much shorter than Spark's own ``groupBy``."""
+        """The result in a sentence: how much faster than Spark's own ``groupBy``."""
         chosen = self.recommendation
         found = {
-            each.grouping: each.fullest
+            each.grouping: each.max_load
             for each in self.predictions
             if each.workers == chosen.workers
         }
         if chosen.grouping is None:
-            return f"On {chosen.workers} workers groupBy serves as well as any grouping."
-        times = found[BY_KEY] / found[chosen.grouping]
+            return f"On {chosen.workers} workers groupBy is as fast as any grouping."
+        speedup = found[BY_KEY] / found[chosen.grouping]
         return (
-            f"About {times:.1f} times shorter than groupBy on {chosen.workers} workers with "
-            f"{chosen.grouping}, where the work after the shuffle goes by rows."
+            f"About {speedup:.1f}x faster than groupBy on {chosen.workers} workers with "
+            f"{chosen.grouping}, if the work after the shuffle is per row."
         )
 
     def __str__(self) -> str:
@@ -102,7 +102,7 @@ class Advice:
         if self.sample.nulls:
             share = 100 * self.sample.nulls / self.skew.messages
             lines.append(
-                f"{self.sample.nulls:,} messages ({share:.1f} %) have a null key, one like others."
+                f"{self.sample.nulls:,} messages ({share:.1f} %) have a null key, a key like any."
             )
         lines.append(f"{'workers':>8} {'grouping':<12} {'max/mean':>9} {'DistCost':>9}")
         lines += [
@@ -113,7 +113,7 @@ class Advice:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON can hold it."""
+        """Give it as JSON-compatible values."""
         zipf = self.skew.zipf
         return {
             "input": list(self.setting.input),
@@ -157,7 +157,7 @@ def advise(
     rows: int = 1_000_000,
     on_progress: Callable[[str], None] | None = None,
 ) -> Advice:
-    """Measure keys, predict what groupings make of them, and recommend one.
+    """Measure keys, predict the balance of groupings, and recommend one.
 
     Parameters
     ----------

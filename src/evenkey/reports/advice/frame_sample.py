@@ -108,7 +108,7 @@ def _check_columns(df: Any, names: Sequence[str]) -> None:
 
 
 def _coded(table: pa.Table) -> tuple[pa.StringArray, NDArray[np.int64]]:
-    """Give the texts of the keys that there are, and which one each row has.
+    """Give the texts of the distinct keys, and the number of each row's key.
 
     A key of several columns is spelled as JSON, as keys of files are.
     """
@@ -116,7 +116,7 @@ def _coded(table: pa.Table) -> tuple[pa.StringArray, NDArray[np.int64]]:
     for column in table.columns:
         coded = column.combine_chunks().dictionary_encode(null_encoding="encode")
         codes = codes * max(1, len(coded.dictionary)) + coded.indices.to_numpy()
-        # Numbered anew, as products of many columns' numbers outgrow 64 bits.
+        # Numbered again, as products of many columns' numbers overflow 64 bits.
         codes = np.unique(codes, return_inverse=True)[1]
     _, first, ids = np.unique(codes, return_index=True, return_inverse=True)
     columns = [column.to_pylist() for column in table.take(pa.array(first)).columns]

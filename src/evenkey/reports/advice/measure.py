@@ -1,4 +1,4 @@
-"""How skewed keys are: the heaviest ones, and Zipf's law fitted to all."""
+"""How skewed keys are: the hottest ones, and Zipf's law fitted to all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HALVINGS = 50
 
 
 class TopKey(NamedTuple):
-    """One of the heaviest keys."""
+    """One of the hottest keys."""
 
     key: str | None
     messages: int
@@ -33,7 +33,7 @@ class ZipfFit(NamedTuple):
     exponent
         z; 0 is uniform.
     distance
-        Largest difference between what the heaviest r keys have of all messages, and what the
+        Largest difference between what the hottest r keys have of all messages, and what the
         law gives them, over all r (Kolmogorov and Smirnov's); 0 is a perfect fit.
     """
 
@@ -43,16 +43,16 @@ class ZipfFit(NamedTuple):
 
 @dataclass(frozen=True)
 class Skew:
-    """What was measured of a sample's keys.
+    """Measurements of a sample's keys.
 
     Parameters
     ----------
     messages
         How many there are, m.
     counts
-        int64[k], messages of each key, heaviest first.
+        int64[k], messages of each key, hottest first.
     top
-        The heaviest keys.
+        The hottest keys.
     zipf
         The law fitted to all; None for a single key.
     """
@@ -69,14 +69,14 @@ class Skew:
 
     @property
     def top_share(self) -> float:
-        """Share of the heaviest key, p1."""
+        """Share of the hottest key, p1."""
         return int(self.counts[0]) / self.messages
 
     def most_workers(self, choices: int) -> float:
         """Workers up to which a key of `choices` candidates can be balanced: ``choices / p1``.
 
-        With more of them, the workers that share the heaviest key hold more than the mean
-        whatever is done (PKG paper, section 5). 1 is key grouping, 2 partial key grouping.
+        With more of them, the workers that share the hottest key hold more than the mean in
+        any case (PKG paper, section 5). 1 is key grouping, 2 partial key grouping.
         """
         return choices / self.top_share
 
@@ -114,7 +114,7 @@ def fit_zipf(counts: ArrayLike) -> ZipfFit:
     Parameters
     ----------
     counts
-        int64[k], messages of each key, heaviest first; at least two keys.
+        int64[k], messages of each key, hottest first; at least two keys.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def fit_zipf(counts: ArrayLike) -> ZipfFit:
 
 
 def zipf_shares(keys: int, exponent: float) -> NDArray[np.float64]:
-    """Give the shares of `keys` keys under Zipf's law, heaviest first: float64[k]."""
+    """Give the shares of `keys` keys under Zipf's law, hottest first: float64[k]."""
     weights = np.arange(1, keys + 1, dtype=np.float64) ** -exponent
     shares: NDArray[np.float64] = weights / weights.sum()
     return shares

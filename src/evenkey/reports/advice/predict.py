@@ -1,4 +1,4 @@
-"""What each grouping would make of a sample, by simulation."""
+"""The metrics of each grouping on a sample, by simulation."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from evenkey.reports.advice.sample import Sample
 
 YARDSTICK = "sg"
-"""The grouping that all others are measured by: as even as can be."""
+"""The grouping that all others are compared with: it has the best balance."""
 
 BY_KEY = "kg"
-"""What Spark does by itself: every key whole on the worker of its hash."""
+"""Spark's own placement: every key as a whole on the worker of its hash."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a grouping is predicted to do on so many workers.
+    """Predicted metrics of a grouping on so many workers.
 
     Parameters
     ----------
     workers, grouping
         W, and the grouping's spelling.
-    fullest
-        Messages of the fullest worker: what the work takes goes by it.
+    max_load
+        Messages of the most loaded worker, which determine the time.
     max_over_mean
         The same over the mean.
     dist_cost
@@ -37,14 +37,14 @@ class Prediction:
     dist_cost_lower_bound
         What that must be at least at an imbalance of 5 %.
     relative_throughput
-        Throughput over that of sg: the fullest worker of sg over this one's.
+        Throughput over that of sg: the maximum load of sg over this one's.
     size_imbalance, cardinality_imbalance, key_split_ratio
-        What Prompt weighs, by our reading: `evenkey.core.metrics.Spread` says what they are.
+        Prompt's metrics, by our reading: `evenkey.core.metrics.Spread` explains them.
     """
 
     workers: int
     grouping: str
-    fullest: int
+    max_load: int
     max_over_mean: float
     dist_cost: float
     dist_cost_lower_bound: float
@@ -57,8 +57,8 @@ class Prediction:
 def usual_groupings() -> list[str]:
     """Name the groupings to choose from: sg and kg first.
 
-    Left out are those that cannot serve a stream for good: they keep an entry for every key, or
-    must be given the frequencies of all; and peers, which are here to compare with.
+    It leaves out those that cannot run on an endless stream, since they keep an entry for every
+    key or need the frequencies of all; and peers, which are only for comparison.
 
     Examples
     --------
@@ -73,17 +73,17 @@ def usual_groupings() -> list[str]:
     return sorted(usable, key=lambda name: (name != YARDSTICK, name != BY_KEY, name))
 
 
-def worker_range(asked: Sequence[int]) -> list[int]:
-    """Give the worker counts to predict for: those asked for, or some around a single one.
+def worker_range(given: Sequence[int]) -> list[int]:
+    """Give the worker counts to predict for: the given ones, or some around a single one.
 
     Examples
     --------
     >>> worker_range([32]), worker_range([10, 5])
     ([8, 16, 32, 64], [5, 10])
     """
-    if len(asked) > 1:
-        return sorted(set(asked))
-    (workers,) = asked
+    if len(given) > 1:
+        return sorted(set(given))
+    (workers,) = given
     return sorted({max(1, workers // 4), max(1, workers // 2), workers, 2 * workers})
 
 
@@ -98,7 +98,7 @@ def predict(
     """Simulate groupings over a range of worker counts.
 
     ``planned`` is fitted on the sample, as it counts a batch on Spark before it routes it; a
-    stream is planned from the epoch before.
+    stream is planned from the previous epoch.
 
     Parameters
     ----------
@@ -127,23 +127,23 @@ def predict(
     predictions = []
     names = dict.fromkeys([YARDSTICK, BY_KEY, *groupings])
     for count in workers:
-        even = 0
+        balanced = 0
         for name in names:
             if on_progress is not None:
                 on_progress(f"{name} on {count} workers")
             report = simulate(sample, name, workers=count, sources=sources)
             figures = report.to_json()
-            fullest = int(report.loads.max())
-            even = even or fullest
+            max_load = int(report.loads.max())
+            balanced = balanced or max_load
             predictions.append(
                 Prediction(
                     count,
                     name,
-                    fullest,
+                    max_load,
                     figures["max_over_mean"],
                     figures["dist_cost"],
                     figures["dist_cost_lower_bound"],
-                    even / fullest,
+                    balanced / max_load,
                     figures["size_imbalance"],
                     figures["cardinality_imbalance"],
                     figures["key_split_ratio"],

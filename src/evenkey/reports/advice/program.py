@@ -1,4 +1,4 @@
-"""The code to paste: what was recommended, on the user's own files."""
+"""The code to paste: the recommendation on the user's own files."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Work(Fold):
 
 @dataclass(frozen=True)
 class Setting:
-    """Whose advice it is: the user's files, their key, and what is computed.
+    """The subject of an advice: the user's files, their key, and the aggregate.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Setting:
     key
         Column or field of the key, several with commas between; None for text.
     aggregator
-        Spelling of what is computed by key; None is work of the user's own.
+        Spelling of the aggregator; None is the user's own function.
     long_records
         Whether records of the files run over several lines, as quoted fields of CSV can.
 
@@ -104,7 +104,7 @@ class Setting:
 
 
 def check_split(split: str) -> str:
-    """Make sure that there is code to read such input with, and give it.
+    """Give the code that reads such input, or raise an error if there is none.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def check_split(split: str) -> str:
 
 
 def program_for(setting: Setting, recommendation: Recommendation) -> str:
-    """Write a program that does as recommended; it runs as it is where the input is found.
+    """Write a program that follows the recommendation; it runs unchanged if the input is present.
 
     Raises
     ------

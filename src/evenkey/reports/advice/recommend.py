@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from evenkey.reports.advice.measure import Skew
     from evenkey.reports.advice.predict import Prediction
 
-EVEN = 1.1
-"""Largest load over the mean that counts as even."""
+BALANCED = 1.1
+"""Largest max/mean that counts as balanced."""
 
 _NEAR_FASTEST = 1.1
-"""A worker count is as good as the fastest one if it takes at most this many times as long."""
+"""A worker count is as good as the fastest one if its time is at most this times the least."""
 
 _NEAR_LEAST = 1.01
 """Replication that counts as the least there is."""
 
 _PLANNED = (
-    "In a stream each epoch is planned from the one before; `aggregate` and `evenkey run` spread "
-    "keys that surprise the plan, those of the first epoch too, and `route` alone does not."
+    "In a stream each epoch is planned from the previous one; `aggregate` and `evenkey run` spread "
+    "unexpected hot keys, also in the first epoch, and `route` alone does not."
 )
 
 _FEW_MESSAGES = 100
-"""Messages a worker below which loads are mostly chance."""
+"""Messages per worker below which loads are mostly random."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class Recommendation:
     Parameters
     ----------
     grouping
-        The grouping; None if Spark's own placement by key serves as well.
+        The grouping; None if Spark's own placement by key is as good.
     workers
         How many workers.
     combined
         Whether Spark combines the aggregate before the shuffle, so that skew hardly matters.
     reasons
-        Why, a sentence each, the main one first.
+        The reasons, one sentence each, the main one first.
     """
 
     grouping: str | None
@@ -56,7 +56,7 @@ class Recommendation:
 
 
 def combined_by_spark(aggregator: str | None) -> bool:
-    """Say whether Spark combines an aggregate before the shuffle, one row a key and task.
+    """Say whether Spark combines an aggregate before the shuffle, to one row per key and task.
 
     Parameters
     ----------
@@ -103,10 +103,10 @@ def recommend(
 ) -> Recommendation:
     """Recommend a grouping and a worker count.
 
-    For each worker count that was asked for, key grouping is good enough if its fullest worker
-    has at most 1.1 times the mean. Else, of the groupings that are as even as that, the one that
-    replicates least is taken, and among equals the most even; if none is, the most even. The
-    worker count is the least one that takes at most 1.1 times as long as the fastest.
+    For each given worker count, key grouping is good enough if its max/mean is at most 1.1.
+    Otherwise the choice is the grouping with the least replication of those with max/mean at most
+    1.1, among equals the most balanced; if there is none, the most balanced of all. The worker
+    count is the least one with at most 1.1 times the time of the fastest.
 
     Parameters
     ----------
@@ -123,20 +123,20 @@ def recommend(
     """
     choice = [each for each in predictions if each.grouping in (BY_KEY, *groupings)]
     chosen = {count: _best(_on(count, choice)) for count in sorted(set(asked))}
-    fastest = min(each.fullest for each in chosen.values())
-    best = next(each for each in chosen.values() if each.fullest <= _NEAR_FASTEST * fastest)
+    fastest = min(each.max_load for each in chosen.values())
+    best = next(each for each in chosen.values() if each.max_load <= _NEAR_FASTEST * fastest)
     if combined:
         reason = (
-            "No grouping is needed: Spark combines this aggregate before the shuffle, to one row a "
-            "key and task, so a hot key costs no more than another. Its own groupBy is faster than "
-            "any grouping."
+            "No grouping is needed: Spark combines this aggregate before the shuffle, to one row "
+            "per key and task, so a hot key costs no more than another. Its own groupBy is faster "
+            "than any grouping."
         )
         return Recommendation(None, best.workers, combined=True, reasons=(reason,))
     if best.grouping == BY_KEY:
         reason = (
             f"No grouping is needed on {best.workers} workers: placed by key, as Spark does it, "
-            f"the fullest has {best.max_over_mean:.2f} times the mean (up to {EVEN:g} counts as "
-            "even)."
+            f"the maximum load is {best.max_over_mean:.2f} times the mean (up to {BALANCED:g} "
+            "counts as balanced)."
         )
         notes = (reason, *_notes(skew, choice, best))
         return Recommendation(None, best.workers, combined=False, reasons=notes)
@@ -150,34 +150,35 @@ def _on(workers: int, predictions: Sequence[Prediction]) -> list[Prediction]:
 
 def _best(predictions: Sequence[Prediction]) -> Prediction:
     for each in predictions:
-        if each.grouping == BY_KEY and each.max_over_mean <= EVEN:
+        if each.grouping == BY_KEY and each.max_over_mean <= BALANCED:
             return each
-    even = [each for each in predictions if each.max_over_mean <= EVEN]
-    if not even:
-        return min(predictions, key=lambda each: (each.fullest, each.dist_cost))
-    least = _NEAR_LEAST * min(each.dist_cost for each in even)
-    return min((each for each in even if each.dist_cost <= least), key=lambda each: each.fullest)
+    balanced = [each for each in predictions if each.max_over_mean <= BALANCED]
+    if not balanced:
+        return min(predictions, key=lambda each: (each.max_load, each.dist_cost))
+    least = _NEAR_LEAST * min(each.dist_cost for each in balanced)
+    near_least = [each for each in balanced if each.dist_cost <= least]
+    return min(near_least, key=lambda each: each.max_load)
 
 
 def _why(skew: Skew, predictions: Sequence[Prediction], best: Prediction) -> str:
     others = {each.grouping: each for each in _on(best.workers, predictions)}
     text = (
-        f"{best.grouping} on {best.workers} workers: the fullest has {best.max_over_mean:.2f} "
-        f"times the mean, and a key lies on {best.dist_cost:.2f} workers on average"
+        f"{best.grouping} on {best.workers} workers: the maximum load is {best.max_over_mean:.2f} "
+        f"times the mean, and a key is on {best.dist_cost:.2f} workers on average"
     )
     by_key = others[BY_KEY]
     if best is not by_key:
-        text += f". Placed by key the fullest has {by_key.max_over_mean:.2f} times the mean"
+        text += f". Placed by key, the maximum load is {by_key.max_over_mean:.2f} times the mean"
         if best.workers > skew.most_workers(1):
-            text += f", because the heaviest key has {100 * skew.top_share:.1f} % of all messages"
+            text += f", because the hottest key has {100 * skew.top_share:.1f} % of all messages"
     scattered = others[YARDSTICK]
     if best.grouping != YARDSTICK and scattered.dist_cost > best.dist_cost:
-        text += f"; scattered evenly a key lies on {scattered.dist_cost:.2f} workers"
+        text += f"; under shuffle grouping a key is on {scattered.dist_cost:.2f} workers"
     return text + "."
 
 
 def _unneeded(chosen: dict[int, Prediction]) -> list[str]:
-    """Say up to which of the worker counts Spark's own placement would do."""
+    """Say up to which worker count Spark's own placement is good enough."""
     plain = [count for count, best in chosen.items() if best.grouping == BY_KEY]
     if not plain:
         return []
@@ -188,25 +189,25 @@ def _notes(skew: Skew, choice: Sequence[Prediction], best: Prediction) -> tuple[
     notes = [_PLANNED] if best.grouping.partition("(")[0] == PlannedGrouping.name else []
     if best.workers > skew.most_workers(2):
         notes.append(
-            f"{best.workers} workers are more than 2/p1 = {skew.most_workers(2):.1f}: the heaviest "
-            "key is too much even for two of them, which is all that pkg gives it."
+            f"{best.workers} workers are more than 2/p1 = {skew.most_workers(2):.1f}: the hottest "
+            "key is too much for two of them, the number that pkg gives it."
         )
     elif best.workers > skew.most_workers(1):
         notes.append(
             f"{best.workers} workers are more than 1/p1 = {skew.most_workers(1):.1f}, but not than "
-            "2/p1: the heaviest key is too much for one of them, and not for two."
+            "2/p1: the hottest key is too much for one of them, but not for two."
         )
     more = max(choice, key=lambda each: each.workers).workers
     if more > best.workers:
         ahead = _best(_on(more, choice))
-        part = 100 * ahead.fullest / best.fullest
+        part = 100 * ahead.max_load / best.max_load
         notes.append(
             f"{more} workers with {ahead.grouping} would take {part:.0f} % of the time, if there "
             "are cores for them."
         )
     if skew.messages < _FEW_MESSAGES * best.workers:
         notes.append(
-            f"{skew.messages} messages are few for {best.workers} workers: loads are chance to a "
-            "good part; read more."
+            f"{skew.messages} messages are few for {best.workers} workers: the loads are largely "
+            "random; read more."
         )
     return tuple(notes)

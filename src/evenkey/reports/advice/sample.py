@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evenkey.core.streams import MessageStream, Records
 
 Sampling = Literal["even", "first"]
-"""Which lines or rows a sample has: some evenly spread over all, or the first ones."""
+"""Which lines or rows a sample has: some at equal distances over all, or the first ones."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Sample:
 
     @property
     def whole(self) -> bool:
-        """Whether it is all there is."""
+        """Whether all lines were read."""
         return self.lines == self.of_lines
 
     @property
@@ -134,7 +134,7 @@ class Sample:
             )
 
     def texts(self, ids: NDArray[np.int64]) -> pa.StringArray:
-        """Give the keys as they stand in the input."""
+        """Give the keys as they are in the input."""
         return self.keys.take(pa.array(ids))
 
 
@@ -150,7 +150,8 @@ def sampled(name: str, records: Records, length: int, sampling: Sampling = "even
     length
         How many to read, at least 1; all of them where there are no more.
     sampling
-        ``even``: some evenly spread over all, by line or row number. ``first``: the first ones.
+        ``even``: some at equal distances over all, by line or row number. ``first``: the first
+        ones.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The page's words and numbers: how the runs stand, and a card for each."""
+"""Text of the page: the state of the runs, and a card for each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STATES = {
 
 
 def standing(runs: Sequence[Run], places: Sequence[str | Path] = ()) -> html.Div:
-    """One line above all: whether the stream runs, or that it has stopped, and when.
+    """The line at the top: whether the stream runs, or when it stopped.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def standing(runs: Sequence[Run], places: Sequence[str | Path] = ()) -> html.Div
 
 
 def cards(runs: Sequence[Run], theme: Theme) -> list[html.Article]:
-    """A card a run: who runs, how it stands, the observer's metrics."""
+    """One card per run: its name, its state and the observer's metrics."""
     return [_card(run, theme.of_run(number)) for number, run in enumerate(runs)]
 
 
@@ -86,7 +86,7 @@ def _many(number: int, what: str) -> str:
 
 
 def _standing(state: State) -> str:
-    """How a run stands, and since when if it does not go on: local time of this machine."""
+    """State of a run, and since when if it has stopped: local time of this machine."""
     if state.running:
         return _STATES[state.name]
     since = datetime.fromtimestamp(state.since).astimezone()

@@ -50,7 +50,7 @@ def loads(runs: Sequence[Run], theme: Theme) -> Figure:
 
 
 def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
-    """A figure of each epoch, and dotted what it is held against.
+    """A figure of each epoch, and, dotted, the one that it is compared with.
 
     A line breaks where a run was stopped and went on later.
     """
@@ -86,7 +86,7 @@ def over_time(runs: Sequence[Run], theme: Theme, shown: Measured) -> Figure:
 
 
 def hot_keys(runs: Sequence[Run], theme: Theme) -> Figure:
-    """The last epoch's heaviest keys and the workers that held them, run under run."""
+    """The hottest keys of the last epoch and their workers, one run below the other."""
     shown = [(run.info, run.latest) for run in runs if run.latest and run.latest.hottest]
     figure = themed(theme, "worker", "")
     if not shown:
@@ -126,7 +126,7 @@ def _heat(record: EpochRecord, theme: Theme) -> Any:
 
 
 def _worker_ticks(workers: int) -> dict[str, Any]:
-    """A number under every worker, or under every so many."""
+    """A number under every worker, or under every n-th."""
     return {"tick0": 0, "dtick": -(-workers // _MOST_TICKS)}
 
 
@@ -140,12 +140,12 @@ def _seconds(run: Run, record: EpochRecord) -> float:
 
 
 def _began(record: EpochRecord) -> float:
-    """When the process began that ran an epoch, in seconds since 1970."""
+    """Start of the process that ran an epoch, in seconds since 1970."""
     return record.ended - float(record["makespan_ms"]) / 1000
 
 
 def _broken(points: Sequence[_Point], records: Sequence[EpochRecord]) -> list[_Point]:
-    """Put a gap before each point whose process began after the point before."""
+    """Put a gap before each point whose process began after the previous point."""
     broken = list(points[:1])
     for i in range(1, len(points)):
         if _began(records[i]) > records[i - 1].ended:
@@ -155,6 +155,6 @@ def _broken(points: Sequence[_Point], records: Sequence[EpochRecord]) -> list[_P
 
 
 def _thinned(records: Sequence[EpochRecord]) -> Sequence[EpochRecord]:
-    """Every so many records, so that not too many are left; always the last."""
+    """Every n-th record, so that not too many are left; always the last."""
     step = max(1, -(-len(records) // _MOST_POINTS))
     return records[(len(records) - 1) % step :: step]

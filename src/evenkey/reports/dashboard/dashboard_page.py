@@ -1,4 +1,4 @@
-"""The page: its layout, and what changes on it from second to second."""
+"""The page: its layout, and its updates every second."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Chart(NamedTuple):
 
 
 def _charts() -> dict[str, Chart]:
-    """All charts by their names: loads, a line for each figure that asks for one, hot keys."""
+    """All charts by their names: loads, one line chart per declared figure, hot keys."""
     loads = FIGURES["loads"]
     lines = {
         each.name.replace("_", "-"): Chart(
@@ -70,7 +70,7 @@ def _charts() -> dict[str, Chart]:
         **lines,
         "hot-keys": Chart(
             "Hottest keys, and the workers that hold them",
-            "The heaviest keys of the last epoch.",
+            "The hottest keys of the last epoch.",
             "",
             dashboard_charts.hot_keys,
         ),
@@ -139,7 +139,7 @@ def page(runs: Runs) -> Dash:
 
 
 def _could_come(asked: object, theme: object, seen: object) -> bool:
-    """Whether the page holds such values; before its first answer some are null."""
+    """Whether the page can send such values; before its first answer some are null."""
     number = asked.get("number") if isinstance(asked, dict) else None
     return (
         (asked is None or isinstance(number, int))
@@ -158,7 +158,7 @@ def _variables() -> str:
 
 
 def _fingerprint(runs: Sequence[Run], theme: Theme) -> str:
-    """What changes when the page must; signs of life alone do not redraw it."""
+    """A value that changes if the page must be redrawn; signs of life alone do not."""
     parts = [(run.info.run, run.state.name, len(run.records)) for run in runs]
     return repr((parts, theme.surface))
 

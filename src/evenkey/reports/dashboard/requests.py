@@ -1,4 +1,4 @@
-"""Requests that the page does not send: each is answered by one line, and none by a trace."""
+"""Requests that the page does not send: the answer is one line, never a trace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_BYTES = 1 << 20
 
 
 def refuse_malformed(app: Dash) -> None:
-    """Let a page answer with status 400 and a line what it could not have asked itself."""
+    """Answer requests that the page cannot have sent with status 400 and one line."""
 
     def check() -> Response | None:
         if request.path != _UPDATE or request.method != "POST":
@@ -33,7 +33,7 @@ def refuse_malformed(app: Dash) -> None:
         if isinstance(error, HTTPException) and error.code is not None:
             start = "malformed request" if error.code == _BAD_REQUEST else error.name
             return _line(error.code, f"{start}: {error.description}")
-        # Dash raises it where a file is asked for that it does not serve.
+        # Dash raises it on a request for a file that it does not serve.
         return _line(_BAD_REQUEST, f"malformed request: {error}")
 
     app.server.config["MAX_CONTENT_LENGTH"] = _MOST_BYTES
@@ -49,7 +49,7 @@ def _line(status: int, text: str) -> Response:
 
 
 def _fault(callbacks: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """Say why a question cannot have come from the page; None if it can."""
+    """Give the reason why a request cannot be from the page; None if it can."""
     try:
         asked = request.get_json(silent=True)
     except (OSError, RecursionError):
@@ -75,7 +75,7 @@ def _fault(callbacks: Mapping[str, Mapping[str, Any]]) -> str | None:
 
 
 def _places(listed: object) -> list[tuple[object, object]]:
-    """Give id and property of each place that a question lists; none where it is no such list."""
+    """Give id and property of each output in a request; empty if it is no such list."""
     places: Iterable[object] = listed if isinstance(listed, list) else ()
     return [
         (each.get("id"), each.get("property")) if isinstance(each, dict) else (None, None)

@@ -1,4 +1,4 @@
-"""The runs that the page shows: found in directories, read on as they grow."""
+"""The runs that the page shows: found in directories, read as they grow."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from evenkey.pipeline.exporters import RunInfo
 
 _SILENCE_SECONDS = 20.0
-"""A run writes its sign of life every second: after so long it does not run any more."""
+"""A run writes its sign of life every second: after so long without one it has stopped."""
 _DEPTHS = ("", "*/", "*/*/", "*/*/*/")
 _LISTING_SECONDS = 15.0
-"""A store is listed so often; what a run writes into a history that was found is seen at once."""
+"""Seconds between listings of a store; new records in a known history appear immediately."""
 
 
 @dataclass(frozen=True)
 class State:
-    """Whether a run goes on, or how it ended.
+    """Whether a run continues, or how it ended.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ class Runs:
     Parameters
     ----------
     places
-        Outputs of runs or comparisons, histories, or directories that hold several of them,
-        up to three levels down: paths or URIs.
+        Outputs of runs or comparisons, histories, or directories that hold several of them, up to
+        three directories deep: paths or URIs.
     """
 
     def __init__(self, places: Sequence[str | Path]) -> None:
@@ -95,7 +95,7 @@ class Runs:
         self._lock = threading.Lock()  # one reader serves all browsers
 
     def read(self) -> list[Run]:
-        """Give the runs as they are now, those that began first in front."""
+        """Give the current runs, in order of their starts."""
         with self._lock:
             runs = [run for store in self._histories() if (run := self._read(store)) is not None]
         return sorted(runs, key=lambda run: run.records[0].ended if run.records else time.time())
@@ -113,7 +113,7 @@ class Runs:
         return [found[path] for path in sorted(found)]
 
     def _list(self) -> dict[str, Store]:
-        """Find the histories in stores, all of whose names must be listed for it."""
+        """Find the histories in stores, by listing all names."""
         found = {}
         for _, store in self._stores:
             # One that is away is looked for again, as a directory that is not there yet.

@@ -32,7 +32,7 @@ class Server:
     Raises
     ------
     ConfigurationError
-        A directory is none, the address cannot be listened at, a name that is allowed is
+        A directory is none, the address cannot be used, a name that is allowed is
         none, or a package is missing.
     """
 
@@ -57,13 +57,13 @@ class Server:
         from evenkey.reports.dashboard.watched_runs import Runs
 
         class Quiet(WSGIRequestHandler):
-            """Keeps a line a second and browser off the terminal."""
+            """Keeps one line per second and browser off the terminal."""
 
-            def log_request(self, *_told: object) -> None:
+            def log_request(self, *_line: object) -> None:
                 pass
 
             def parse_request(self) -> bool:
-                """Read the first line and the headers; refuse a path that is none."""
+                """Read the first line and the headers; refuse an invalid path."""
                 if not super().parse_request():
                     return False
                 try:
@@ -101,5 +101,5 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        message = f"{host}:{port} cannot be listened at ({error.strerror}); choose another --port"
+        message = f"cannot listen on {host}:{port} ({error.strerror}); choose another --port"
         raise ConfigurationError(message) from error

@@ -1,4 +1,4 @@
-"""Diagnosis of jobs that ran: which stages suffer from skewed keys, and the lines to change.
+"""Diagnosis of past jobs: stages that key skew slows down, and the lines to change.
 
 It reads Spark's event logs, or what a history server or a running application says of itself.
 

@@ -1,4 +1,4 @@
-"""What a remedy would make of the runs of a stage: seconds, from the rows of its tasks."""
+"""Predicted seconds of a stage's runs with a remedy, from the rows of its tasks."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis.stage_runs import Run
 
 _FEW_TASKS = 3
-"""Tasks below which nothing can be said of the other tasks' rows."""
+"""Number of tasks below which the other tasks' rows say nothing."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What was measured of the runs of one stage, together.
+    """Measurements of all runs of one stage.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ class Work:
     slots
         Tasks that could run at a time, S.
     line
-        Seconds of a task by what it goes by.
+        Seconds of a task as a function of its rows.
     by_output
-        Whether that is the rows that it gave, as in a join, and not those that it took in.
+        Whether these are its output rows, as in a join, and not its input rows.
     """
 
     runs: Sequence[Run]
@@ -42,7 +42,7 @@ class Work:
 
     @classmethod
     def of(cls, runs: Sequence[Run], slots: int) -> Work:
-        """Fit the line to all tasks of all runs, by what explains their seconds better."""
+        """Fit the line to all tasks of all runs, by input or output rows, whichever fits better."""
         seconds = [each for run in runs for each in run.seconds]
         rows = [each for run in runs for each in run.rows]
         taken = fit_line(rows, seconds)
@@ -55,25 +55,25 @@ class Work:
 
     @property
     def seconds(self) -> float:
-        """Wall time of the runs: their tasks played on the slots."""
+        """Wall time of the runs: their tasks scheduled on the slots."""
         return sum(makespan(run.seconds_as_begun, self.slots) for run in self.runs)
 
     @property
     def skew_cost(self) -> float:
-        """Wall time that the unevenness of tasks costs, whatever its cause."""
+        """Wall time lost by imbalance of tasks, whatever its cause."""
         return sum(skew_cost(run.seconds_as_begun, self.slots) for run in self.runs)
 
     @property
     def worst(self) -> Run:
-        """The run whose fullest task has the most rows over the mean."""
+        """The run in which the largest task exceeds the mean by most rows."""
         return max(self.runs, key=lambda run: max(run.rows) - statistics.fmean(run.rows))
 
     def predicted(self, remedy: Remedy) -> float:
         """Give the wall time that the runs would have with a remedy.
 
-        What goes by rows is taken off: the tasks as the line has them, played on the slots, less
-        the tasks of the remedy. What does not, such as one slow host, stays. To it comes what the
-        remedy's plan costs, see `counting`.
+        The saved time is that which depends on rows: the tasks by the line, scheduled on the slots,
+        less the tasks of the remedy. Other time, such as that of one slow host, stays. The cost of
+        the remedy's plan is added, see `counting`.
         """
         saved = sum(self._saved(run, remedy) for run in self.runs)
         return self.seconds - saved + self.counting(remedy)
@@ -81,32 +81,33 @@ class Work:
     def counting(self, remedy: Remedy) -> float:
         """Give the wall time in which a remedy reads its input once more, to count its keys.
 
-        It is that of the stages that made the input, at least: what lies before their own
-        shuffles may have to run again too.
+        It is at least that of the stages that made the input: stages before their own shuffles
+        may have to run again too.
         """
         return sum(sum(run.writing[: remedy.counted]) for run in self.runs)
 
     def _saved(self, run: Run, remedy: Remedy) -> float:
         drivers = run.outputs if self.by_output and run.outputs is not None else run.rows
         now = makespan([self.line.at(drivers[each]) for each in run.order_begun], self.slots)
-        # As many tasks as there are, or else one a slot: what a task costs without rows stays.
+        # As many tasks as now, at least one per slot: the fixed time of a task stays.
         tasks = max(len(run.tasks), self.slots)
         longest = self.line.at(max(drivers))
         after = math.ceil(tasks / self.slots) * self.line.at(sum(drivers) / tasks)
         if remedy.how == "whole":
-            after = max(after, min(longest, self.line.at(heaviest(drivers))))
+            after = max(after, min(longest, self.line.at(hottest_rows(drivers))))
         return now - after
 
 
-def heaviest(rows: Sequence[int]) -> float:
-    """Estimate the rows of the heaviest key: what the fullest task has more than the others.
+def hottest_rows(rows: Sequence[int]) -> float:
+    """Estimate the rows of the hottest key: the excess of the largest task over the others.
 
-    A log has rows by task, not by key. The fullest task holds the heaviest key and, of all other
-    keys, about what another task holds: their median. It is at most the fullest task's rows.
+    A log has rows by task, not by key. The largest task holds the hottest key and, of all other
+    keys, about as much as another task: the median. The estimate is at most the largest task's
+    rows.
 
     Examples
     --------
-    >>> heaviest([100, 110, 90, 900])
+    >>> hottest_rows([100, 110, 90, 900])
     800
     """
     if len(rows) < _FEW_TASKS:
@@ -117,7 +118,7 @@ def heaviest(rows: Sequence[int]) -> float:
 
 
 def together(runs: Sequence[Run], what: str) -> float:
-    """Give the fullest task over the mean; of several runs the sum of these over that.
+    """Give the largest task over the mean; of several runs the sum of the first over the second.
 
     Parameters
     ----------

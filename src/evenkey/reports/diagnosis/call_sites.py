@@ -11,7 +11,7 @@ _NOT_A_PLACE = ("NativeMethodAccessorImpl", "<unknown>", "DirectMethodHandleAcce
 
 
 def call_site(description: object, details: object) -> str:
-    """Give the line of code that began a query, as Spark wrote it; empty where it knows none.
+    """Give the line of code that began a query, as Spark wrote it; empty if there is none.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Diagnosis as a whole: read what there is, find stages, say what to change."""
+"""The whole diagnosis: read logs, find stages, propose changes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FORMULA = (
 
 @dataclass(frozen=True)
 class Diagnosed:
-    """What was found of one application.
+    """Findings of one application.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Diagnosed:
         return tuple(each for each in self.findings if each.verdict == "change")
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON can hold it."""
+        """Give it as JSON-compatible values."""
         known = self.application
         return {
             "id": known.id,
@@ -70,7 +70,7 @@ class Diagnosed:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was found in a source.
+    """Findings in a source.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Diagnosis:
         return tuple(each for one in self.applications for each in one.named)
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON can hold it."""
+        """Give it as JSON-compatible values."""
         return {
             "source": self.source,
             "thresholds": asdict(self.thresholds),
@@ -123,7 +123,7 @@ def diagnose(
     least_gain: float = Thresholds.least_gain,
     least_seconds: float = Thresholds.least_seconds,
 ) -> Diagnosis:
-    """Say which stages of applications that ran suffer from skewed keys, and what to change.
+    """Find the stages of past applications that key skew slows down, and what to change.
 
     Reads what Spark wrote while they ran. No Spark is started, and none is needed.
 
@@ -186,7 +186,7 @@ def _applications(source: str, application: str | None) -> tuple[Sequence[Applic
 
 
 def _read(logs: Sequence[EventLog]) -> tuple[Sequence[Application], list[str]]:
-    """Read logs; of several, one that cannot be read does not keep the others from it."""
+    """Read logs; one that cannot be read does not stop the others."""
     read, cautions = [], []
     for log in logs:
         try:

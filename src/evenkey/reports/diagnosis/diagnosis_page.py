@@ -1,4 +1,4 @@
-"""The diagnosis as a page with a picture of each stage to change; all that it needs is inside."""
+"""The diagnosis as a self-contained page with a plot of each stage to change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evenkey.reports.pictures import Plot
 
 _MOST_TASKS = 200
-"""Tasks that are drawn; of more, the fullest."""
+"""Tasks that are drawn; if there are more, the largest."""
 
 _COLUMNS = (
     Column("stage", "stage"),
@@ -28,12 +28,12 @@ _COLUMNS = (
     Column("operator", "operator"),
     Column("keys", "keys"),
     Column("call_site", "code line"),
-    Column("rows", "rows, fullest over mean", ".2f"),
+    Column("rows", "rows, max/mean", ".2f"),
     Column("bytes", "bytes", ".2f"),
     Column("seconds", "time", ".2f"),
     Column("wall", "wall time, s", ",.1f"),
     Column("cost", "skew costs, s", ",.1f"),
-    Column("gain", "times shorter", ".2f"),
+    Column("gain", "speedup", ".2f"),
     Column("adaptive", "adaptive execution"),
     Column("reason", "what to do"),
 )
@@ -65,7 +65,7 @@ def write_page(diagnosis: Diagnosis, file: Path) -> Path:
 
 
 def _plot(number: int, finding: Finding) -> Plot:
-    """Draw the tasks of a stage, heaviest first: rows, and seconds now and as predicted."""
+    """Draw the tasks of a stage, largest first: rows, and seconds."""
     run, best = finding.run, finding.changes[0]
     order = sorted(range(len(run.rows)), key=lambda each: -run.rows[each])[:_MOST_TASKS]
     measures: dict[str, list[float]] = {

@@ -1,11 +1,11 @@
-"""What is found: one finding for each stage with a keyed shuffle, its runs folded together."""
+"""Findings: one for each stage with a keyed shuffle, over all its runs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from evenkey.reports.diagnosis.after_remedies import heaviest
+from evenkey.reports.diagnosis.after_remedies import hottest_rows
 from evenkey.reports.diagnosis.remedies import kind_of
 
 if TYPE_CHECKING:
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis.spark_application import Application
     from evenkey.reports.diagnosis.stage_runs import Run
 
-Verdict = Literal["change", "combined", "even", "small", "none"]
-"""What to do: make the change that is named; nothing, for one of four reasons."""
+Verdict = Literal["change", "combined", "balanced", "small", "none"]
+"""What to do: make the named change; or nothing, for one of four reasons."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change that would make a stage shorter, with what is predicted of it.
+    """A change that would make a stage faster, with its predicted effect.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ class Finding:
     stream
         Whether the runs are epochs of a streaming query.
     fullness
-        The fullest task over the mean: in ``rows``, ``bytes`` and ``seconds``.
+        The largest task over the mean: in ``rows``, ``bytes`` and ``seconds``.
     changes
-        What evenkey has for it, the largest gain first.
+        Possible changes, the largest gain first.
     verdict, reason
         What to do, and why, once it is judged.
     """
@@ -65,22 +65,22 @@ class Finding:
     stream: bool
     fullness: dict[str, float]
     changes: tuple[Change, ...]
-    verdict: Verdict = "even"
+    verdict: Verdict = "balanced"
     reason: str = ""
 
     @property
     def run(self) -> Run:
-        """The run whose tasks are the most uneven."""
+        """The run with the largest imbalance of tasks."""
         return self.work.worst
 
     @property
     def kind(self) -> str:
-        """What work it does, as `kind_of` says it."""
+        """Kind of its work, by `kind_of`."""
         return kind_of(self.run.read)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What the rows are keyed by."""
+        """Key columns of its rows."""
         return self.run.read.exchanges[0].keys
 
     @property
@@ -90,15 +90,15 @@ class Finding:
 
     @property
     def adaptive(self) -> tuple[str, ...]:
-        """What adaptive execution made of the partitions."""
+        """Changes of the partitions by adaptive execution."""
         exchanges = self.run.read.exchanges
         return tuple(dict.fromkeys(note for each in exchanges for note in each.adaptive))
 
     @property
-    def heaviest_share(self) -> float:
-        """What the heaviest key has of the rows of the worst run, about."""
+    def hottest_share(self) -> float:
+        """Approximate share of the hottest key in the rows of the worst run."""
         rows = self.run.rows
-        return heaviest(rows) / sum(rows) if sum(rows) else 0.0
+        return hottest_rows(rows) / sum(rows) if sum(rows) else 0.0
 
     @property
     def saved(self) -> float:
@@ -107,7 +107,7 @@ class Finding:
         return max(0.0, self.work.seconds - best)
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON can hold it."""
+        """Give it as JSON-compatible values."""
         run, read = self.run, self.run.read
         return {
             "verdict": self.verdict,
@@ -127,8 +127,8 @@ class Finding:
             "adaptive": list(self.adaptive),
             "tasks": len(run.tasks),
             "rows": sum(sum(each.rows) for each in self.work.runs),
-            "fullest_over_mean": self.fullness,
-            "heaviest_key_share": self.heaviest_share,
+            "max_over_mean": self.fullness,
+            "hottest_key_share": self.hottest_share,
             "seconds": self.work.seconds,
             "skew_costs_seconds": self.work.skew_cost,
             "time_goes_by": "rows given" if self.work.by_output else "rows taken in",
@@ -154,7 +154,7 @@ class Finding:
 def stage_names(finding: Finding) -> str:
     """Name the stages of a finding: one, or the first and the last with how many they are.
 
-    A stream has a stage an epoch.
+    A stream has one stage per epoch.
     """
     numbers = sorted({each.stage for each in finding.work.runs})
     return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"

@@ -1,4 +1,4 @@
-"""A history server, or the page of an application that runs: what Spark answers over REST.
+"""A history server, or a running application's web UI, read over Spark's REST API.
 
 A history server hands out whole logs, which are read as such. An application that runs hands out
 stages, tasks and plans: see `live_application.py` for what these lack.
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from evenkey.reports.diagnosis.spark_application import Application
 
 NEWEST = 20
-"""Applications of a history server that are read where none is named."""
+"""Number of applications of a history server that are read if none is named."""
 
 _API = "/api/v1"
 # What an address as it stands in a browser has behind the server's own.
@@ -63,14 +63,14 @@ _ENCRYPTED = 1
 
 
 def is_address(source: str) -> bool:
-    """Say whether a source is an address of the web, and no path."""
+    """Say whether a source is a web address, and not a path."""
     return source.startswith(("http://", "https://"))
 
 
 def read_server(
     address: str, application: str | None = None
 ) -> tuple[Sequence[Application], list[str]]:
-    """Read what a server has of its applications.
+    """Read the applications of a server.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def read_server(
 
 
 def _checked(address: str) -> SplitResult:
-    """Take an address apart, if it is one that can be asked and shown."""
+    """Parse an address, if it can be requested and shown."""
     shown = without_password(address)
     if shown != address:
         message = (
@@ -229,7 +229,7 @@ def _no_spark(address: str, reason: str) -> ConfigurationError:
 
 
 def _reason(error: BaseException) -> str:
-    """Say why a server could not be read, in part of a line, whatever it answered."""
+    """Give the reason why a server could not be read, in part of a line."""
     words = " ".join(str(getattr(error, "reason", error)).split()) or type(error).__name__
     return "".join(each if each.isprintable() else "?" for each in words)[:_LONGEST_REASON]
 
@@ -248,7 +248,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 class _Server:
-    """What is asked of a server for one application, within `limits.SERVER_SECONDS`."""
+    """Requests to a server for one application, within `limits.SERVER_SECONDS`."""
 
     def __init__(self, base: str) -> None:
         self._base = base

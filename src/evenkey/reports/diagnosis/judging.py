@@ -1,4 +1,4 @@
-"""From an application to its findings: runs are folded, predicted and judged."""
+"""From an application to its findings: runs are combined, predicted and judged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def find(application: Application, thresholds: Thresholds) -> list[Finding]:
-    """Look at all stages with a keyed shuffle; those to change come first, by what that saves.
+    """Judge all stages with a keyed shuffle; those to change come first, by the time saved.
 
     Runs of one plan, such as the epochs of a stream, are one finding.
     """
@@ -54,43 +54,43 @@ def _judged(finding: Finding, limits: Thresholds) -> tuple[Verdict, str]:
     """Decide on a stage, and say why in a sentence."""
     if finding.combined and finding.kind == "own aggregate":
         return "combined", "Spark combines before the shuffle: a hot key costs no more than another"
-    even = _even(finding, limits)
-    if even:
-        return "even", even
+    balanced = _balanced(finding, limits)
+    if balanced:
+        return "balanced", balanced
     if not finding.changes:
         return "none", why_none(finding.run.read, stream=finding.stream)
     small = _small(finding, limits)
     if small:
         return "small", small
-    fullest, gain = finding.fullness["rows"], finding.changes[0].gain
-    heavy = 100 * finding.heaviest_share
+    largest, gain = finding.fullness["rows"], finding.changes[0].gain
+    hottest = 100 * finding.hottest_share
     return "change", (
-        f"about {gain:.1f} times shorter: the fullest task has {fullest:.1f} times "
-        f"the mean of rows, and the heaviest key about {heavy:.0f} % of them"
+        f"about {gain:.1f}x faster: the largest task has {largest:.1f} times "
+        f"the mean of rows, and the hottest key about {hottest:.0f} % of all rows"
     )
 
 
-def _even(finding: Finding, limits: Thresholds) -> str | None:
-    """Say that rows lie evenly, if they do."""
+def _balanced(finding: Finding, limits: Thresholds) -> str | None:
+    """Say that rows are balanced, if they are."""
     if all(len(run.tasks) == 1 for run in finding.work.runs):
         merged = ", since adaptive execution merged all partitions" if finding.adaptive else ""
-        return f"it ran as one task: there is nothing to be uneven{merged}"
-    fullest, longest = finding.fullness["rows"], finding.fullness["seconds"]
-    if fullest >= limits.least_fullness:
+        return f"it ran as one task, so there is no imbalance{merged}"
+    largest, longest = finding.fullness["rows"], finding.fullness["seconds"]
+    if largest >= limits.least_fullness:
         return None
-    reason = f"rows lie evenly: the fullest task has {fullest:.2f} times the mean"
+    reason = f"rows are balanced: the largest task has {largest:.2f} times the mean"
     if longest >= limits.least_fullness:
-        reason += f", so that the longest has {longest:.2f} times is no matter of keys"
+        reason += f"; the slowest takes {longest:.2f} times the mean, but not because of its keys"
     return reason
 
 
 def _small(finding: Finding, limits: Thresholds) -> str | None:
-    """Say that there is little to gain, if it is so."""
+    """Say that there is little to gain, if so."""
     gain = finding.changes[0].gain
     if gain <= 1:
-        return "it would be no shorter: its time does not go by the rows of its keys"
+        return "it would be no faster: its time does not depend on the rows of its keys"
     if gain < limits.least_gain:
-        return f"it would be {gain:.2f} times shorter: less than {limits.least_gain:g}"
+        return f"it would be {gain:.2f}x faster: less than {limits.least_gain:g}x"
     if finding.saved < limits.least_seconds:
         return f"it would save {finding.saved:.2f} s: less than {limits.least_seconds:g} s"
     return None

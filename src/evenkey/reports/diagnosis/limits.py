@@ -1,4 +1,4 @@
-"""Limits on what is read of logs and servers, so that no input takes all memory, disk or time."""
+"""Limits on reading logs and servers, so that no input takes all memory, disk or time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEXT_CHARACTERS = 10_000
 """Characters that are kept of a text, such as the line of an operator."""
 
 ANSWER_BYTES = 256 << 20
-"""Largest answer of a server, but for logs."""
+"""Largest answer of a server, except logs."""
 
 ARCHIVE_BYTES = 16 << 30
 """Largest archive of logs from a history server, packed and unpacked."""
@@ -76,5 +76,5 @@ def figure(value: Any) -> float:
 
 
 def text(value: Any) -> str:
-    """Give a value as text, cut where it is very long."""
+    """Give a value as text, shortened if it is very long."""
     return str(value)[:TEXT_CHARACTERS]

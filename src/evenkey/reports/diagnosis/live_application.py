@@ -1,7 +1,7 @@
-"""An application that runs, by what its page answers over REST.
+"""A running application, read over the REST API of its web UI.
 
-Beside a log this lacks: rows by exchange and task (a join's sides are not told apart, nor what it
-gave), and which exchange a stage read, which is found by the totals alone.
+Unlike a log, the API has no rows by exchange and task (so neither the two sides of a join nor its
+output), and not which exchange a stage read, which is found by the totals alone.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     Ask = Callable[[str], Any]
 
 _LACKS = (
-    "Read over REST: a join's sides are not told apart, nor what it gave, and a stage is matched "
-    "to its shuffle by the totals; the application's event log has all of it."
+    "Read over REST: the rows of a join's two sides and of its output are unknown, and a stage is "
+    "matched to its shuffle by the totals; the application's event log has all of these."
 )
 _PAGE = 1000
 

@@ -59,8 +59,7 @@ def read_log(log: EventLog) -> Application:
         said = log_cautions(log)
         why = f" ({' '.join(said)})" if said else ""
         message = (
-            f"{log.name}: no application begins in it{why}; name the whole log, from its first "
-            "file on"
+            f"{log.name}: no application begins in it{why}; name the whole log, with its first file"
         )
         raise ConfigurationError(message)
     return seen.application(log)
@@ -120,7 +119,7 @@ class _Seen:
         said = []
         if not self.ended:
             why = "still runs" if log.running else "was killed, or still runs"
-            said.append(f"The log has no end: the application {why}; what it holds is diagnosed.")
+            said.append(f"The log has no end: the application {why}; its contents are diagnosed.")
         said += log_cautions(log)
         if self.strange:
             said.append(
@@ -142,7 +141,7 @@ def log_cautions(log: EventLog) -> list[str]:
     """Say which parts of a log could not be read, a sentence each."""
     said = []
     if log.cut:
-        said.append("The log breaks off in the middle of a line: what comes before is read.")
+        said.append("The log breaks off in the middle of a line; the lines before it are read.")
     if log.unread:
         lines = (
             "1 line of the log is no event"

@@ -46,7 +46,7 @@ class EventLog:
     cut
         Whether a file ended in the middle of a line or of what is packed.
     stopped
-        Why the rest was not read; empty where all was.
+        Why the rest was not read; empty if all was.
     skipped
         Files of a rolled log that could not be read, each with the reason.
     """

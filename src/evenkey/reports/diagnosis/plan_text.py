@@ -1,4 +1,4 @@
-"""Plans out of the text that Spark prints of them, where nothing else is to be had."""
+"""Plans from the text that Spark prints, if nothing else is available."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _details(lines: Iterator[str]) -> dict[int, str]:
             details[number] += " " + line.partition(": ")[2]
         elif number and (functions := _FUNCTIONS.match(line)):
             details[number] += f" {name}(functions={functions[1]})"
-        elif line.startswith("===== "):  # subqueries have trees of their own
+        elif line.startswith("===== "):  # subqueries have their own trees
             break
     return details
 

@@ -83,7 +83,7 @@ def kind_of(read: KeyedRead) -> str:
 
 
 def remedies_for(read: KeyedRead, workers: int, *, stream: bool) -> list[Remedy]:
-    """Give what evenkey has for a stage, the strongest first; empty where it has nothing.
+    """Give evenkey's remedies for a stage, the strongest first; empty if there are none.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ _WHOLE = Remedy(
 )
 _COGROUPS = Remedy(
     "whole",
-    "keys stay whole, the heaviest of both sides together are placed first:",
+    "keys stay whole, the hottest of both sides together are placed first:",
     "eks.groupBy(left, $keys, workers=$workers).cogroup(eks.groupBy(right, $other_keys))"
     ".$method(work, schema)",
     counted=2,
@@ -174,7 +174,7 @@ _PLACED = Remedy(
 )
 _WINDOW = Remedy(
     "whole",
-    "keys stay whole, the heaviest are placed first:",
+    "keys stay whole, the hottest are placed first:",
     'placed = eks.place(eks.route(df, $key, "off-greedy", $workers), $workers, by="split", '
     'key=$key)\nWindow.partitionBy($keys, "split")',
 )
@@ -211,7 +211,7 @@ def _of_join(read: KeyedRead, *, stream: bool) -> list[Remedy]:
 
 
 def _names(keys: Sequence[str]) -> tuple[Sequence[str], str]:
-    """Give the columns of a key, and what is to be done first where one is an expression."""
+    """Give the columns of a key, and the step before if one is an expression."""
     # A stage of our own groupBy has one column more.
     keys = [each for each in keys if not each.startswith(_OWN)]
     if all(each.replace("_", "a").replace(" ", "a").isalnum() for each in keys):

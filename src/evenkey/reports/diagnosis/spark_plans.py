@@ -70,7 +70,7 @@ class Node:
     counters: Mapping[str, int] | None = None
 
     def counter(self, name: str) -> int | None:
-        """Give the accumulator of a metric; None where it has none."""
+        """Give the accumulator of a metric; None if it has none."""
         return (self.counters or {}).get(name)
 
 
@@ -152,7 +152,7 @@ class KeyedRead:
 
     @property
     def join_type(self) -> str | None:
-        """``Inner``, ``LeftOuter`` and so on; None where it is no join."""
+        """``Inner``, ``LeftOuter`` and so on; None if it is no join."""
         found = _JOIN_TYPE.search(self.text) if "Join" in self.operator else None
         return found[1] if found else None
 

@@ -26,11 +26,11 @@ class Run:
     tasks
         Its tasks in their order by index.
     rows
-        Rows of the keyed exchanges, a number a task.
+        Rows of the keyed exchanges, one number per task.
     sides
         The same by exchange, in the read's order; None where the source does not tell them apart.
     outputs
-        Rows that the operator gave, a number a task; None where the source has none.
+        Output rows of the operator, one number per task; None if the source has none.
     writing
         Seconds of the stages that made the rows of each side, as far as the source has them.
     """

@@ -41,7 +41,7 @@ def makespan(seconds: Sequence[float], slots: int) -> float:
 
 
 def skew_cost(seconds: Sequence[float], slots: int) -> float:
-    """Give the wall time that the unevenness of tasks costs, in seconds.
+    """Give the wall time lost by imbalance of tasks, in seconds.
 
     It is ``makespan(t_1 .. t_T; S) - ceil(T / S) * mean(t)``: the tasks as they are, less as many
     tasks that all take the mean.
@@ -53,8 +53,8 @@ def skew_cost(seconds: Sequence[float], slots: int) -> float:
     """
     if not seconds:
         return 0.0
-    even = math.ceil(len(seconds) / slots) * sum(seconds) / len(seconds)
-    return max(0.0, makespan(seconds, slots) - even)
+    balanced = math.ceil(len(seconds) / slots) * sum(seconds) / len(seconds)
+    return max(0.0, makespan(seconds, slots) - balanced)
 
 
 class Line(NamedTuple):
@@ -87,6 +87,6 @@ def fit_line(rows: ArrayLike, seconds: ArrayLike) -> Line:
 
 
 def fullness(values: Sequence[float]) -> float:
-    """Give the largest over the mean; 1 where all are 0 or there is none."""
+    """Give the largest over the mean; 1 if all are 0 or there is none."""
     total = sum(values)
     return max(values) * len(values) / total if total else 1.0

@@ -1,4 +1,4 @@
-"""From where on a stage is named: all limits of the diagnosis, in one place."""
+"""The limits from which on a diagnosis reports a stage."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from evenkey.core.checking import number
 
 @dataclass(frozen=True)
 class Thresholds:
-    """A stage is named if it passes all of these; the report lists the others with the reason.
+    """A stage is reported if it passes all of these; the others are listed with the reason.
 
     Parameters
     ----------
     least_fullness
-        Rows of the fullest task over the mean of the stage's tasks, at least. Below, keys lie
-        about as evenly as chance places them.
+        Least ratio of the largest task's rows to the mean of the stage's tasks. Below it, the
+        imbalance is about that of random placement.
     least_gain
-        The stage's time over what it would be with evenkey, at least.
+        Least speedup of the stage by evenkey.
     least_seconds
-        Wall time that it would save, in seconds, in all runs of the stage together, at least.
+        Least wall time saved, in seconds, in all runs of the stage together.
 
     Raises
     ------

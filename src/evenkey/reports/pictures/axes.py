@@ -37,7 +37,7 @@ class Axis:
         return values
 
     def options(self, frame: pd.DataFrame) -> dict[str, Any]:
-        """Give Plotly's options of the axis: its range is that of all rows, whatever the panel."""
+        """Give Plotly's options of the axis: its range is that of all rows, in every panel."""
         if self.scale == "category":
             values = list(dict.fromkeys(self.values(frame)))
             return {"type": "category", "categoryorder": "array", "categoryarray": values}

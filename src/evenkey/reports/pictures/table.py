@@ -92,7 +92,7 @@ class Table:
         title, note
             As for a table.
         frame
-            A row a setting and value, such as a stream and a method.
+            One row per setting and value, such as a stream and a method.
         rows
             Columns that make a setting; they stand first.
         across

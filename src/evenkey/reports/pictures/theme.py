@@ -32,7 +32,7 @@ class Theme:
     ground, surface, line, grid
         The page, a card on it, the edge of a card, lines behind the data.
     good, busy, bad
-        What went well, what goes on, what went wrong.
+        Colours of success, progress and failure.
     runs
         One a run; the colour-blind can tell them apart too (after Okabe and Ito).
     heat

@@ -148,7 +148,7 @@ def _write(bins, place, value, weight):
 
 @njit(cache=True)
 def _add(bins, held, value, weight):
-    """Algorithm 1: enter a bin of its own, then join the two closest; gives the bins held."""
+    """Algorithm 1: enter a new bin, then merge the two closest; returns the number of bins."""
     capacity = bins.shape[1]
     place = np.searchsorted(bins[POSITION, :held], value)
     if place < held and bins[POSITION, place] == value:
@@ -161,7 +161,7 @@ def _add(bins, held, value, weight):
         _write(bins, place, value, weight)
         return held + 1
     # The two closest of capacity + 1 bins, first from the left; the new one is joined to its
-    # neighbour or takes the room that two others leave.
+    # neighbour or takes the slot that two others free.
     best, pair = np.inf, -1
     for i in range(place - 1):
         gap = bins[POSITION, i + 1] - bins[POSITION, i]

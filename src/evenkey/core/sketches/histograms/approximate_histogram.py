@@ -9,7 +9,7 @@ import numpy as np
 
 from evenkey.core.errors import ConfigurationError, RunError
 from evenkey.core.sketches.base import Sketch
-from evenkey.core.sketches.histograms.bins import Bins, check_capacity, check_values, room_for
+from evenkey.core.sketches.histograms.bins import Bins, allocated, check_capacity, check_values
 
 if TYPE_CHECKING:
     from typing import Self
@@ -24,7 +24,7 @@ _MAGIC = b"evenkeyH"
 class ApproximateHistogram(Sketch):
     """The distribution of a weighted stream of numbers, by at most `capacity` bins.
 
-    A value gets a bin of its own; when there is one bin too many, the two closest become one
+    Each value gets its own bin; if there is one bin too many, the two closest become one
     at their weighted mean (Ben-Haim and Tom-Tov, A Streaming Parallel Decision Tree Algorithm,
     JMLR 11, 2010: `update` is Algorithm 1, `merge` Algorithm 2, `sum` Algorithm 3, `uniform`
     Algorithm 4). Equally close pairs are joined from the left, so that the histogram is a
@@ -88,7 +88,7 @@ class ApproximateHistogram(Sketch):
 
     def __init__(self, capacity: int) -> None:
         check_capacity(capacity)
-        self._bins, self._starts, self._held = room_for(np.array([capacity]), capacity)
+        self._bins, self._starts, self._held = allocated(np.array([capacity]), capacity)
 
     @property
     def capacity(self) -> int:

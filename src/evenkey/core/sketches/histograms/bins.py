@@ -1,4 +1,4 @@
-"""The bins of many histograms at once, as the aggregator of histograms moves them."""
+"""The bins of many histograms in one array, as the aggregator of histograms moves them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Bins(NamedTuple):
         """
         from evenkey.core.sketches.histograms import _kernels
 
-        bins, starts, held = room_for(np.bincount(groups, minlength=count), capacity)
+        bins, starts, held = allocated(np.bincount(groups, minlength=count), capacity)
         _kernels.update(bins, starts, held, groups, values, weights)
         return cls.used(bins, starts, held)
 
@@ -71,7 +71,7 @@ class Bins(NamedTuple):
         order = np.lexsort((self.weights, self.positions, group))
         parts = np.stack(self[1:])[:, order]
         part_starts = np.searchsorted(group[order], np.arange(count + 1))
-        bins, starts, held = room_for(np.diff(part_starts), capacity)
+        bins, starts, held = allocated(np.diff(part_starts), capacity)
         _kernels.reduce(parts, part_starts, bins, starts, held)
         return self.used(bins, starts, held)
 
@@ -80,19 +80,19 @@ class Bins(NamedTuple):
         cls, bins: NDArray[np.float64], starts: NDArray[np.int64], held: NDArray[np.int64]
     ) -> Self:
         """Take the bins in use out of arrays as kernels have them."""
-        room = np.diff(starts)
-        place = np.arange(bins.shape[1]) - np.repeat(starts[:-1], room)
-        inside = place < np.repeat(held, room)
+        sizes = np.diff(starts)
+        place = np.arange(bins.shape[1]) - np.repeat(starts[:-1], sizes)
+        inside = place < np.repeat(held, sizes)
         return cls(np.concatenate([[0], np.cumsum(held)]), *bins[:, inside])
 
 
-def room_for(
+def allocated(
     counts: NDArray[np.int64], capacity: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Make room for histograms of so many values each: bins, starts and held, as kernels have them.
+    """Allocate histograms of the given numbers of values: bins, starts and held, as in the kernels.
 
-    One with fewer values than bins can have never joins any, so it needs no room for more: there
-    may be a great many of these.
+    A histogram with fewer values than bins never merges any, so it gets no more bins than values.
+    There can be very many of these.
     """
     starts = np.concatenate([[0], np.cumsum(np.minimum(counts, capacity))])
     return np.zeros((_ROWS, starts[-1])), starts, np.zeros(len(counts), dtype=np.int64)
@@ -114,14 +114,14 @@ def check_values(
     Raises
     ------
     ConfigurationError
-        A value is not finite, a weight is not finite or negative, or there is not one a value.
+        A value is not finite, a weight is not finite or negative, or there is not one per value.
     """
     values = np.ascontiguousarray(values, dtype=np.float64)
     if weights is None:
         weights = np.ones(values.shape)
     weights = np.ascontiguousarray(weights, dtype=np.float64)
     if weights.shape != values.shape:
-        message = f"{values.size} values but {weights.size} weights: give one weight a value"
+        message = f"{values.size} values but {weights.size} weights: give one weight per value"
         raise ConfigurationError(message)
     wrong = values[~(np.abs(values) <= _LARGEST)]
     if wrong.size:

@@ -27,11 +27,11 @@ class Piece(NamedTuple):
     Parameters
     ----------
     table
-        Their columns; in formats without types all are strings, null where a record has none.
+        Their columns; in formats without types all are strings, null if a record has none.
     fault
-        string[n], why a record cannot be read; null where it can.
+        string[n], why a record cannot be read; null if it can.
     text
-        The records as they stand in the file, for dead letters; None where they are no text.
+        The records as they stand in the file, for dead letters; None if they are no text.
     """
 
     table: pa.Table
@@ -67,7 +67,7 @@ class InputFormat(ABC):
         paths
             The files, none of them compressed.
         columns
-            Those that make a message; in a format without columns they are not looked at.
+            Those that make a message; a format without columns ignores them.
         values
             What else is read. A format without types leaves all that `columns` gives no type to.
 

@@ -40,9 +40,9 @@ class RawMessages(NamedTuple):
     key
         string[n]; a null is a key like any other, as in Spark's ``groupBy``.
     count
-        int64[n]; what is null or below 1 is rejected.
+        int64[n]; null and values below 1 are rejected.
     fault
-        string[n], why the line cannot be read, null where it can.
+        string[n], why the line cannot be read, null if it can.
     sender
         Columns ``line`` (int64, its place in the batch), ``key`` (string), ``count`` (int64),
         where the lines name it ``sender`` (string), and `Splitter.extra`, in the order of the
@@ -88,7 +88,7 @@ class Splitter(ABC):
 
 
 def vet(found: RawMessages) -> Split:
-    """Sort what was found into messages and rejected lines.
+    """Divide lines into messages and rejected lines.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def vet(found: RawMessages) -> Split:
 
 
 def as_text(lines: pa.BinaryArray) -> pa.StringArray:
-    """Give lines as text, with U+FFFD in place of what is not UTF-8."""
+    """Give lines as text, with U+FFFD for bytes that are not UTF-8."""
     try:
         return lines.cast(pa.string())
     except pa.ArrowInvalid:

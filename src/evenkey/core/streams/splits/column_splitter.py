@@ -45,8 +45,8 @@ class ColumnSplitter(Splitter):
         Returns
         -------
         tuple
-            string[n] of each column, null where a line has no value, or cannot be read; and
-            string[n], why a line cannot be read, null where it can.
+            string[n] of each column, null if a line has no value, or cannot be read; and
+            string[n], why a line cannot be read, null if it can.
         """
         readable, unreadable = decode(lines)
         values, fault = self._values(readable.text)
@@ -66,7 +66,7 @@ class ColumnSplitter(Splitter):
 
     @abstractmethod
     def texts(self, text: pa.StringArray) -> Mapping[str, pa.StringArray]:
-        """Read the columns that are wanted as they are written; null where there is no value."""
+        """Read the columns that are wanted as they are written; null if there is no value."""
 
     @abstractmethod
     def _values(self, text: pa.StringArray) -> tuple[Mapping[str, pa.StringArray], pa.StringArray]:

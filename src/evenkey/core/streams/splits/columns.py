@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 EVENT_TIME = "event_time"
-"""Column of a message's own time, where records bear one."""
+"""Column of a message's event time, if records have one."""
 TIMES = pa.timestamp("us", "UTC")
 _VALUE = "value_"
 

@@ -45,7 +45,7 @@ def _without_empty(part: pa.StringArray) -> pa.StringArray:
 
 
 def _spelled(part: pa.StringArray) -> pa.StringArray:
-    """Spell texts as JSON does, ``null`` where there is none."""
+    """Spell texts as in JSON, with ``null`` for missing ones."""
     if pc.any(pc.match_substring_regex(part, _ESCAPED)).as_py():
         return pa.array([json.dumps(each, ensure_ascii=False) for each in part.to_pylist()])
     escaped = pc.replace_substring(pc.replace_substring(part, "\\", "\\\\"), '"', '\\"')

@@ -79,7 +79,7 @@ class CsvRecords(ColumnSplitter):
         return tuple(next(csv.reader([text]), []))
 
     def texts(self, text: pa.StringArray) -> Mapping[str, pa.StringArray]:
-        """Read the columns that are wanted as they are written; null where a line has none."""
+        """Read the columns that are wanted as they are written; null if a line has none."""
         values, _ = self._values(text)
         return {name: _filled(each) for name, each in values.items()}
 
@@ -118,7 +118,7 @@ class CsvRecords(ColumnSplitter):
 
 
 def _filled(texts: pa.StringArray) -> pa.StringArray:
-    """Take what is blank for nothing."""
+    """Take blank values as missing."""
     blank = pc.equal(pc.utf8_trim_whitespace(texts), "")
     return pc.if_else(blank, pa.scalar(None, pa.string()), texts)
 

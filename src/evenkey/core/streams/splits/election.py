@@ -14,12 +14,12 @@ from evenkey.core.streams.splits.base import RawMessages, Splitter
 
 @dataclass(frozen=True)
 class TwitterElection(Splitter):
-    """Tweets as JSON, one a line: each of its hashtags is a message.
+    """Tweets as JSON, one per line: each of its hashtags is a message.
 
     The key is the hashtag as it is written, or ``ElectionDay`` for every one that contains, in
     upper or lower case, a word of the election; words and rule are those of the DKG paper's
     reference implementation, so ``us`` is found in ``MusicMonday`` too. Hashtags with a question
-    mark, which stands for letters that were lost, and empty ones are left out. A tweet without
+    mark, which replaces lost characters, and empty ones are left out. A tweet without
     hashtags and a notice with a field ``limit`` hold no message; they are not rejected.
 
     Examples
@@ -98,6 +98,6 @@ def _hashtags(line: str) -> tuple[list[str], str | None]:
         return [], "there is no field 'entities.hashtags[].text'"
     if not all(isinstance(tag, str) for tag in tags):
         return [], "a hashtag is not a text"
-    if "\\u" in line and any("\ud800" <= letter <= "\udfff" for tag in tags for letter in tag):
+    if "\\u" in line and any("\ud800" <= char <= "\udfff" for tag in tags for char in tag):
         return [], "a hashtag holds half of a surrogate pair"
     return tags, None

@@ -54,7 +54,7 @@ class JsonLines(ColumnSplitter):
     columns: Columns
 
     def texts(self, text: pa.StringArray) -> Mapping[str, pa.StringArray]:
-        """Read the fields that are wanted as they are written; null where a line has none."""
+        """Read the fields that are wanted as they are written; null if a line has none."""
         names = self.columns.names
         rows: list[Row] = []
         for line in text.to_pylist():
@@ -188,7 +188,7 @@ def _missing(record: Any, path: str) -> bool:
 def _text(
     line: str, record: Any, path: str, what: str = "", *, as_written: bool = True
 ) -> str | None:
-    """Give a field as text, None where it is null or missing."""
+    """Give a field as text, None if it is null or missing."""
     try:
         value = _field(record, path)
     except _FaultyError:
@@ -204,7 +204,7 @@ def _single(line: str, value: Any, path: str, what: str, *, as_written: bool) ->
     if value is None or (as_written and isinstance(value, _Number)):
         return None if value is None else value.text
     text = value if isinstance(value, str) else json.dumps(value)
-    if "\\u" in line and any("\ud800" <= letter <= "\udfff" for letter in text):
+    if "\\u" in line and any("\ud800" <= char <= "\udfff" for char in text):
         message = f"{what} holds half of a surrogate pair"
         raise _FaultyError(message)
     return text

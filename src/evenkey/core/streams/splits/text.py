@@ -46,7 +46,7 @@ class Country(Lines):
 
 @dataclass(frozen=True)
 class Words(Splitter):
-    """Every word is a message: letters with their marks, digits, underscores; in lower case.
+    """Every word is a message: alphabetic characters with marks, digits, underscores; lower case.
 
     A line without words holds no message; it is not rejected.
 

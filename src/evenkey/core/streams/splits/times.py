@@ -35,7 +35,7 @@ def read_times(texts: pa.StringArray, column: str) -> tuple[pa.TimestampArray, p
     Returns
     -------
     tuple
-        timestamp(us, UTC)[n], null where there is none; and string[n], why not, null where there
+        timestamp(us, UTC)[n], null if there is none; and string[n], why not, null if there
         is one.
 
     Examples
@@ -97,7 +97,7 @@ def _numbers(texts: pa.StringArray) -> pa.Int64Array:
 
 
 def _of_numbers(values: pa.Array) -> pa.Int64Array:
-    """Microseconds of numbers, whose size says what they count; null where they are beyond all."""
+    """Microseconds of numbers, whose size determines the unit; null if they are too large."""
     if pa.types.is_integer(values.type) and values.type != pa.uint64():
         given = values.cast(pa.int64())
         known = pc.fill_null(given, 0).to_numpy(zero_copy_only=False)
@@ -120,7 +120,7 @@ def _of_numbers(values: pa.Array) -> pa.Int64Array:
 
 
 def _of_iso(texts: pa.StringArray) -> pa.Int64Array:
-    """Microseconds of times of ISO 8601, null where they are none."""
+    """Microseconds of times of ISO 8601, null if they are none."""
     none = pa.scalar(None, pa.string())
     found = pa.nulls(len(texts), pa.int64())
     for pattern, zone in ((_WITHOUT_ZONE, None), (_WITH_ZONE, "UTC")):
@@ -158,7 +158,7 @@ def _scaled(values: pa.Int64Array, factor: int) -> pa.Int64Array:
 def _vetted(
     micros: pa.Int64Array, given: pa.Array, column: str
 ) -> tuple[pa.TimestampArray, pa.StringArray]:
-    """Make timestamps of microseconds, and say why where there is none."""
+    """Make timestamps of microseconds, and give the reason if there is none."""
     inside = pc.and_(pc.greater_equal(micros, _EARLIEST), pc.less_equal(micros, _LATEST))
     micros = pc.if_else(inside, micros, pa.scalar(None, pa.int64()))
     times = micros.cast(TIMES)

@@ -79,7 +79,7 @@ def read_values(
     Returns
     -------
     tuple
-        The values, null where there is none; and string[n], why not, null where nothing is wrong.
+        The values, null if there is none; and string[n], why not, null if nothing is wrong.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def read_values(
 
 
 def _cast(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:
-    """Cast trimmed texts, null where one is none of the type."""
+    """Cast trimmed texts, null if one is none of the type."""
     pattern = _FLOATING if pa.types.is_floating(kind) else NUMBER
     if pa.types.is_integer(kind):
         pattern = _DIGITS
@@ -115,7 +115,7 @@ def _cast(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:
 
 
 def _fitting(text: str | None, kind: pa.DataType) -> object:
-    """Read one number, None where it does not fit."""
+    """Read one number, None if it does not fit."""
     if text is None:
         return None
     if pa.types.is_integer(kind):

@@ -22,8 +22,8 @@ class MethodsAgainstSkewness(Skewness):
     title = "Each method against the skewness"
     panels = "a to d"
     summary = (
-        "Country streams, 5 sources, 10 workers. A panel a method; each metric is divided by the "
-        "highest value of all methods."
+        "Country streams, 5 sources, 10 workers. One panel per method; each metric is divided by "
+        "the highest value of all methods."
     )
 
     def plots(self, frame: Frame) -> list[Plot]:

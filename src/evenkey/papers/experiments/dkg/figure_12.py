@@ -24,11 +24,11 @@ class MoreWorkers(Comparison):
 
     def simulated(self, frame: Frame) -> list[Finding]:
         spread = frame.pivot_table("stddev_percent", "workers", "method")
-        fullest = (frame["max_over_mean"] / frame["workers"]).groupby(
+        max_load = (frame["max_over_mean"] / frame["workers"]).groupby(
             [frame["method"], frame["workers"]]
         ).mean().unstack()  # fmt: skip
         gain = {
-            method: fullest.loc[method, 10] / fullest.loc[method, 100] for method in ("KG", "PKG")
+            method: max_load.loc[method, 10] / max_load.loc[method, 100] for method in ("KG", "PKG")
         }
         order = ["SG", "DKG", "PKG", "KG"]
         return [
@@ -47,7 +47,7 @@ class MoreWorkers(Comparison):
             ),
             Finding(
                 "More workers barely change the time that KG and PKG take when the skew is high",
-                "ten times the workers lower the load of the fullest by "
+                "ten times the workers lower the maximum load by a factor of "
                 + " and ".join(f"{ratio:.2f} ({method})" for method, ratio in gain.items()),
                 max(gain.values()) < 1.2,
             ),
@@ -75,9 +75,9 @@ class MoreWorkers(Comparison):
             ),
             Finding(
                 "More workers do not make KG and PKG faster when the skew is high",
-                "ten times the workers take "
+                "with ten times the workers the time is "
                 + " and ".join(f"{change[name]:.2f} ({name})" for name in ("KG", "PKG"))
-                + " times as long",
+                + " times that of ten",
                 change[["KG", "PKG"]].min() > 0.8,
             ),
         ]

@@ -35,13 +35,13 @@ class RealDataSets(Comparison):
         "5 sources, 10 workers, synthetic look-alikes. As in the paper, each metric is divided by "
         "the highest value that a method has on that data set. Records of the clickstream and of "
         "the languages have weights: as in the reference code each is routed, and costs, as one "
-        "message, and StdDev is of what they weigh."
+        "message, and StdDev is of weights."
     )
 
     def plots(self, frame: Frame) -> list[Plot]:
         low = "Latency, StdDev and DistCost"
         if not self.on_spark:
-            low = "StdDev, DistCost and the fullest worker"
+            low = "StdDev, DistCost and the maximum load"
         plot = plot_parts(
             frame.assign(panel=frame["data"].map(_PANELS)),
             Axis("metric", "", "category"),
@@ -64,7 +64,7 @@ class RealDataSets(Comparison):
         gap = (similar["DKG"] - similar["PKG"]).abs().max()
         clicks, click_cost = spread.loc["wikipedia-clickstream"], cost.loc["wikipedia-clickstream"]
         through = frame.pivot_table("throughput_percent", "data", "method")
-        even = through.loc["wikipedia-clickstream"]
+        bound = through.loc["wikipedia-clickstream"]
         return [
             Finding(
                 "SG has the highest DistCost, KG the lowest",
@@ -86,11 +86,11 @@ class RealDataSets(Comparison):
             ),
             Finding(
                 "On wikipedia-clickstream KG does better than the other methods",
-                f"records are even enough that KG's throughput is {even['KG']:.1f} % of the bound, "
-                f"and its DistCost is {click_cost['KG']:.2f} against {click_cost['PKG']:.2f} (PKG) "
-                f"and {click_cost['DKG']:.2f} (DKG); StdDev of clicks {clicks['KG']:.2f} %, "
-                f"{clicks['PKG']:.2f} %, {clicks['DKG']:.2f} %",
-                even["KG"] > _LIKE * even.max() and click_cost.idxmin() == "KG",
+                f"records are balanced enough that KG's throughput is {bound['KG']:.1f} % of the "
+                f"bound, and its DistCost is {click_cost['KG']:.2f} against "
+                f"{click_cost['PKG']:.2f} (PKG) and {click_cost['DKG']:.2f} (DKG); StdDev of "
+                f"clicks {clicks['KG']:.2f} %, {clicks['PKG']:.2f} %, {clicks['DKG']:.2f} %",
+                bound["KG"] > _LIKE * bound.max() and click_cost.idxmin() == "KG",
             ),
         ]
 

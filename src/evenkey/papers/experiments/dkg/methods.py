@@ -81,12 +81,12 @@ def placed(frame: Frame) -> Frame:
 def named(frame: Frame) -> Frame:
     """Add the paper's names of data set and ``method``, and the bound on throughput.
 
-    Where the workers are the bottleneck, all wait for the one with the most messages, whatever
-    these weigh: ``throughput_percent`` is the mean of their numbers over the largest.
+    If the workers are the bottleneck, all wait for the one with most messages, whatever their
+    weight: ``throughput_percent`` is the mean number of messages over the largest.
     """
-    fullest = frame["max_over_mean"]
+    max_load = frame["max_over_mean"]
     if "messages_max_over_mean" in frame:
-        fullest = frame["messages_max_over_mean"].fillna(fullest)
+        max_load = frame["messages_max_over_mean"].fillna(max_load)
     return placed(frame).assign(
-        method=frame["grouping"].map(_NAMES), throughput_percent=100 / fullest
+        method=frame["grouping"].map(_NAMES), throughput_percent=100 / max_load
     )

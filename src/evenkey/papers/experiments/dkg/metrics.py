@@ -31,8 +31,8 @@ _BALANCE = {
 
 SIMULATED = {
     **_BALANCE,
-    "max_over_mean": Metric("Fullest worker", "Fullest worker, of the mean load", ".3f"),
-    "throughput_percent": Metric("Throughput", "Throughput bound, % of even loads", ".1f"),
+    "max_over_mean": Metric("Maximum load", "Maximum load, over the mean", ".3f"),
+    "throughput_percent": Metric("Throughput", "Throughput bound, % of balanced loads", ".1f"),
 }
 """Metrics of simulations, by column of the frame."""
 
@@ -45,13 +45,13 @@ MEASURED = {
 
 
 def metrics_table(frame: Frame, setting: Column, metrics: Mapping[str, Metric]) -> Table:
-    """Make the table of all metrics, a row a setting and method."""
+    """Make the table of all metrics, one row per setting and method."""
     figures = [Column(name, metric.title, metric.form) for name, metric in metrics.items()]
     return Table("Metrics", [setting, Column("method", "Method"), *figures], frame, NOT_GIVEN)
 
 
 def plot_each(frame: Frame, x: Axis, metrics: Mapping[str, Metric]) -> list[Plot]:
-    """Make a plot a metric, with a line a method."""
+    """Make one plot per metric, with one line per method."""
     return [
         Chart(metric.title, x, Axis(name, metric.title), "method").plot(frame)
         for name, metric in metrics.items()
@@ -74,7 +74,7 @@ def plot_parts(
     Parameters
     ----------
     frame
-        Results; the columns ``metric`` and ``part`` come in addition, with a row a metric.
+        Results; the columns ``metric`` and ``part`` come in addition, with one row per metric.
     x, group, panel
         Columns along the axis, with a colour each, and with a panel each.
     metrics

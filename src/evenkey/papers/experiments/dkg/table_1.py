@@ -18,10 +18,10 @@ class LargestPools(Experiment):
     id = "dkg-table-1"
     title = "Thresholds, and the largest pools of workers"
     summary = (
-        "A stream with a single key, which is the worst that can be: dkg widens the key's pool "
-        "while even the least loaded of its workers is above the threshold, L + sqrt(L) with "
-        "L = 100/W %. The pool is counted, as the workers that got messages. The stream is long, "
-        "so that what went to two workers before the key was found to be hot does not show."
+        "A stream with a single key, the worst case: dkg widens the key's pool while all of its "
+        "workers are above the threshold, L + sqrt(L) with L = 100/W %. The pool size is the "
+        "number of workers that got messages. The stream is long, so the messages that went to two "
+        "workers before the key was found to be hot do not matter."
     )
 
     table = "Thresholds and pools"

@@ -12,8 +12,8 @@ class DataSets(Experiment):
     title = "The data sets of the DKG paper"
     summary = (
         "The skewness ratio is the share of the most frequent key. The country streams are made "
-        "as the paper makes them; the hot name is drawn among all 204 as well, so that even r0 "
-        "has a share of 0.5 %. Synthetic look-alikes stand in for the five real data sets."
+        "as in the paper; the hot name is also drawn among all 204, so r0 has a share of 0.5 % "
+        "too. Synthetic look-alikes replace the five real data sets."
     )
 
     table = "Data sets"

@@ -42,7 +42,7 @@ class MethodsWay(Way):
     metrics
         What it gives, by column of the frame.
     measured
-        Declares a scenario a method, in a setting and at a scale.
+        Declares one scenario per method, in a setting and at a scale.
     """
 
     metrics: Mapping[str, Metric] = field(kw_only=True)
@@ -83,8 +83,8 @@ def _on_spark(setting: Setting, scale: Scale) -> Iterator[PipelineRun]:
 
 SIMULATION = MethodsWay(
     note="Latency and throughput are the paper's measurements on a cluster; the simulator has no "
-    "such clock. Where the workers are the bottleneck the time is in proportion to the load of the "
-    "fullest worker, and the throughput to its inverse: these stand in for them.",
+    "such clock. If the workers are the bottleneck, time is proportional to the maximum load, and "
+    "throughput to its inverse: the page shows these instead.",
     metrics=SIMULATED,
     measured=_simulated,
 )

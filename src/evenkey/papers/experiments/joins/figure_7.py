@@ -34,8 +34,8 @@ class DistanceThroughTime(ThroughTime):
         Column("moved_partitions", "Moved partitions", ".0f"),
     )
     note = (
-        "A realised share s on 3 of 16 workers, evenly among the three, is an MLDC of "
-        "16 s / 3 - 1 of items at first; of seconds it differs."
+        "A realised share s on 3 of 16 workers, equal among the three, is initially an MLDC of "
+        "16 s / 3 - 1 of items; of seconds it differs."
     )
 
     def plots(self, frame: Frame) -> list[Plot]:

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 DEVIATIONS = (
     "The paper had 16 machines of 8 cores and Kafka; here 16 worker slots share this machine's "
-    "cores, and tasks make the publications. So wall time hides imbalance, and modelled figures "
-    "stand beside it: those of the fullest slot's computing in each epoch, as with a core a slot. "
-    "Each figure is the median of the runs, each on data of its own, where the paper has means; "
-    "places are an invented country's. Skew is shown as it came out: the share of items (rows that "
-    "publications become) for the partitions that 3 of 16 workers had at first. It differs from "
-    "the nominal s where polygons fall on several partitions, and where candidates lie so that s "
-    "cannot be reached. Load is seconds of work, so every figure but static loads and skew comes "
-    "from a clock."
+    "cores, and tasks make the publications. So wall time hides imbalance, and the page also "
+    "has modelled figures: the processor time of the most loaded slot in each epoch, as with a "
+    "core per slot. Each figure is the median of the runs, each on data of its own, where the "
+    "paper has means; places are an invented country's. Skew is shown as it came out: the "
+    "share of items (rows that publications become) for the partitions that 3 of 16 workers had at "
+    "first. It differs from the nominal s where polygons fall on several partitions, and where "
+    "candidates lie so that s cannot be reached. Load is seconds of work, so every figure but "
+    "static loads and skew comes from a clock."
 )
 """What is different in all of them, for their summaries."""
 
@@ -47,8 +47,8 @@ _REVISION = 2
 class JoinRun(Timed):
     """A geospatial publish/subscribe pipeline in a mode.
 
-    Each of the runs has subscriptions and publications of its own. What is kept are throughput,
-    latency, modelled makespan and what redistributions took, and as series the epochs.
+    Each run has its own subscriptions and publications. Results are throughput, latency, modelled
+    makespan and the time of redistributions, and a series of the epochs.
 
     Parameters
     ----------

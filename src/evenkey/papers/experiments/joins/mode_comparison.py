@@ -24,8 +24,8 @@ MODES = (
     "dynamic-lb-stal",
 )
 CLUSTERED = (
-    "Publications are 30 % polygons, which fill regions of their own, on 128 partitions: where "
-    "polygons are spread evenly, balancing items and balancing load come to the same."
+    "Publications are 30 % polygons, which fill their own regions, on 128 partitions: if polygons "
+    "were spread uniformly, balancing items and balancing load would be the same."
 )
 # Hash partitions cannot be skewed further, the paper says.
 _RIHPS_SKEWS = (0.3, 0.4)

@@ -34,9 +34,9 @@ OURS_NOTE = (
 _SOURCES = 8
 _SCHEMES = {"pkg": "PKG", "sg": "SG", "kg": "KG", "dkg": "DKG", "planned": "planned"}
 _MESSAGES_PER_SECOND = 13_600.0
-"""What the paper's sources give on WP: with it KG, whose fullest worker has 18 % of the messages,
-saturates at 0.4 ms a message, which the paper calls its saturation point; at 1 ms it then loses
-60 % of the throughput, and 8 even workers lose 37 %, the paper's figures."""
+"""Rate of the paper's sources on WP. With it KG, whose most loaded worker has 18 % of the messages,
+saturates at 0.4 ms per message, which the paper calls its saturation point. At 1 ms it then loses
+60 % of the throughput, and 8 balanced workers lose 37 %, the paper's figures."""
 
 
 class Deployment(NamedTuple):

@@ -1,4 +1,4 @@
-"""PKG, figure 10 a: throughput against the cost of a message (question Q5)."""
+"""PKG, figure 10 a: throughput against the cost per message (question Q5)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SIMILAR = 0.15
 
 
 def with_costs(scale: Scale) -> list[PipelineRun]:
-    """Run each scheme with every cost of a message, on messages that arrive at a rate."""
+    """Run each scheme with every cost per message, on messages that arrive at a rate."""
     stream = replayed(WP, scale, most=_QUICK_MESSAGES)
     rate, epochs = _QUICK_RATE, _QUICK_EPOCHS
     if scale.whole:
@@ -35,9 +35,9 @@ def with_costs(scale: Scale) -> list[PipelineRun]:
     ]
 
 
-class CostOfAMessage(Experiment):
+class CostPerMessage(Experiment):
     id = "pkg-figure-10-a"
-    title = "Throughput against the cost of a message"
+    title = "Throughput against the cost per message"
     summary = (
         "WP, 8 sources; 10 workers for KG, 8 workers and 2 aggregators for the others. Messages "
         "arrive at a rate, as the paper's sources give them: 13,600 a second, with which KG "
@@ -48,13 +48,13 @@ class CostOfAMessage(Experiment):
 
     table = "Throughput and latency, measured"
     columns = (
-        Column("cost_ms", "Cost of a message, ms", ".2f"),
+        Column("cost_ms", "Cost per message, ms", ".2f"),
         Column("scheme", "Scheme"),
         Column("workers", "Workers", "d"),
         Column("messages_per_second", "Throughput, messages/s", ",d"),
         Column("latency_mean_ms", "Mean latency, ms", ",d"),
         Column("latency_p99_ms", "p99, ms", ",d"),
-        Column("max_over_mean", "Fullest worker, of the mean load", ".2f"),
+        Column("max_over_mean", "Maximum load, over the mean", ".2f"),
         Column("pairs", "Counters in all", ",d"),
     )
     note = f"Latency is that of an epoch, once its messages have arrived. {NOT_GIVEN}"
@@ -68,7 +68,7 @@ class CostOfAMessage(Experiment):
     def plots(self, frame: Frame) -> list[Plot]:
         (rate,) = frame["arrival_rate"].unique()
         note = f"Messages arrive at {rate:,.0f} a second: no scheme can be faster."
-        cost = Axis("cost_ms", "Cost of a message, ms")
+        cost = Axis("cost_ms", "Cost per message, ms")
         return [Chart("Throughput", cost, THROUGHPUT, "scheme", note=note).plot(frame)]
 
     def findings(self, frame: Frame) -> list[Finding]:

@@ -41,14 +41,14 @@ class KeySplitting(Experiment):
     id = "pkg-table-2"
     title = "Key splitting against methods that keep a key on one worker"
     summary = (
-        "Imbalance is the load of the fullest worker less the mean load. All methods see the true "
-        "loads; Off-Greedy knows all frequencies beforehand. Streams are synthetic look-alikes of "
-        "WP and TW. The paper speaks of average imbalance, but its figures are those at the end of "
+        "Imbalance is the maximum load less the mean load. All methods see the true loads; "
+        "Off-Greedy knows all frequencies in advance. Streams are synthetic look-alikes of WP and "
+        "TW. The paper speaks of average imbalance, but its figures are those at the end of "
         "the stream: its Off-Greedy on WP, 3.7e-8 and 4.1e-8, is 0.8 and 0.9 messages, the least "
-        "that 5 and 10 workers can have, and only the whole stream can be that even. So the end "
-        "is compared with the paper, and the average over all messages is a table of its own. "
-        "Where a method is even to a few messages its fraction goes down as the stream gets "
-        "longer: at scale quick it cannot be as small as the paper's."
+        "that 5 and 10 workers can have, and only the whole stream can be that balanced. So the "
+        "page compares the end with the paper, and has a separate table of the average over all "
+        "messages. If a method is balanced to a few messages, its fraction decreases as the stream "
+        "gets longer: at scale quick it cannot be as small as the paper's."
     )
 
     charts = (
@@ -127,7 +127,7 @@ class KeySplitting(Experiment):
 
 
 def _table(title: str, frame: Frame, figures: dict[str, str]) -> Table:
-    """Make a table with a row a method, and columns for all figures with each number of workers."""
+    """Make a table with one row per method, and columns for all figures and numbers of workers."""
     rows = frame.drop_duplicates(["symbol", "method"])[["symbol", "method"]]
     columns = [Column("symbol", "Data set"), Column("method", "Method")]
     for workers in WORKERS:

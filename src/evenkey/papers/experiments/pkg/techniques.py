@@ -54,8 +54,8 @@ def pkg(
     """Simulate partial key grouping, or another `grouping`, with the paper's hash.
 
     With global estimation there is one router, whatever the number of sources. Most of the paper's
-    figures are of loads alone, and its streams have millions of keys, so that replication is not
-    counted unless it is asked for.
+    figures are of loads alone, and its streams have millions of keys, so replication is counted
+    only on request.
     """
     return Simulation(
         dataset,

@@ -1,4 +1,4 @@
-"""Places: polygons in three levels, and subscriptions and publications that are drawn from them."""
+"""Places: polygons of three nested kinds; subscriptions and publications are drawn from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Atlas: polygons of three levels, each within one of the level above."""
+"""Atlas: polygons of three nested kinds: sectors in districts in areas."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evenkey.core.hashing import hash_longs, mix
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LEVELS = ("area", "district", "sector")
+KINDS = ("area", "district", "sector")
 """From the largest to the smallest, as British postcodes have them."""
 
 
@@ -25,7 +25,7 @@ class Atlas:
     Parameters
     ----------
     areas, districts, sectors
-        object[n] polygons of each level.
+        object[n] polygons of each kind.
     area_of
         int64[districts], the area of each district.
     district_of
@@ -46,24 +46,24 @@ class Atlas:
         area_of: NDArray[np.int64],
         districts: NDArray[np.object_] | None = None,
     ) -> Atlas:
-        """Make the upper levels of the lower ones, as unions.
+        """Make areas, and districts if unknown, as unions of the polygons in them.
 
         Parameters
         ----------
         districts
-            Where they are known; None: unions of their sectors.
+            The districts if known; None: unions of their sectors.
         """
         if districts is None:
             districts = _unions(sectors, district_of, len(area_of))
         areas = _unions(districts, area_of, int(area_of.max()) + 1)
         return cls(areas, districts, sectors, area_of, district_of)
 
-    def level(self, name: str) -> NDArray[np.object_]:
-        """The polygons of a level of `LEVELS`."""
+    def polygons(self, name: str) -> NDArray[np.object_]:
+        """The polygons of a kind of `KINDS`."""
         return {"area": self.areas, "district": self.districts, "sector": self.sectors}[name]
 
     def above_sector(self, name: str) -> NDArray[np.int64]:
-        """int64[sectors], which polygon of a level each sector is in."""
+        """int64[sectors], the polygon of a kind that each sector is in."""
         if name == "sector":
             return np.arange(len(self.sectors))
         return self.district_of if name == "district" else self.area_of[self.district_of]

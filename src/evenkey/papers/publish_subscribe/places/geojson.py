@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAMES = ("sector", "district", "name")
-"""What may bear the name of a polygon, in this order."""
+"""Properties that can have the name of a polygon, in this order."""
 
 
 def read_geojson(path: Path) -> list[tuple[str, shapely.Geometry]]:
@@ -64,5 +64,5 @@ def _polygon(path: Path, number: int, feature: Any) -> shapely.Geometry:
         ValueError,
         shapely.errors.ShapelyError,
     ) as error:
-        message = f"{path}: the geometry of feature {number} cannot be read ({error}): mend it"
+        message = f"{path}: the geometry of feature {number} cannot be read ({error}): fix it"
         raise ConfigurationError(message) from error

@@ -34,7 +34,7 @@ _HIGHEST_BIT = 1 << 63
 
 @dataclass(frozen=True)
 class CandidateOwners:
-    """The envelopes of the subscriptions, and the partition where each of them lies.
+    """The envelopes of the subscriptions, and the partition of each.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def _hashed(subscriptions: pa.Table) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class PlaceRows:
-    """What a publication at each of n places gives on average.
+    """Average rows of a publication at each of n places.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def chances(places: PlaceRows, skew: float) -> NDArray[np.float64]:
 
 
 def _for(places: PlaceRows, skew: float) -> NDArray[np.float64] | None:
-    """Chances that give the share; None where too few places would be left."""
+    """Chances that give the share; None if too few places would be left."""
     excess = (places.hot - skew * places.rows) / places.rows.mean()
     low, high = -_STEEPEST, _STEEPEST
     for _ in range(_HALVINGS):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import shapely
 
 from evenkey.core.errors import ConfigurationError
-from evenkey.papers.publish_subscribe.places.atlas import LEVELS, uniform
+from evenkey.papers.publish_subscribe.places.atlas import KINDS, uniform
 from evenkey.papers.publish_subscribe.places.owners import PlaceRows, chances
 
 if TYPE_CHECKING:
@@ -42,13 +42,13 @@ def skewed_workers(workers: int) -> int:
 
 @dataclass(frozen=True)
 class PublicationMix:
-    """What publications are and where they fall.
+    """Kinds and places of publications.
 
     Parameters
     ----------
     skew
         Share of the stream that falls on 3 of 16 workers (of W workers on about as large a
-        part of them, at least one) as partitions lie at first; 3/16 is balanced. It is the
+        part of them, at least one) as partitions are placed at first; 3/16 is balanced. It is the
         nominal share: a polygon falls on other partitions too, and candidates may lie so that
         it cannot be reached.
     polygons
@@ -83,9 +83,9 @@ class Publications:
     atlas
         Where positions and polygons come from.
     leaves
-        The partitions of space that skew and clustering go by.
+        The partitions of space to which skew and clustering apply.
     workers
-        How many own them, dealt by turn.
+        Number of workers, to which leaves are assigned in turn.
     mix
         What they are.
     seed
@@ -115,8 +115,8 @@ class Publications:
         self._workers = workers
         self._mix = mix
         self._leaves = leaves
-        self._encoded = {name: shapely.to_wkb(atlas.level(name)) for name in LEVELS}
-        self._above = {name: atlas.above_sector(name) for name in LEVELS}
+        self._encoded = {name: shapely.to_wkb(atlas.polygons(name)) for name in KINDS}
+        self._above = {name: atlas.above_sector(name) for name in KINDS}
         self._sizes = np.ptp(shapely.bounds(atlas.sectors).reshape(-1, 2, 2), axis=1)
         self._set_positions(atlas, positions)
         self._polygon_share = self._shares()
@@ -130,7 +130,7 @@ class Publications:
         else:
             sectors = shapely.STRtree(atlas.sectors).nearest(shapely.points(positions))
         leaf = self._leaves.locate(*positions.T)
-        # A leaf without a position of its own gets the middle of what it has of the country.
+        # A leaf without a position gets the middle of its part of the country.
         everywhere = shapely.total_bounds(atlas.sectors)
         bounds = self._leaves.bounds
         middle = (
@@ -164,9 +164,9 @@ class Publications:
         share = self._polygon_share[leaf]
         rows, of_hot = owners.rows(shapely.points(self._positions), hot)
         rows, of_hot = (1 - share) * rows, (1 - share) * of_hot
-        for name, part in zip(LEVELS, _POLYGON_SHARES, strict=True):
+        for name, part in zip(KINDS, _POLYGON_SHARES, strict=True):
             above = self._above[name][self._sectors]
-            every, hot_ones = owners.rows(atlas.level(name), hot)
+            every, hot_ones = owners.rows(atlas.polygons(name), hot)
             rows += share * part * every[above]
             of_hot += share * part * hot_ones[above]
         usual = 1 / (len(places) * places[leaf])
@@ -186,9 +186,9 @@ class Publications:
         polygon = self._draw(numbers, 5) < self._polygon_share[leaf]
         points = np.flatnonzero(~polygon)
         geometries[points] = self._points(numbers[points], place[points], leaf[points])
-        level = np.searchsorted(np.cumsum(_POLYGON_SHARES), self._draw(numbers, 6), side="right")
-        for code, name in enumerate(LEVELS):
-            rows = np.flatnonzero(polygon & (level.clip(max=2) == code))
+        kind = np.searchsorted(np.cumsum(_POLYGON_SHARES), self._draw(numbers, 6), side="right")
+        for code, name in enumerate(KINDS):
+            rows = np.flatnonzero(polygon & (kind.clip(max=2) == code))
             which = self._above[name][self._sectors[place[rows]]]
             geometries[rows] = self._encoded[name][which]
         return pa.table({"publication": numbers, "geometry": pa.array(geometries, pa.binary())})

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _POLYGONS = 2  # dimensions
-_LETTERS = re.compile(r"[A-Z]+")
+_CAPITALS = re.compile(r"[A-Z]+")
 
 
 @lru_cache(maxsize=2)
 def read_atlas(path: Path) -> Atlas:
     """Read postcode sectors or districts from a GeoJSON file, gzipped or not, or a shapefile.
 
-    Each feature bears its name as the property, or field, ``sector``, ``district`` or ``name``.
+    The name of each feature is its property, or field, ``sector``, ``district`` or ``name``.
     Names with a blank (``AB10 1``) are sectors, of the district before the blank; others are
-    districts, and each is cut crosswise into up to four sectors. The letters at the front
+    districts, and each is cut crosswise into up to four sectors. The capitals at the front
     (``AB``) name the area. Invalid polygons are repaired. A file whose name ends in ``.shp`` is
     read as `read_shapefile` does.
 
@@ -73,8 +73,8 @@ def _repaired(geometries: NDArray[np.object_]) -> NDArray[np.object_]:
 
 
 def _area(district: str) -> str:
-    letters = _LETTERS.match(district)
-    return letters[0] if letters else district
+    capitals = _CAPITALS.match(district)
+    return capitals[0] if capitals else district
 
 
 def _cut(districts: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np.int64]]:

@@ -1,4 +1,4 @@
-"""Reader of shapefiles: named polygons of a ``.shp`` and what lies beside it."""
+"""Reader of shapefiles: named polygons of a ``.shp`` and its companion files."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def read_shapefile(path: Path) -> list[tuple[str, shapely.Geometry]]:
         with path.open("rb") as shp, dbf.open("rb") as names, warnings.catch_warnings():
             _check_size(path, shp)
             warnings.simplefilter("ignore")  # of the library; what matters is checked here
-            # Bytes as letters, which are decoded below: the library has errors of its own for that.
+            # Latin-1 keeps all bytes; they are decoded below, as the library has its own errors.
             reader = library.Reader(shp=shp, dbf=names, encoding=_BYTES)
             field = _field_of_names(path, reader)
             shapes = list(reader.iterShapes())
@@ -104,7 +104,7 @@ def _check_size(path: Path, shp: BinaryIO) -> None:
 
 
 def _beside(path: Path, suffix: str) -> Path | None:
-    """The file of the same name with another suffix, in whichever case."""
+    """The file of the same name with another suffix, in upper or lower case."""
     for each in (path.with_suffix(suffix), path.with_suffix(suffix.upper())):
         if each.is_file():
             return each
@@ -152,7 +152,7 @@ def _encoding(path: Path) -> str:
             return codecs.lookup(name).name
         except LookupError:
             continue
-    message = f"polygons {path}: {file.name} names no encoding that is known, but {text!r}; mend it"
+    message = f"polygons {path}: {file.name} has the unknown encoding {text!r}; correct it"
     raise ConfigurationError(message)
 
 
@@ -183,5 +183,5 @@ def _polygon(path: Path, number: int, shape: Any) -> shapely.Geometry:
     try:
         return shapely.force_2d(shapely.geometry.shape(shape))
     except (AttributeError, TypeError, ValueError, shapely.errors.ShapelyError) as error:
-        message = f"polygons {path}: the shape of record {number} cannot be read ({error}): mend it"
+        message = f"polygons {path}: the shape of record {number} cannot be read ({error}): fix it"
         raise ConfigurationError(message) from error

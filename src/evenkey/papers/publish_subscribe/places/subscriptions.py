@@ -10,7 +10,7 @@ import shapely
 
 from evenkey.core.errors import ConfigurationError
 from evenkey.joins import RELATIONS
-from evenkey.papers.publish_subscribe.places.atlas import LEVELS, uniform
+from evenkey.papers.publish_subscribe.places.atlas import KINDS, uniform
 
 if TYPE_CHECKING:
     from evenkey.papers.publish_subscribe.places.atlas import Atlas
@@ -47,12 +47,12 @@ def draw_subscriptions(atlas: Atlas, count: int, seed: int = 0) -> pa.Table:
         raise ConfigurationError(message)
     numbers = np.arange(count)
     ends = np.cumsum(SUBSCRIPTION_SHARES)
-    level = np.searchsorted(ends, uniform(seed, numbers, 101), side="right").clip(max=2)
+    kind = np.searchsorted(ends, uniform(seed, numbers, 101), side="right").clip(max=2)
     which = uniform(seed, numbers, 102)
     geometries = np.empty(count, dtype=object)
-    for place, name in enumerate(LEVELS):
-        rows = np.flatnonzero(level == place)
-        encoded = shapely.to_wkb(atlas.level(name))
+    for place, name in enumerate(KINDS):
+        rows = np.flatnonzero(kind == place)
+        encoded = shapely.to_wkb(atlas.polygons(name))
         geometries[rows] = encoded[(which[rows] * len(encoded)).astype(np.int64)]
     relation = (uniform(seed, numbers, 103) * len(RELATIONS)).astype(np.int64)
     return pa.table(

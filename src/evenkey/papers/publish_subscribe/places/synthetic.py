@@ -1,4 +1,4 @@
-"""A small synthetic atlas, so that everything runs where nobody has polygon files."""
+"""A small synthetic atlas, so that everything runs without polygon files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What groupings are told: frequencies before the stream, memories between epochs."""
+"""What groupings get: frequencies before the stream, memories between epochs."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def test_frequencies_are_exact(stream, by, papers):
     assert [str(each.dtype) for each in (keys, counts)] == ["uint64", "float64"]
 
 
-def test_counts_take_room_for_the_keys_and_not_for_the_batches():
+def test_counts_take_memory_for_the_keys_and_not_for_the_batches():
     stream = ListStream([(i % 3, i, 1, None) for i in range(60)], cuts=range(60))
     keys, counts = frequencies(stream, KeyHashes(stream, "xxhash64"), by="messages", size=1)
     assert counts.tolist() == [20, 20, 20]
     assert len(keys) == 3
 
 
-def test_frequencies_are_told_before_the_first_message():
+def test_frequencies_come_before_the_first_message():
     stream = ListStream([(i % 3, i, 1, None) for i in range(10)], cuts=[5])
     for by in ("messages", "weights"):
         report = simulate(stream, ByFrequencies(), workers=4, route_by=by, agreement=True)
@@ -45,10 +45,10 @@ def test_frequencies_are_told_before_the_first_message():
         assert report.agreement.jaccard == 1
 
 
-def test_an_epochs_end_tells_every_router_what_all_learned():
+def test_at_the_end_of_an_epoch_every_router_gets_what_all_learned():
     stream = ListStream([(i, i, 1, None) for i in range(8)], cuts=[1, 4, 5])
     report = simulate(stream, ByEpoch(), workers=4, sources=2, epoch_messages=3)
-    # Epochs of 3, 3 and 2 messages, told 0, 3 and 6 messages so far.
+    # Epochs of 3, 3 and 2 messages, after 0, 3 and 6 messages.
     assert report.loads.tolist() == [3, 0, 2, 3]
     assert [epoch.messages for epoch in report.epochs] == [3, 3, 2]
 
@@ -60,8 +60,8 @@ def test_an_epochs_end_tells_every_router_what_all_learned():
         ("weights", {26: 6, 3: 6, 24: 4}, {36: 16}),
     ],
 )
-def test_epochs_are_counted_first_where_that_is_wanted(by, by_epoch, in_one):
-    # Told 10 + the count of each key; then 3, what was routed before, which is odd; then again.
+def test_epochs_are_counted_first_on_request(by, by_epoch, in_one):
+    # Given 10 + the count of each key; then 3, the messages so far, which is odd; then again.
     stream = ListStream([(i % 2, i, 2, None) for i in range(8)], cuts=[1, 4, 5])
     for every, expected in ((3, by_epoch), (None, in_one)):
         report = simulate(
@@ -79,7 +79,7 @@ def test_epochs_are_counted_first_where_that_is_wanted(by, by_epoch, in_one):
         assert report.agreement.jaccard == 1
 
 
-def test_without_epochs_nothing_is_told():
+def test_without_epochs_routers_get_no_memory():
     stream = ListStream([(i, i, 1, None) for i in range(8)], cuts=[1, 4, 5])
     report = simulate(stream, ByEpoch(), workers=4, sources=2)
     assert report.loads.tolist() == [8, 0, 0, 0]
